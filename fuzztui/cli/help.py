@@ -364,6 +364,7 @@ A terminal monitor and controller for fuzz campaigns.
 
 {_grouped()}
 fuzztui alone, on a terminal, shows the home screen: runs here and elsewhere.
+fuzztui DIRECTORY shows the run there, as attach does.
 fuzztui COMMAND --help explains one command, with examples. RUN is a run
 directory (runs/NAME), or a campaign file: the newest of its runs."""
 

@@ -18,6 +18,7 @@ from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unf
 from fuzztui.campaign.schema import HOSTS
 from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
+from fuzztui.cli.directories import no_campaign_file, show_run
 from fuzztui.cli.headless import exit_code, follow
 from fuzztui.cli.origins import another, has_begun, newest, refuse_other_run, remember
 from fuzztui.cli.output import DONE, USAGE, CliError, at_terminal, say
@@ -38,8 +39,9 @@ SETTLED_S = 5.0
 
 
 def run(options: argparse.Namespace) -> int:
-    """Start, rejoin or resume the campaign of a file, and show it."""
-    return run_file(campaign_or_project(options.file), options)
+    """Start, rejoin or resume the campaign of a file, and show it; show a run directory."""
+    file = campaign_or_project(options.file)
+    return show_run(options, file) if is_run(file) else run_file(file, options)
 
 
 def run_file(file: Path, options: argparse.Namespace, text: str | None = None) -> int:
@@ -159,6 +161,8 @@ def load_file(
     file, implied = (file, []) if text is not None else named(file)
     if text is None and not file.exists():
         raise missing(file)
+    if text is None and file.is_dir():
+        raise no_campaign_file(file)
     if ".." in file.parts:  # the frozen copy must not depend on the current directory
         file = file.parent.resolve() / file.name
     try:
