@@ -373,7 +373,7 @@ exit codes:
   0    done; no findings
   1    the campaign failed, or the command was rejected
   2    the command line or the campaign file is wrong
-  3    there is no such run, or no campaign is running there
+  3    no such run, no campaign is running there, or --detach of a finished run
   4    the campaign log is damaged: numbers may be too low (see stderr)
   10   the campaign ended with findings, or the target fails on repro's input
   11   a gate of score or ci: --fail-under, --fail-new, --baseline

@@ -19,9 +19,9 @@ from fuzztui.campaign.schema import HOSTS
 from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
 from fuzztui.cli.directories import no_campaign_file, show_run
-from fuzztui.cli.headless import exit_code, follow
+from fuzztui.cli.headless import executed, exit_code, follow
 from fuzztui.cli.origins import another, has_begun, newest, refuse_other_run, remember
-from fuzztui.cli.output import DONE, USAGE, CliError, at_terminal, say
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Waiting
 from fuzztui.cli.runs import RunStatus, standing, with_output
 from fuzztui.cli.samples import campaign_or_project, installation, missing, named
@@ -64,12 +64,15 @@ def run_file(file: Path, options: argparse.Namespace, text: str | None = None) -
             "made of, and merge them again",
             USAGE,
         )
-    loaded = with_output(loaded, where)
+    new, loaded = loaded, with_output(loaded, where)
     if is_run(where) and (where / "campaign.toml").exists():
         loaded = _same_hosts(loaded, where)
         _same_campaign(loaded, where)
         if running(where):
             say(f"the campaign is already running: rejoining {where}")
+        elif _is_vain(loaded.campaign, where):
+            say(f"{where} has used up its budget without executing an input: starting another run")
+            return _show(options, _start_another(new), over=False)
         elif _finished(loaded.campaign, where):
             larger = " ".join(f"--set {k}={v}" for k, v in _larger(loaded.campaign, where))
             say(f"{where} has finished; to continue: {larger}; to start another run: --new")
@@ -120,11 +123,16 @@ def _where(loaded: FrozenCampaign, options: argparse.Namespace) -> Path:
 
 
 def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
+    """Show a run. ``over``: it had ended before, and was not continued."""
+    if options.detach and over:
+        say(f"fuzztui attach {where} shows it")
+        return NOT_RUNNING  # scripts must not wait for it
     if options.detach:
         now = _await_start(where)
         if now.state_name == "failed":
             raise CliError(f"{where}: the campaign has failed: {now.state.reason}")
-        say(f"fuzztui attach {where} shows it; fuzztui ctl {where} stop ends it")
+        ends = "" if now.state.state in ENDED else f"; fuzztui ctl {where} stop ends it"
+        say(f"fuzztui attach {where} shows it{ends}")
         return DONE
     if options.headless or options.json or not (at_terminal() and sys.stdin and sys.stdin.isatty()):
         if over:
@@ -297,13 +305,19 @@ def _value(value: object) -> str:
 
 def _has_executed(where: Path) -> bool:
     """Whether the run has executed anything; otherwise the campaign's identity may still change."""
-    state = standing(where).state
-    return bool(state.entries) or any(i.stats.execs for i in state.instances.values())
+    return executed(standing(where).state)
 
 
 def _finished(campaign: Campaign, where: Path) -> bool:
     state = standing(where).state
     return state.state == "finished" and bool(spent(campaign, state, running_time(state)))
+
+
+def _is_vain(campaign: Campaign, where: Path) -> bool:
+    """Whether a run has no budget left although nothing was executed, for example because the
+    target could not be imported."""
+    state = standing(where).state
+    return bool(spent(campaign, state, running_time(state))) and not executed(state)
 
 
 def _larger(campaign: Campaign, where: Path) -> Iterator[tuple[str, object]]:

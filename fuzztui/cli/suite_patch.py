@@ -27,7 +27,9 @@ def print_patch(loaded: FrozenCampaign, root: Path) -> int:
     run = newest(loaded)
     if run is None:
         raise CliError(
-            f"{root}: its tests were not fuzzed here; leave out --write-examples", NOT_RUNNING
+            f"{root}: these tests were not fuzzed here; name those that were, or leave out "
+            "--write-examples",
+            NOT_RUNNING,
         )
     found = [
         f for f in standing(run).state.findings.values() if f.property and f.category == "crash"

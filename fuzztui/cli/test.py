@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,6 +27,9 @@ _NOT_UNDER_TEST: Final = (
 """Packages and modules next to the tests that are hardly what they test."""
 
 _DEFAULT: Final = ("tests", "test")
+
+_MAX_NAME: Final = 60
+"""Characters of a selection's name."""
 
 
 def test(options: argparse.Namespace) -> int:
@@ -49,10 +54,11 @@ def _campaign(options: argparse.Namespace, parts: Sequence[str], root: Path) -> 
         raise CliError(f"{root}: found no package under test; name it: --include PACKAGE", USAGE)
     python = options.python or _python_of(root)
     say(f"tests what is in {', '.join(include)}, with {python}")
+    selected = sorted({_absolute(part) for part in parts})
     tables: dict[str, dict[str, Any]] = {
-        "campaign": {"name": f"{root.name}-tests"},
+        "campaign": {"name": f"{root.name}-{_name_of(selected, root)}"},
         "target": {
-            "function": [_absolute(part) for part in parts],
+            "function": selected,
             "include": include,
             "path": paths,
             "cwd": str(root),
@@ -72,7 +78,24 @@ def _absolute(part: str) -> str:
     """A part of the suite; an existing path as an absolute one."""
     name, colons, node = part.partition("::")
     is_function = ":" in part and not colons
-    return part if is_function and ".py:" not in part else f"{Path(name).absolute()}{colons}{node}"
+    if is_function and ".py:" not in part:
+        return part
+    return f"{os.path.normpath(Path(name).absolute())}{colons}{node}"
+
+
+def _name_of(parts: Sequence[str], root: Path) -> str:
+    """A name for a selection of tests, so that each selection has a run of its own.
+
+    ``parts``: absolute and sorted; of ``tests/test_a.py::test_b`` it is ``tests-test_a-test_b``.
+    """
+    inner = ["" if part == str(root) else part.removeprefix(f"{root}/") for part in parts]
+    words = " ".join(re.sub(r"\.py(?=:|$)", "", part) or "all" for part in inner)
+    name = re.sub(r"\W+", "-", words, flags=re.ASCII).strip("-")
+    is_lossy = re.search(r"[^\w/:. -]", words, flags=re.ASCII)
+    if is_lossy or len(name) > _MAX_NAME or re.search(r"-\d+$", name):  # as a further run has
+        digest = hashlib.sha256("\n".join(inner).encode(errors="surrogateescape")).hexdigest()
+        name = f"{name[:_MAX_NAME].strip('-')}-x{digest[:6]}"
+    return name
 
 
 def _root_of(path: Path) -> Path:

@@ -1,6 +1,7 @@
 """Suites in campaign files, and what ``fuzztui test`` makes of a project."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from fuzztui.campaign import CampaignError, load
 from fuzztui.cli import main, suite_patch
 from fuzztui.cli import test as command
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE
+from fuzztui.cli.parser import parse
 from fuzztui.inprocess.ask import NoAnswer
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.log.writer import LogWriter
@@ -132,6 +134,41 @@ def test_without_packages_or_tests(tmp_path, monkeypatch, capsys):
     (tmp_path / "tests").mkdir()
     assert main(["test"]) == USAGE
     assert "--include" in capsys.readouterr().err
+
+
+def selected(project, *parts):
+    """Name and target of the campaign that ``fuzztui test`` makes."""
+    options = parse(["test", *parts, "--include", "shop"])
+    text = command._campaign(options, options.parts or ["tests"], project)
+    loaded = load(project / "fuzztui-test.toml", text=text)
+    return loaded.campaign.name, loaded.frozen["target"]["function"]
+
+
+def test_each_selection_has_a_run_of_its_own(project):
+    file = project / "tests/test_shop.py"
+    (project / "tests/test_shop_2.py").touch()
+    whole = selected(project)
+    assert whole == (f"{project.name}-tests", [str(project / "tests")])
+    assert whole == selected(project, "tests/") == selected(project, str(project / "src/../tests"))
+    one = selected(project, "tests/test_shop.py::test_x")
+    assert one == (f"{project.name}-tests-test_shop-test_x", [f"{file}::test_x"])
+    two = selected(project, "tests/test_shop.py::test_x", "tests/test_shop.py::test_a")
+    assert two == selected(
+        project, "tests/test_shop.py::test_a", str(file) + "::test_x", "tests/test_shop.py::test_x"
+    )
+    others = [
+        selected(project, part)[0]
+        for part in (
+            ".", "tests/test_shop.py", "tests/test_shop_2.py", "tests/test_shop.py::test_x[1-2]",
+            "tests/test_shop.py::test_x[1 2]", "tests/test_shop.py::test_x[2]",
+            f"tests/test_shop.py::test_{'y' * 200}", f"tests/test_shop.py::test_{'y' * 201}",
+        )
+    ]  # fmt: skip
+    names = [whole[0], one[0], two[0], *others]
+    assert len(set(names)) == len(names)
+    # None looks like the second run of another one.
+    assert not [name for name in names if re.search(r"-\d+$", name)]
+    assert max(map(len, others)) < len(project.name) + 80
 
 
 def test_a_patch_needs_a_run(project, capsys):
