@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.generators.scope import undecorated
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from fuzztui.engines.strategies.given import GivenTest
 
 _STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
+
+_MAX_REASONS = 3
+"""Properties that cannot be run of which a message names the reason."""
 
 DEFAULT_FUNCTION = "target"
 """The function if the reference names only a file."""
@@ -188,10 +192,13 @@ def _suite(spec: TargetSpec, modules: dict[str, ModuleType]) -> Suite:
     for each in suite.running:
         suite.enter(each)
     if not suite.running:
-        why = "; ".join(f"{one.name}: {one.reason}" for one in found[:3])
+        why = "; ".join(f"{one.name}: {one.reason}" for one in found[:_MAX_REASONS])
+        if more := found[_MAX_REASONS:]:
+            why += f"; and {len(more)} more"
+        without = f"pytest found {several(others, 'test')} without it"
         raise CannotStart(
             f"target.function: no test with @given can be run in {', '.join(spec.suite)}"
-            + (f" ({why})" if why else f"; pytest found {others} others")
+            + (f" ({why})" if why else f"; {without}")
         )
     return suite
 

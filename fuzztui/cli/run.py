@@ -20,6 +20,7 @@ from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
 from fuzztui.cli.directories import no_campaign_file, show_run
 from fuzztui.cli.headless import executed, exit_code, follow
+from fuzztui.cli.made_campaign import MadeCampaign, load_made
 from fuzztui.cli.origins import another, has_begun, newest, refuse_other_run, remember
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Waiting
@@ -27,6 +28,7 @@ from fuzztui.cli.runs import RunStatus, standing, with_output
 from fuzztui.cli.samples import campaign_or_project, installation, missing, named
 from fuzztui.cli.status import status_object, status_text
 from fuzztui.home.finding import is_run
+from fuzztui.inprocess.ask import ready
 from fuzztui.merge.parts import inner_parts
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.remote.lock import running
@@ -44,17 +46,17 @@ def run(options: argparse.Namespace) -> int:
     return show_run(options, file) if is_run(file) else run_file(file, options)
 
 
-def run_file(file: Path, options: argparse.Namespace, text: str | None = None) -> int:
-    """Start, rejoin or resume a campaign. ``text``: what the file would contain."""
-    loaded = load_file(file, options.overrides, options.hosts, text)
+def run_file(file: Path, options: argparse.Namespace, made: MadeCampaign | None = None) -> int:
+    """Start, rejoin or resume a campaign. ``made``: the campaign, if there is no such file."""
+    loaded = load_file(file, options.overrides, options.hosts, made)
     if options.shard is not None:
         options.overrides.append(_shard_key(loaded.campaign, options.shard))
-        loaded = load_file(file, options.overrides, options.hosts, text)
+        loaded = load_file(file, options.overrides, options.hosts, made)
     if (limits := changed_sources(loaded, options)) is None:
         say("nothing to mutate: no line of mutants.sources has changed")
         return DONE
     if limits:
-        loaded = load_file(file, [*options.overrides, *limits], options.hosts, text)
+        loaded = load_file(file, [*options.overrides, *limits], options.hosts, made)
     if options.new:
         return _show(options, _start_another(loaded), over=False)
     where = _where(loaded, options)
@@ -159,22 +161,27 @@ def _await_start(where: Path) -> RunStatus:
 
 
 def load_file(
-    file: Path, overrides: list[str], hosts: Sequence[str] = (), text: str | None = None
+    file: Path,
+    overrides: list[str],
+    hosts: Sequence[str] = (),
+    made: MadeCampaign | None = None,
 ) -> FrozenCampaign:
     """Load a campaign file, or a sample by its name. Raises :class:`CliError`.
 
-    ``hosts``: more hosts than those of the file, as ``--host`` names them. ``text``: what the file
-    would contain; it is then not read, and need not exist.
+    ``hosts``: more hosts than those of the file, as ``--host`` names them. ``made``: the campaign,
+    if there is no such file.
     """
-    file, implied = (file, []) if text is not None else named(file)
-    if text is None and not file.exists():
+    if made is not None:
+        return load_made(file, made, overrides, hosts)
+    file, implied = named(file)
+    if not file.exists():
         raise missing(file)
-    if text is None and file.is_dir():
+    if file.is_dir():
         raise no_campaign_file(file)
     if ".." in file.parts:  # the frozen copy must not depend on the current directory
         file = file.parent.resolve() / file.name
     try:
-        return load(file, [*implied, *overrides], hosts=hosts, text=text)
+        return load(file, [*implied, *overrides], hosts=hosts)
     except CampaignError as e:
         raise CliError(str(e), USAGE) from None
 
@@ -209,6 +216,7 @@ def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) ->
     refuse_missing_packages(loaded)
     refuse_verdicts(loaded)
     where = loaded.campaign.output
+    _refuse_empty_suite(loaded)
     say(f"{word} {loaded.campaign.name} in {where}")
     try:
         prepare_run(where)
@@ -230,6 +238,24 @@ def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) ->
     except OSError as e:
         raise CliError(f"{where}: cannot write the run directory: {e.strerror}") from None
     return True
+
+
+def _refuse_empty_suite(loaded: FrozenCampaign) -> None:
+    """Raise :class:`CliError` if no test of a suite can be run, before it has a run.
+
+    Not for hosts, which may have other packages, and not if the run has executed tests.
+    """
+    campaign, where = loaded.campaign, loaded.campaign.output
+    if not campaign.target.get("suite") or campaign.hosts:
+        return
+    if has_begun(where) and _has_executed(where):
+        return
+    say("collecting the tests")
+    try:
+        with Waiting() as waiting:
+            ready(campaign, waiting)
+    except Unfit as e:
+        raise unfit(loaded, e) from None
 
 
 _LONGEST_VALUE = 40

@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any, Final
 
 import tomli_w
 
+from fuzztui.base.suggest import meant, near
+from fuzztui.cli.made_campaign import MadeCampaign
 from fuzztui.cli.output import USAGE, CliError, say
 from fuzztui.cli.run import load_file, run_file
 from fuzztui.cli.suite_patch import print_patch
@@ -28,6 +31,14 @@ _NOT_UNDER_TEST: Final = (
 
 _DEFAULT: Final = ("tests", "test")
 
+_OPTIONS: Final = {
+    "campaign.budget": "--budget",
+    "target.include": "--include",
+    "target.python": "--python",
+    "engine.instances": "--instances",
+}
+"""The options that give the value of a key."""
+
 _MAX_NAME: Final = 60
 """Characters of a selection's name."""
 
@@ -37,12 +48,30 @@ def test(options: argparse.Namespace) -> int:
     parts = options.parts or [name for name in _DEFAULT if Path(name).is_dir()][:1]
     if not parts:
         raise CliError("there is no directory tests/ here: name the tests to fuzz", USAGE)
+    for part in parts:
+        _refuse_missing(part)
     root = _root_of(Path(parts[0].partition("::")[0]).absolute())
-    text = _campaign(options, parts, root)
+    arguments = {**_OPTIONS, "target.function": shlex.join(parts)}
+    made = MadeCampaign(_campaign(options, parts, root), "fuzztui test", arguments)
     file = root / "fuzztui-test.toml"  # only a name: nothing is written there
     if options.write_examples:
-        return print_patch(load_file(file, options.overrides, options.hosts, text), root)
-    return run_file(file, options, text)
+        return print_patch(load_file(file, options.overrides, options.hosts, made), root)
+    return run_file(file, options, made)
+
+
+def _refuse_missing(part: str) -> None:
+    """Raise :class:`CliError` if a part of the suite names a path that does not exist."""
+    if _is_function(part) and ".py:" not in part:
+        return
+    path = Path(part.partition(":" if _is_function(part) else "::")[0])
+    if path.exists():
+        return
+    try:
+        beside = os.listdir(path.parent)  # noqa: PTH208 - names only
+    except OSError:
+        beside = []
+    offer = meant([str(path.with_name(name)) for name in near(path.name, beside)])
+    raise CliError(f"{part}: there is no such file or directory{offer}", USAGE)
 
 
 def _campaign(options: argparse.Namespace, parts: Sequence[str], root: Path) -> str:
@@ -76,11 +105,15 @@ def _campaign(options: argparse.Namespace, parts: Sequence[str], root: Path) -> 
 
 def _absolute(part: str) -> str:
     """A part of the suite; an existing path as an absolute one."""
-    name, colons, node = part.partition("::")
-    is_function = ":" in part and not colons
-    if is_function and ".py:" not in part:
+    if _is_function(part) and ".py:" not in part:
         return part
+    name, colons, node = part.partition("::")
     return f"{os.path.normpath(Path(name).absolute())}{colons}{node}"
+
+
+def _is_function(part: str) -> bool:
+    """Whether a part of the suite is a function (``package.module:name``, ``file.py:name``)."""
+    return ":" in part and "::" not in part
 
 
 def _name_of(parts: Sequence[str], root: Path) -> str:

@@ -302,6 +302,22 @@ def test_nothing_to_run(lab, suite, words):
     assert words in (lab.out / "main" / "worker.log").read_text()
 
 
+def test_the_command_refuses_tests_that_cannot_be_run(tmp_path):
+    write(tmp_path)
+    for name, source in (("plain", "def test_a(): ..."), ("broken", "def test_a(:")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "test_it.py").write_text(source)
+    for name, words in (("plain", "1 test without it"), ("broken", "SyntaxError")):
+        done = subprocess.run(
+            [sys.executable, "-m", "fuzztui", "test", name, "--detach", "--python", sys.executable],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2, done.stderr
+        assert f"{name}: target.function: no test with @given" in done.stderr
+        assert words in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
 def test_the_command_for_a_project(tmp_path):
     project = tmp_path / "shop"
     write(project)

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from fuzztui.campaign import CampaignError, load
+from fuzztui.campaign.rundir import SupervisorError, Unfit
 from fuzztui.cli import main, suite_patch
 from fuzztui.cli import test as command
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE
+from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE
 from fuzztui.cli.parser import parse
 from fuzztui.inprocess.ask import NoAnswer
 from fuzztui.inprocess.spec import write_spec
@@ -114,19 +115,6 @@ def test_the_interpreter_of_a_project(project, monkeypatch):
     assert command._python_of(project) == str(project / "other" / "bin" / "python")
 
 
-@pytest.mark.parametrize(
-    ("argv", "words"),
-    [
-        (["test", "nowhere/"], "nowhere"),
-        (["test", "tests", "--include", "shop", "--budget", "soon"], "campaign.budget"),
-        (["test", "tests", "--include", "shop", "--python", "nopython"], "target.python"),
-    ],
-)
-def test_wrong_usage(project, capsys, argv, words):
-    assert main([*argv, "--headless"]) == USAGE
-    assert words in capsys.readouterr().err
-
-
 def test_without_packages_or_tests(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "setup.py").touch()
@@ -134,6 +122,55 @@ def test_without_packages_or_tests(tmp_path, monkeypatch, capsys):
     (tmp_path / "tests").mkdir()
     assert main(["test"]) == USAGE
     assert "--include" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["nope/"], "nope/: there is no"),
+        (["tests/test_shpo.py"], "did you mean tests/test_shop.py"),
+        (["tests", "nope.py::test_a[x/y]"], "nope.py::test_a[x/y]: there is no"),
+        (["nope.py:price"], "nope.py:price: there is no"),
+        (["tests", "--include", "shop", "--budget", "soon"], "--budget: campaign.budget"),
+        (["tests", "--include", "shop", "--python", "nopy"], "--python: target.python"),
+        (["tests", "--include", "shop", "--instances", "-1"], "--instances: engine.instances"),
+        (["tests", "--include", "shop", "--set", "stop.crashes=x"], "--set stop.crashes=x: stop."),
+    ],
+)
+def test_errors_name_what_the_user_has_written(argv, words, project, capsys):
+    assert main(["test", *argv]) == USAGE
+    message = capsys.readouterr().err
+    assert words in message
+    assert "fuzztui-test.toml" not in message
+
+
+def test_tests_that_cannot_be_run_get_no_run(project, monkeypatch, capsys):
+    asked = []
+
+    def ready(campaign, progress):
+        asked.append(campaign.target["suite"])
+        raise Unfit("target.function: no test with @given", "target.function")
+
+    monkeypatch.setattr("fuzztui.cli.run.ready", ready)
+    for argv in (["tests/"], ["tests/", "--detach"], ["tests/", "--new"]):
+        assert main(["test", *argv, "--include", "shop"]) == USAGE
+        assert "fuzztui: tests/: target.function: no test" in capsys.readouterr().err
+    assert asked == [[str(project / "tests")]] * 3
+    assert not (project / "runs").exists()
+
+
+def test_tests_for_hosts_are_not_collected_here(project, monkeypatch):
+    """There other packages may be installed."""
+
+    def ready(campaign, progress):
+        raise Unfit("no module named shop", "target.function")
+
+    def prepare_run(where):  # nothing is started
+        raise SupervisorError("the end")
+
+    monkeypatch.setattr("fuzztui.cli.run.ready", ready)
+    monkeypatch.setattr("fuzztui.cli.run.prepare_run", prepare_run)
+    assert main(["test", "tests", "--include", "shop", "--host", "box"]) == FAILED
 
 
 def selected(project, *parts):
