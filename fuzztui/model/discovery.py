@@ -105,9 +105,9 @@ def discovery_dict(state: State) -> dict[str, Any] | None:
 
 def discovery_text(rate: DiscoveryRate) -> str:
     """Return the bound in words, for 100,000 trials."""
-    found = f"{_upwards(rate.at_most(rate.edges))} by coverage"
+    found = f"{_upwards(rate.at_most(rate.edges))} add coverage"
     if rate.kills >= 0:
-        found += f", {_upwards(rate.at_most(rate.kills))} by kills"
+        found += f", {_upwards(rate.at_most(rate.kills))} kills"
     return f"next 100k trials: at most {found} (95%)"
 
 
