@@ -72,7 +72,7 @@ def run_file(file: Path, options: argparse.Namespace, made: MadeCampaign | None 
         _same_campaign(loaded, where)
         if running(where):
             say(f"the campaign is already running: rejoining {where}")
-        elif _is_vain(loaded.campaign, where):
+        elif not _is_place_given(options) and _is_vain(loaded.campaign, where):
             say(f"{where} has used up its budget without executing an input: starting another run")
             return _show(options, _start_another(new), over=False)
         elif _finished(loaded.campaign, where):
@@ -112,7 +112,7 @@ def _start_another(loaded: FrozenCampaign) -> Path:
 def _where(loaded: FrozenCampaign, options: argparse.Namespace) -> Path:
     """Return the newest run of the file, or the directory for the first one."""
     output = loaded.campaign.output
-    if any(o.partition("=")[0].strip() == "campaign.output" for o in options.overrides):
+    if _is_output_given(options):
         return output
     if options.shard is not None:  # else the next shard would resume the run of another one
         output = output.with_name(f"{output.name}-{options.shard.number}-of-{options.shard.of}")
@@ -122,6 +122,15 @@ def _where(loaded: FrozenCampaign, options: argparse.Namespace) -> Path:
         return run
     refuse_other_run(output, loaded)
     return output
+
+
+def _is_output_given(options: argparse.Namespace) -> bool:
+    return any(o.partition("=")[0].strip() == "campaign.output" for o in options.overrides)
+
+
+def _is_place_given(options: argparse.Namespace) -> bool:
+    """Whether the options say where the run is, so that it is not the newest of the file."""
+    return options.shard is not None or _is_output_given(options)
 
 
 def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
@@ -340,8 +349,7 @@ def _finished(campaign: Campaign, where: Path) -> bool:
 
 
 def _is_vain(campaign: Campaign, where: Path) -> bool:
-    """Whether a run has no budget left although nothing was executed, for example because the
-    target could not be imported."""
+    """Whether the budget is used up although nothing was executed: the target could not start."""
     state = standing(where).state
     return bool(spent(campaign, state, running_time(state))) and not executed(state)
 

@@ -50,7 +50,7 @@ def test(options: argparse.Namespace) -> int:
         raise CliError("there is no directory tests/ here: name the tests to fuzz", USAGE)
     for part in parts:
         _refuse_missing(part)
-    root = _root_of(Path(parts[0].partition("::")[0]).absolute())
+    root = _root_of(Path(os.path.normpath(Path(parts[0].partition("::")[0]).absolute())))
     arguments = {**_OPTIONS, "target.function": shlex.join(parts)}
     made = MadeCampaign(_campaign(options, parts, root), "fuzztui test", arguments)
     file = root / "fuzztui-test.toml"  # only a name: nothing is written there

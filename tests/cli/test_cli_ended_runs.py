@@ -74,6 +74,13 @@ def test_a_run_that_executed_nothing_blocks_no_further_start(state, file, starte
     assert started == [run.with_name("c-2")] * 2
 
 
+def test_a_place_that_is_named_is_kept(file, started):
+    """The next command with the same options would not find another run."""
+    run = ended(file, "finished", 0)
+    assert main([str(file), "--detach", "--set", f"campaign.output={run}"]) == NOT_RUNNING
+    assert not started
+
+
 def test_detach_tells_scripts_that_nothing_was_started(file, started, capsys):
     run = ended(file, "finished", 100)
     assert main([str(file), "--detach"]) == NOT_RUNNING

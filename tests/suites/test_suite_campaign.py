@@ -210,7 +210,14 @@ def test_each_selection_has_a_run_of_its_own(project):
 
 def test_a_patch_needs_a_run(project, capsys):
     assert main(["test", "--write-examples"]) == NOT_RUNNING
-    assert "not fuzzed" in capsys.readouterr().err
+    assert f"{project}: these tests were not fuzzed" in capsys.readouterr().err
+
+
+def test_the_root_is_found_from_inside_of_the_tests(project, monkeypatch, capsys):
+    monkeypatch.chdir(project / "tests")
+    for part in (".", "../tests", "test_shop.py"):
+        assert main(["test", part, "--write-examples"]) == NOT_RUNNING
+        assert f"{project}: these tests were not fuzzed" in capsys.readouterr().err
 
 
 def suite_run(project, monkeypatch, texts):
