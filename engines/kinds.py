@@ -117,9 +117,10 @@ _ROWS: Final = (
     EngineKind(
         "mu2",
         "fuzztui.engines.mu2.engine",
-        (*names_of(MutantCommand), ExactPass.name),
+        (*names_of(MutantCommand), ExactPass.name, WeighProperty.name),
         finishes=True,
         oracle=False,
+        suites=True,
     ),
 )  # fmt: skip
 

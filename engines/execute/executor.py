@@ -13,8 +13,8 @@ from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.limits import Limits
 from fuzztui.engines.execute.lines import LineRecorder
 from fuzztui.engines.execute.message_oracle import MessageOracle
-from fuzztui.engines.inputs.inputs import InputForm
-from fuzztui.engines.inputs.source import Rejected
+from fuzztui.engines.inputs.inputs import GeneratedInput, InputForm
+from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.instrument.guard import Guard, TrialTimeout
 from fuzztui.engines.instrument.sparse import SparseProbes
@@ -142,6 +142,7 @@ class Executor:
         """
         if execution.lacks and self.sparse is not None:
             self.sparse.use_all_probes()
+            self.prepare(execution.data)
             self.coverage.clear()
             self.call(execution.data)
             execution.observed = execution.observed & ~execution.lacks | self.coverage.collect()
@@ -149,6 +150,7 @@ class Executor:
 
     def _run(self, data: bytes, patience: float = 1.0) -> Execution:
         coverage = self.coverage
+        self.prepare(data)  # the input does not cover what this runs
         coverage.clear()
         for observer in self.observers:
             observer.clear()
@@ -218,6 +220,19 @@ class Executor:
         """A copy of this executor that calls another function."""
         made = copy.copy(self)
         made.function, made.expected = function, (Rejected, *expected)
+        return made
+
+    def reloaded(
+        self,
+        function: Callable[[object], object],
+        expected: tuple[type[BaseException], ...],
+        generator: Callable[[Source], object] | None,
+    ) -> Executor:
+        """A copy of this executor for the target that was imported again, in a forked child."""
+        made = self.like(function, expected)
+        made.prepare, made._built_of = bool, None
+        if generator is not None and isinstance(self.form, GeneratedInput):
+            made.form = self.form.with_generator(generator)
         return made
 
     def with_form(self, form: InputForm) -> Executor:

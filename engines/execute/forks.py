@@ -109,8 +109,8 @@ class ChildHost:
     """The policy for children that run the target: deadline, memory, what an error means.
 
     ``doing`` names the work in the error that is raised if the work itself raises, which is a
-    defect of fuzztui; empty: the caller handles such a :class:`Death`. The other fields are
-    arguments of :func:`in_child`.
+    defect of fuzztui; empty: the caller handles such a :class:`Death`. The others without a text
+    are arguments of :func:`in_child`.
     """
 
     doing: str
@@ -119,6 +119,8 @@ class ChildHost:
     meanwhile: Callable[[], None] = lambda: None
     patient: bool = True
     wall: float = 1.0
+    before: Callable[[], object] = bool
+    """Called in this process before a child is forked."""
 
     @classmethod
     def of(
@@ -130,6 +132,7 @@ class ChildHost:
 
     def child(self, work: Callable[[Tell], None]) -> Generator[Any, None, None]:
         """Run one child; see :func:`in_child`. Raises OSError, :class:`CannotStart`."""
+        self.before()
         for message in in_child(
             work,
             silence_s=self.silence_s,

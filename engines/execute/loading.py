@@ -79,7 +79,8 @@ def load(
         message_oracle=MessageOracle(message) if message else None,
     )
     if suite is not None:
-        suite.on_set_up, executor.prepare = fixture.moved, suite.prepare
+        suite.on_set_up = fixture.moved
+        executor.prepare = suite.prepare
         fixture.moved()
     return LoadedTarget(target, application, table, executor, prepared)
 

@@ -60,7 +60,7 @@ def confirm(spec: Spec, file: Path) -> int:
             prepare=partial(prepare, spec),
         )
         program: Program = loaded.prepared
-        import_late_modules(spec, loaded.executor, loaded.application)
+        import_late_modules(spec, loaded.executor, loaded.application, suite=loaded.target.suite)
         program.scan()
         program.remember(spec.target)
         confirmer = _Confirmer(spec, program, test_file, say)

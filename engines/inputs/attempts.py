@@ -227,5 +227,5 @@ def _word(draw: Draw) -> str:
     return draw.kind.partition(" ")[0]
 
 
-def _byte(value: int) -> bytes:
-    return bytes([value])
+def _byte(value: int) -> bytes | None:
+    return bytes([value]) if 0 <= value <= 255 else None

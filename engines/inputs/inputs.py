@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Protocol
 
@@ -96,6 +97,12 @@ class GeneratedInput:
 
     def _plain(self, data: bytes) -> Source:
         return Source(data, self._limit, self._more, self._magic)
+
+    def with_generator(self, generator: Callable[[Source], object]) -> GeneratedInput:
+        """A copy of this form with another generator."""
+        made = copy.copy(self)
+        made._generator, made._source = generator, None
+        return made
 
     def detach(self) -> None:
         """Stop reporting drawn bytes."""

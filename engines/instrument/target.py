@@ -99,9 +99,12 @@ def search_path(spec: TargetSpec) -> list[str]:
     return [*spec.path, *(str(Path(f).parent) for f in files if is_file(f))]
 
 
-def load_target(spec: TargetSpec, application: Application | None) -> Target:
+def load_target(
+    spec: TargetSpec, application: Application | None, *, again: bool = False
+) -> Target:
     """Import the target, instrumented by ``application`` unless this is None.
 
+    ``again``: it was loaded before: the properties of a suite are set up when they are needed.
     Raises :class:`CannotStart` with a message that names the wrong key.
     """
     began = time.monotonic()
@@ -114,7 +117,7 @@ def load_target(spec: TargetSpec, application: Application | None) -> Target:
         application.install()
     modules: dict[str, ModuleType] = {}
     generator: Callable[[Source], object] | None = None
-    suite = _suite(spec, modules) if spec.suite else None
+    suite = _suite(spec, modules, again=again) if spec.suite else None
     function: Callable[..., Any]
     if suite is not None:
         function, generator = suite.run, suite.make
@@ -154,7 +157,7 @@ def is_for_pytest(name: str) -> bool:
     return "::" in name or ":" not in name
 
 
-def _suite(spec: TargetSpec, modules: dict[str, ModuleType]) -> Suite:
+def _suite(spec: TargetSpec, modules: dict[str, ModuleType], *, again: bool) -> Suite:
     """The properties of a suite. Raises :class:`CannotStart` if none of them can be run."""
     for key, value in (
         ("target.generator", spec.generator),
@@ -162,8 +165,7 @@ def _suite(spec: TargetSpec, modules: dict[str, ModuleType]) -> Suite:
     ):
         if value:
             raise CannotStart(f'{key} = "{value}": not with a suite; remove {key}')
-    names: list[str] = []
-    made: list[Callable[[str, bytes], Property]] = []
+    made: dict[str, Callable[[str, bytes], Property]] = {}
     refused: list[tuple[str, str]] = []
     collect = [one for one in spec.suite if is_for_pytest(one)]
     others, root = 0, os.getcwd()  # noqa: PTH109 - as pytest
@@ -173,24 +175,26 @@ def _suite(spec: TargetSpec, modules: dict[str, ModuleType]) -> Suite:
         session = PytestSession(collect)
         others, root = session.found.others, session.root
         for item in session.found.items:
-            names.append(item.nodeid)
-            made.append(partial(PytestProperty, session=session, item=item))
+            made.setdefault(item.nodeid, partial(PytestProperty, session=session, item=item))
         refused = [*session.found.broken.items()]
     for one in spec.suite:
         if one not in collect:
-            names.append(
-                os.path.relpath(one, root) if is_file(split_reference(one, "")[0]) else one
+            name = os.path.relpath(one, root) if is_file(split_reference(one, "")[0]) else one
+            made.setdefault(
+                name, partial(_function_property, reference=one, spec=spec, modules=modules)
             )
-            made.append(partial(_function_property, reference=one, spec=spec, modules=modules))
-    named = [*names, *(name for name, _ in refused)]
-    keys = keys_of(named)
-    found: list[Property] = [make(n, k) for make, n, k in zip(made, names, keys, strict=False)]
+    keys = keys_of([*made, *(name for name, _ in refused)])
+    found: list[Property] = [
+        make(name, key) for (name, make), key in zip(made.items(), keys, strict=False)
+    ]
     for (file, why), spare in zip(refused, keys[len(found) :], strict=True):
         found.append(Property(file, spare))
         found[-1].reason = f"cannot be collected: {why}"
     suite = Suite(found, others, root)
-    for each in suite.running:
+    suite.strict = again
+    for each in suite.running if not again else ():
         suite.enter(each)
+    suite.leave()
     if not suite.running:
         why = "; ".join(f"{one.name}: {one.reason}" for one in found[:_MAX_REASONS])
         if more := found[_MAX_REASONS:]:

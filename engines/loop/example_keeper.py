@@ -33,8 +33,8 @@ class ExampleKeeper:
         self._executor.prepare(data)
         self._executor.guarded(again, None)
         pending = made[0] if made else None
-        if not isinstance(pending, Pending):
-            return  # of a strategy that failed, or of a function without strategies
+        if not isinstance(pending, Pending) or pending.explicit:
+            return  # a strategy failed, a function without any, an @example that pytest runs too
         try:
             save_example(pending, self._directory)
         except NotSaved as e:

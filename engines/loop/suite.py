@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.execute.executor import FAILURE, INVALID, TIMEOUT, Execution
@@ -30,6 +31,7 @@ from fuzztui.engines.loop.mutate import (
 from fuzztui.engines.loop.shares import Shares, Yield
 from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator
 from fuzztui.engines.suite.properties import KEY_SIZE, Property, Suite
+from fuzztui.wire.afl import EXAMPLE_SEED
 from fuzztui.wire.commands import Command, WeighProperty
 from fuzztui.wire.events import PropertiesFound, PropertyFigures
 
@@ -58,6 +60,13 @@ _REPORT_S: Final = 3.0
 _GROWN: Final = 0.05
 """Part by which trials must have grown for a report, if nothing else has changed."""
 
+MAX_PART: Final = 100_000
+"""Characters of the rows of one event: the supervisor skips long events."""
+_AROUND: Final = 8
+"""Quotes and commas."""
+
+_T = TypeVar("_T")
+
 
 @dataclass(slots=True, eq=False)
 class PropertyCorpus:
@@ -70,25 +79,35 @@ class PropertyCorpus:
     mutator: YieldMutators
     comparisons: Comparisons | None
     yielded: Yield = field(default_factory=Yield)
+    begun: bool = False
+    """Whether it had a turn."""
     trials: int = 0
     invalid: int = 0
     failures: int = 0
     findings: int = 0
+    entries: int = 0
     cpu_ns: int = 0
 
     def count(self) -> int:
         """The trials until now."""
         return self.trials
 
+    def add(self, entry: CorpusEntry) -> None:
+        """Add an entry; an ``@example`` has no choices to mutate."""
+        self.entries += 1
+        if entry.data.startswith(self.of.key):
+            self.corpus.add(entry)
+
     def figures(self, share: float) -> dict[str, Any]:
         """The row of :class:`~fuzztui.wire.events.PropertyFigures`."""
         return {
             "trials": self.trials,
             "invalid": self.invalid,
-            "entries": len(self.corpus),
+            "entries": self.entries,
             "edges": self.coverage.edges,
             "findings": self.findings,
             "cpu_ms": self.cpu_ns // 1_000_000,
+            "work": round(self.yielded.work),
             "share": round(share * 1_000_000),
             "weight": self.yielded.weight,
         }
@@ -102,7 +121,8 @@ class PropertyCorpus:
 
         self.trials, self.invalid = number("trials"), number("invalid")
         self.findings, self.cpu_ns = number("findings"), number("cpu_ms") * 1_000_000
-        self.yielded.work = self.cpu_ns / 1000
+        self.yielded.work = float(number("work"))
+        self.begun = self.trials > 0
         weight = reported.get("weight")
         if isinstance(weight, (int, float)) and weight >= 0:
             self.yielded.weight = float(weight)
@@ -128,7 +148,8 @@ class SuiteCorpus:
         self.each = [
             self._property(context, one, recorder, parts) for one in suite.all if not one.reason
         ]
-        self._by_key = {one.of.key: one for one in self.each}
+        self._by_key = {key: one for one in self.each for key in (one.of.example_key, one.of.key)}
+        self._by_entry: dict[int, PropertyCorpus] = {}
         self._shares = Shares([one.yielded for one in self.each], rng)
         self._size = Geometric(16.0, rng)
         self._turn: PropertyCorpus | None = None
@@ -137,11 +158,8 @@ class SuiteCorpus:
         self._since_ns = time.process_time_ns()
         self._told: dict[str, dict[str, Any]] = dict(context.reported.properties)
         self._due = 0.0
-        context.log.write(
-            PropertiesFound(
-                context.log.instance, {one.name: one.reason for one in suite.all}, suite.others
-            )
-        )
+        for reasons in in_parts({one.name: one.reason for one in suite.all}):
+            context.log.write(PropertiesFound(context.log.instance, reasons, suite.others))
 
     def _property(
         self, context: Context, one: Property, recorder: OperandRecorder, parts: ChoiceParts
@@ -173,7 +191,7 @@ class SuiteCorpus:
         """The next candidate of the property that has the turn."""
         while True:
             turn = self._turn
-            if turn is None or turn.yielded.work >= self._until:
+            if turn is None or self.is_between():
                 turn = self._next_turn()
             if (candidate := self._of(turn)) is not None:
                 return candidate
@@ -192,7 +210,8 @@ class SuiteCorpus:
     def _fresh(self, turn: PropertyCorpus) -> Candidate:
         """A random input; at first, and in a part of them later, the rest of it is simple."""
         key = turn.of.key
-        if not turn.trials:
+        if not turn.begun:
+            turn.begun = True
             return Candidate(key + _SIMPLE, "fresh")
         if self._rng.random() < _SMALL:
             return Candidate(key + self._rng.randbytes(self._size()) + _SIMPLE, "fresh")
@@ -217,13 +236,17 @@ class SuiteCorpus:
 
     def before(self, candidate: Candidate) -> None:
         """Count a trial, and the CPU time since the one before."""
+        self.begin(candidate.data)
+        if self._running is not None:
+            self._running.trials += 1
+
+    def begin(self, data: bytes) -> None:
+        """Count the CPU time from now on for the property of this input."""
         now = time.process_time_ns()
         if self._running is not None:
             self._running.cpu_ns += now - self._since_ns
         self._since_ns = now
-        self._running = running = self.of(candidate.data)
-        if running is not None:
-            running.trials += 1
+        self._running = self.of(data)
 
     # ------------------------------------------------------- an observer
 
@@ -240,6 +263,32 @@ class SuiteCorpus:
             one.invalid += 1
         elif execution.outcome is FAILURE or execution.outcome is TIMEOUT:
             one.failures += 1
+
+    # ------------------------------------------------------------------ mutants
+
+    def turn(self) -> bytes:
+        """The key of the property that has the turn; empty before the first one."""
+        return b"" if self._turn is None else self._turn.of.key
+
+    def is_between(self) -> bool:
+        """Whether the turn is over."""
+        return self._turn is None or self._turn.yielded.work >= self._until
+
+    def key_of(self, data: bytes) -> bytes:
+        """The key of the property of an input; empty if there is none."""
+        one = self.of(data)
+        return b"" if one is None else one.of.key
+
+    def name_of(self, entry: int) -> str:
+        """The name of the property of an entry; empty if there is none."""
+        one = self._by_entry.get(entry)
+        return "" if one is None else one.of.name
+
+    def count_work(self, data: bytes, cost: int, runs: int, kills: int) -> None:
+        """Count runs of mutants on an input as work of its property, and kills as new cells."""
+        if (one := self.of(data)) is not None:
+            one.yielded.add(_TRIAL_WORK * runs + cost)
+            one.yielded.find(kills)
 
     # ------------------------------------------------------------------ a feedback
 
@@ -261,9 +310,12 @@ class SuiteCorpus:
         if one is None:
             return
         before = one.coverage.edges
+        covers = bool(one.coverage.judge(execution))
         one.coverage.learn(execution, entry)
-        one.corpus.add(entry)
-        one.yielded.find(one.coverage.edges - before or 0.5)
+        one.add(entry)
+        self._by_entry[entry.id] = one
+        if covers:  # else it is kept for its kills
+            one.yielded.find(one.coverage.edges - before or 0.5)
         self.coverage.learn(execution, entry)
 
     def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
@@ -272,7 +324,8 @@ class SuiteCorpus:
         if one is None:
             return False
         new = one.coverage.recall(execution, entry)
-        one.corpus.add(entry)
+        one.add(entry)
+        self._by_entry[entry.id] = one
         self.coverage.learn(execution, entry)
         return new
 
@@ -339,8 +392,42 @@ class SuiteCorpus:
             told = self._told.get(one.of.name)
             if told is None or (row != told if last else _grown(row, told)):
                 rows[one.of.name] = self._told[one.of.name] = row
-        if rows:
-            self._log.write(PropertyFigures(self._log.instance, rows))
+        for part in in_parts(rows):
+            self._log.write(PropertyFigures(self._log.instance, part))
+
+
+def in_parts(rows: dict[str, _T]) -> Iterator[dict[str, _T]]:
+    """Rows by name of property, in parts that fit into an event each."""
+    part: dict[str, _T] = {}
+    size = 0
+    for name, row in rows.items():
+        part[name] = row
+        size += len(name) + len(str(row)) + _AROUND
+        if size > MAX_PART:
+            yield part
+            part, size = {}, 0
+    if part:
+        yield part
+
+
+class ExampleSeed:
+    """An ``@example`` as a seed."""
+
+    def __init__(self, test: str, number: int, data: bytes) -> None:
+        self.name, self._data = f"{EXAMPLE_SEED}{test}-{number}", data
+
+    def read(self, limit: int) -> bytes:
+        """The input."""
+        return self._data
+
+
+def example_seeds(suite: Suite) -> list[ExampleSeed]:
+    """The seeds of all properties that can be run, property by property."""
+    return [
+        ExampleSeed(one.name.rpartition("::")[2], number, data)
+        for one in suite.running
+        for number, data in enumerate(one.example_inputs(), 1)
+    ]
 
 
 def _grown(row: dict[str, Any], told: dict[str, Any]) -> bool:
@@ -385,6 +472,8 @@ class _SuiteScheduler(Steerable):
         one = None if found is None else self._suite.of(found.data)
         if one is None:
             raise SteerError(f"there is no queue entry {entry}")
+        if entry not in one.corpus.by_id:
+            raise SteerError(f"queue entry {entry} is an @example, which is not mutated")
         one.scheduler.on_change = self.on_change
         return one.scheduler
 

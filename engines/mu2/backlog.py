@@ -7,6 +7,7 @@ schedule: when every survivor is settled with every input, the mutation score is
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +17,7 @@ from typing import Final
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.inputs.candidate import Candidate
-from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, SteerError
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.exact_pass import PassBudget, RunningPass, Unsettled
 from fuzztui.engines.mu2.isolated import IsolatedResult
@@ -24,6 +25,7 @@ from fuzztui.engines.mu2.runner import Kill
 from fuzztui.engines.mu2.schedule import FullSchedule
 from fuzztui.engines.mu2.settled import NEVER, Settled, bits_of
 from fuzztui.engines.mu2.table import RAN
+from fuzztui.engines.mu2.waiting import Group, WaitingEntries
 
 _CHUNK: Final = 32
 _CHUNK_TRIALS: Final = 2
@@ -64,8 +66,16 @@ class Backlog:
         scheduler: Steerable,
         instance: str,
         budget: Callable[[], PassBudget] = PassBudget,
+        group_of: Callable[[bytes], Group] = lambda data: b"",
+        turn: Callable[[], Group] = bytes,
+        between: Callable[[], bool] | None = None,
     ) -> None:
-        """``budget`` returns the budget of an exact pass that starts now."""
+        """``budget`` returns the budget of an exact pass that starts now.
+
+        ``group_of`` returns the group of an input. Only those of the group that ``turn`` returns
+        are worked on: to set up another property for each input would take most of the time.
+        ``between`` returns whether a turn is over; None: there are no turns.
+        """
         self._executor, self._program, self._table = parts.executor, parts.program, parts.table
         self._runner, self._isolated, self._pipeline = parts.runner, parts.isolated, parts.pipeline
         self._schedule, self._probes = parts.schedule, parts.probes
@@ -79,8 +89,8 @@ class Backlog:
         self._settled = settled
         self._runner.on_void = self.reopen
         self._strikes: dict[int, int] = {}
-        self._queue: deque[CorpusEntry] = deque()
-        self._job: _Job | None = None
+        self._waiting, self._turn, self._between = WaitingEntries(group_of), turn, between
+        self._jobs: dict[Group, _Job] = {}
         self._isolated_turn = 0
         self._isolated_began = self._isolated_due = 0.0
         self._passed: dict[int, int] = {}
@@ -102,10 +112,20 @@ class Backlog:
         """Called before an exact pass."""
         self.pulse: Callable[[], bool] = lambda: True
         """Called during long work (:meth:`Loop.pulse`); False: stop at once."""
+        self.on_begin: Callable[[bytes], object] = bool
+        """Called with an entry's input before mutants run on it."""
+        self.on_work: Callable[[bytes, int, int, int], object] = _nothing
+        """Called with an input, the cost and number of runs of mutants on it, and their kills. Not
+        with what runs in child processes, which depends on the clock."""
 
     def __len__(self) -> int:
         """The number of saved inputs that wait."""
-        return len(self._queue) + (self._job is not None)
+        return len(self._waiting) + len(self._jobs)
+
+    def waits(self, data: bytes) -> bool:
+        """Whether a saved input waits, of the group of this input."""
+        group = self._waiting.group_of(data)
+        return group in self._jobs or self._waiting.has(group)
 
     @property
     def exact(self) -> bool:
@@ -116,7 +136,7 @@ class Backlog:
         """Queue an input that was added to the corpus. ``ran``: mutants already run on it."""
         self._probes.entered(execution.observed)
         self._settled.begin(entry.id, bits_of(ran))
-        self._queue.append(entry)
+        self._waiting.add(entry)
 
     def commit(self, entry: CorpusEntry, kills: Iterable[Kill]) -> int:
         """Record the kills of an entry. Returns how many of the mutants were not killed before."""
@@ -135,8 +155,10 @@ class Backlog:
         words = self._journal.counters
         if self._pass is None and self._settled.exact_pass:
             self.begin_exact()  # the last worker died in it
+        may_fork = self._may_fork()
         if (
-            self._isolated_results is None
+            may_fork
+            and self._isolated_results is None
             and not self.exact
             and time.monotonic() >= self._isolated_due
         ):
@@ -158,26 +180,42 @@ class Backlog:
         if not (len(self) or self._table.isolated or self._isolated_results):
             self.end_exact()
             return
-        cost, runs, began = self._runner.cost, self._runner.runs, time.monotonic()
+        cost_before, runs, began = self._runner.cost, self._runner.runs, time.monotonic()
         kills = 0
         waited = len(self)
+        group = self._group()
         with self._runner.timed():
-            if self._job is None and self._queue and self._probes.ready():
-                self._job = self._begin(self._queue.popleft())
+            job = self._jobs.get(group)
+            if job is None and self._waiting.has(group) and self._probes.ready():
+                entry = self._waiting.take(group)
+                self.on_begin(entry.data)
+                job = self._begin(entry)
                 self._count_run()
-            if self._job is not None:
-                kills = self._continue(self._job)
+                if job is not None:
+                    self._jobs[group] = job
+            if job is not None:
+                kills = self._continue(job)
+                if not job.left:
+                    del self._jobs[group]
+                cost = self._runner.cost - cost_before
+                self.on_work(job.entry.data, cost, self._runner.runs - runs, kills)
             elif self._pass is not None and self._isolated_results is not None:
                 time.sleep(_WAIT_S)
                 self._pass.child_s += time.monotonic() - began
                 self.collect_results()
-            elif self.exact and not self._queue and not self._start_isolated():
+            elif self.exact and not self._waiting and not self._start_isolated():
                 self.end_exact()
         if self._pass is not None and waited:
             self._pass.runs += self._runner.runs - runs
             self._pass.inputs += waited - len(self)
             self._pass.inputs_s += time.monotonic() - began
-        self._schedule.spent(self._runner.cost - cost, kills, saved=True)
+        self._schedule.spent(self._runner.cost - cost_before, kills, saved=True)
+
+    def _group(self) -> Group:
+        """The group that is worked on now: in the exact pass one after the other."""
+        if not (self.exact or self._schedule.everything):
+            return self._turn()
+        return next(iter(self._jobs), self._waiting.first())
 
     def _count_run(self) -> None:
         """Count a run of the original on an input, or of a mutant in a child."""
@@ -212,7 +250,8 @@ class Backlog:
         audits = self._pipeline.audit(seen, runs=self._runner.runs, everything=schedule.everything)
         left = deque([*(row.mutant.index for row in chosen), *audits])
         if any(row.promoted and self._table.grant_energy(row.mutant.index) for row in chosen):
-            self._scheduler.promote(entry.id)
+            with contextlib.suppress(SteerError):  # an entry that cannot be mutated
+                self._scheduler.promote(entry.id)
         turns = self._runner.measure(original) if left else 0
         self._journal.end()
         if left and not turns:
@@ -229,7 +268,7 @@ class Backlog:
         if distrusted or self._strikes[entry.id] >= _STRIKES:
             self._settled[entry.id] = NEVER
         else:
-            self._queue.append(entry)
+            self._waiting.add(entry)
 
     def _continue(self, job: _Job) -> int:
         part: list[int] = []
@@ -262,8 +301,6 @@ class Backlog:
             if self._isolation.is_flaky(job.original.data):
                 self._settled[job.entry.id] = NEVER
                 job.left.clear()
-        if not job.left:
-            self._job = None
         return len(kills)
 
     def _mark(self, entry: CorpusEntry) -> None:
@@ -276,6 +313,16 @@ class Backlog:
             self.on_kills(entry)
 
     # ------------------------------------------------------------ child processes
+
+    def _may_fork(self) -> bool:
+        """Whether a child may start: of a suite between two turns, since what is set up is torn
+        down for it. State is looked for then in any case, so that trials do not depend on children.
+        """
+        if self._between is None:
+            return True
+        if over := self._between():
+            self._runner.put_back()
+        return over
 
     def _isolate_survivors_of_import(self) -> None:
         """Run the survivors whose code ran at import again, imported with the mutant."""
@@ -454,8 +501,12 @@ class Backlog:
         return self._last_share if self._pass is None else self._pass.share
 
     def _requeue(self, mask: int) -> None:
-        waiting = {entry.id for entry in self._queue}
+        waiting = {entry.id for entry in self._waiting}
         for entry in self._corpus.entries:
             open_ = mask & ~self._settled[entry.id]
             if open_ and entry.id not in waiting:
-                self._queue.append(entry)
+                self._waiting.add(entry)
+
+
+def _nothing(data: bytes, cost: int, runs: int, kills: int) -> None:
+    """Nobody counts the work."""

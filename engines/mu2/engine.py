@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from fuzztui.engines.base.errors import Stopping
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import ChildHost
 from fuzztui.engines.execute.isolation import Isolation, read_index, write_index
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.loop.context import Context
-from fuzztui.engines.loop.corpus import CorpusEntry
+from fuzztui.engines.loop.corpus import CorpusEntry, SteerError
 from fuzztui.engines.loop.loop import Parts
+from fuzztui.engines.loop.suite import SuiteCorpus
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.exact_pass import PassBudget
@@ -37,16 +39,19 @@ from fuzztui.engines.mu2.report import MutationReport
 from fuzztui.engines.mu2.restoration import MAX_INPUTS, NOT_JUDGED, RestorationCheck
 from fuzztui.engines.mu2.runner import Runner
 from fuzztui.engines.mu2.schedule import AdaptiveSchedule, FullSchedule
+from fuzztui.engines.mu2.set_ups import follow_set_ups, reloader
 from fuzztui.engines.mu2.settled import Settled
 from fuzztui.engines.mu2.steering import MutantSteering
 from fuzztui.engines.mu2.suspect_check import SuspectCheck
 from fuzztui.engines.mu2.table import INVALID, KILLED, MutantTable
+from fuzztui.engines.mutants.harness_modules import harness_modules
 from fuzztui.engines.mutants.lasting_state import TOO_LARGE
 from fuzztui.engines.mutants.late_modules import first_inputs, import_late_modules
-from fuzztui.engines.mutants.listing import shard_of
+from fuzztui.engines.mutants.listing import left_out, shard_of
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
-from fuzztui.engines.mutants.program import Program, PythonMutant, reload
+from fuzztui.engines.mutants.program import Program
 from fuzztui.engines.zest import engine as zest
+from fuzztui.wire.commands import Command, WeighProperty
 from fuzztui.wire.events import MutantsShard
 
 _SHOWN: Final = 40
@@ -71,7 +76,9 @@ def prepare(spec: Spec, application: Application) -> Program:
     """Prepare the application for mutants, before its modules are loaded."""
     options = spec.engine.options
     operators = tuple(options.get("operators") or DEFAULT_OPERATORS)
-    return Program(application, operators, tuple(options.get("mutate", ())), shard_of(spec))
+    return Program(
+        application, operators, tuple(options.get("mutate", ())), shard_of(spec), left_out(spec)
+    )
 
 
 def build(context: Context) -> Parts:
@@ -79,6 +86,7 @@ def build(context: Context) -> Parts:
     spec, rng, journal, log = context.spec, context.rng, context.journal, context.log
     executor, program = context.executor, context.prepared
     assert isinstance(program, Program)
+    suite = context.target.suite
     base = zest.build(context, program.census)
     options = spec.engine.options
     table = MutantTable(log, journal, context.reported, spec.equivalent)
@@ -87,6 +95,7 @@ def build(context: Context) -> Parts:
         options.get("oracle", "differential"),
         context.target.compare,
         executor.guarded,
+        rejections=suite is None,
     )
     # The worker's own limit of memory holds for its children.
     host = replace(ChildHost.of(spec.target, "", limits=SILENT_LIMITS), memory_bytes=0)
@@ -107,11 +116,15 @@ def build(context: Context) -> Parts:
         table=table,
         isolation=isolation,
     )
+    if suite is not None:
+        follow_set_ups(suite, program, runner.put_back)
+        host = replace(host, before=suite.leave)
+    again = reloader(program, executor, context.target, spec.target)
     isolated = IsolatedRunner(
         executor,
         program,
         criterion,
-        _reload(context, program),
+        again,
         replace(host, meanwhile=stopping),
         import_s=context.target.import_s,
         import_periods=executor.guard.spent,
@@ -131,6 +144,14 @@ def build(context: Context) -> Parts:
     )
     executor.observers.append(parts.probes)
     settled = Settled(spec.dir)
+    properties = base.feedbacks[0]
+    of_suite: dict[str, Any] = {}
+    if isinstance(properties, SuiteCorpus):
+        of_suite = {
+            "group_of": properties.key_of,
+            "turn": properties.turn,
+            "between": properties.is_between,
+        }
     backlog = Backlog(
         parts,
         settled=settled,
@@ -140,8 +161,12 @@ def build(context: Context) -> Parts:
         budget=lambda: PassBudget.of(
             options.get("exact_budget"), spec.budget_trials, journal.counters
         ),
+        **of_suite,
     )
-    feedback = KillFeedback(parts, base.coverage, backlog)
+    if isinstance(properties, SuiteCorpus):
+        backlog.on_begin, backlog.on_work = properties.begin, properties.count_work
+        table.property_of = partial(_property_of, properties, spec.instance)
+    feedback = KillFeedback(parts, base.feedbacks[0], backlog)
     report = MutationReport(parts, backlog, log, exact=bool(options.get("exact", True)))
     known = dict(read_index(spec.dir))
 
@@ -183,14 +208,15 @@ def build(context: Context) -> Parts:
     def connect(describe: Callable[[CorpusEntry], None], pulse: Callable[[], bool]) -> None:
         backlog.on_kills, backlog.pulse = describe, pulse
 
-    import_late_modules(spec, executor, context.application, still_loading)
+    import_late_modules(spec, executor, context.application, still_loading, suite)
     on_modules()
     if program.lasting is not None and program.lasting.left_out:
         log.message("warning", TOO_LARGE)
-    inputs = first_inputs(spec, choices=executor.form.choices, most=MAX_INPUTS)
+    choices = executor.form.choices
+    inputs = first_inputs(spec, choices=choices, most=MAX_INPUTS, suite=suite)
     checked = [(f"input {data[:_SHOWN]!r}", data) for data in inputs]
     loading_host = replace(host, meanwhile=still_loading)
-    check = RestorationCheck(executor, program, criterion, _reload(context, program), loading_host)
+    check = RestorationCheck(executor, program, criterion, again, loading_host)
     for warning in check.run(checked):
         log.message("warning", warning)
     table.isolate([m.id for m in program.mutants if m.unrestored])
@@ -201,19 +227,46 @@ def build(context: Context) -> Parts:
     SuspectCheck(executor, program, criterion, loading_host).run(isolation, log.message)
     table.isolate(isolation.outside)
     first, *others = base.stages
+    steering = MutantSteering(table, backlog)
+
+    def before(candidate: Candidate) -> None:
+        base.before(candidate)
+        feedback.before(candidate)
+
+    def tick() -> None:
+        base.tick()
+        report.tick()
+
+    def finish() -> None:
+        report.finish()
+        base.finish()
+
+    def execute(command: Command) -> str:
+        if isinstance(command, WeighProperty):
+            if base.execute is None:
+                raise SteerError("this campaign has one target, not a suite")
+            return base.execute(command)
+        return steering.execute(command)
+
     return replace(
         base,
         stages=[first, Analyse(backlog), *others],
         feedbacks=[*base.feedbacks, feedback],
-        before=feedback.before,
+        before=before,
         # Runs of mutants cleared the caches before the entry was saved; coverage is equal again.
         before_recall=program.clear_caches,
-        tick=report.tick,
-        finish=report.finish,
+        tick=tick,
+        finish=finish,
         on_modules=on_modules,
         connect=connect,
-        execute=MutantSteering(table, backlog).execute,
+        execute=execute,
     )
+
+
+def _property_of(properties: SuiteCorpus, instance: str, killer: str) -> str:
+    """The property of an entry ("main/12") of this instance; empty if there is none."""
+    of, _, number = killer.rpartition("/")
+    return properties.name_of(int(number)) if of == instance and number.isdigit() else ""
 
 
 def _code_of(context: Context) -> Iterator[str]:
@@ -221,16 +274,10 @@ def _code_of(context: Context) -> Iterator[str]:
     for name, module in sorted(context.application.table.modules.items()):
         yield f"{name} {module.sha}"
     target = context.spec.target
-    for reference in (target.function, target.generator, target.compare):
-        file = Path(reference.rpartition(":")[0] or reference)
+    references = (target.function, target.generator, target.compare)
+    files = {Path(reference.rpartition(":")[0] or reference) for reference in references}
+    files |= {Path(str(sys.modules[name].__file__)) for name in harness_modules(target)}
+    for file in sorted(files):
         if file.suffix == ".py":
             with contextlib.suppress(OSError):
                 yield f"{file} {hashlib.sha256(file.read_bytes()).hexdigest()}"
-
-
-def _reload(context: Context, program: Program) -> Callable[[PythonMutant | None], Executor]:
-    def reimport(mutant: PythonMutant | None) -> Executor:
-        target = reload(program, context.spec.target, mutant)
-        return context.executor.like(target.function, target.expected)
-
-    return reimport

@@ -8,7 +8,7 @@ from fuzztui.engines.directory import journal as j
 from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import CorpusEntry
-from fuzztui.engines.loop.feedback import CoverageFeedback
+from fuzztui.engines.loop.feedback import Feedback
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.runner import Kill
@@ -31,7 +31,7 @@ _INFECTING_COST: Final = 2
 class KillFeedback:
     """Keeps an input that kills a mutant which no saved input has killed."""
 
-    def __init__(self, parts: Analysis, coverage: CoverageFeedback, backlog: Backlog) -> None:
+    def __init__(self, parts: Analysis, coverage: Feedback, backlog: Backlog) -> None:
         self._coverage, self._backlog, self._table = coverage, backlog, parts.table
         self._runner, self._pipeline, self._probes = parts.runner, parts.pipeline, parts.probes
         self._schedule, self._criterion, self._isolation = (
@@ -51,7 +51,7 @@ class KillFeedback:
             self._probes.watch_all()  # a peer may have saved the entry for its kills
         else:
             trial = self._words[j.TRIAL]
-            probed = self._schedule.probes(trial, waiting=len(self._backlog) > 0)
+            probed = self._schedule.probes(trial, waiting=self._backlog.waits(candidate.data))
             if probed and (self._schedule.everything or trial // EPOCH % _WIDE_EVERY == 0):
                 self._probes.watch_all()
             elif probed or self._table.promoted:
@@ -89,11 +89,13 @@ class KillFeedback:
         audits = self._pipeline.audit(
             seen, runs=self._runner.runs, everything=self._schedule.everything
         )
-        cost = self._runner.cost
+        cost, runs = self._runner.cost, self._runner.runs
         todo = [*(row.mutant.index for row in rows), *audits]
         turns = int(self._schedule.trial_turns) * _INFECTING_COST
         self._kills = self._runner.kills(execution, todo, audits=audits, turns=turns)
-        self._schedule.spent(self._runner.cost - cost, len(self._kills), saved=False)
+        cost, runs = self._runner.cost - cost, self._runner.runs - runs
+        self._schedule.spent(cost, len(self._kills), saved=False)
+        self._backlog.on_work(execution.data, cost, runs, 0)  # kills count when it is saved
         self._pipeline.audited(self._kills, audits)
         if self._kills:
             return ("kill",)
@@ -123,7 +125,8 @@ class KillFeedback:
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """Record the kills of the new entry and queue it for the other mutants."""
         kills, self._kills = self._kills, []
-        self._backlog.commit(entry, kills)
+        new = self._backlog.commit(entry, kills)
+        self._backlog.on_work(entry.data, 0, 0, new)
         self._backlog.add(execution, entry, (at for at, _ in kills))
 
     def recall(self, execution: Execution, entry: CorpusEntry) -> bool:

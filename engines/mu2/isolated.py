@@ -21,6 +21,7 @@ from fuzztui.engines.instrument.instrument import FUEL_PERIOD
 from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, allowance
 from fuzztui.engines.mutants.program import CannotSwap, Program, PythonMutant
+from fuzztui.engines.suite.properties import SetUpError
 
 Pair = tuple[PythonMutant, int, bytes]
 """A mutant, a key for the input, and the input."""
@@ -221,9 +222,12 @@ class IsolatedRunner:
         originals = []
         for at, (_, _, data) in enumerate(pairs):
             send({"original": at})
-            originals.append(plain.call(data))
+            originals.append(original := plain.call(data))
+            if isinstance(original.error, SetUpError):
+                send({"wrong": f"the original cannot be set up again: {original.error}"})
+                return
             self._put_back()
-        if usual is not None and self._criterion.verdict(usual, originals[0]) is not None:
+        if usual is not None and self._criterion.difference(usual, originals[0]) is not None:
             send({"wrong": "the original behaves differently after it is re-imported"})
             return
         send({"begin": 0})

@@ -18,6 +18,7 @@ from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.execute.failures import title_of
 from fuzztui.engines.findings.compare import cut, from_difference, long_repr, same
 from fuzztui.engines.inputs.shape import type_name, without_addresses
+from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.guard import TrialTimeout
 
 _T = TypeVar("_T")
@@ -57,9 +58,20 @@ class KillEvidence:
 class KillCriterion:
     """Compares executions. Code of the target (``__eq__``, ``__repr__``) runs under the guard."""
 
-    def __init__(self, mode: Mode, compare: Compare | None, guarded: Guarded) -> None:
-        """``compare`` None: :func:`~fuzztui.engines.findings.compare.same`."""
+    def __init__(
+        self,
+        mode: Mode,
+        compare: Compare | None,
+        guarded: Guarded,
+        *,
+        rejections: bool = True,
+    ) -> None:
+        """``rejections``: whether it differs that one of the two rejects the input, as by
+        ``assume``: no test fails for that. ``compare`` None:
+        :func:`~fuzztui.engines.findings.compare.same`.
+        """
         self._mode, self._compare, self._guarded = mode, compare, guarded
+        self._rejections = rejections
         self.problems: list[str] = []
         """Messages why values could not be compared; each once, at most 20."""
 
@@ -70,7 +82,16 @@ class KillCriterion:
         return outcome is Outcome.INVALID and self._mode != "paper"
 
     def verdict(self, original: Execution, mutated: Execution) -> KillEvidence | None:
-        """How the mutant's run differs from the original's; None if it does not differ."""
+        """How the mutant's run differs from the original's; None if it is not killed."""
+        if not self._rejections and (
+            isinstance(mutated.error, Rejected)
+            or (mutated.outcome is Outcome.SUCCESS and isinstance(original.error, Rejected))
+        ):
+            return None
+        return self.difference(original, mutated)
+
+    def difference(self, original: Execution, mutated: Execution) -> KillEvidence | None:
+        """How two runs differ; None if they do not. Also used for two runs of the original."""
         if Outcome.TIMEOUT in (original.outcome, mutated.outcome):
             return self._by_time(original, mutated)
         if original.error is not None or mutated.error is not None:

@@ -59,6 +59,7 @@ class MutantExecutor:
         check afterwards that the original :meth:`repeats`. Raises ``CannotSwap``,
         :class:`Unstable`.
         """
+        self._executor.prepare(original.data)  # not with the mutant
         taken = _periods(turns)
         fuel = taken * _FUEL_TIMES + _FUEL_PLUS
         if not turns:
@@ -86,6 +87,7 @@ class MutantExecutor:
 
     def once(self, original: Execution, mutant: PythonMutant) -> KillEvidence | None:
         """Run a mutant once. The caller must confirm a kill. Raises ``CannotSwap``."""
+        self._executor.prepare(original.data)
         self._program.enter_base(mutant)
         base, _ = self._run(original, mutant.index, 0)
         fuel = _more(_periods(base.turns) * _FUEL_TIMES + _FUEL_PLUS)
@@ -98,6 +100,7 @@ class MutantExecutor:
         A deterministic measure of the cost of a run. ``cold``: whether ``original`` began with the
         state of a fresh process; if not, its value may be another one. Raises :class:`Unstable`.
         """
+        self._executor.prepare(original.data)
         if not cold:
             original = self._cold(original)
         with self._quiet(original):
@@ -113,6 +116,7 @@ class MutantExecutor:
         Every second one begins with the state of a fresh process. The last one counts all
         iterations, which is slower: it differs for inputs near the time limit.
         """
+        self._executor.prepare(original.data)
         try:
             self._begin(-1)
             runs = []
@@ -122,7 +126,7 @@ class MutantExecutor:
                 runs.append(self._executor.call(original.data))
             with self._quiet(original):
                 runs.append(self._executor.call(original.data))
-            return any(self._criterion.verdict(runs[0], run) is not None for run in runs[1:])
+            return any(self._criterion.difference(runs[0], run) is not None for run in runs[1:])
         finally:
             self._end()
 
@@ -158,7 +162,7 @@ class MutantExecutor:
             self._begin(-1)
             self._program.clear_caches()
             again = self._executor.call(original.data)
-            return self._criterion.verdict(original, again) is None
+            return self._criterion.difference(original, again) is None
         finally:
             self._end()
 
@@ -176,7 +180,8 @@ class MutantExecutor:
             if mutated.outcome is Outcome.TIMEOUT:
                 self.fuel += _periods(mutated.turns)
             # The comparison may run the target's code, so it is between begin and end too.
-            return mutated, self._criterion.verdict(original, mutated)
+            compare = self._criterion.difference if index < 0 else self._criterion.verdict
+            return mutated, compare(original, mutated)
         finally:
             self._end()
 

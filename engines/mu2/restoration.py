@@ -108,8 +108,8 @@ class RestorationCheck:
                 data = inputs[number][1]
                 first, second = self._run(executor, data), self._run(executor, data)
                 differs = criterion.judges(first.outcome) and (
-                    criterion.verdict(first, second) is not None
-                    and criterion.verdict(executor.call(data), executor.call(data)) is None
+                    criterion.difference(first, second) is not None
+                    and criterion.difference(executor.call(data), executor.call(data)) is None
                 )
                 before, after = self._cells(first), self._cells(second)
                 less = sorted(after) if before - after else None
@@ -143,7 +143,7 @@ class RestorationCheck:
             if not fresh:
                 executor = self._reload(None)
             first, second = executor.call(data), executor.call(data)
-            send(self._criterion.verdict(first, second) is not None)
+            send(self._criterion.difference(first, second) is not None)
 
         return self._host.ask(work) is True
 

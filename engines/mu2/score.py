@@ -29,7 +29,6 @@ from typing import Any, Final
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory.events import read_reported
-from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.answers import Say, answering
@@ -41,9 +40,10 @@ from fuzztui.engines.mu2.matrix import ScoreMatrix, cells_of, digest_of
 from fuzztui.engines.mu2.restoration import NOT_JUDGED, RestorationCheck
 from fuzztui.engines.mu2.score_child import ScoreChild, chunks
 from fuzztui.engines.mu2.score_part import ScorePart, digest_of_part, read_part
+from fuzztui.engines.mu2.set_ups import follow_set_ups, reloader
 from fuzztui.engines.mutants.lasting_state import TOO_LARGE
 from fuzztui.engines.mutants.late_modules import import_late_modules
-from fuzztui.engines.mutants.program import PythonMutant, reload
+from fuzztui.engines.mutants.program import PythonMutant
 
 _PROGRESS_S: Final = 0.5
 _WAIT_S: Final = 0.005
@@ -147,8 +147,13 @@ class _Scorer:
         program = self._program = loaded.prepared
         target = loaded.target
         mode = spec.engine.options.get("oracle", "differential")
-        self._criterion = KillCriterion(mode, target.compare, executor.guarded)
-        import_late_modules(spec, executor, loaded.application)
+        suite = self._suite = target.suite
+        self._criterion = KillCriterion(
+            mode, target.compare, executor.guarded, rejections=suite is None
+        )
+        if suite is not None:
+            follow_set_ups(suite, program)
+        import_late_modules(spec, executor, loaded.application, suite=suite)
         reported = read_reported(spec.dir / "events.jsonl")
         for name in sorted({id_.partition(":")[0] for id_ in reported.found}):
             if loaded.application.has(name):
@@ -157,11 +162,7 @@ class _Scorer:
         program.scan()
         program.remember(spec.target)
         self._host = ChildHost.of(spec.target, "scoring", limits=SILENT_LIMITS, patient=False)
-
-        def reimport(mutant: PythonMutant | None) -> Executor:
-            fresh = reload(program, spec.target, mutant)
-            return executor.like(fresh.function, fresh.expected)
-
+        reimport = reloader(program, executor, target, spec.target)
         host = replace(self._host, doing="", patient=True)
         check = RestorationCheck(executor, program, self._criterion, reimport, host)
         self._warnings = check.run([(f"input {name}", data) for name, data in inputs])
@@ -455,6 +456,11 @@ class _Scorer:
         whole = self._program.program_sum.mutants
         return {"number": shard.number, "of": shard.of, "mutants": whole}
 
+    def _property_of(self, at: int) -> str:
+        """The property of an input; empty if the target is no suite."""
+        one = None if self._suite is None else self._suite.of(self._inputs[at][1])
+        return "" if one is None else one.name
+
     def _row(self, m: PythonMutant) -> dict[str, Any]:
         kills = self._kills.get(m.index, {})
         at = min(kills, default=-1)
@@ -474,6 +480,7 @@ class _Scorer:
             "state": self._state[m.index],
             "reached": m.index in self._reached or self._state[m.index] in ("alive", "killed"),
             "killer": self._inputs[at][0] if kills else "",
+            "property": self._property_of(at) if kills else "",
             "oracle": verdict.oracle,
             "detail": verdict.detail or self._reasons.get(m.index, ""),
         }

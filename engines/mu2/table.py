@@ -6,7 +6,7 @@ event; a restart restores the table from these events.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from fuzztui.engines.directory import journal as j
@@ -133,6 +133,8 @@ class MutantTable:
         """``survivors`` as bits."""
         self.dead = 0
         """Number of killed mutants."""
+        self.property_of: Callable[[str], str] = lambda killer: ""
+        """Returns the property of an entry ("main/12"), of a suite."""
         self.changes = 0
         """Grows with every change of ``survivors``, for callers that cache sets of them."""
         self._changed_runs: set[int] = set()
@@ -248,6 +250,7 @@ class MutantTable:
                 row.detail if row.base == KILLED else "",
                 row.reason,
                 row.steer,
+                self.property_of(row.killer) if row.base == KILLED else "",
             )
             for row in rows
         )

@@ -35,7 +35,9 @@ class Enumeration:
         operators: Sequence[MutationOperator],
         only: Sequence[str],
         shard: Shard | None = None,
+        leave_out: Callable[[str], bool] = lambda file: False,
     ) -> None:
+        """``leave_out``: whether the module in a file has no mutants."""
         self.shard, self.program_sum = shard, ProgramSum()
         self.mutants: list[PythonMutant] = []
         self.by_id: dict[str, PythonMutant] = {}
@@ -50,6 +52,7 @@ class Enumeration:
         self.on_grown: Callable[[Unit], None] = lambda unit: None
         """Called when a known unit has more live functions."""
         self._application, self._operators = application, operators
+        self._leave_out = leave_out
         self._only = [(name, scope) for name, _, scope in (text.partition(":") for text in only)]
         self.census = Census(application)
         self.census.on_grown = self._grown
@@ -60,6 +63,8 @@ class Enumeration:
         first = len(self.mutants)
         new_units: list[Unit] = []
         for module in self.census.scan():
+            if self._leave_out(module.file):
+                continue
             if not self._only or any(_is_within(module.name, name) for name, _ in self._only):
                 new_units += self._scan_module(module)
         self._find_caches()

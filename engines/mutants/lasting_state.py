@@ -338,6 +338,19 @@ class LastingState:
             except Exception:  # a class of a C extension, a buffer that is exported
                 self.failed += 1
 
+    def accept(self) -> None:
+        """Put back from now on what the containers contain now: fixtures were set up."""
+        filled = [saved for saved in self._were_empty if saved.now]
+        if filled:
+            gone = set(map(id, filled))
+            self._were_empty = [saved for saved in self._were_empty if id(saved) not in gone]
+            self._empty = [saved.now for saved in self._were_empty]
+            self._rest += filled
+        for row in (self.changed, self._rest):
+            for at, saved in enumerate(row):
+                if _differs(saved):
+                    row[at] = _saved_again(saved)
+
     # ------------------------------------------------------------------- the snapshot
 
     def _walk(self, most: int) -> None:
@@ -433,6 +446,13 @@ class LastingState:
             return self._own(str(thing.__module__))
         except Exception:
             return False
+
+
+def _saved_again(saved: _Saved) -> _Saved:
+    """A copy of the content that a container has now."""
+    if isinstance(saved, _Slots):
+        return _Slots(saved.now, saved.members)
+    return type(saved)(saved.now)  # type: ignore[call-arg]
 
 
 def _differs(saved: _Saved) -> bool:

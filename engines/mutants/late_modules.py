@@ -21,6 +21,7 @@ from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.loop.stages import BUILTIN, list_seeds
+from fuzztui.engines.suite.properties import Suite
 
 _MAX_SEEDS: Final = 64
 _FRESH: Final = 16
@@ -29,11 +30,14 @@ _FRESH_BYTES: Final = 4096
 _MAX_DEATHS: Final = 3
 
 
-def first_inputs(spec: Spec, *, choices: bool, most: int = _MAX_SEEDS) -> list[bytes]:
+def first_inputs(
+    spec: Spec, *, choices: bool, most: int = _MAX_SEEDS, suite: Suite | None = None
+) -> list[bytes]:
     """At most ``most`` inputs with which a campaign starts: the same ones in run, score and list.
 
     ``choices``: whether inputs are choices of a generator. Missing seeds are left out: the run
-    may have been moved to another machine.
+    may have been moved to another machine. Of a ``suite``: the seeds, and one input for each of
+    at most 64 properties.
     """
     limit = spec.engine.max_size
     found: list[bytes] = []
@@ -44,8 +48,11 @@ def first_inputs(spec: Spec, *, choices: bool, most: int = _MAX_SEEDS) -> list[b
     for seed in _spread(seeds or (() if choices else BUILTIN), most):
         with contextlib.suppress(OSError):
             found.append(seed.read(limit))
+    rng = random.Random(0)
+    if suite is not None:
+        keys = [one.key for one in _spread(suite.running, _MAX_SEEDS)]
+        return [*found, *(key + rng.randbytes(min(limit, _FRESH_BYTES)) for key in keys)]
     if not found and choices:
-        rng = random.Random(0)
         found = [rng.randbytes(min(limit, _FRESH_BYTES)) for _ in range(min(most, _FRESH))]
     return found
 
@@ -55,15 +62,17 @@ def import_late_modules(
     executor: Executor,
     application: Application,
     meanwhile: Callable[[], None] = lambda: None,
+    suite: Suite | None = None,
 ) -> None:
     """Import the modules that the first inputs import, and those of earlier runs of the instance.
 
     Must be called after the target was loaded and before its mutants are enumerated. Errors of
     these imports are ignored: the target gets them again when it is called. ``meanwhile`` is
-    called while the inputs run.
+    called while the inputs run. ``suite``: that of the target.
     """
     earlier = EdgeTable(spec.dir / "edges.json").known_names()
-    names = [*_reported(spec, executor, application, meanwhile), *earlier]
+    inputs = first_inputs(spec, choices=executor.form.choices, suite=suite)
+    names = [*_reported(inputs, spec, executor, application, meanwhile), *earlier]
     import_modules(filter(application.has, names))
 
 
@@ -76,10 +85,13 @@ def import_modules(names: Iterable[str]) -> None:
 
 
 def _reported(
-    spec: Spec, executor: Executor, application: Application, meanwhile: Callable[[], None]
+    inputs: Sequence[bytes],
+    spec: Spec,
+    executor: Executor,
+    application: Application,
+    meanwhile: Callable[[], None],
 ) -> Iterable[str]:
-    """The names of the modules that the first inputs import, in the order of these imports."""
-    inputs = first_inputs(spec, choices=executor.form.choices)
+    """The names of the modules that these inputs import, in the order of these imports."""
     modules = application.table.modules
     at = deaths = 0
     found: list[str] = []

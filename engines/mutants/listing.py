@@ -7,6 +7,7 @@ import json
 import os
 import random
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import application_packages, load_target
+from fuzztui.engines.mutants.harness_modules import is_test_file
 from fuzztui.engines.mutants.late_modules import import_late_modules
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Program, PythonMutant
@@ -51,7 +53,9 @@ def list_mutants(spec: Spec, diff: str | None = None) -> int:
         guard=guard,
         fixture=Fixture(Path.cwd()),
     )
-    import_late_modules(spec, executor, application)
+    if target.suite is not None:
+        executor.prepare = target.suite.prepare
+    import_late_modules(spec, executor, application, suite=target.suite)
     program.scan()
     answer: dict[str, Any]
     if diff is None:
@@ -78,7 +82,7 @@ def list_mutants(spec: Spec, diff: str | None = None) -> int:
 def program_of(spec: Spec, application: Application) -> Program:
     """The program with the mutations of the ``[engine]`` table. Raises :class:`CannotStart`."""
     operators = _strings(spec, "operators") or list(DEFAULT_OPERATORS)
-    return Program(application, operators, _strings(spec, "mutate"), shard_of(spec))
+    return Program(application, operators, _strings(spec, "mutate"), shard_of(spec), left_out(spec))
 
 
 def shard_of(spec: Spec) -> Shard | None:
@@ -88,6 +92,11 @@ def shard_of(spec: Spec) -> Shard | None:
         return parse_shard(text) if text else None
     except ValueError as e:
         raise CannotStart(f"engine.shard: {e}") from None
+
+
+def left_out(spec: Spec) -> Callable[[str], bool]:
+    """Which files have no mutants: of a suite the tests, if they are in the package under test."""
+    return is_test_file if spec.target.suite else lambda file: False
 
 
 def _strings(spec: Spec, key: str) -> list[str]:

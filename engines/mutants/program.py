@@ -11,9 +11,8 @@ import ast
 import random
 import sys
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
-from pathlib import Path
 from typing import Final
 
 from fuzztui.base.shards import ProgramSum, Shard
@@ -23,6 +22,7 @@ from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.engines.instrument.units import CannotSwap, Code
 from fuzztui.engines.mutants.enumeration import Enumeration
+from fuzztui.engines.mutants.harness_modules import harness_modules
 from fuzztui.engines.mutants.infection import empty_of
 from fuzztui.engines.mutants.lasting_state import LastingState
 from fuzztui.engines.mutants.late_modules import import_modules
@@ -62,15 +62,20 @@ class Program:
         operators: Sequence[str],
         only: Sequence[str] = (),
         shard: Shard | None = None,
+        leave_out: Callable[[str], bool] = lambda file: False,
     ) -> None:
-        """``only``: what to mutate: packages, modules, or ``MODULE:NAME``, a function or class;
+        """``leave_out``: whether the module in a file has no mutants.
+
+        ``only``: what to mutate: packages, modules, or ``MODULE:NAME``, a function or class;
         empty: the whole application. ``shard``: the part of its mutants; None: all.
 
         Raises :class:`CannotStart` if an operator is unknown.
         """
         self.application = application
         self.operators = chosen(operators)
-        self._enumeration = enumeration = Enumeration(application, self.operators, only, shard)
+        self._enumeration = enumeration = Enumeration(
+            application, self.operators, only, shard, leave_out
+        )
         self.census = enumeration.census
         self.mutants = enumeration.mutants
         self.by_id = enumeration.by_id
@@ -146,6 +151,11 @@ class Program:
             return False
         self.clear_caches()
         return True
+
+    def set_up(self) -> None:
+        """Treat the present state as what lasts: fixtures were set up, and may have changed it."""
+        if self.lasting is not None:
+            self.lasting.accept()
 
     def _grown(self, unit: Unit) -> None:
         """Drop the compiled code of a unit with more live functions, which the code lacks."""
@@ -306,10 +316,10 @@ def reload(program: Program, target: TargetSpec, mutant: PythonMutant | None) ->
     application.fresh = lambda name: mutant is not None and name == mutant.module
     application.on_source = mutate
     program.install(None)
-    _forget_harness(target)
+    _forget_harness(target, application)
     random.seed(0)  # as at the first import
     names = [name for name in sys.modules if application.has(name)]
-    loaded = load_target(target, application)  # drops the application's modules first
+    loaded = load_target(target, application, again=True)  # drops the application's modules first
     import_modules(names)  # those that no other module imports, as before the first run
     program.lasting = None
     program.remember(target)
@@ -319,19 +329,12 @@ def reload(program: Program, target: TargetSpec, mutant: PythonMutant | None) ->
 def _lasting_state(application: Application, target: TargetSpec) -> LastingState:
     """A snapshot of the lasting state of the application and its harness."""
     references = [target.function, target.generator, target.compare]
-    harness = {*_harness(target), *(r.rpartition(":")[0] for r in references)}
+    harness = {*harness_modules(target), *(r.rpartition(":")[0] for r in references)}
     return LastingState(lambda name: name in harness or application.has(name))
 
 
-def _forget_harness(target: TargetSpec) -> None:
-    """Drop the modules of harness files, which refer to the application's old objects."""
-    for name in _harness(target):
-        del sys.modules[name]
-
-
-def _harness(target: TargetSpec) -> list[str]:
-    """The modules of harness files."""
-    references = [target.function, target.generator]
-    files = {str(Path(r.rpartition(":")[0] or r)) for r in references if ".py" in r}
-    modules = list(sys.modules.items())
-    return [name for name, module in modules if getattr(module, "__file__", None) in files]
+def _forget_harness(target: TargetSpec, application: Application) -> None:
+    """Drop the modules of the harness, which refer to the application's old objects."""
+    for name in harness_modules(target):
+        if not application.has(name):  # else loading the target drops it
+            del sys.modules[name]

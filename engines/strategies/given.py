@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import random
@@ -30,6 +31,8 @@ class Pending:
     on_draw: Callable[[], object] = bool
     """Called when the test has drawn a value."""
     drawn: list[Any] = field(default_factory=list)
+    explicit: bool = False
+    """Whether the arguments are those of an ``@example``, and nothing was drawn."""
 
     def __repr__(self) -> str:
         made = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
@@ -143,6 +146,40 @@ class GivenTest:
         arguments = case.make(self._strategies)
         more = any(map(self.draws_by, arguments.values()))
         return Pending(self, case, arguments, more)
+
+    def examples(self) -> list[dict[str, Any]]:
+        """The arguments of each ``@example``, in Hypothesis' order.
+
+        Not of those that are marked ``xfail``, nor of those that Hypothesis itself rejects.
+        """
+        from hypothesis import Phase
+
+        settings = getattr(self.original, "_hypothesis_internal_use_settings", None)
+        if settings is not None and Phase.explicit not in settings.phases:
+            return []
+        usual = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        signature = inspect.signature(self.function)
+        names = [p.name for p in signature.parameters.values() if p.kind is usual]
+        found = []
+        for one in reversed(getattr(self.original, "hypothesis_explicit_examples", ())):
+            if getattr(one, "raises", None) is not None:
+                continue
+            last = names[len(names) - len(one.args) :] if one.args else ()
+            arguments = {**dict(zip(last, one.args, strict=False)), **one.kwargs}
+            if arguments.keys() == self._strategies.keys():
+                found.append(arguments)
+        return found
+
+    def make_example(self, r: Source, arguments: Mapping[str, Any]) -> Pending:
+        """The input of an ``@example``."""
+        _seed()
+        case = library().Case(r, self.function)
+        case.make({})
+        try:
+            made = copy.deepcopy(dict(arguments))  # the test may change them
+        except Exception:
+            made = dict(arguments)
+        return Pending(self, case, made, more=False, explicit=True)
 
     def fixed(self) -> Mapping[str, Any]:
         """Arguments that are the same in each trial, by name."""

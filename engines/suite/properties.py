@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,9 +20,15 @@ from fuzztui.engines.suite.collect import PytestSession, Skip
 
 KEY_SIZE: Final = 4
 """Bytes of an input that say which property it is for."""
+_NUMBER_SIZE: Final = 2
+"""Bytes after the key that say which ``@example`` an input is."""
 
 _MAX_BYTES: Final = 255
 """Most bytes that are drawn for a function that takes bytes or text."""
+
+
+class SetUpError(Exception):
+    """A property that could be run cannot be run any more."""
 
 
 class Property:
@@ -35,6 +41,22 @@ class Property:
         self.test: CollectedTest | GivenTest | None = None
         self.make: Callable[[Source], object] = _nothing
         self.run: Callable[[Any], object] = bool
+        self.example_key = key
+        """The key of inputs that are an ``@example``; :attr:`key` if there is none."""
+        self.examples: list[dict[str, Any]] = []
+        """The arguments of each."""
+
+    def example_inputs(self) -> list[bytes]:
+        """The inputs that are an ``@example``."""
+        numbers = range(len(self.examples))
+        return [self.example_key + n.to_bytes(_NUMBER_SIZE, "big") for n in numbers]
+
+    def make_example(self, source: Source) -> Pending:
+        """Make the input that is the ``@example`` with the number in the source."""
+        number = int.from_bytes(source.key(_NUMBER_SIZE), "big")
+        if self.test is None or number >= len(self.examples):
+            raise Rejected("the test has no such example")
+        return self.test.make_example(source, self.examples[number])
 
     def set_up(self) -> None:
         """Prepare for trials. Raises :class:`~fuzztui.engines.suite.collect.Skip`."""
@@ -88,21 +110,22 @@ class PytestProperty(Property):
 
     def __init__(self, name: str, key: bytes, session: PytestSession, item: Any) -> None:
         super().__init__(name, key)
-        self._session, self.item = session, item
+        self.session, self.item = session, item
 
     def set_up(self) -> None:
         """Have pytest set the test up; at first, check it too."""
-        self._session.set_up(self.item)
+        self.session.set_up(self.item)
         if self.test is not None:
             return
         mark = self.item.get_closest_marker("xfail")
         if mark is not None and not mark.args:
             raise Skip("marked xfail: it is expected to fail")
         try:
-            self.test = CollectedTest(self.name, self.item, self.name.rpartition("/")[2])
+            self.test = CollectedTest(self.name, self.item, without_folders(self.name))
         except CannotStart as e:
             raise Skip(" ".join(str(e).removeprefix(f"{self.name}: ").split())) from None
         self.make, self.run = self.test.make, self.test.target()
+        self.examples = self.test.examples()
 
 
 class FunctionProperty(Property):
@@ -121,6 +144,7 @@ class FunctionProperty(Property):
         """``make``: None: the function takes bytes, with ``text`` a str."""
         super().__init__(name, key)
         self.test, self.run = test, run
+        self.examples = [] if test is None else test.examples()
         self.make = make or (_text if text else _bytes)
 
 
@@ -132,9 +156,18 @@ class Suite:
         self.all = properties
         self.others, self.root = others, root
         self.by_key = {one.key: one for one in properties}
+        for one in properties:
+            key = hashlib.sha256(f"{one.name} @example".encode()).digest()[:KEY_SIZE]
+            if key not in self.by_key:
+                one.example_key, self.by_key[key] = key, one
         self.current: Property | None = None
+        self.strict = False
+        """Whether it is an error that a property cannot be run; else the input is rejected."""
+        self.on_leave: Callable[[], object] = bool
+        """Called before another property is set up, and what the last one has set up torn down."""
         self.on_set_up: Callable[[], object] = bool
-        """Called when another property was set up, which may have changed the process."""
+        """Called when another property was set up, or the last one torn down, which may have
+        changed the process."""
 
     @property
     def running(self) -> list[Property]:
@@ -159,6 +192,7 @@ class Suite:
         """Set up a property, unless it is. Returns whether it can be run."""
         if one.reason:
             return False
+        self.on_leave()
         self.current = one
         try:
             one.set_up()
@@ -167,15 +201,33 @@ class Suite:
         self.on_set_up()
         return not one.reason
 
+    def leave(self) -> None:
+        """Tear down what is set up."""
+        if self.current is None:
+            return
+        self.on_leave()
+        self.current = None
+        for session in self._sessions():
+            session.tear_down(None)
+        self.on_set_up()
+
+    def _sessions(self) -> Iterable[PytestSession]:
+        return dict.fromkeys(one.session for one in self.all if isinstance(one, PytestProperty))
+
     def make(self, source: Source) -> object:
         """Make an input: its first choices are the property's key."""
-        found = self.by_key.get(source.key(KEY_SIZE))
+        found = self.by_key.get(key := source.key(KEY_SIZE))
         if found is None:
-            raise Rejected("the input is for a property that the suite does not have")
+            raise self._refusal("the input is for a property that the suite does not have")
         if found is not self.current and not self.enter(found):
-            raise Rejected(f"{found.name}: {found.reason}")
+            raise self._refusal(f"{found.name}: {found.reason}")
+        if key == found.example_key != found.key:
+            return found.make_example(source)
         made = found.make(source)
         return made if isinstance(made, Pending) else FunctionInput(found, made)
+
+    def _refusal(self, why: str) -> Exception:
+        return SetUpError(why) if self.strict else Rejected(why)
 
     def run(self, made: Any) -> object:
         """Run the property on its input."""
@@ -193,6 +245,12 @@ class FunctionInput:
 
     def __repr__(self) -> str:
         return f"{self.of.name}({self.value!r})"
+
+
+def without_folders(name: str) -> str:
+    """The name of a property without the folders of its file; parameters may contain slashes."""
+    file, colons, test = name.partition("::")
+    return file.rpartition("/")[2] + colons + test
 
 
 def keys_of(names: Sequence[str]) -> list[bytes]:

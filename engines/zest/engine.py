@@ -28,7 +28,7 @@ from fuzztui.engines.loop.loop import Parts
 from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mutator, Splice, YieldMutators
 from fuzztui.engines.loop.stages import Fresh, Mutate, Recover, Seeds, Stage
 from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator, parts_of_text
-from fuzztui.engines.loop.suite import SuiteCorpus
+from fuzztui.engines.loop.suite import SuiteCorpus, example_seeds
 from fuzztui.engines.suite.properties import Suite
 
 _SHRINK_RUNS: Final = 64
@@ -109,6 +109,7 @@ def build_suite(context: Context, suite: Suite) -> Parts:
             examples.save(candidate.data)
 
     examples = ExampleKeeper(context)
+    seeds = [*context.seeds, *example_seeds(suite)]
     limit = spec.engine.max_size
     return Parts(
         executor=context.executor,
@@ -116,7 +117,7 @@ def build_suite(context: Context, suite: Suite) -> Parts:
         scheduler=properties.scheduler,
         stages=[
             Recover(Rescue(spec.dir)),
-            Seeds(context.seeds, words[j.SEEDS_DONE], limit, seed_done, context.log.message),
+            Seeds(seeds, words[j.SEEDS_DONE], limit, seed_done, context.log.message),
             Sync(spec.sync_dir, context.store, limit),
             properties,
         ],

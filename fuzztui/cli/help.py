@@ -48,7 +48,10 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         ),
         CommandHelp(
             "test",
-            (("[TESTS...]", "fuzz all Hypothesis tests there in one campaign"),),
+            (
+                ("[TESTS...]", "fuzz all Hypothesis tests there in one campaign"),
+                ("--mutants", "and see which changes of the code they detect"),
+            ),
             ("test tests/", "test tests/test_a.py::test_b --headless --budget 10m"),
         ),
         CommandHelp(

@@ -413,6 +413,7 @@ def mutant_dict(m: Mutant) -> dict[str, Any]:
         "static": m.static,
         "state": m.state,
         "killer": m.killer or None,
+        "property": m.by_property or None,
         "oracle": m.oracle or None,
         "trial": m.trial if m.trial >= 0 else None,
         "killed_s": m.killed_t if m.killed_t >= 0 else None,
@@ -482,7 +483,7 @@ def details(m: Mutant) -> Iterator[str]:
     if m.steer:
         state += f"  [{m.steer}]"
     yield f"state     {brief(state)}"
-    for name, text in (("because", m.reason), ("detail", m.detail)):
+    for name, text in (("property", m.by_property), ("because", m.reason), ("detail", m.detail)):
         for n, line in enumerate(text.splitlines()[:MAX_LINES]):
             yield f"{'' if n else name:<9} {visible(line)}"
     if m.counts:

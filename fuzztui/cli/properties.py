@@ -39,20 +39,22 @@ def property_lines(state: State) -> list[str]:
     rows = sorted(
         property_rows(state).values(), key=lambda r: (bool(r.reason), not r.findings, -r.share)
     )
-    lines = [_line(row) for row in rows[:MAX_LISTED]]
+    mutants = bool(state.mutants)
+    lines = [_line(row, mutants=mutants) for row in rows[:MAX_LISTED]]
     if (more := len(rows) - MAX_LISTED) > 0:
         lines.append(f"  and {more:,} more properties: --json lists them all")
     return lines
 
 
-def _line(row: PropertyRow) -> str:
+def _line(row: PropertyRow, *, mutants: bool) -> str:
     if row.reason:
         return brief(f"  not run   {row.name}: {row.reason}")
     weight = f" weight {row.weight:g}" if row.weight != 1 else ""
     found = f" {several(row.findings, 'finding')}" if row.findings else ""
+    killed = f" {row.killed:>6,} killed" if mutants else ""
     return brief(
         f"  {row.share:>6.1%} {row.trials:>10,} trials {row.entries:>6,} corpus"
-        f" {row.edges:>6,} edges"
+        f" {row.edges:>6,} edges{killed}"
         f" {row.cpu_s:>8.1f} s  {row.name}{weight}{found}"
     )
 

@@ -27,8 +27,8 @@ def add_run(parser: argparse.ArgumentParser) -> Run:
     return _how_to_run(parser)
 
 
-def _how_to_run(parser: argparse.ArgumentParser, *, mutants: bool = True) -> Run:
-    """``mutants``: whether there are options about mutants."""
+def _how_to_run(parser: argparse.ArgumentParser, *, changes: bool = True) -> Run:
+    """``changes``: whether there are options about changes of ``mutants.sources``."""
     from fuzztui.cli import run
 
     add_set(parser)
@@ -36,11 +36,11 @@ def _how_to_run(parser: argparse.ArgumentParser, *, mutants: bool = True) -> Run
     parser.add_argument(
         "--new", action="store_true", help="start another run, in a separate directory"
     )
-    if mutants:
+    if changes:
         add_changes(parser, "mutants of mutants.sources on lines")
-        add_shard(parser)
     else:
-        parser.set_defaults(since=None, in_diff=None, shard=None)
+        parser.set_defaults(since=None, in_diff=None)
+    add_shard(parser)
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--headless",
@@ -84,6 +84,12 @@ def add_test(parser: argparse.ArgumentParser) -> Run:
         "--instances", metavar="N", type=int, default=1, help="engines in parallel (default: 1)"
     )
     parser.add_argument(
+        "--mutants",
+        action="store_true",
+        help="also run mutants of the packages under test (the engine mu2): which changes no test "
+        "detects",
+    )
+    parser.add_argument(
         "--no-examples",
         dest="examples",
         action="store_false",
@@ -94,7 +100,7 @@ def add_test(parser: argparse.ArgumentParser) -> Run:
         action="store_true",
         help="do not fuzz: print a patch that adds @example(...) for the newest run's findings",
     )
-    _how_to_run(parser, mutants=False)
+    _how_to_run(parser, changes=False)
     return test.test
 
 

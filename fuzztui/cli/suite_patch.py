@@ -19,6 +19,7 @@ from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.minimise.turns import minimised_path
 from fuzztui.model.state import Finding
+from fuzztui.wire.afl import EXAMPLE_SEED
 from fuzztui.wire.events import InputShown
 
 
@@ -32,7 +33,9 @@ def print_patch(loaded: FrozenCampaign, root: Path) -> int:
             NOT_RUNNING,
         )
     found = [
-        f for f in standing(run).state.findings.values() if f.property and f.category == "crash"
+        f
+        for f in standing(run).state.findings.values()
+        if f.property and f.category == "crash" and f",orig:{EXAMPLE_SEED}" not in f.file
     ]
     smallest: dict[tuple[str, str], str] = {}
     for texts in (_recorded(run, found), _minimised(loaded, RunDir(run), found)):
@@ -104,7 +107,8 @@ def _sources(root: Path, examples: list[FailingExample]) -> dict[str, str]:
         path = (root / one.file).resolve()
         try:
             if path.is_relative_to(root.resolve()) and path.is_file():
-                found[one.file] = path.read_text()
+                with path.open(encoding="utf-8", newline="") as file:  # line ends as they are
+                    found[one.file] = file.read()
         except (OSError, ValueError):
             continue
     return found

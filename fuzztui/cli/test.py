@@ -85,7 +85,7 @@ def _campaign(options: argparse.Namespace, parts: Sequence[str], root: Path) -> 
     say(f"tests what is in {', '.join(include)}, with {python}")
     selected = sorted({_absolute(part) for part in parts})
     tables: dict[str, dict[str, Any]] = {
-        "campaign": {"name": f"{root.name}-{_name_of(selected, root)}"},
+        "campaign": {"name": f"{root.name}-{_name_of(selected, root, mutants=options.mutants)}"},
         "target": {
             "function": selected,
             "include": include,
@@ -93,7 +93,7 @@ def _campaign(options: argparse.Namespace, parts: Sequence[str], root: Path) -> 
             "cwd": str(root),
             "python": python,
         },
-        "engine": {"kind": "zest", "instances": options.instances},
+        "engine": {"kind": "mu2" if options.mutants else "zest", "instances": options.instances},
     }
     if options.examples:
         tables["target"]["examples"] = str(root / ".hypothesis" / "examples")
@@ -116,10 +116,11 @@ def _is_function(part: str) -> bool:
     return ":" in part and "::" not in part
 
 
-def _name_of(parts: Sequence[str], root: Path) -> str:
+def _name_of(parts: Sequence[str], root: Path, *, mutants: bool) -> str:
     """A name for a selection of tests, so that each selection has a run of its own.
 
     ``parts``: absolute and sorted; of ``tests/test_a.py::test_b`` it is ``tests-test_a-test_b``.
+    With ``mutants`` it is ``mutants`` for ``tests/``, and begins with that for others.
     """
     inner = ["" if part == str(root) else part.removeprefix(f"{root}/") for part in parts]
     words = " ".join(re.sub(r"\.py(?=:|$)", "", part) or "all" for part in inner)
@@ -128,6 +129,8 @@ def _name_of(parts: Sequence[str], root: Path) -> str:
     if is_lossy or len(name) > _MAX_NAME or re.search(r"-\d+$", name):  # as a further run has
         digest = hashlib.sha256("\n".join(inner).encode(errors="surrogateescape")).hexdigest()
         name = f"{name[:_MAX_NAME].strip('-')}-x{digest[:6]}"
+    if mutants:
+        return "mutants" if inner == [_DEFAULT[0]] else f"mutants-{name}"
     return name
 
 

@@ -180,6 +180,7 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
     head["skipped_frames"] = list(state.skipped_frames)
     head["trials_by"] = {name: dict(by) for name, by in state.trials_by.items()}
     head["property_reasons"] = dict(state.property_reasons)
+    head["property_kills"] = dict(state.property_kills)
     head["properties"] = {
         name: {one: list(row) for one, row in rows.items()}
         for name, rows in state.properties.items()

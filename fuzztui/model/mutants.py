@@ -21,7 +21,13 @@ from typing import Any, Final
 from fuzztui.base.shards import MAX_SHARDS
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.progress import tally
-from fuzztui.model.state import MUTANT_STATES, Mutant, State
+from fuzztui.model.state import (
+    MAX_PROPERTIES,
+    MAX_PROPERTY_NAME,
+    MUTANT_STATES,
+    Mutant,
+    State,
+)
 from fuzztui.model.stats import count, finite, series
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantsShard, MutantState, MutationStats
 from fuzztui.wire.verdicts import ACCEPTED, MAX_NAME, MAX_NOTE, is_same_change
@@ -63,6 +69,7 @@ def put(state: State, row: Mutant, before: Mutant | None, touched: ChangesBuilde
     if accepted != (before is not None and before.accepted and before.survives):
         state.accepted_survivors += 1 if accepted else -1
         touched.campaign = True
+    _count_property_kills(state, row, before, touched)
     if before is not None and before.state == row.state:
         return
     touched.campaign = True
@@ -74,6 +81,22 @@ def put(state: State, row: Mutant, before: Mutant | None, touched: ChangesBuilde
     killed = counts.get(_KILLED, 0)
     if not kills.values or killed != kills.last:
         kills.add(state.t, killed)
+
+
+def _count_property_kills(
+    state: State, row: Mutant, before: Mutant | None, touched: ChangesBuilder
+) -> None:
+    """Update the numbers of mutants that properties of a suite have killed."""
+    was = before.by_property if before is not None and before.state == _KILLED else ""
+    now = row.by_property if row.state == _KILLED else ""
+    if was == now:
+        return
+    kills = dict(state.property_kills)  # screens see a change by another object
+    for name, more in ((was, -1), (now, 1)):
+        if name and (name in kills or len(kills) < MAX_PROPERTIES):
+            kills[name] = kills.get(name, 0) + more
+    state.property_kills = kills
+    touched.campaign = True
 
 
 def bare(state: State, key: str) -> Mutant:
@@ -188,6 +211,7 @@ def mutant_state(state: State, e: MutantState, touched: ChangesBuilder) -> None:
         instance=e.instance,
         killer=e.killer,
         oracle=e.oracle,
+        by_property=e.property[:MAX_PROPERTY_NAME] if word == _KILLED else "",
         trial=count(e.trial),
         killed_t=killed_t,
         detail=e.detail,

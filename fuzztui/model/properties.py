@@ -7,15 +7,10 @@ from typing import Any, Final
 
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import State
+from fuzztui.model.state import MAX_PROPERTIES, MAX_PROPERTY_NAME, State
 from fuzztui.model.stats import count
 from fuzztui.wire.commands import MAX_WEIGHT
 from fuzztui.wire.events import PropertiesFound, PropertyFigures
-
-MAX_PROPERTIES: Final = 10_000
-"""Properties that are kept."""
-MAX_NAME: Final = 400
-"""Characters of a name or a reason that are kept."""
 
 FIGURES: Final = (
     "trials", "invalid", "entries", "edges", "findings", "cpu_ms", "share", "weight",
@@ -36,6 +31,8 @@ class PropertyRow:
     edges: int = 0
     """The most of an instance."""
     findings: int = 0
+    killed: int = 0
+    """Mutants that it has killed."""
     cpu_s: float = 0.0
     share: float = 0.0
     """Of the work until the next report, from 0 to 1: the mean of the instances that run."""
@@ -62,7 +59,7 @@ def properties_found(state: State, e: PropertiesFound, touched: ChangesBuilder) 
     instance(state, e.instance, touched)
     for name, reason in list(e.reasons.items())[:MAX_PROPERTIES]:
         if isinstance(reason, str) and _is_known_or_fits(state, name):
-            state.property_reasons[name[:MAX_NAME]] = reason[:MAX_NAME]
+            state.property_reasons[name[:MAX_PROPERTY_NAME]] = reason[:MAX_PROPERTY_NAME]
     state.other_tests = max(0, count(e.others))
     touched.campaign = True
 
@@ -74,7 +71,7 @@ def property_figures(state: State, e: PropertyFigures, touched: ChangesBuilder) 
     for name, figures in e.figures.items():
         if not isinstance(figures, dict) or (name not in rows and len(rows) >= MAX_PROPERTIES):
             continue
-        rows[name[:MAX_NAME]] = [_number(figures.get(key)) for key in FIGURES]
+        rows[name[:MAX_PROPERTY_NAME]] = [_number(figures.get(key)) for key in FIGURES]
     state.properties[e.instance] = rows
     touched.campaign = True
 
@@ -107,6 +104,7 @@ def property_rows(state: State) -> dict[str, PropertyRow]:
             entries=int(sum(entries)),
             edges=int(max(edges, default=0)),
             findings=int(sum(findings)),
+            killed=state.property_kills.get(name, 0),
             cpu_s=sum(cpu_ms) / 1000,
             share=sum(shares) / len(shares) / 1_000_000 if shares else 0.0,
             weights=property_weights(state, name),
@@ -146,6 +144,7 @@ def properties_list(state: State) -> list[dict[str, Any]] | None:
             "entries": row.entries,
             "edges": row.edges,
             "findings": row.findings,
+            "killed": row.killed,
             "signatures": sorted(
                 {f.signature for f in state.findings.values() if f.property == row.name}
             ),

@@ -264,7 +264,8 @@ def mutants(
     """
 
     def haystack(m: Mutant) -> str:
-        return " ".join([m.id, m.file, m.state, m.steer, m.before, m.after, m.killer, m.reason])
+        by = [m.killer, m.by_property]
+        return " ".join([m.id, m.file, m.state, m.steer, m.before, m.after, *by, m.reason])
 
     return _select(
         state.mutants.values(), haystack, by=by, descending=descending, where=where, text=text

@@ -23,6 +23,11 @@ RECENT_RECORDS = 500
 RECENT_COMMANDS = 200
 """The number of commands that are kept; answered ones are removed first."""
 
+MAX_PROPERTIES = 10_000
+"""Properties of a suite that are kept."""
+MAX_PROPERTY_NAME = 400
+"""Characters of a property's name, or of the reason why it is not run, that are kept."""
+
 MUTANT_STATES = ("pending", "alive", "killed", "skipped", "equivalent", "invalid")
 """States of a mutant."""
 
@@ -310,6 +315,8 @@ class Mutant:
     reached, infected, ran."""
     accepted: bool = False
     """Whether a user has accepted that it survives (``State.accepted_mutants``)."""
+    by_property: str = ""
+    """Of a suite: the property that has killed it."""
     column: int = -1
     """Column of its expression on ``line``: from 1, in characters; -1: not known."""
     end_line: int = -1
@@ -543,6 +550,8 @@ class State:
     """Tests of a suite that are no properties."""
     properties: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     """By instance and name: the :data:`fuzztui.model.properties.FIGURES`."""
+    property_kills: dict[str, int] = field(default_factory=dict)
+    """By property: the mutants that it has killed."""
     sources: dict[str, SourceRow] = field(default_factory=dict)
     """The source files of the target, by path."""
     covered: dict[str, CoverageStep] = field(default_factory=dict)

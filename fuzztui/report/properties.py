@@ -26,8 +26,19 @@ def properties_section(state: State) -> Section | None:
         ("not run", several(len(out), "property", "properties")),
         ("others", several(state.other_tests, "test without @given", "tests without @given")),
     ]
+    mutants = bool(state.mutants)
+    killed = ["killed"] * mutants
     table = Table(
-        ("property", "findings", "trials", "corpus", "edges", "CPU", "share"),
+        (
+            "property",
+            "findings",
+            "trials",
+            "corpus",
+            "edges",
+            *killed,
+            "CPU",
+            "share",
+        ),
         [
             (
                 Code(brief(row.name, 300)),
@@ -35,12 +46,13 @@ def properties_section(state: State) -> Section | None:
                 f"{row.trials:,}",
                 f"{row.entries:,}",
                 f"{row.edges:,}",
+                *[f"{row.killed:,}"] * mutants,
                 f"{row.cpu_s:.1f} s",
                 f"{row.share:.1%}",
             )
             for row in run[:_LISTED]
         ],
-        frozenset({1, 2, 3, 4, 5, 6}),
+        frozenset(range(1, 7 + mutants)),
         max(0, len(run) - _LISTED),
     )
     reasons = Table(

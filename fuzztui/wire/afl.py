@@ -22,6 +22,9 @@ from typing import Any
 
 from fuzztui.base.bounds import LARGEST
 
+EXAMPLE_SEED = "example-of-"
+"""How the names of seeds begin that are an ``@example`` of a test."""
+
 OLD_NAMES = {
     "paths_total": "corpus_count",
     "paths_favored": "corpus_favored",

@@ -409,9 +409,10 @@ class PropertiesFound(Event):
 class PropertyFigures(Event):
     """The figures of some properties of a suite, cumulative for the instance, by name.
 
-    Each is ``{"trials", "invalid", "entries", "edges", "findings", "cpu_ms", "share", "weight"}``.
-    ``entries``: those in the queue. ``edges``: cells that the property's entries cover. ``share``:
-    of the work until the next report, in millionths. ``weight``: a user's.
+    Each is ``{"trials", "invalid", "entries", "edges", "findings", "cpu_ms", "work", "share",
+    "weight"}``. ``entries``: those in the queue. ``edges``: cells that the property's entries
+    cover. ``work``: as it is counted for turns. ``share``: of the work until the next report, in
+    millionths. ``weight``: a user's.
     """
 
     kind: ClassVar[str] = "property_figures"
@@ -554,7 +555,8 @@ class MutantState(Event):
     equivalent, invalid (cannot be made or run). For a killed mutant, ``killer`` is the entry
     (``"main/12"``) that killed it, ``trial`` the trial, ``oracle`` what differed (value, exception,
     timeout, died) and ``detail`` a text. ``reason``: why the mutant is skipped, equivalent
-    or invalid. ``steer``: empty, "promoted", "first" or "last".
+    or invalid. ``steer``: empty, "promoted", "first" or "last". ``property``: of a suite, the one
+    whose outcome differed.
     """
 
     kind: ClassVar[str] = "mutant_state"
@@ -567,6 +569,7 @@ class MutantState(Event):
     detail: str = ""
     reason: str = ""
     steer: str = ""
+    property: str = ""
 
 
 @dataclass(frozen=True, slots=True)

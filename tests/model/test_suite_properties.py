@@ -5,8 +5,8 @@ import json
 from fuzztui.model.checkpoint import from_json, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.inverses import inverse
-from fuzztui.model.properties import MAX_NAME, properties_list, property_rows
-from fuzztui.model.state import State
+from fuzztui.model.properties import properties_list, property_rows
+from fuzztui.model.state import MAX_PROPERTY_NAME, State
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import WeighProperty
 from fuzztui.wire.events import Record
@@ -64,7 +64,10 @@ def test_nothing_of_an_engine_is_believed():
     rows = property_rows(state)
     assert "n" not in rows
     assert (rows["m"].trials, rows["m"].share, rows["m"].edges) == (0, 0.0, 0)
-    assert max(map(len, rows)) == MAX_NAME and len(rows["x" * MAX_NAME].reason) == MAX_NAME
+    assert (
+        max(map(len, rows)) == MAX_PROPERTY_NAME
+        and len(rows["x" * MAX_PROPERTY_NAME].reason) == MAX_PROPERTY_NAME
+    )
     assert state.other_tests == 0
 
 
@@ -82,3 +85,27 @@ def test_a_weight_is_set_back():
     undo = inverse(WeighProperty(A, 8.0, "main"), before, now)
     assert undo.commands == (WeighProperty(A, 1.0, "main"),)
     assert inverse(WeighProperty(A, 8.0), before, before).commands == ()
+
+
+def killed(instance, mutant, name, state="killed"):
+    return ev.MutantState(instance, mutant, state, f"{instance}/3", "exception", 7, property=name)
+
+
+def test_a_mutant_counts_for_the_property_that_has_killed_it_first():
+    mutants = [{"id": one} for one in ("m:f:math:0:+", "m:f:math:1:+", "m:g:negate:0:!=")]
+    state = state_of(
+        ev.PropertiesFound("main", {A: "", B: ""}, 0),
+        ev.MutantsFound("main", "m", "m.py", "/m.py", mutants),
+        killed("main", "m:f:math:0:+", A),
+        killed("s1", "m:f:math:0:+", B),  # another instance, later
+        killed("main", "m:f:math:1:+", B),
+        killed("main", "m:g:negate:0:!=", B),
+    )
+    assert [row.killed for row in property_rows(state).values()] == [1, 2]
+    assert state.mutants["m:f:math:0:+"].by_property == A
+    requeued = ev.MutantState("main", "m:f:math:1:+", "pending")
+    apply(state, [Record(7, 1.0, requeued)])
+    assert [row.killed for row in property_rows(state).values()] == [1, 1]
+    again = from_json(json.loads(json.dumps(to_json(state))))
+    assert again.property_kills == state.property_kills and again == state
+    assert [one["killed"] for one in properties_list(state)] == [1, 1]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,7 @@ def test_what_is_refused(project, function, tables, words):
 
 
 def test_other_engines_take_one_function(project):
-    for kind in ("spoton", "text", "mu2"):
+    for kind in ("spoton", "text"):
         with pytest.raises(CampaignError, match="several targets"):
             load(
                 project / "c.toml",
@@ -206,6 +207,23 @@ def test_each_selection_has_a_run_of_its_own(project):
     # None looks like the second run of another one.
     assert not [name for name in names if re.search(r"-\d+$", name)]
     assert max(map(len, others)) < len(project.name) + 80
+
+
+@pytest.mark.parametrize(("options", "kind"), [([], "zest"), (["--mutants"], "mu2")])
+def test_mutants_are_another_campaign(project, monkeypatch, options, kind):
+    seen = []
+    monkeypatch.setattr(
+        command, "run_file", lambda file, options, made: seen.append(made.text) or 0
+    )
+    assert main(["test", "tests", "--include", "shop", *options]) == 0
+    tables = tomllib.loads(seen[0])
+    assert tables["engine"]["kind"] == kind
+    named = tables["campaign"]["name"]
+    assert named == project.name + ("-mutants" if options else "-tests")
+    one = "tests/test_shop.py::test_x"
+    assert main(["test", one, "--include", "shop", *options]) == 0
+    named = tomllib.loads(seen[1])["campaign"]["name"]
+    assert named == f"{project.name}{'-mutants' if options else ''}-tests-test_shop-test_x"
 
 
 def test_a_patch_needs_a_run(project, capsys):

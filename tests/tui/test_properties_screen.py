@@ -63,6 +63,25 @@ async def test_what_each_property_has(drive):
 
 
 @pytest.mark.slow
+async def test_the_mutants_that_each_has_killed(drive):
+    name = "shop:price:math:0:+"
+    found = ev.MutantsFound("main", "shop", "shop.py", "/shop.py", [{"id": name, "line": 3}])
+    dead = ev.MutantState("main", name, "killed", "main/1", "exception", 40, property=A)
+    async with drive(suite(found, dead)) as d:
+        await d.press("0")
+        row = next(line for line in d.lines() if "test_price" in line and "30%" in line)
+        assert "killed" in d.text() and " 1 " in row
+        assert d.table.go_to(A)
+        await d.until(lambda: "1 mutant" in details(d))
+        await d.press("4")
+        await d.until(lambda: d.screen.TAB == "mutants")
+        await d.until(lambda: A in details(d))
+    async with drive(suite()) as d:
+        await d.press("0")
+        assert "killed" not in d.text()
+
+
+@pytest.mark.slow
 async def test_weights_are_changed_by_keys(drive):
     async with drive(suite()) as d:
         await d.press("0", "greater_than_sign", "greater_than_sign")

@@ -183,6 +183,18 @@ def test_what_is_not_known_of_choices() -> None:
     assert reducer.best.data == b"\0\0\7"
 
 
+def test_unknown_choices_stay_bytes() -> None:
+    """One is lowered and another raised: beyond 255 there is no such input."""
+
+    def attempt(data: bytes) -> Attempt:
+        return Attempt(data[:4] == b"\xf0\x20\xf0\x90", data)
+
+    start = attempt(b"\xf0\x20\xf0\x90\0\1")
+    reducer = Simplifier(start, attempt, lambda data, like: attempt(data))
+    reducer.run()
+    assert reducer.best.data == b"\xf0\x20\xf0\x90"
+
+
 def test_one_of_several_that_are_lowered_together_may_become_narrower() -> None:
     """Its width depends on another one of them."""
 

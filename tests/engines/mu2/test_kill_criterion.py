@@ -12,6 +12,7 @@ import pytest
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.inputs.inputs import BytesInput
+from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.mu2.kill_criterion import Compare, KillCriterion, KillEvidence, Mode
@@ -43,8 +44,10 @@ Make = Callable[..., KillCriterion]
 
 @pytest.fixture
 def make(executor: Executor) -> Make:
-    def oracle(mode: Mode = "differential", compare: Compare | None = None) -> KillCriterion:
-        return KillCriterion(mode, compare, executor.guarded)
+    def oracle(
+        mode: Mode = "differential", compare: Compare | None = None, *, rejections: bool = True
+    ) -> KillCriterion:
+        return KillCriterion(mode, compare, executor.guarded, rejections=rejections)
 
     return oracle
 
@@ -302,3 +305,20 @@ def test_what_looks_alike_is_said_to(make: Make) -> None:
 
 def test_nan_is_no_kill(make: Make) -> None:
     assert make().verdict(returned([float("nan")]), returned([float("nan")])) is None
+
+
+def test_of_a_suite_a_rejection_kills_no_mutant_but_a_failure_does(make: Make) -> None:
+    passed = Execution(Outcome.SUCCESS, b"x", 0, None)
+    rejected = Execution(Outcome.INVALID, b"x", 0, None, Rejected("assume"))
+    failed = Execution(Outcome.FAILURE, b"x", 0, None, AssertionError())
+    hung = Execution(Outcome.TIMEOUT, b"x", 0)
+    suite, one = make(rejections=False), make()
+    for original, mutated in ((passed, rejected), (rejected, passed)):
+        assert one.verdict(original, mutated) is not None
+        assert suite.verdict(original, mutated) is None
+        # Two runs of the original: the input is flaky.
+        assert suite.difference(original, mutated) is not None
+    for original in (passed, rejected):
+        for mutated in (failed, hung):
+            assert suite.verdict(original, mutated) is not None
+    assert suite.verdict(rejected, rejected) is None

@@ -101,6 +101,34 @@ def test_what_a_call_leaves_is_put_back(programs: Programs, name: str) -> None:
     assert not lasting.failed
 
 
+@pytest.mark.parametrize("name", sorted(STATE.keys() - {"default", "cell", "lru_cache"}))
+def test_what_a_set_up_leaves_is_put_back_to_from_then_on(programs: Programs, name: str) -> None:
+    source, call, seen = STATE[name]
+    names = programs.make(source)
+    lasting = LastingState(own)
+    exec(call, names)
+    set_up = repr(eval(seen, names))
+    lasting.accept()
+    assert not lasting.look()
+    lasting.put_back()
+    assert repr(eval(seen, names)) == set_up
+
+
+def test_what_is_torn_down_is_put_back_to_too(programs: Programs) -> None:
+    names = programs.make("kept = []\nempty = {}")
+    lasting = LastingState(own)
+    for value in (["a"], ["b"], []):
+        names["kept"][:] = value
+        names["empty"].update(dict.fromkeys(value))
+        lasting.accept()
+        names["kept"].append("of a mutant")
+        names["empty"]["of a mutant"] = 1
+        assert lasting.look() or names["kept"] != value
+        lasting.put_back()
+        assert names["kept"] == value and "of a mutant" not in names["empty"]
+        names["empty"].clear()
+
+
 def test_what_is_known_to_change_is_put_back_without_a_look(programs: Programs) -> None:
     names = programs.make("kept = {}\nother = []")
     lasting = LastingState(own)

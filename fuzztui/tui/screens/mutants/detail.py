@@ -127,6 +127,8 @@ def _story(mutant: Mutant, *, reach_known: bool) -> list[Line]:
     match mutant.state:
         case "killed":
             lines = [pair("killed", killed_text(mutant), "killed")]
+            if mutant.by_property:
+                lines.append(pair("property", plain(mutant.by_property)))
             if mutant.detail:
                 lines.append(pair("", mutant.detail))
             return lines

@@ -31,6 +31,8 @@ def columns(asked: Callable[[str], str]) -> Sequence[Column[PropertyRow]]:
                value=lambda r: r.state),
         Column(SHARE, "share", _share, lambda r: r.share, "right", min=5, descending=True),
         Column("weight", "weight", weight, lambda r: r.weight, "right", min=6, descending=True),
+        Column("killed", "killed", _killed, lambda r: r.killed, "right", spare=True,
+               descending=True),
         _figure("trials", "trials", lambda r: r.trials),
         _figure("entries", "entries", lambda r: r.entries, style="corpus"),
         _figure("edges", "edges", lambda r: r.edges),
@@ -67,6 +69,10 @@ def _share(row: PropertyRow) -> Cell:
 
 def _findings(row: PropertyRow) -> Cell:
     return (format.count(row.findings), "crash") if row.findings else ("", "")
+
+
+def _killed(row: PropertyRow) -> Cell:
+    return (format.count(row.killed), "killed") if row.killed else ("", "")
 
 
 def _invalid(row: PropertyRow) -> Cell:

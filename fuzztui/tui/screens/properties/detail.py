@@ -32,6 +32,7 @@ def property_lines(row: PropertyRow, state: State) -> list[Line]:
         pair("share", f"{format.share(row.share)} of the work now, weight {row.weight:g}"),
         pair("trials", f"{row.trials:,}, {row.invalid:,} of them invalid"),
         pair("corpus", f"{several(row.entries, 'entry', 'entries')}, {several(row.edges, 'edge')}"),
+        *([pair("killed", several(row.killed, "mutant"))] if row.killed else []),
         pair("CPU", format.span(row.cpu_s)),
     ]
     if len(row.weights) > 1 and len(set(row.weights.values())) > 1:

@@ -45,10 +45,11 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
         return table
 
     def sources(self) -> Sequence[object]:
-        """Return the figures of each instance, and the instances' states."""
+        """Return figures, and the instances' states."""
         state = self.campaign
         lives = [state.instances[name].state for name in list(state.properties)]
-        return [*state.properties.values(), *state.property_reasons.values(), *lives]
+        figures = [*state.properties.values(), state.property_kills]
+        return [*figures, *state.property_reasons.values(), *lives]
 
     def rebuild(self, *, reset: bool) -> None:
         """Update the rows."""
