@@ -1,8 +1,9 @@
 """``--record FILE``: run inputs, and print each outcome as Python expressions for a test.
 
-The request is a JSON file: ``inputs``, a list of paths. Prints a JSON line ``recorded`` for each
-input: its number, and an object with ``outcome``, the ``argument`` and ``value`` as expressions, or
-the ``error``. The target runs in forked children.
+The request is a JSON file: ``inputs``, a list of paths, and ``shown``, whether to report what a
+generator makes of choices, as ``InputShown`` does (default: false). Prints a JSON line ``recorded``
+for each input: its number, and an object with ``outcome``, the ``argument`` and ``value`` as
+expressions, or the ``error``. The target runs in forked children.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import load
+from fuzztui.engines.execute.shown import input_text
 from fuzztui.engines.export import frozen
 from fuzztui.engines.export.literals import Literal, NoLiteral, importable, literal
 from fuzztui.engines.findings.answers import answering
@@ -33,7 +35,8 @@ _MAX_MESSAGE: Final = 400
 def record(spec: Spec, file: Path) -> int:
     """Run the request in ``file`` and print the results. Returns the exit status."""
     try:
-        inputs = [str(path) for path in json.loads(file.read_bytes())["inputs"]]
+        request = json.loads(file.read_bytes())
+        inputs, shows = [str(path) for path in request["inputs"]], request.get("shown") is True
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise CannotStart(f"{file}: {e}") from None
     with answering() as say:
@@ -51,7 +54,7 @@ def record(spec: Spec, file: Path) -> int:
 
         def work(tell: Tell) -> None:
             loaded.executor.in_child()
-            recorder = _Recorder(loaded.executor, spec.target.cwd, compares=compares)
+            recorder = _Recorder(loaded.executor, spec.target.cwd, compares=compares, shows=shows)
             for n in range(at, len(inputs)):
                 data = read_if_regular(inputs[n], spec.engine.max_size)
                 rng.seed(0)
@@ -79,9 +82,13 @@ def record(spec: Spec, file: Path) -> int:
 class _Recorder:
     """Runs inputs and describes what they do."""
 
-    def __init__(self, executor: Executor, folder: str, *, compares: bool) -> None:
-        """``compares``: whether the harness compares values by itself."""
+    def __init__(self, executor: Executor, folder: str, *, compares: bool, shows: bool) -> None:
+        """``compares``: whether the harness compares values by itself.
+
+        ``shows``: whether what a generator makes of choices is reported.
+        """
         self._executor, self._folder, self._compares = executor, folder, compares
+        self._shows = shows
 
     def record(self, data: bytes) -> dict[str, Any]:
         """One input's outcome as JSON data."""
@@ -96,6 +103,8 @@ class _Recorder:
         found["argument"] = argument
         if executor.form.choices:
             found["choices"] = repr(execution.data)
+            if self._shows:
+                found["shown"] = executor.guarded(lambda: self._shown(execution.data), nothing)
         if execution.error is not None:
             found["error"] = self._error(execution.error)
         elif execution.outcome == "success":
@@ -112,6 +121,10 @@ class _Recorder:
         if "text" in described and "(contains itself)" not in described["text"]:
             return {**described, "described": True}
         return {**written, "type": type_name(type(value))}
+
+    def _shown(self, data: bytes) -> dict[str, Any]:
+        shown = input_text(self._executor.form.build(data))
+        return {"text": shown.text, "length": shown.length}
 
     def _written(self, value: object, *, checked: bool = True) -> dict[str, Any]:
         try:

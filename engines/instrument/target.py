@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 
 _STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
 
+_MAX_REASONS = 3
+"""Properties that cannot be run of which a message names the reason."""
+
 DEFAULT_FUNCTION = "target"
 """The function if the reference names only a file."""
 
@@ -194,10 +197,13 @@ def _suite(spec: TargetSpec, modules: dict[str, ModuleType], *, again: bool) -> 
         suite.enter(each)
     suite.leave()
     if not suite.running:
-        why = "; ".join(f"{one.name}: {one.reason}" for one in found[:3])
+        why = "; ".join(f"{one.name}: {one.reason}" for one in found[:_MAX_REASONS])
+        if more := found[_MAX_REASONS:]:
+            why += f"; and {len(more)} more"
+        without = f"pytest found {several(others, 'test')} without it"
         raise CannotStart(
             f"target.function: no test with @given can be run in {', '.join(spec.suite)}"
-            + (f" ({why})" if why else f"; pytest found {several(others, 'other test')}")
+            + (f" ({why})" if why else f"; {without}")
         )
     return suite
 

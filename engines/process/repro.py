@@ -172,7 +172,7 @@ def _result(spec: Spec, target: Target, data: bytes, failing: list[object]) -> t
 def _saved(failing: Sequence[object], directory: str) -> str:
     """Save a failing input for Hypothesis. Returns why that is impossible; empty: it is done."""
     if not failing:
-        return "the input does not fail"
+        return "the input does not fail, or only times out"
     if not isinstance(pending := failing[0], Pending):
         return "the input has no choices of a strategy"
     try:

@@ -171,8 +171,8 @@ class _Loader:
             return data
         if (tables := tables_of(data)) is None:
             raise self._unreadable(
-                "has no campaign; write its tables as [tool.fuzztui.target] and so on, or name a "
-                "campaign file"
+                "has no campaign; write its tables as [tool.fuzztui.target] and so on, name a "
+                "campaign file, or let fuzztui init write campaign.toml"
             )
         self.lines = project_key_lines(text)
         self.default_name = project_name(data, self.path)

@@ -11,6 +11,8 @@ import tomli
 
 from fuzztui.campaign.lines import key_lines
 
+CAMPAIGN_FILE: Final = "campaign.toml"
+"""The name of the campaign file that ``fuzztui init`` writes, and of the copy in a run."""
 PYPROJECT: Final = "pyproject.toml"
 PREFIX: Final = "tool.fuzztui."
 """What comes before the name of a table, ``[tool.fuzztui.target]``."""
@@ -67,7 +69,12 @@ def _headers(lines: list[str]) -> Iterator[int]:
         yield at
 
 
-def find_pyproject(directory: Path) -> Path | None:
-    """Return the nearest ``pyproject.toml`` in a directory or above it; None if there is none."""
-    found = (path / PYPROJECT for path in (directory, *directory.parents))
+def nearest_file(directory: Path) -> Path | None:
+    """Return the nearest file that a command without FILE reads; None if there is none.
+
+    It is :data:`CAMPAIGN_FILE` or ``pyproject.toml``, in a directory or above it. If a directory
+    has both, the first.
+    """
+    folders = (directory, *directory.parents)
+    found = (path / name for path in folders for name in (CAMPAIGN_FILE, PYPROJECT))
     return next((file for file in found if file.is_file()), None)

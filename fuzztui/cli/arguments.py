@@ -14,6 +14,9 @@ from fuzztui.campaign.units import parse_duration
 Run = Callable[[argparse.Namespace], int]
 """A function that carries out a parsed command; returns the exit code."""
 
+NEAREST = "the nearest campaign.toml, or pyproject.toml with [tool.fuzztui]"
+"""The campaign file of a command without FILE."""
+
 RUN_HELP = "a run directory, or a campaign file (the newest of its runs)"
 
 
@@ -144,7 +147,7 @@ def percent(text: str) -> float:
 
 def add_campaign(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """Add the campaign file; ``optional``: it may be left out."""
-    project = "; default: the nearest pyproject.toml, with [tool.fuzztui]" if optional else ""
+    project = f"; default: {NEAREST}" if optional else ""
     parser.add_argument(
         "file",
         metavar="CAMPAIGN.toml",

@@ -153,8 +153,10 @@ class _Completion:
         commands = self.table["commands"]
         if not self.before:
             found = {name: c["summary"] for name, c in commands.items() if name}
-            return self.flags, self._fit({**found, **self._campaigns()} if self.word[:1] != "-"
-                                         else self._options(commands[""]))  # fmt: skip
+            if self.word[:1] == "-":
+                return self.flags, self._fit(self._options(commands[""]))
+            files = self._runs() if "/" in self.word else self._campaigns()
+            return self.flags, self._fit({**found, **files})
         name, *rest = self.before
         if name not in commands:
             entry, rest = commands[""], self.before

@@ -10,8 +10,23 @@ from fuzztui.cli.output import DONE
 COMMAND: Final = "complete-words"
 """What the functions call: ``completing.py``."""
 
+INSTALLING: Final = """\
+bash, with the package bash-completion:
+  mkdir -p ~/.local/share/bash-completion/completions
+  fuzztui completion bash > ~/.local/share/bash-completion/completions/fuzztui
+bash, without it, in ~/.bashrc:
+  source <(fuzztui completion bash)
+zsh, in ~/.zshrc, after compinit:
+  source <(fuzztui completion zsh)
+fish:
+  mkdir -p ~/.config/fish/completions
+  fuzztui completion fish > ~/.config/fish/completions/fuzztui.fish
+Then start a new shell."""
+"""Where the scripts are put."""
+
 _BASH: Final = """\
 # Completion of fuzztui for bash.
+@INSTALLING@
 _fuzztui() {
     local flags reply
     COMPREPLY=()
@@ -30,6 +45,7 @@ complete -o nosort -F _fuzztui fuzztui
 _ZSH: Final = """\
 #compdef fuzztui
 # Completion of fuzztui for zsh.
+@INSTALLING@
 _fuzztui() {
     local -a reply values shown
     local line flags
@@ -58,6 +74,7 @@ fi
 
 _FISH: Final = """\
 # Completion of fuzztui for fish.
+@INSTALLING@
 function __fuzztui_complete
     set -l before (commandline -opc)
     set -l current (commandline -ct)
@@ -70,8 +87,10 @@ end
 complete -c fuzztui -f -a '(__fuzztui_complete)'
 """
 
+_INSTALLING_COMMENT: Final = "\n".join(f"# {line}" for line in INSTALLING.splitlines())
+
 SCRIPTS: Final = {
-    shell: text.replace("@COMMAND@", COMMAND)
+    shell: text.replace("@COMMAND@", COMMAND).replace("@INSTALLING@", _INSTALLING_COMMENT)
     for shell, text in (("bash", _BASH), ("zsh", _ZSH), ("fish", _FISH))
 }
 

@@ -21,6 +21,7 @@ _FILES: Final = ("FILE", "DIR", "PATH", "OUT", "LOG", "SOURCE", "SEEDS", "PYTHON
 _OF_COMMAND: Final = {
     ("mutants", "path"): "runs campaigns",
     ("mutants", "selections"): "mutants",
+    ("test", "parts"): "files",
     ("repro", "file"): "finding-files",
     ("minimise", "file"): "finding-files",
     ("corpus", "entry"): "entries",

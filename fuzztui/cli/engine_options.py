@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fuzztui.cli.arguments import Run, add_optional_run, add_set
+from fuzztui.cli.arguments import NEAREST, Run, add_optional_run, add_set
 from fuzztui.cli.since import add_changes
 
 
@@ -59,7 +59,11 @@ def add_targets(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import targets
 
     parser.add_argument(
-        "path", metavar="CAMPAIGN", type=Path, help="a campaign file, or a run directory"
+        "path",
+        metavar="CAMPAIGN",
+        type=Path,
+        nargs="?",
+        help=f"a campaign file, or a run directory; default: {NEAREST}",
     )
     _all(parser)
     add_changes(parser, "goals of functions")

@@ -10,6 +10,9 @@ CAMPAIGN = "CAMPAIGN.toml"
 _WIDTH = 27
 """Columns of a command in the list before its summary."""
 
+_GAP = 2
+"""Minimum number of spaces between a command and its summary; else the summary is a line below."""
+
 
 @dataclass(frozen=True, slots=True)
 class CommandHelp:
@@ -35,7 +38,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         ),
         CommandHelp(
             "run",
-            ((f"[{CAMPAIGN}]", "the same; default: the nearest pyproject.toml"),),
+            ((f"[{CAMPAIGN}]", "the same; default: campaign.toml, pyproject.toml"),),
             ("run", "run --headless"),
         ),
         CommandHelp(
@@ -236,11 +239,11 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         CommandHelp(
             "mutants",
             (
-                ("list FILE|RUN", "list mutants before a run, or with states"),
+                ("list [FILE|RUN]", "list mutants before a run, or with states"),
                 ("show FILE|RUN ID", "show one mutant with its state and diff"),
                 ("rank SOURCE...", "rank mutants of C, C++, Rust, ... files"),
-                ("matrix RUN", "fuzz-first: list which inputs kill which mutants"),
-                ("export FILE|RUN", "write a report for Stryker's viewers"),
+                ("matrix [RUN]", "fuzz-first: list which inputs kill which mutants"),
+                ("export [FILE|RUN]", "write a report for Stryker's viewers"),
             ),
             (
                 "mutants list runs/tomllib-mu2 state=alive",
@@ -286,7 +289,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
         ),
         CommandHelp(
             "targets",
-            ((CAMPAIGN, "list the goals of a Python target and their types"),),
+            ((f"[{CAMPAIGN}]", "list the goals of a Python target and their types"),),
             ("targets thumbnails-spoton.toml",),
         ),
         CommandHelp(
@@ -329,6 +332,9 @@ def _rows(command: CommandHelp) -> list[str]:
     found: list[str] = []
     for arguments, summary in command.forms:
         form = f"{command.name} {arguments}".rstrip() if arguments or not found else ""
+        if len(form) > _WIDTH - _GAP:
+            found.append(f"  {form}")
+            form = ""
         found.append(f"  {form:<{_WIDTH}}{summary}".rstrip())
     return found
 
@@ -361,6 +367,7 @@ A terminal monitor and controller for fuzz campaigns.
 
 {_grouped()}
 fuzztui alone, on a terminal, shows the home screen: runs here and elsewhere.
+fuzztui DIRECTORY shows the run there, as attach does.
 fuzztui COMMAND --help explains one command, with examples. RUN is a run
 directory (runs/NAME), or a campaign file: the newest of its runs."""
 
@@ -369,7 +376,7 @@ exit codes:
   0    done; no findings
   1    the campaign failed, or the command was rejected
   2    the command line or the campaign file is wrong
-  3    there is no such run, or no campaign is running there
+  3    no such run, no campaign is running there, or --detach of a finished run
   4    the campaign log is damaged: numbers may be too low (see stderr)
   10   the campaign ended with findings, or the target fails on repro's input
   11   a gate of score or ci: --fail-under, --fail-new, --baseline

@@ -18,7 +18,7 @@ from fuzztui.cli.attach import attach
 from fuzztui.cli.list_runs import places_of
 from fuzztui.cli.output import DONE, CliError, say
 from fuzztui.cli.replay import replay
-from fuzztui.cli.samples import SAMPLES
+from fuzztui.cli.samples import SAMPLES, about
 from fuzztui.home.listing import RunList
 from fuzztui.tui import run_home
 from fuzztui.tui.app.home import INIT, HomeOpening
@@ -112,8 +112,7 @@ def sample_rows() -> list[SampleRow]:
     """Return the samples, each with what is missing for it on this machine."""
     rows = []
     for path in sorted(SAMPLES.glob("*.toml")):
-        title = path.read_text().partition("\n")[0].lstrip("# ")
-        rows.append(SampleRow(path.name, title, _missing(path)))
+        rows.append(SampleRow(path.name, about(path), _missing(path)))
     return rows
 
 

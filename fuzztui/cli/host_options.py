@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from fuzztui.cli.arguments import Run, add_host, add_set
+from fuzztui.cli.arguments import NEAREST, Run, add_host, add_set
 
 
 def _check(parser: argparse.ArgumentParser) -> Run:
@@ -18,7 +18,7 @@ def _check(parser: argparse.ArgumentParser) -> Run:
         type=Path,
         nargs="?",
         help="the campaign file, whose hosts are checked, and its target on each of them; default: "
-        "the nearest pyproject.toml, with [tool.fuzztui]; with --host: none",
+        f"{NEAREST}; with --host: none",
     )
     add_host(parser)
     add_set(parser)

@@ -13,6 +13,7 @@ from typing import Final
 
 from fuzztui.base.text import listed, several
 from fuzztui.campaign import CampaignError
+from fuzztui.campaign.pyproject import CAMPAIGN_FILE
 from fuzztui.campaign.rundir import SupervisorError, Unfit
 from fuzztui.cli.asking import Asking
 from fuzztui.cli.init_drafts import (
@@ -50,7 +51,6 @@ _OFFERED: Final = 12
 _TRIED: Final = 5
 """Targets that are tried without asking, until one can start."""
 
-_FILE: Final = "campaign.toml"
 _REFERENCE: Final = re.compile(r"[\w./-]+:[A-Za-z_][\w.]*")
 
 
@@ -67,7 +67,7 @@ def init(options: argparse.Namespace) -> int:
             "--function MODULE:NAME",
             USAGE,
         )
-    file = folder / (options.output or _FILE)
+    file = folder / (options.output or CAMPAIGN_FILE)
     if file.parent != folder or file.suffix != ".toml" or file.name == "pyproject.toml":
         raise CliError(
             f"-o {options.output}: give the name of a .toml file, which is written to {folder}",

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from fuzztui.cli.arguments import (
+    NEAREST,
     RUN_HELP,
     Run,
     add_corpus_folders,
@@ -35,7 +36,9 @@ def add_mutants(parser: argparse.ArgumentParser) -> Run:
         "path",
         metavar="FILE|RUN",
         type=Path,
-        help="a campaign file or a run directory; with rank: one or more source files",
+        nargs="?",
+        help="a campaign file or a run directory; with rank: one or more source files; default "
+        f"with list and export: {NEAREST}; with matrix: the only or latest run in ./runs",
     )
     parser.add_argument(
         "selections",

@@ -30,7 +30,7 @@ from fuzztui.cli.output import (
     say,
 )
 from fuzztui.cli.runs import RunStatus, find_run, none_left, standing
-from fuzztui.cli.samples import named
+from fuzztui.cli.samples import campaign_or_project, named
 from fuzztui.cli.since import code_changes, nothing_changed
 from fuzztui.cli.worklist import (
     diff_of,
@@ -83,6 +83,8 @@ def mutants(options: argparse.Namespace) -> int:
         raise CliError(f"--shard is not for {options.what}", USAGE)
     if options.output and options.what != "export":
         raise CliError(f"-o is for export, not for {options.what}", USAGE)
+    if options.path is None:
+        options.path = _default(options.what)
     if options.what == "rank":
         return rank_mutants(options)
     if options.what == "matrix":
@@ -91,6 +93,16 @@ def mutants(options: argparse.Namespace) -> int:
         run = find_run(options.path)
         return kill_matrix(run, as_json=options.json, as_csv=options.csv)
     return {"list": _list, "show": _show, "export": _export}[options.what](options)
+
+
+def _default(what: str) -> Path:
+    """Return what ``mutants WHAT`` without FILE or RUN is about. Raises :class:`CliError`."""
+    if what == "matrix":
+        return find_run(None)
+    if what in ("list", "export"):
+        return campaign_or_project(None)
+    needs = "one or more source files" if what == "rank" else "a campaign file or run, and an ID"
+    raise CliError(f"mutants {what} needs {needs}: fuzztui mutants --help", USAGE)
 
 
 def _chosen(options: argparse.Namespace) -> tuple[_LookUp, list[Mutant]]:

@@ -56,7 +56,7 @@ def newest(loaded: FrozenCampaign, more: str = "") -> Path | None:
     if not here:
         say(f"its run is {text}{more}")
     elif text != str(_short(chosen)) or chosen != campaign.output:
-        say(f"{campaign.file.name}: {text}")
+        say(f"{campaign.file.name if _exists(campaign.file) else campaign.name}: {text}")
     return chosen
 
 

@@ -80,6 +80,7 @@ def add_completion(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui completion``; return the command."""
     from fuzztui.cli import completion
 
+    parser.description = f"{parser.description}\n\n{completion.INSTALLING}"
     parser.add_argument("shell", choices=list(completion.SCRIPTS), help="the shell")
     return completion.completion
 

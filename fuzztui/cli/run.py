@@ -18,14 +18,17 @@ from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unf
 from fuzztui.campaign.schema import HOSTS
 from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
-from fuzztui.cli.headless import exit_code, follow
+from fuzztui.cli.directories import no_campaign_file, show_run
+from fuzztui.cli.headless import executed, exit_code, follow
+from fuzztui.cli.made_campaign import MadeCampaign, load_made
 from fuzztui.cli.origins import another, has_begun, newest, refuse_other_run, remember
-from fuzztui.cli.output import DONE, USAGE, CliError, at_terminal, say
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Waiting
 from fuzztui.cli.runs import RunStatus, standing, with_output
 from fuzztui.cli.samples import campaign_or_project, installation, missing, named
 from fuzztui.cli.status import status_object, status_text
 from fuzztui.home.finding import is_run
+from fuzztui.inprocess.ask import ready
 from fuzztui.merge.parts import inner_parts
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.remote.lock import running
@@ -38,21 +41,22 @@ SETTLED_S = 5.0
 
 
 def run(options: argparse.Namespace) -> int:
-    """Start, rejoin or resume the campaign of a file, and show it."""
-    return run_file(campaign_or_project(options.file), options)
+    """Start, rejoin or resume the campaign of a file, and show it; show a run directory."""
+    file = campaign_or_project(options.file)
+    return show_run(options, file) if is_run(file) else run_file(file, options)
 
 
-def run_file(file: Path, options: argparse.Namespace, text: str | None = None) -> int:
-    """Start, rejoin or resume a campaign. ``text``: what the file would contain."""
-    loaded = load_file(file, options.overrides, options.hosts, text)
+def run_file(file: Path, options: argparse.Namespace, made: MadeCampaign | None = None) -> int:
+    """Start, rejoin or resume a campaign. ``made``: the campaign, if there is no such file."""
+    loaded = load_file(file, options.overrides, options.hosts, made)
     if options.shard is not None:
         options.overrides.append(_shard_key(loaded.campaign, options.shard))
-        loaded = load_file(file, options.overrides, options.hosts, text)
+        loaded = load_file(file, options.overrides, options.hosts, made)
     if (limits := changed_sources(loaded, options)) is None:
         say("nothing to mutate: no line of mutants.sources has changed")
         return DONE
     if limits:
-        loaded = load_file(file, [*options.overrides, *limits], options.hosts, text)
+        loaded = load_file(file, [*options.overrides, *limits], options.hosts, made)
     if options.new:
         return _show(options, _start_another(loaded), over=False)
     where = _where(loaded, options)
@@ -62,12 +66,15 @@ def run_file(file: Path, options: argparse.Namespace, text: str | None = None) -
             "made of, and merge them again",
             USAGE,
         )
-    loaded = with_output(loaded, where)
+    new, loaded = loaded, with_output(loaded, where)
     if is_run(where) and (where / "campaign.toml").exists():
         loaded = _same_hosts(loaded, where)
         _same_campaign(loaded, where)
         if running(where):
             say(f"the campaign is already running: rejoining {where}")
+        elif not _is_place_given(options) and _is_vain(loaded.campaign, where):
+            say(f"{where} has used up its budget without executing an input: starting another run")
+            return _show(options, _start_another(new), over=False)
         elif _finished(loaded.campaign, where):
             larger = " ".join(f"--set {k}={v}" for k, v in _larger(loaded.campaign, where))
             say(f"{where} has finished; to continue: {larger}; to start another run: --new")
@@ -105,7 +112,7 @@ def _start_another(loaded: FrozenCampaign) -> Path:
 def _where(loaded: FrozenCampaign, options: argparse.Namespace) -> Path:
     """Return the newest run of the file, or the directory for the first one."""
     output = loaded.campaign.output
-    if any(o.partition("=")[0].strip() == "campaign.output" for o in options.overrides):
+    if _is_output_given(options):
         return output
     if options.shard is not None:  # else the next shard would resume the run of another one
         output = output.with_name(f"{output.name}-{options.shard.number}-of-{options.shard.of}")
@@ -117,12 +124,26 @@ def _where(loaded: FrozenCampaign, options: argparse.Namespace) -> Path:
     return output
 
 
+def _is_output_given(options: argparse.Namespace) -> bool:
+    return any(o.partition("=")[0].strip() == "campaign.output" for o in options.overrides)
+
+
+def _is_place_given(options: argparse.Namespace) -> bool:
+    """Whether the options say where the run is, so that it is not the newest of the file."""
+    return options.shard is not None or _is_output_given(options)
+
+
 def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
+    """Show a run. ``over``: it had ended before, and was not continued."""
+    if options.detach and over:
+        say(f"fuzztui attach {where} shows it")
+        return NOT_RUNNING  # scripts must not wait for it
     if options.detach:
         now = _await_start(where)
         if now.state_name == "failed":
             raise CliError(f"{where}: the campaign has failed: {now.state.reason}")
-        say(f"fuzztui attach {where} shows it; fuzztui ctl {where} stop ends it")
+        ends = "" if now.state.state in ENDED else f"; fuzztui ctl {where} stop ends it"
+        say(f"fuzztui attach {where} shows it{ends}")
         return DONE
     if options.headless or options.json or not (at_terminal() and sys.stdin and sys.stdin.isatty()):
         if over:
@@ -149,20 +170,27 @@ def _await_start(where: Path) -> RunStatus:
 
 
 def load_file(
-    file: Path, overrides: list[str], hosts: Sequence[str] = (), text: str | None = None
+    file: Path,
+    overrides: list[str],
+    hosts: Sequence[str] = (),
+    made: MadeCampaign | None = None,
 ) -> FrozenCampaign:
     """Load a campaign file, or a sample by its name. Raises :class:`CliError`.
 
-    ``hosts``: more hosts than those of the file, as ``--host`` names them. ``text``: what the file
-    would contain; it is then not read, and need not exist.
+    ``hosts``: more hosts than those of the file, as ``--host`` names them. ``made``: the campaign,
+    if there is no such file.
     """
-    file, implied = (file, []) if text is not None else named(file)
-    if text is None and not file.exists():
+    if made is not None:
+        return load_made(file, made, overrides, hosts)
+    file, implied = named(file)
+    if not file.exists():
         raise missing(file)
+    if file.is_dir():
+        raise no_campaign_file(file)
     if ".." in file.parts:  # the frozen copy must not depend on the current directory
         file = file.parent.resolve() / file.name
     try:
-        return load(file, [*implied, *overrides], hosts=hosts, text=text)
+        return load(file, [*implied, *overrides], hosts=hosts)
     except CampaignError as e:
         raise CliError(str(e), USAGE) from None
 
@@ -197,6 +225,7 @@ def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) ->
     refuse_missing_packages(loaded)
     refuse_verdicts(loaded)
     where = loaded.campaign.output
+    _refuse_empty_suite(loaded)
     say(f"{word} {loaded.campaign.name} in {where}")
     try:
         prepare_run(where)
@@ -218,6 +247,24 @@ def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) ->
     except OSError as e:
         raise CliError(f"{where}: cannot write the run directory: {e.strerror}") from None
     return True
+
+
+def _refuse_empty_suite(loaded: FrozenCampaign) -> None:
+    """Raise :class:`CliError` if no test of a suite can be run, before it has a run.
+
+    Not for hosts, which may have other packages, and not if the run has executed tests.
+    """
+    campaign, where = loaded.campaign, loaded.campaign.output
+    if not campaign.target.get("suite") or campaign.hosts:
+        return
+    if has_begun(where) and _has_executed(where):
+        return
+    say("collecting the tests")
+    try:
+        with Waiting() as waiting:
+            ready(campaign, waiting)
+    except Unfit as e:
+        raise unfit(loaded, e) from None
 
 
 _LONGEST_VALUE = 40
@@ -293,13 +340,18 @@ def _value(value: object) -> str:
 
 def _has_executed(where: Path) -> bool:
     """Whether the run has executed anything; otherwise the campaign's identity may still change."""
-    state = standing(where).state
-    return bool(state.entries) or any(i.stats.execs for i in state.instances.values())
+    return executed(standing(where).state)
 
 
 def _finished(campaign: Campaign, where: Path) -> bool:
     state = standing(where).state
     return state.state == "finished" and bool(spent(campaign, state, running_time(state)))
+
+
+def _is_vain(campaign: Campaign, where: Path) -> bool:
+    """Whether the budget is used up although nothing was executed: the target could not start."""
+    state = standing(where).state
+    return bool(spent(campaign, state, running_time(state))) and not executed(state)
 
 
 def _larger(campaign: Campaign, where: Path) -> Iterator[tuple[str, object]]:

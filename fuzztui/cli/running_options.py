@@ -27,7 +27,8 @@ def add_run(parser: argparse.ArgumentParser) -> Run:
     return _how_to_run(parser)
 
 
-def _how_to_run(parser: argparse.ArgumentParser, command: Run | None = None) -> Run:
+def _how_to_run(parser: argparse.ArgumentParser, *, changes: bool = True) -> Run:
+    """``changes``: whether there are options about changes of ``mutants.sources``."""
     from fuzztui.cli import run
 
     add_set(parser)
@@ -35,7 +36,10 @@ def _how_to_run(parser: argparse.ArgumentParser, command: Run | None = None) -> 
     parser.add_argument(
         "--new", action="store_true", help="start another run, in a separate directory"
     )
-    add_changes(parser, "mutants of mutants.sources on lines")
+    if changes:
+        add_changes(parser, "mutants of mutants.sources on lines")
+    else:
+        parser.set_defaults(since=None, in_diff=None)
     add_shard(parser)
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
@@ -48,7 +52,7 @@ def _how_to_run(parser: argparse.ArgumentParser, command: Run | None = None) -> 
     parser.add_argument("--json", action="store_true", help="with --headless: print JSON lines")
     add_theme(parser)
     parser.add_argument("-V", "--version", action="version", version=f"fuzztui {__version__}")
-    return command or run.run
+    return run.run
 
 
 def add_test(parser: argparse.ArgumentParser) -> Run:
@@ -96,7 +100,8 @@ def add_test(parser: argparse.ArgumentParser) -> Run:
         action="store_true",
         help="do not fuzz: print a patch that adds @example(...) for the newest run's findings",
     )
-    return _how_to_run(parser, test.test)
+    _how_to_run(parser, changes=False)
+    return test.test
 
 
 def add_run_project(parser: argparse.ArgumentParser) -> Run:

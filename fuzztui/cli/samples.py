@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import shutil
 import sys
+import textwrap
+from itertools import takewhile, zip_longest
 from pathlib import Path
 
 import fuzztui
 from fuzztui.base.suggest import meant, near
 from fuzztui.campaign import Campaign
-from fuzztui.campaign.pyproject import find_pyproject
-from fuzztui.cli.output import DONE, USAGE, CliError, say
+from fuzztui.campaign.pyproject import nearest_file
+from fuzztui.cli.output import DONE, USAGE, CliError, at_terminal, say
 
 SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
 
@@ -33,6 +36,9 @@ _MAX_OFFERED = 3
 
 _ALIKE = 0.75
 """Minimum similarity, from 0 to 1, of a word in a wrong name to a word in a file's name."""
+
+_MIN_WIDTH = 30
+"""Minimum number of columns of a sample's description; a narrower terminal breaks the lines."""
 
 _HEAD_BYTES = 1 << 16
 """Bytes of a TOML file that are searched for ``[engine]``, which marks a campaign file."""
@@ -61,16 +67,17 @@ def named(file: Path) -> tuple[Path, list[str]]:
 
 
 def campaign_or_project(file: Path | None) -> Path:
-    """Return the campaign file for an optional argument; without it, the ``pyproject.toml``.
+    """Return the campaign file for an optional argument; without it, the nearest one.
 
-    Raises :class:`CliError` if there is none in the current directory or above it.
+    That is ``campaign.toml`` or ``pyproject.toml``. Raises :class:`CliError` if there is none in
+    the current directory or above it.
     """
     if file is not None:
         return file
-    if (found := find_pyproject(Path.cwd())) is None:
+    if (found := nearest_file(Path.cwd())) is None:
         raise CliError(
-            "name a campaign file, or write one with fuzztui init: there is no pyproject.toml in "
-            f"{Path.cwd()} or above it",
+            "name a campaign file, or write one with fuzztui init: there is neither campaign.toml "
+            f"nor pyproject.toml in {Path.cwd()} or above it",
             USAGE,
         )
     say(f"using {found}")
@@ -134,10 +141,22 @@ def _is_campaign(path: Path) -> bool:
         return False
 
 
+def about(sample: Path) -> str:
+    """Return the first sentence of a sample's comment."""
+    comment = takewhile(lambda line: line.startswith("# "), sample.read_text().splitlines())
+    text = " ".join(line.removeprefix("# ").strip() for line in comment)
+    return re.split(r"(?<=[.!?]) ", text, maxsplit=1)[0]
+
+
 def samples(options: argparse.Namespace) -> int:
     """List the sample campaigns that come with fuzztui."""
-    for path in sorted(SAMPLES.glob("*.toml")):
-        first = path.read_text().partition("\n")[0].lstrip("# ")
-        print(f"{path.name:<26} {first}")
+    paths = sorted(SAMPLES.glob("*.toml"))
+    indent = max((len(path.name) for path in paths), default=0) + 2
+    width = shutil.get_terminal_size().columns if at_terminal() else sys.maxsize
+    for path in paths:
+        room = max(_MIN_WIDTH, width - indent)
+        lines = textwrap.wrap(about(path), room, break_on_hyphens=False, break_long_words=False)
+        for name, line in zip_longest([path.name], lines, fillvalue=""):
+            print(f"{name:<{indent}}{line}".rstrip())
     say("run one: fuzztui NAME.toml")
     return DONE

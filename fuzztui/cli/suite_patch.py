@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from fuzztui.base.text import brief, several
 from fuzztui.campaign import FrozenCampaign
+from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.origins import newest
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, say
+from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import standing
 from fuzztui.export.example_patch import FailingExample, patch
 from fuzztui.home.origin import WRITE_EXAMPLES
+from fuzztui.inprocess.ask import NoAnswer
+from fuzztui.inprocess.shown_inputs import shown_inputs
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
+from fuzztui.minimise.turns import minimised_path
 from fuzztui.model.properties import new_to_tests
+from fuzztui.model.state import Finding
 from fuzztui.wire.events import InputShown
 
 
@@ -22,20 +29,18 @@ def print_patch(loaded: FrozenCampaign, root: Path) -> int:
     run = newest(loaded)
     if run is None:
         raise CliError(
-            f"{root}: its tests were not fuzzed here; leave out --write-examples", NOT_RUNNING
+            f"{root}: these tests were not fuzzed here; name those that were, or leave out "
+            "--write-examples",
+            NOT_RUNNING,
         )
-    of = {(f.instance, f.file): f.property for f in new_to_tests(standing(run).state)}
-    texts: dict[tuple[str, str], str] = {}
-    try:
-        for record in LogReader(run).records():
-            event = record.event
-            if not isinstance(event, InputShown) or event.length > len(event.text):
-                continue  # without the end of a text
-            if (key := (event.instance, event.row)) in of:
-                texts[key] = event.text
-    except (LogError, OSError) as e:
-        raise CliError(f"{run}: {e}") from None
-    examples = [FailingExample(of[key], text) for key, text in texts.items()]
+    found = new_to_tests(standing(run).state)
+    smallest: dict[tuple[str, str], str] = {}
+    for texts in (_recorded(run, found), _minimised(loaded, RunDir(run), found)):
+        for one in found:
+            if text := texts.get(one.key):
+                key = (one.property, one.signature or one.key)
+                smallest[key] = min(smallest.get(key, text), text, key=len)
+    examples = [FailingExample(name, text) for (name, _), text in smallest.items()]
     text, added, refused = patch(_sources(root, examples), examples)
     for name, why in refused.items():
         say(brief(f"{name}: no @example: {why}"))
@@ -43,6 +48,53 @@ def print_patch(loaded: FrozenCampaign, root: Path) -> int:
     how = f"; apply in {root} with: {WRITE_EXAMPLES}"
     say(f"{several(added, 'example')}{how if added else ': nothing to add'}")
     return DONE
+
+
+def _recorded(run: Path, found: Sequence[Finding]) -> dict[str, str]:
+    """The texts of findings in the log, by the finding's key; not those that are cut there.
+
+    Raises :class:`CliError`.
+    """
+    of = {(f.instance, f.file): f.key for f in found}
+    texts: dict[str, str] = {}
+    try:
+        for record in LogReader(run).records():
+            event = record.event
+            if not isinstance(event, InputShown) or event.length > len(event.text):
+                continue
+            if (key := of.get((event.instance, event.row))) is not None:
+                texts[key] = event.text
+    except (LogError, OSError) as e:
+        raise CliError(f"{run}: {e}") from None
+    return texts
+
+
+def _minimised(loaded: FrozenCampaign, run_dir: RunDir, found: Sequence[Finding]) -> dict[str, str]:
+    """The texts of minimised findings, by the finding's key. Says why if they are unknown."""
+    files = {minimised_path(run_dir, run_dir.instance(f.instance) / f.file): f for f in found}
+    files = {file: f for file, f in files.items() if file.is_file()}
+    if not files:
+        return {}
+    progress = Estimate()
+    try:
+        texts = shown_inputs(
+            loaded.campaign,
+            list(files),
+            run_dir.instance("main"),
+            lambda done: progress.show("reading minimised findings", done, len(files)),
+        )
+    except (NoAnswer, OSError) as e:
+        say(
+            brief(f"the minimised findings are left out, because their tests cannot be loaded: {e}")
+        )
+        return {}
+    finally:
+        progress.clear()
+    # An input whose test is gone, or has other arguments now, may have become one of another test.
+    named = {
+        f.key: (f.property.rpartition("/")[2], texts.get(file, "")) for file, f in files.items()
+    }
+    return {key: text for key, (name, text) in named.items() if text.startswith(f"{name}(")}
 
 
 def _sources(root: Path, examples: list[FailingExample]) -> dict[str, str]:

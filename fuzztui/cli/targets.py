@@ -8,7 +8,6 @@ import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from fuzztui.base.text import several, visible
 from fuzztui.campaign import CampaignError, FrozenCampaign, load
@@ -17,7 +16,7 @@ from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Counter, Waiting
 from fuzztui.cli.run import unfit
-from fuzztui.cli.samples import named
+from fuzztui.cli.samples import campaign_or_project, named
 from fuzztui.cli.since import code_changes, nothing_changed
 from fuzztui.home.finding import is_run
 from fuzztui.inprocess.ask import ready, unknown_aliases
@@ -36,7 +35,7 @@ _LOCATION = 0.45
 
 def targets(options: argparse.Namespace) -> int:
     """Print the goals of a campaign as a table, or the static analysis as JSON."""
-    path: Path = options.path
+    path = campaign_or_project(options.path)
     file = path / "campaign.toml" if path.is_dir() and is_run(path) else named(path)[0]
     if not file.exists():
         raise CliError(f"{path}: there is no such campaign file or run directory", NOT_RUNNING)

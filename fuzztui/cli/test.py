@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
+import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,6 +14,8 @@ from typing import Any, Final
 
 import tomli_w
 
+from fuzztui.base.suggest import meant, near
+from fuzztui.cli.made_campaign import MadeCampaign
 from fuzztui.cli.output import USAGE, CliError, say
 from fuzztui.cli.run import load_file, run_file
 from fuzztui.cli.suite_patch import print_patch
@@ -27,6 +32,17 @@ _NOT_UNDER_TEST: Final = (
 
 _DEFAULT: Final = ("tests", "test")
 
+_OPTIONS: Final = {
+    "campaign.budget": "--budget",
+    "target.include": "--include",
+    "target.python": "--python",
+    "engine.instances": "--instances",
+}
+"""The options that give the value of a key."""
+
+_MAX_NAME: Final = 60
+"""Characters of a selection's name."""
+
 
 def test(options: argparse.Namespace) -> int:
     """Start, rejoin or resume the campaign of a project's tests, or print a patch."""
@@ -35,12 +51,30 @@ def test(options: argparse.Namespace) -> int:
         parts = ["."]  # only its run is looked for
     if not parts:
         raise CliError("there is no directory tests/ here: name the tests to fuzz", USAGE)
-    root = _root_of(Path(parts[0].partition("::")[0]).absolute())
-    text = _campaign(options, parts, root)
+    for part in parts:
+        _refuse_missing(part)
+    root = _root_of(Path(os.path.normpath(Path(parts[0].partition("::")[0]).absolute())))
+    arguments = {**_OPTIONS, "target.function": shlex.join(parts)}
+    made = MadeCampaign(_campaign(options, parts, root), "fuzztui test", arguments)
     file = root / TEST_FILE
     if options.write_examples:
-        return print_patch(load_file(file, options.overrides, options.hosts, text), root)
-    return run_file(file, options, text)
+        return print_patch(load_file(file, options.overrides, options.hosts, made), root)
+    return run_file(file, options, made)
+
+
+def _refuse_missing(part: str) -> None:
+    """Raise :class:`CliError` if a part of the suite names a path that does not exist."""
+    if _is_function(part) and ".py:" not in part:
+        return
+    path = Path(part.partition(":" if _is_function(part) else "::")[0])
+    if path.exists():
+        return
+    try:
+        beside = os.listdir(path.parent)  # noqa: PTH208 - names only
+    except OSError:
+        beside = []
+    offer = meant([str(path.with_name(name)) for name in near(path.name, beside)])
+    raise CliError(f"{part}: there is no such file or directory{offer}", USAGE)
 
 
 def _campaign(options: argparse.Namespace, parts: Sequence[str], root: Path) -> str:
@@ -52,10 +86,11 @@ def _campaign(options: argparse.Namespace, parts: Sequence[str], root: Path) -> 
         raise CliError(f"{root}: found no package under test; name it: --include PACKAGE", USAGE)
     python = options.python or _python_of(root)
     say(f"tests what is in {', '.join(include)}, with {python}")
+    selected = sorted({_absolute(part) for part in parts})
     tables: dict[str, dict[str, Any]] = {
-        "campaign": {"name": f"{root.name}-{'mutants' if options.mutants else 'tests'}"},
+        "campaign": {"name": f"{root.name}-{_name_of(selected, root, mutants=options.mutants)}"},
         "target": {
-            "function": [_absolute(part) for part in parts],
+            "function": selected,
             "include": include,
             "path": paths,
             "cwd": str(root),
@@ -73,9 +108,33 @@ def _campaign(options: argparse.Namespace, parts: Sequence[str], root: Path) -> 
 
 def _absolute(part: str) -> str:
     """A part of the suite; an existing path as an absolute one."""
+    if _is_function(part) and ".py:" not in part:
+        return part
     name, colons, node = part.partition("::")
-    is_function = ":" in part and not colons
-    return part if is_function and ".py:" not in part else f"{Path(name).absolute()}{colons}{node}"
+    return f"{os.path.normpath(Path(name).absolute())}{colons}{node}"
+
+
+def _is_function(part: str) -> bool:
+    """Whether a part of the suite is a function (``package.module:name``, ``file.py:name``)."""
+    return ":" in part and "::" not in part
+
+
+def _name_of(parts: Sequence[str], root: Path, *, mutants: bool) -> str:
+    """A name for a selection of tests, so that each selection has a run of its own.
+
+    ``parts``: absolute and sorted; of ``tests/test_a.py::test_b`` it is ``tests-test_a-test_b``.
+    With ``mutants`` it is ``mutants`` for ``tests/``, and begins with that for others.
+    """
+    inner = ["" if part == str(root) else part.removeprefix(f"{root}/") for part in parts]
+    words = " ".join(re.sub(r"\.py(?=:|$)", "", part) or "all" for part in inner)
+    name = re.sub(r"\W+", "-", words, flags=re.ASCII).strip("-")
+    is_lossy = re.search(r"[^\w/:. -]", words, flags=re.ASCII)
+    if is_lossy or len(name) > _MAX_NAME or re.search(r"-\d+$", name):  # as a further run has
+        digest = hashlib.sha256("\n".join(inner).encode(errors="surrogateescape")).hexdigest()
+        name = f"{name[:_MAX_NAME].strip('-')}-x{digest[:6]}"
+    if mutants:
+        return "mutants" if inner == [_DEFAULT[0]] else f"mutants-{name}"
+    return name
 
 
 def _root_of(path: Path) -> Path:

@@ -90,6 +90,15 @@ def spec_near(run_dir: RunDir, file: Path) -> Path | None:
     return next((s for s in specs if s.parent in file.absolute().parents), next(iter(specs), None))
 
 
+def saves_examples(spec: Path) -> bool:
+    """Whether findings are saved as failing examples of Hypothesis: those of a suite, if wanted."""
+    try:
+        target = loads(spec.read_bytes())["target"]
+        return bool(target.get("examples") and target.get("suite"))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return False
+
+
 def python_of(spec: Path) -> tuple[str, dict[str, str]]:
     """Return the target's interpreter and environment. Raises :class:`SupervisorError`."""
     try:

@@ -8,18 +8,18 @@ import math
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.base.bounds import loads
 from fuzztui.base.files import temporary_directory
-from fuzztui.base.text import several, span, visible
+from fuzztui.base.text import brief, several, span, visible
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.engines.execute.forks import how_it_ended
-from fuzztui.inprocess.spec import python_of, spec_near
+from fuzztui.inprocess.spec import python_of, saves_examples, spec_near
 from fuzztui.instances.launcher import Progress
 from fuzztui.minimise.turns import InTurn, rewrite
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
@@ -55,6 +55,8 @@ async def minimise_by_engine(
     ``mark``: marks the processes, so that they can be killed if this process dies. ``stop``: called
     repeatedly; once it returns True, or after ``longest_s`` seconds (inf: no limit), the
     smallest input found is written.
+    The smaller input of a suite's finding is saved as a failing example of Hypothesis, if the
+    campaign has ``target.examples``.
     Raises :class:`SupervisorError` with the reason if minimising fails.
     """
 
@@ -72,7 +74,73 @@ async def minimise_by_engine(
             )
         return reader.result(outcome, stopped=stop())
 
-    return await rewrite(file, output, shorten)
+    summary = await rewrite(file, output, shorten)
+    spec = spec_near(run_dir, file)
+    if spec is None or not saves_examples(spec) or _is_same(file, output):
+        return summary
+    progress("saving the smaller example for Hypothesis", -1.0)
+    if why := await _save_example(run_dir, spec, output, mark):
+        return f"{summary}; not saved for Hypothesis: {why}"
+    return f"{summary}; saved for Hypothesis"
+
+
+def _is_same(file: Path, output: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return file.read_bytes() == output.read_bytes()
+    return False
+
+
+async def _save_example(run_dir: RunDir, spec: Path, file: Path, mark: ProcessMark | None) -> str:
+    """Save an input as a failing example. Returns why that is impossible; empty: it is saved."""
+    printed: list[bytes] = []
+    request = ["--repro", str(file.absolute()), "--save-example"]
+    with temporary_directory() as place:
+        outcome = await _run_engine(
+            run_dir,
+            spec,
+            request,
+            Path(place),
+            limit_s=LOAD_LIMIT_S + _GRACE_S,
+            on_output=printed.append,
+            mark=mark,
+        )
+    reason = f"the engine {_how(outcome)}"
+    for line in b"".join(printed)[-2 * MAX_INPUT :].splitlines():
+        if line.startswith(_REASON):
+            reason = line.removeprefix(_REASON).decode(errors="replace")
+        with contextlib.suppress(ValueError, RecursionError):
+            match loads(line):
+                case {"saved": str(why)}:  # the last one: the target may print, too
+                    reason = why
+    return brief(reason)
+
+
+async def _run_engine(
+    run_dir: RunDir,
+    spec: Path,
+    request: Sequence[str],
+    place: Path,
+    *,
+    limit_s: float,
+    on_output: Callable[[bytes], None],
+    mark: ProcessMark | None,
+    meanwhile: Callable[[int], None] | None = None,
+) -> ProcessResult:
+    """Run the engine with a request; ``place``: a directory of its own."""
+    python, env = python_of(spec)
+    cwd = place / "cwd"
+    cwd.mkdir()
+    return await execute(
+        ["nice", "-n", "10", python, "-P", "-m", "fuzztui.engines", str(spec.absolute()), *request],
+        mark or ProcessMark(place, "minimise"),
+        cwd=cwd,
+        limit=limit_s,
+        # As an engine is started (docs/house.md).
+        env={"PYTHONHASHSEED": "0", **env, "PYTHONPATH": str(run_dir.expose_package())},
+        stdout=True,
+        on_output=on_output,
+        meanwhile=meanwhile,
+    )
 
 
 async def _ask(
@@ -86,7 +154,6 @@ async def _ask(
     longest_s: float,
 ) -> ProcessResult:
     """Run the engine on the input in ``given``, which has a separate directory."""
-    python, env = python_of(spec)
     stopped = False
 
     def meanwhile(pid: int) -> None:
@@ -96,19 +163,14 @@ async def _ask(
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
 
-    argv = ["nice", "-n", "10", python, "-P", "-m", "fuzztui.engines", str(spec.absolute())]
-    argv += ["--minimise", str(given), "--tries", str(TRIES), "--seconds", str(longest_s)]
-    cwd = given.parent / "cwd"
-    cwd.mkdir()
-    return await execute(
-        argv,
-        mark or ProcessMark(given.parent, "minimise"),
-        cwd=cwd,
-        limit=LOAD_LIMIT_S + longest_s + _GRACE_S,
-        # As an engine is started (docs/house.md).
-        env={"PYTHONHASHSEED": "0", **env, "PYTHONPATH": str(run_dir.expose_package())},
-        stdout=True,
+    return await _run_engine(
+        run_dir,
+        spec,
+        ["--minimise", str(given), "--tries", str(TRIES), "--seconds", str(longest_s)],
+        given.parent,
+        limit_s=LOAD_LIMIT_S + longest_s + _GRACE_S,
         on_output=on_output,
+        mark=mark,
         meanwhile=meanwhile,
     )
 

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import tomli
 
-from fuzztui.campaign.pyproject import PYPROJECT, tables_of
-
-_CAMPAIGN = "campaign.toml"
+from fuzztui.campaign.pyproject import CAMPAIGN_FILE, PYPROJECT, tables_of
 
 
 def campaign_file(directory: Path) -> Path | None:
@@ -17,7 +15,7 @@ def campaign_file(directory: Path) -> Path | None:
     It is called ``campaign.toml``, as in a run, or is a ``pyproject.toml`` with a campaign.
     """
     for path in (directory, *directory.parents):
-        if (file := path / _CAMPAIGN).is_file():
+        if (file := path / CAMPAIGN_FILE).is_file():
             return file
         if _has_campaign(file := path / PYPROJECT):
             return file

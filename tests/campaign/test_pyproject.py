@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fuzztui.campaign import CampaignError, load
-from fuzztui.campaign.pyproject import find_pyproject
+from fuzztui.campaign.pyproject import nearest_file
 from fuzztui.cli import main
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.samples import campaign_or_project
@@ -108,15 +108,56 @@ def test_many_tables_of_other_tools(project: Path) -> None:
 def test_the_nearest_file_is_found(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     below = project.parent / "src/deep"
     below.mkdir()
-    assert find_pyproject(below) == project
+    assert nearest_file(below) == project
     monkeypatch.chdir(below)
     assert campaign_or_project(None) == project
     assert campaign_or_project(Path("mine.toml")) == Path("mine.toml")
     (below.parent / "pyproject.toml").write_text("")  # the nearest, though it has no campaign
     assert main(["check", "--no-run"]) == USAGE
-    monkeypatch.setattr("fuzztui.cli.samples.find_pyproject", lambda directory: None)
+    monkeypatch.setattr("fuzztui.cli.samples.nearest_file", lambda directory: None)
     with pytest.raises(CliError):
         campaign_or_project(None)
+
+
+def test_a_campaign_file_comes_before_the_project_beside_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    below = project.parent / "src"
+    monkeypatch.chdir(project.parent)
+    written = project.with_name("campaign.toml")
+    written.write_text(PROJECT.replace("tool.fuzztui.", "").replace('tool."fuzztui".', ""))
+    assert nearest_file(below) == written
+    assert campaign_or_project(None) == written
+    assert str(written) in capsys.readouterr().err
+    (below / "pyproject.toml").write_text(PROJECT)
+    assert nearest_file(below) == below / "pyproject.toml"
+
+
+def test_without_any_file_the_message_names_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for argv in (["run"], ["check"], ["ci"], ["mutants", "list"], ["targets"]):
+        assert main(argv) == USAGE
+        message = capsys.readouterr().err
+        assert "campaign.toml" in message
+        assert "pyproject.toml" in message
+        assert str(tmp_path) in message
+    for argv in (["mutants", "show"], ["mutants", "rank"]):
+        assert main(argv) == USAGE
+
+
+def test_mutants_of_the_nearest_campaign(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file that is loaded is the nearest one: its engine has no mutants."""
+    monkeypatch.chdir(project.parent)
+    file = project.with_name("campaign.toml")
+    file.write_text('[engine]\nkind = "afl"\n[target]\ncommand = "true @@"\nseeds = "src"\n')
+    for argv in (["mutants", "list"], ["mutants", "export"], ["targets"]):
+        assert main(argv) == USAGE
+        message = capsys.readouterr().err
+        assert f"{file}:" in message
 
 
 def test_commands_without_a_file(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,6 +52,17 @@ def test_the_help_of_a_command_fits_and_ends_with_its_examples(name, capsys, mon
     assert last == [f"  fuzztui {example}" for example in command.examples]
 
 
+@pytest.mark.parametrize("name", ["", *_COMMANDS])
+def test_a_command_and_its_summary_do_not_touch(name, capsys, monkeypatch):
+    text = shown(capsys, monkeypatch, *([name] if name else []))
+    for command in COMMANDS:
+        if name not in ("", command.name):
+            continue
+        for number, (arguments, summary) in enumerate(command.forms):
+            form = f"  {command.name} {arguments}".rstrip() if arguments or not number else ""
+            assert re.search(rf"(?m)^{re.escape(form)}(  +|\n {{4,}}){re.escape(summary)}$", text)
+
+
 @pytest.mark.parametrize("example", [e for command in COMMANDS for e in command.examples])
 def test_examples_are_commands(example):
     parse(shlex.split(example))

@@ -11,7 +11,7 @@ import pytest
 
 from fuzztui.campaign import load
 from fuzztui.campaign.schema import ENGINES
-from fuzztui.cli import main
+from fuzztui.cli import main, samples
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE
 from fuzztui.cli.run import load_file
 from fuzztui.cli.runs import find_run
@@ -120,6 +120,29 @@ def test_the_list_is_of_names_that_work(here, capsys):
     assert main(["samples"]) == DONE
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert {path.name for path in SAMPLES.glob("*.toml")} == set(names)
+
+
+@pytest.mark.parametrize("columns", [40, 80, 132, None])
+def test_descriptions_are_whole_sentences_in_lines_that_fit(columns, here, monkeypatch, capsys):
+    """``columns``: None: a pipe, where each sample has one line."""
+    monkeypatch.setattr(samples, "at_terminal", lambda: columns is not None)
+    monkeypatch.setenv("COLUMNS", str(columns or 80))
+    assert main(["samples"]) == DONE
+    found: dict[str, str] = {}
+    lines = capsys.readouterr().out.splitlines()
+    for line in lines:
+        name, text = line[:31].strip(), line[31:].strip()
+        name = name or list(found)[-1]
+        found[name] = f"{found.get(name, '')} {text}".strip()
+    for name, text in found.items():
+        assert text.endswith("."), name
+        comment = " ".join((SAMPLES / name).read_text().partition("#:schema")[0].split())
+        assert comment.replace("# ", "").startswith(text)
+    if columns is None:
+        assert len(lines) == len(found)
+    else:
+        assert max(map(len, lines)) <= max(columns, 62)
+    assert found["pyflakes-mu2.toml"].endswith("full of what it looks for.")
 
 
 def needed(file: Path) -> set[str]:

@@ -16,7 +16,7 @@ import pytest
 
 from fuzztui.cli import completing, main
 from fuzztui.cli.completing import complete
-from fuzztui.cli.completion import SCRIPTS
+from fuzztui.cli.completion import INSTALLING, SCRIPTS
 from fuzztui.cli.help import GROUPS
 from fuzztui.cli.parser import _COMMANDS, _WORDS
 
@@ -44,6 +44,8 @@ def here(tmp_path, monkeypatch, cache) -> Path:
     (run / "out/main/crashes/id:000000,sig:06").touch()
     (run / "out/main/crashes/README.txt").touch()
     (tmp_path / "runs" / "no-run").mkdir()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_main.py").touch()
     return tmp_path
 
 
@@ -129,6 +131,8 @@ def test_every_command_offers_its_options(name, here, capsys):
         (("report", "--format", "h"), ["html"]),
         (("attach", "--theme", "day"), ["daylight"]),
         (("completion", ""), ["bash", "zsh", "fish"]),
+        (("runs/m",), ["runs/mine"]),
+        (("test", "tests/", "--wr"), ["--write-examples"]),
         (("attach", "runs/mine", ""), ["--help", "--read-only", "--theme"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -141,6 +145,8 @@ def test_names_of_files(here, capsys):
     assert "files" in flags(capsys, "report", "-o", "")
     assert "files" in flags(capsys, "ctl", "runs/mine", "add-seed", "")
     assert "nospace" in flags(capsys, "mine.toml", "--set", "")
+    for line in (["te"], ["tests/test_ma"], ["tests/test_a.py", "te"], ["--new", "tests/"]):
+        assert flags(capsys, "test", *line) == {"files"}
     assert words(capsys, "check", "run") == ["runs/"]
     assert flags(capsys, "check", "run") == {"nospace"}
 
@@ -268,11 +274,14 @@ def test_an_interactive_shell_inserts_the_word(shell, shell_env):
             ("fuzztui ctl runs/mine skip-mutants m:parse:n\t", MUTANTS[0]),
             ("fuzztui mine.toml --set engine.kind=ze\t", "engine.kind=zest"),
             ("fuzztui mine.toml --set campaign.bud\t", "campaign.budget="),
+            ("fuzztui test te\t", "fuzztui test tests/"),
+            ("fuzztui test tests/test_ma\t", "fuzztui test tests/test_main.py"),
         ):
             inner.send(typed)
             time.sleep(1.5)
             inner.send("\x01printf '<%s>' \n")
             expected = "".join(f"<{word}>" for word in inserted.split())
+            expected = expected.removesuffix("/>")  # zsh removes the slash when a space follows
             inner.until(expected if " " in inserted else f"<{inserted}>")
     finally:
         inner.close()
@@ -289,6 +298,8 @@ def test_an_interactive_shell_inserts_the_word(shell, shell_env):
         ("fuzztui ctl runs/mine skip-mutants m:parse:n", [MUTANTS[0]]),
         ("fuzztui mine.toml --set engine.kind=ze", ["engine.kind=zest"]),
         ("fuzztui report -o oth", ["other.toml"]),
+        ("fuzztui test te", ["tests/"]),
+        ("fuzztui test tests/test_ma", ["tests/test_main.py"]),
     ],
 )
 def test_fish(line, expected, shell_env):
@@ -306,5 +317,16 @@ def test_the_scripts_are_scripts(shell, capsys):
     assert main(["completion", shell]) == 0
     text = capsys.readouterr().out
     assert text == SCRIPTS[shell]
+    head = [line for line in text.splitlines() if line.startswith("# ")]
+    assert f"# {INSTALLING}".replace("\n", "\n# ") in "\n".join(head)
     if shutil.which(shell):
         subprocess.run([shell, "-n"], input=text, text=True, check=True)
+
+
+def test_the_help_says_where_the_scripts_are_put(capsys):
+    with pytest.raises(SystemExit):
+        main(["completion", "--help"])
+    text = capsys.readouterr().out
+    assert INSTALLING in text
+    for shell in SCRIPTS:
+        assert f"fuzztui completion {shell}" in INSTALLING

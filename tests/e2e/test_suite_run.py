@@ -396,6 +396,22 @@ def test_nothing_to_run(lab, suite, words):
     assert words in (lab.out / "main" / "worker.log").read_text()
 
 
+def test_the_command_refuses_tests_that_cannot_be_run(tmp_path):
+    write(tmp_path)
+    for name, source in (("plain", "def test_a(): ..."), ("broken", "def test_a(:")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "test_it.py").write_text(source)
+    for name, words in (("plain", "1 test without it"), ("broken", "SyntaxError")):
+        done = subprocess.run(
+            [sys.executable, "-m", "fuzztui", "test", name, "--detach", "--python", sys.executable],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2, done.stderr
+        assert f"{name}: target.function: no test with @given" in done.stderr
+        assert words in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
 def test_the_command_for_a_project(tmp_path):
     project = tmp_path / "shop"
     write(project)
@@ -440,3 +456,23 @@ def test_the_command_for_a_project(tmp_path):
         check=False,
     )  # fmt: skip
     assert shown.returncode == 10 and "input: test_shop.py::" in shown.stdout
+
+    # A minimised finding replaces the longer one: in Hypothesis' database, and in the patch.
+    before = set((project / ".hypothesis" / "examples").rglob("*"))
+    price, *_ = (f for f in crashes(run) if f[0].endswith("::test_price"))
+    subprocess.run(
+        [*fuzztui, "minimise", str(run), f"main/{price[1]}"], cwd=project, env=env,
+        capture_output=True, check=True,
+    )  # fmt: skip
+    assert set((project / ".hypothesis" / "examples").rglob("*")) - before
+    again = subprocess.run(
+        [*fuzztui, "test", "tests", "--write-examples", "--python", sys.executable],
+        cwd=project, env=env, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "\n+@example(numbers=[47113])\n" in again.stdout
+
+
+def crashes(run: Path) -> list[tuple[str, str]]:
+    """Property and file of each finding."""
+    described = events(run / "out" / "main", "finding_described")
+    return [(e["property"], e["file"]) for e in described if e["category"] == "crash"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 
@@ -63,6 +64,67 @@ async def test_a_time_limit_of_the_user_and_an_estimate(tmp_path, monkeypatch):
     assert heard == [-1.0, 0.25, -1.0, -1.0]
     assert "stopped after 7 s" in said
     assert output.read_bytes() == b"a"
+
+
+SUITE = {"suite": ["t"], "examples": "/e"}
+
+
+@pytest.fixture
+def minimised(tmp_path, monkeypatch):
+    """Minimises b"abc" to ``best``, and answers with ``answer`` if an example is to be saved.
+
+    Returns the summary, and the request for the example, if there was one.
+    """
+
+    async def run(target, best=b"YQ==", answer=b'{"saved": ""}\n'):
+        asked = []
+
+        async def execute(argv, mark, *, on_output, **more):
+            if "--save-example" not in argv:
+                on_output(b'{"size": 1, "tries": 3, "best": "%s", "end": ""}\n' % best)
+                return ProcessResult(0, 1.0, b"")
+            asked.extend(argv[argv.index("--repro") :])
+            on_output(answer)
+            return ProcessResult(3 if answer == REASON else 0, 1.0, b"")
+
+        monkeypatch.setattr(python_inputs, "execute", execute)
+        monkeypatch.setattr(RunDir, "expose_package", lambda self: tmp_path)
+        spec = tmp_path / "out" / "main" / "spec.json"
+        spec.parent.mkdir(parents=True)
+        spec.write_text(json.dumps({"target": {"python": "python3", **target}}))
+        file = spec.parent / "file"
+        file.write_bytes(b"abc")
+        home, output = RunDir(tmp_path), tmp_path / "small"
+        said = await python_inputs.minimise_by_engine(home, file, output, lambda words, part: None)
+        return said, asked
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (b'x\n{"saved": ""}\n', "; saved for Hypothesis"),
+        (b'{"saved": "no \\u001b db"}\n', r"; not saved for Hypothesis: no \e db"),
+        (REASON, "; not saved for Hypothesis: no process is available"),
+        (b"", "; not saved for Hypothesis: the engine exited with status 0"),
+    ],
+)
+async def test_the_smaller_input_is_saved_for_hypothesis(answer, expected, minimised, tmp_path):
+    said, asked = await minimised(SUITE, answer=answer)
+    assert asked == ["--repro", str(tmp_path / "small"), "--save-example"]
+    assert said.endswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("target", "best"),
+    [(SUITE, b"YWJj"), (SUITE | {"examples": ""}, b"YQ=="), ({"examples": "/e"}, b"YQ==")],
+    ids=["not smaller", "not wanted", "one function"],
+)
+async def test_no_example_is_saved(target, best, minimised):
+    said, asked = await minimised(target, best)
+    assert not asked
+    assert "Hypothesis" not in said
 
 
 def failing_run(tmp_path, monkeypatch):

@@ -1,15 +1,19 @@
 """Suites in campaign files, and what ``fuzztui test`` makes of a project."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from fuzztui.campaign import CampaignError, load
-from fuzztui.cli import main
+from fuzztui.campaign.rundir import SupervisorError, Unfit
+from fuzztui.cli import main, suite_patch
 from fuzztui.cli import test as command
-from fuzztui.cli.output import NOT_RUNNING, USAGE
+from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE
+from fuzztui.cli.parser import parse
+from fuzztui.inprocess.ask import NoAnswer
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.log.writer import LogWriter
 from fuzztui.wire import events as ev
@@ -112,19 +116,6 @@ def test_the_interpreter_of_a_project(project, monkeypatch):
     assert command._python_of(project) == str(project / "other" / "bin" / "python")
 
 
-@pytest.mark.parametrize(
-    ("argv", "words"),
-    [
-        (["test", "nowhere/"], "nowhere"),
-        (["test", "tests", "--include", "shop", "--budget", "soon"], "campaign.budget"),
-        (["test", "tests", "--include", "shop", "--python", "nopython"], "target.python"),
-    ],
-)
-def test_wrong_usage(project, capsys, argv, words):
-    assert main([*argv, "--headless"]) == USAGE
-    assert words in capsys.readouterr().err
-
-
 def test_without_packages_or_tests(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "setup.py").touch()
@@ -134,20 +125,188 @@ def test_without_packages_or_tests(tmp_path, monkeypatch, capsys):
     assert "--include" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["nope/"], "nope/: there is no"),
+        (["tests/test_shpo.py"], "did you mean tests/test_shop.py"),
+        (["tests", "nope.py::test_a[x/y]"], "nope.py::test_a[x/y]: there is no"),
+        (["nope.py:price"], "nope.py:price: there is no"),
+        (["tests", "--include", "shop", "--budget", "soon"], "--budget: campaign.budget"),
+        (["tests", "--include", "shop", "--python", "nopy"], "--python: target.python"),
+        (["tests", "--include", "shop", "--instances", "-1"], "--instances: engine.instances"),
+        (["tests", "--include", "shop", "--set", "stop.crashes=x"], "--set stop.crashes=x: stop."),
+    ],
+)
+def test_errors_name_what_the_user_has_written(argv, words, project, capsys):
+    assert main(["test", *argv]) == USAGE
+    message = capsys.readouterr().err
+    assert words in message
+    assert "fuzztui-test.toml" not in message
+
+
+def test_tests_that_cannot_be_run_get_no_run(project, monkeypatch, capsys):
+    asked = []
+
+    def ready(campaign, progress):
+        asked.append(campaign.target["suite"])
+        raise Unfit("target.function: no test with @given", "target.function")
+
+    monkeypatch.setattr("fuzztui.cli.run.ready", ready)
+    for argv in (["tests/"], ["tests/", "--detach"], ["tests/", "--new"]):
+        assert main(["test", *argv, "--include", "shop"]) == USAGE
+        assert "fuzztui: tests/: target.function: no test" in capsys.readouterr().err
+    assert asked == [[str(project / "tests")]] * 3
+    assert not (project / "runs").exists()
+
+
+def test_tests_for_hosts_are_not_collected_here(project, monkeypatch):
+    """There other packages may be installed."""
+
+    def ready(campaign, progress):
+        raise Unfit("no module named shop", "target.function")
+
+    def prepare_run(where):  # nothing is started
+        raise SupervisorError("the end")
+
+    monkeypatch.setattr("fuzztui.cli.run.ready", ready)
+    monkeypatch.setattr("fuzztui.cli.run.prepare_run", prepare_run)
+    assert main(["test", "tests", "--include", "shop", "--host", "box"]) == FAILED
+
+
+def selected(project, *parts):
+    """Name and target of the campaign that ``fuzztui test`` makes."""
+    options = parse(["test", *parts, "--include", "shop"])
+    text = command._campaign(options, options.parts or ["tests"], project)
+    loaded = load(project / "fuzztui-test.toml", text=text)
+    return loaded.campaign.name, loaded.frozen["target"]["function"]
+
+
+def test_each_selection_has_a_run_of_its_own(project):
+    file = project / "tests/test_shop.py"
+    (project / "tests/test_shop_2.py").touch()
+    whole = selected(project)
+    assert whole == (f"{project.name}-tests", [str(project / "tests")])
+    assert whole == selected(project, "tests/") == selected(project, str(project / "src/../tests"))
+    one = selected(project, "tests/test_shop.py::test_x")
+    assert one == (f"{project.name}-tests-test_shop-test_x", [f"{file}::test_x"])
+    two = selected(project, "tests/test_shop.py::test_x", "tests/test_shop.py::test_a")
+    assert two == selected(
+        project, "tests/test_shop.py::test_a", str(file) + "::test_x", "tests/test_shop.py::test_x"
+    )
+    others = [
+        selected(project, part)[0]
+        for part in (
+            ".", "tests/test_shop.py", "tests/test_shop_2.py", "tests/test_shop.py::test_x[1-2]",
+            "tests/test_shop.py::test_x[1 2]", "tests/test_shop.py::test_x[2]",
+            f"tests/test_shop.py::test_{'y' * 200}", f"tests/test_shop.py::test_{'y' * 201}",
+        )
+    ]  # fmt: skip
+    names = [whole[0], one[0], two[0], *others]
+    assert len(set(names)) == len(names)
+    # None looks like the second run of another one.
+    assert not [name for name in names if re.search(r"-\d+$", name)]
+    assert max(map(len, others)) < len(project.name) + 80
+
+
 @pytest.mark.parametrize(("options", "kind"), [([], "zest"), (["--mutants"], "mu2")])
 def test_mutants_are_another_campaign(project, monkeypatch, options, kind):
     seen = []
-    monkeypatch.setattr(command, "run_file", lambda file, options, text: seen.append(text) or 0)
+    monkeypatch.setattr(
+        command, "run_file", lambda file, options, made: seen.append(made.text) or 0
+    )
     assert main(["test", "tests", "--include", "shop", *options]) == 0
     tables = tomllib.loads(seen[0])
     assert tables["engine"]["kind"] == kind
     named = tables["campaign"]["name"]
     assert named == project.name + ("-mutants" if options else "-tests")
+    one = "tests/test_shop.py::test_x"
+    assert main(["test", one, "--include", "shop", *options]) == 0
+    named = tomllib.loads(seen[1])["campaign"]["name"]
+    assert named == f"{project.name}{'-mutants' if options else ''}-tests-test_shop-test_x"
 
 
 def test_a_patch_needs_a_run(project, capsys):
     assert main(["test", "--write-examples"]) == NOT_RUNNING
-    assert "not fuzzed" in capsys.readouterr().err
+    assert f"{project}: these tests were not fuzzed" in capsys.readouterr().err
+
+
+def test_the_root_is_found_from_inside_of_the_tests(project, monkeypatch, capsys):
+    monkeypatch.chdir(project / "tests")
+    for part in (".", "../tests", "test_shop.py"):
+        assert main(["test", part, "--write-examples"]) == NOT_RUNNING
+        assert f"{project}: these tests were not fuzzed" in capsys.readouterr().err
+
+
+def suite_run(project, monkeypatch, texts):
+    """A run of the project's tests; ``texts``: by file, signature and text of a finding."""
+    loaded = campaign(project, "tests", path=[str(project / "src")], cwd=str(project))
+    run = project / "runs" / "run"
+    for name in ("log", "supervisor"):
+        (run / name).mkdir(parents=True)
+    writer = LogWriter(run / "log")
+    writer.append(ev.CampaignStarted("shop", "zest", "tests", 0, wall=1e9), 0.0)
+    for file, (signature, text) in texts.items():
+        name = "tests/test_shop.py::test_n"
+        described = ev.FindingDescribed("main", "crash", file, signature, "t", property=name)
+        writer.append(described, 1.0)
+        writer.append(ev.InputShown("main", file, text=text, length=len(text)), 1.0)
+    writer.close(at_rest=True)
+    monkeypatch.setattr(suite_patch, "newest", lambda loaded: run)
+    (project / "tests/test_shop.py").write_text(
+        "from hypothesis import given, strategies as st\n"
+        "@given(st.integers())\ndef test_n(n): ...\n"
+    )
+    return loaded, run
+
+
+def added(capsys):
+    return {line for line in capsys.readouterr().out.splitlines() if line.startswith("+@example")}
+
+
+def test_the_patch_has_the_smallest_input_of_each_signature(project, monkeypatch, capsys):
+    texts = {
+        "crashes/id:0": ("a", "test_shop.py::test_n(n=1000)"),
+        "crashes/id:1": ("a", "test_shop.py::test_n(n=20)"),
+        "crashes/id:2": ("b", "test_shop.py::test_n(n=3000)"),
+    }
+    loaded, run = suite_run(project, monkeypatch, texts)
+    assert suite_patch.print_patch(loaded, project) == DONE
+    assert added(capsys) == {"+@example(n=20)", "+@example(n=3000)"}
+
+    # Minimised ones count, except for those that are another test's now.
+    small = {"id:0": "test_n(n=111)", "id:1": "test_m(n=1)", "id:2": "test_n(n=2)"}
+    for name in small:
+        (run / "minimised/main" / name).parent.mkdir(parents=True, exist_ok=True)
+        (run / "minimised/main" / name).touch()
+    asked = []
+
+    def shown_inputs(campaign, files, instance, progress):
+        asked.append((campaign, instance))
+        return {file: f"test_shop.py::{small[file.name]}" for file in files}
+
+    monkeypatch.setattr(suite_patch, "shown_inputs", shown_inputs)
+    assert suite_patch.print_patch(loaded, project) == DONE
+    assert added(capsys) == {"+@example(n=20)", "+@example(n=2)"}
+    assert asked == [(loaded.campaign, run / "out" / "main")]
+
+
+def test_a_patch_without_the_minimised_inputs(project, monkeypatch, capsys):
+    """If the tests cannot be loaded any more, the inputs of the log are left."""
+    loaded, run = suite_run(
+        project, monkeypatch, {"crashes/id:0": ("a", "test_shop.py::test_n(n=7)")}
+    )
+    (run / "minimised/main").mkdir(parents=True)
+    (run / "minimised/main/id:0").touch()
+
+    def shown_inputs(*_):
+        raise NoAnswer("no module named shop")
+
+    monkeypatch.setattr(suite_patch, "shown_inputs", shown_inputs)
+    assert suite_patch.print_patch(loaded, project) == DONE
+    out, err = capsys.readouterr()
+    assert "+@example(n=7)" in out
+    assert "no module named shop" in err
 
 
 def test_a_report_lists_properties(tmp_path, capsys):

@@ -63,9 +63,10 @@ class NewScreen(Dialog[str | None]):
             box.border_title = "New campaign"
             box.border_subtitle = "⏎ starts, esc cancels"
             options = [Option(plain(self._own, 200), id=OWN)]
+            room = max((len(s.file) for s in self._samples), default=0) + 2
             for s in self._samples:
                 needs = f"needs {s.needs}: " if s.needs else ""
-                options.append(Option(plain(f"{s.file:<29}{needs}{s.title}", 200), id=s.file))
+                options.append(Option(plain(f"{s.file:<{room}}{needs}{s.title}", 200), id=s.file))
             yield OptionList(*options, markup=False)
 
     def on_mount(self) -> None:

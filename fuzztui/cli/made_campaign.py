@@ -1,0 +1,48 @@
+"""Campaigns that a command makes of its arguments, and errors that name these and not a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fuzztui.campaign import CampaignError, FrozenCampaign, load
+from fuzztui.cli.output import USAGE, CliError
+
+
+@dataclass(frozen=True, slots=True)
+class MadeCampaign:
+    """A campaign that a command makes of its arguments, without a file."""
+
+    text: str
+    """What the file would contain."""
+    command: str
+    arguments: Mapping[str, str]
+    """What gives the value of a key on the command line, by the dotted key."""
+
+    def origin(self, key: str) -> str:
+        """Return where a key is from, for errors: there is no file that they could name."""
+        return self.arguments.get(key, self.command)
+
+
+def load_made(
+    file: Path, made: MadeCampaign, overrides: Sequence[str], hosts: Sequence[str]
+) -> FrozenCampaign:
+    """Load the campaign. ``file``: where it would be. Raises :class:`CliError`."""
+
+    def is_of_file(origin: str) -> bool:
+        return origin == str(file) or origin.startswith(f"{file}:")
+
+    try:
+        loaded = load(file, overrides, hosts=hosts, text=made.text)
+    except CampaignError as e:
+        problems = [
+            replace(p, origin=made.origin(p.key)) if is_of_file(p.origin) else p for p in e.problems
+        ]
+        raise CliError(str(CampaignError(problems)), USAGE) from None
+
+    def origin(key: str) -> str:
+        found = loaded.origin(key)
+        return made.origin(key) if is_of_file(found) else found
+
+    return replace(loaded, origin=origin)
