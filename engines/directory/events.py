@@ -24,6 +24,7 @@ from fuzztui.wire.events import (
     MutantRuns,
     MutantsFound,
     MutantState,
+    PropertiesFound,
     PropertyFigures,
     SourceFile,
     TargetingStats,
@@ -114,6 +115,8 @@ class ReportedEvents:
     """The entry that came nearest to killing a survivor, and how near, by id of the mutant."""
     properties: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The last figures of each property, by name."""
+    property_reasons: dict[str, Any] = field(default_factory=dict)
+    """Why each property of a suite was not run, as last reported, by name."""
     targeting: TargetingStats | None = None
     """The last statistics of types; None: none were reported."""
     goals: dict[str, dict[str, Any]] | None = None
@@ -147,6 +150,8 @@ def _note(reported: ReportedEvents, event: Event) -> None:
             reported.answered.add(event.id)
         case FindingDescribed():
             reported.findings[event.file] = event
+        case PropertiesFound():
+            reported.property_reasons |= event.reasons
         case PropertyFigures():
             reported.properties |= {n: f for n, f in event.figures.items() if isinstance(f, dict)}
         case EntryDescribed():

@@ -31,6 +31,7 @@ from fuzztui.engines.instrument.references import (
 )
 from fuzztui.engines.strategies import generator_of, test_of
 from fuzztui.engines.suite.properties import (
+    UNCOLLECTED,
     FunctionProperty,
     Property,
     PytestProperty,
@@ -189,7 +190,7 @@ def _suite(spec: TargetSpec, modules: dict[str, ModuleType], *, again: bool) -> 
     ]
     for (file, why), spare in zip(refused, keys[len(found) :], strict=True):
         found.append(Property(file, spare))
-        found[-1].reason = f"cannot be collected: {why}"
+        found[-1].reason = f"{UNCOLLECTED}{why}"
     suite = Suite(found, others, root)
     suite.strict = again
     for each in suite.running if not again else ():
@@ -199,10 +200,9 @@ def _suite(spec: TargetSpec, modules: dict[str, ModuleType], *, again: bool) -> 
         why = "; ".join(f"{one.name}: {one.reason}" for one in found[:_MAX_REASONS])
         if more := found[_MAX_REASONS:]:
             why += f"; and {len(more)} more"
-        without = f"pytest found {several(others, 'test')} without it"
         raise CannotStart(
             f"target.function: no test with @given can be run in {', '.join(spec.suite)}"
-            + (f" ({why})" if why else f"; {without}")
+            + (f" ({why})" if why else f"; pytest found {several(others, 'other test')}")
         )
     return suite
 

@@ -7,6 +7,7 @@ from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.strategies.given import Pending
 from fuzztui.engines.suite.examples import NotSaved, save_example
+from fuzztui.wire.events import ExampleSaved
 
 
 class ExampleKeeper:
@@ -17,8 +18,11 @@ class ExampleKeeper:
         self._directory = context.spec.target.examples
         self._warned: set[str] = set()
 
-    def save(self, data: bytes) -> None:
-        """Save a finding's input. Failures are messages, each of them once."""
+    def save(self, file: str, data: bytes) -> None:
+        """Save a finding's input, and report it. Failures are messages, each of them once.
+
+        ``file``: the finding's, in the instance directory.
+        """
         form = self._executor.form
         assert isinstance(form, GeneratedInput)
         made: list[object] = []
@@ -46,6 +50,8 @@ class ExampleKeeper:
                 f"{pending.test.name}: the example is not saved for Hypothesis:"
                 f" {type(e).__name__}: {' '.join(str(e).split()):.200}"
             )
+        else:
+            self._log.write(ExampleSaved(self._log.instance, file))
 
     def _warn(self, text: str) -> None:
         if text not in self._warned:

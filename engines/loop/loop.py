@@ -108,6 +108,8 @@ class Parts:
     """Called once with :meth:`Loop.describe`, to report a changed entry, and :meth:`Loop.pulse`."""
     saved: Callable[[Candidate, str], None] = lambda candidate, folder: None
     """Called when an input was saved, with the folder: ``queue``, ``crashes`` or ``hangs``."""
+    found: Callable[[str, bytes], None] = lambda file, data: None
+    """Called when a finding was saved, with its path in the instance directory and its input."""
     execute: Callable[[Command], str] | None = None
     """Executes commands that only this engine has; raises ``SteerError``. None: there are none."""
 
@@ -506,6 +508,7 @@ class Loop:
         tail = candidate_tail(candidate, counters[j.RUN_MS], counters[j.TRIAL])
         file = self.findings.save(failure, data, tail, describe)
         self.parts.saved(candidate, file.partition("/")[0])
+        self.parts.found(file, candidate.data)
         self._show(file, data)
 
     def _show(self, row: str, data: bytes) -> None:

@@ -30,7 +30,7 @@ from fuzztui.engines.loop.mutate import (
 )
 from fuzztui.engines.loop.shares import Shares, Yield
 from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator
-from fuzztui.engines.suite.properties import KEY_SIZE, Property, Suite
+from fuzztui.engines.suite.properties import KEY_SIZE, Property, Suite, uncollected_text
 from fuzztui.wire.afl import EXAMPLE_SEED
 from fuzztui.wire.commands import Command, WeighProperty
 from fuzztui.wire.events import PropertiesFound, PropertyFigures
@@ -158,8 +158,14 @@ class SuiteCorpus:
         self._since_ns = time.process_time_ns()
         self._told: dict[str, dict[str, Any]] = dict(context.reported.properties)
         self._due = 0.0
-        for reasons in in_parts({one.name: one.reason for one in suite.all}):
-            context.log.write(PropertiesFound(context.log.instance, reasons, suite.others))
+        reasons = {one.name: one.reason for one in suite.all}
+        for part in in_parts(reasons):
+            context.log.write(PropertiesFound(context.log.instance, part, suite.others))
+        # One of several instances says it; after a restart only if something is new.
+        known = context.reported.property_reasons
+        new = {name: why for name, why in reasons.items() if known.get(name) != why}
+        if uncollected_text(new) and context.log.instance == "main":
+            context.log.message("warning", uncollected_text(reasons))
 
     def _property(
         self, context: Context, one: Property, recorder: OperandRecorder, parts: ChoiceParts

@@ -123,6 +123,8 @@ def _result(spec: Spec, target: Target, data: bytes, failing: list[object]) -> t
     wall = spec.target.timeout_wall
     guard = Guard(spec.target.timeout_s, wall=wall)
     guard.arm()
+    if target.suite is not None:
+        target.suite.prepare(data)  # fixtures take their time outside of the trial's limit
     # A hang in C: print the stack and exit 1. Later than the guard, also on a busy machine.
     faulthandler.dump_traceback_later(wall * spec.target.timeout_s + 10, exit=True)
     invalid: tuple[type[BaseException], ...] = (Rejected, *target.expected)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.strategies import library
@@ -22,6 +23,9 @@ KEY_SIZE: Final = 4
 """Bytes of an input that say which property it is for."""
 _NUMBER_SIZE: Final = 2
 """Bytes after the key that say which ``@example`` an input is."""
+
+UNCOLLECTED: Final = "cannot be collected: "
+"""How the reason of a file begins whose tests pytest does not find; its name is the file's."""
 
 _MAX_BYTES: Final = 255
 """Most bytes that are drawn for a function that takes bytes or text."""
@@ -245,6 +249,22 @@ class FunctionInput:
 
     def __repr__(self) -> str:
         return f"{self.of.name}({self.value!r})"
+
+
+def uncollected_text(reasons: Mapping[str, Any]) -> str:
+    """Return a warning about files that cannot be collected; "" if there are none.
+
+    ``reasons``: why properties are not run, by name.
+    """
+    broken = {n: r for n, r in reasons.items() if isinstance(r, str) and r.startswith(UNCOLLECTED)}
+    if not broken:
+        return ""
+    name, reason = next(iter(broken.items()))
+    if len(broken) == 1:
+        return f"{name} {reason}; its tests are not fuzzed"
+    number = several(len(broken), "file")
+    why = reason.removeprefix(UNCOLLECTED)
+    return f"{number} {UNCOLLECTED}their tests are not fuzzed; the first: {name}: {why}"
 
 
 def without_folders(name: str) -> str:

@@ -12,9 +12,7 @@ from typing import Final
 
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.rescue import Rescue
-from fuzztui.engines.directory.store import QUEUE
 from fuzztui.engines.directory.sync import Sync
-from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.drawn import InputPart
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.sparse import FIRST_TRIALS, SparseProbes
@@ -103,10 +101,9 @@ def build_suite(context: Context, suite: Suite) -> Parts:
     def seed_done(number: int) -> None:
         words[j.SEEDS_DONE] = number
 
-    def saved(candidate: Candidate, folder: str) -> None:
-        properties.saved(candidate, folder)
-        if folder != QUEUE and spec.target.examples:
-            examples.save(candidate.data)
+    def found(file: str, data: bytes) -> None:
+        if spec.target.examples:
+            examples.save(file, data)
 
     examples = ExampleKeeper(context)
     seeds = [*context.seeds, *example_seeds(suite)]
@@ -124,7 +121,8 @@ def build_suite(context: Context, suite: Suite) -> Parts:
         coverage=properties.coverage,
         feedbacks=[properties],
         before=properties.before,
-        saved=saved,
+        saved=properties.saved,
+        found=found,
         tick=properties.tick,
         finish=properties.done,
         execute=properties.execute,

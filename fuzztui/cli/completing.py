@@ -21,6 +21,7 @@ _MAX = 2_000
 """Words that are printed at most; a shell shows no more."""
 _MAX_BYTES = 32 << 20
 _HEAD_BYTES = 1 << 16
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,@%+")
 """Characters that no shell interprets."""
 
@@ -335,7 +336,7 @@ def _is_campaign(path: str) -> bool:
 
 def _read(path: str, limit: int) -> bytes:
     """Read the start of a file; of a FIFO nothing. ``base.files`` would take long to import."""
-    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+    with open(os.open(path, _READ), "rb") as file:
         return file.read(limit) or b""
 
 

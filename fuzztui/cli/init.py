@@ -16,7 +16,13 @@ from fuzztui.campaign import CampaignError
 from fuzztui.campaign.pyproject import CAMPAIGN_FILE
 from fuzztui.campaign.rundir import SupervisorError, Unfit
 from fuzztui.cli.asking import Asking
-from fuzztui.cli.init_drafts import Project, native_draft, python_draft
+from fuzztui.cli.init_drafts import (
+    Project,
+    Target,
+    draft_of_suite,
+    native_draft,
+    python_draft,
+)
 from fuzztui.cli.init_files import checked, paths_of, write_draft
 from fuzztui.cli.output import DONE, USAGE, CliError, say
 from fuzztui.cli.progress import Waiting
@@ -30,6 +36,7 @@ from fuzztui.scaffold.native import (
     instrumented_programs,
 )
 from fuzztui.scaffold.python_targets import PythonTarget, python_targets
+from fuzztui.scaffold.suites import SuiteTarget
 from fuzztui.scaffold.tree import (
     imports_of,
     package_files,
@@ -143,6 +150,8 @@ def _draft(
         try:
             if isinstance(target, NativeTarget):
                 draft, accepts = native_draft(project, target, options, asking), True
+            elif isinstance(target, SuiteTarget):
+                draft, accepts = draft_of_suite(project, target, file), True
             else:
                 draft, accepts = python_draft(project, target, file, asking)
             with Waiting() as waiting:
@@ -173,8 +182,8 @@ def _draft(
         say(problem)
 
 
-def _described(target: PythonTarget | NativeTarget) -> str:
-    return target.what if isinstance(target, NativeTarget) else target.reference
+def _described(target: Target) -> str:
+    return target.reference if isinstance(target, PythonTarget) else target.what
 
 
 def _mend(problem: str, python: ProjectPython) -> str:
@@ -187,8 +196,12 @@ def _mend(problem: str, python: ProjectPython) -> str:
 
 def _target(
     project: Project, options: argparse.Namespace, asking: Asking, left: Sequence[str]
-) -> PythonTarget | NativeTarget:
+) -> Target:
     if options.program:
+        word = options.program.partition(" ")[0]
+        makes = [native for native in project.natives if native.build]
+        if makes and not os.path.isfile(project.folder / word):  # noqa: PTH113 - any word
+            return makes[0]  # which makes the program
         return NativeTarget(options.program, options.program)
     if options.function:
         return _named(project, options.function)
@@ -219,8 +232,11 @@ def _target(
             return shown[int(answer) - 1]
         if _REFERENCE.fullmatch(answer):
             return _named(project, answer)
-        if answer and not answer.isdecimal():
+        word = answer.partition(" ")[0]
+        if word and os.path.isfile(project.folder / word):  # noqa: PTH113 - no error for any word
             return NativeTarget(answer, answer)
+        if word and not word.isdecimal():
+            asking.tell(f"  there is no program {word} in {project.folder}")
         asking.tell(f"  1 to {len(shown)}, please" if shown else "  a name, please")
 
 
@@ -235,12 +251,19 @@ def _about_tests(project: Project) -> str:
     )
 
 
-def _line(target: PythonTarget | NativeTarget) -> str:
-    if isinstance(target, PythonTarget):
-        return f"{target.reference + target.signature:<44}{target.where}"
-    if target.build:
-        return f"{target.what:<44}build it for AFL++"
-    return f"{target.what:<44}instrumented by AFL++"
+def _line(target: Target) -> str:
+    match target:
+        case PythonTarget():
+            what, where = target.reference + target.signature, target.where
+        case SuiteTarget():
+            what, where = target.what, f"in {target.where}"
+        case _:
+            what = target.what
+            where = "build it for AFL++" if target.build else "instrumented by AFL++"
+    gap = " " * max(2, 44 - len(what))
+    if len(what) + len(gap) + len(where) > 74:  # a terminal would break the line in a word
+        gap = f"\n{' ' * 8}"
+    return f"{what}{gap}{where}"
 
 
 def _named(project: Project, reference: str) -> PythonTarget:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from fuzztui.base.cpus import usable_cpus
 from fuzztui.campaign import CampaignError
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli.asking import Asking
@@ -20,6 +22,7 @@ from fuzztui.scaffold.interpreters import ProjectPython
 from fuzztui.scaffold.native import NativeTarget, seed_folder, takes_file
 from fuzztui.scaffold.proposals import Proposal, draft_for, propose
 from fuzztui.scaffold.python_targets import PythonTarget
+from fuzztui.scaffold.suites import SuiteTarget, suite_draft, suite_target
 from fuzztui.scaffold.tree import PythonFile, package_of, source_root
 
 _SAMPLES: Final = (
@@ -30,6 +33,9 @@ _SAMPLES: Final = (
     b"<a>b</a>",
     b"\x89PNG\r\n\x1a\n",
 )
+
+
+Target = PythonTarget | SuiteTarget | NativeTarget
 
 
 @dataclass(slots=True)
@@ -43,11 +49,12 @@ class Project:
     natives: list[NativeTarget] = field(default_factory=list)
 
     @property
-    def targets(self) -> list[PythonTarget | NativeTarget]:
+    def targets(self) -> list[Target]:
         """All that could be fuzzed, the best first."""
         programs = [native for native in self.natives if not native.build]
         makes = [native for native in self.natives if native.build]
-        return [*programs, *self.functions, *makes]
+        suite = suite_target(self.files, self.functions)
+        return [*programs, *([suite] if suite else []), *self.functions, *makes]
 
     @property
     def name(self) -> str:
@@ -59,6 +66,21 @@ class Project:
 # ----------------------------------------------------------------------- a Python target
 
 
+def draft_of_suite(project: Project, target: SuiteTarget, file: Path) -> CampaignDraft:
+    """Return the draft of a campaign with all tests of a project."""
+    python, path = _interpreter_and_path(project, file.parent)
+    both = [*path, "."] if path else ["."]
+    return suite_draft(target, project.name, python, both, min(2, usable_cpus()))
+
+
+def _interpreter_and_path(project: Project, base: Path) -> tuple[str, list[str]]:
+    """The keys ``python`` and ``path``; empty: the defaults."""
+    own = project.python.origin == "fuzztui's own"
+    root = relative(source_root(project.folder), base)
+    python = "" if own else relative(project.python.path, base)
+    return python, [] if root == "." else [root]
+
+
 def python_draft(
     project: Project, target: PythonTarget, file: Path, asking: Asking
 ) -> tuple[CampaignDraft, bool]:
@@ -66,11 +88,7 @@ def python_draft(
 
     Raises CampaignError, SupervisorError if a harness cannot make the call.
     """
-    own = project.python.origin == "fuzztui's own"
-    base = file.parent
-    python = "" if own else relative(project.python.path, base)
-    root = relative(source_root(project.folder), base)
-    path = [] if root == "." else [root]
+    python, path = _interpreter_and_path(project, file.parent)
     path += ["."] if path and target.is_test else []  # tests are not below src
     draft = draft_for(target, target.package or project.name, python, path)
     if target.package:
@@ -125,7 +143,11 @@ def native_draft(
                 "'./PROGRAM @@' (@@: the input file; without it the input is stdin)",
                 USAGE,
             )
-        command = asking.ask("The program that the build makes, @@ for the input file", command)
+        question = "The program that the build makes, @@ for the input file"
+        command = asking.ask(question, command)
+        while not command.strip():
+            asking.tell("  such as ./program @@")
+            command = asking.ask(question, command)
         remarks.append("Try the build: fuzztui check FILE --build")
     try:
         words = shlex.split(command)
@@ -144,6 +166,8 @@ def native_draft(
     keys: dict[str, object] = {"command": words}
     if target.build:
         keys["build"] = target.build
+        if shutil.which("gcc") and shutil.which("gcov"):
+            keys["coverage"] = True
     folder = seed_folder(project.folder)
     draft = CampaignDraft(
         project.name,

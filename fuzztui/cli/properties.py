@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 from fuzztui.base.suggest import meant, near_last
 from fuzztui.base.text import brief, several
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.model.properties import PropertyRow, property_rows, property_weights
+from fuzztui.home.origin import WRITE_EXAMPLES, campaign_file, tested_project
+from fuzztui.model.properties import (
+    PropertyRow,
+    failing_examples,
+    new_to_tests,
+    property_rows,
+    property_weights,
+)
 from fuzztui.model.state import State
 from fuzztui.wire.commands import WeighProperty
 
@@ -20,8 +29,8 @@ MAX_LISTED = 200
 """Properties that ``status`` lists."""
 
 
-def property_summary(state: State) -> Iterator[tuple[str, str]]:
-    """The row of ``status`` that counts a suite's properties."""
+def property_summary(state: State, run: Path) -> Iterator[tuple[str, str]]:
+    """The rows of ``status`` about a suite: its properties, and what findings mean for pytest."""
     rows = property_rows(state).values()
     if not rows:
         return
@@ -32,6 +41,11 @@ def property_summary(state: State) -> Iterator[tuple[str, str]]:
     words += [f"{out:,} not run"] if out else []
     words += [f"{several(state.other_tests, 'test')} without @given"] if state.other_tests else []
     yield "suite", ", ".join(words)
+    if saved := failing_examples(state):
+        yield "pytest", f"fails at once, with {several(len(saved), 'finding')}"
+    root = tested_project(campaign_file(run))
+    if root is not None and new_to_tests(state):
+        yield "add tests", f"cd {shlex.quote(str(root))} && {WRITE_EXAMPLES}"
 
 
 def property_lines(state: State) -> list[str]:

@@ -252,7 +252,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *mixture_rows(state),
         *targeting_rows(state),
-        *property_summary(state),
+        *property_summary(state, run),
         *found_rows(state, at_least=now.is_lower_bound),
         ("run", run_name(run)),
     ]

@@ -6,50 +6,46 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fuzztui.base.text import brief, several
-from fuzztui.campaign import FrozenCampaign
+from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.cli.origins import newest
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, say
 from fuzztui.cli.progress import Estimate
-from fuzztui.cli.runs import standing
+from fuzztui.cli.runs import short_path, standing
 from fuzztui.export.example_patch import FailingExample, patch
+from fuzztui.home.origin import WRITE_EXAMPLES
 from fuzztui.inprocess.ask import NoAnswer
 from fuzztui.inprocess.shown_inputs import shown_inputs
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.minimise.turns import minimised_path
+from fuzztui.model.properties import new_to_tests
 from fuzztui.model.state import Finding
-from fuzztui.wire.afl import EXAMPLE_SEED
 from fuzztui.wire.events import InputShown
 
 
-def print_patch(loaded: FrozenCampaign, root: Path) -> int:
-    """Print the patch for the newest run. Raises :class:`CliError` if there is no run."""
-    run = newest(loaded)
+def print_patch(run: Path | None, root: Path) -> int:
+    """Print the patch for a run. Raises :class:`CliError` if there is none."""
     if run is None:
         raise CliError(
             f"{root}: these tests were not fuzzed here; name those that were, or leave out "
             "--write-examples",
             NOT_RUNNING,
         )
-    found = [
-        f
-        for f in standing(run).state.findings.values()
-        if f.property and f.category == "crash" and f",orig:{EXAMPLE_SEED}" not in f.file
-    ]
+    found = new_to_tests(standing(run).state)
     smallest: dict[tuple[str, str], str] = {}
-    for texts in (_recorded(run, found), _minimised(loaded, RunDir(run), found)):
+    for texts in (_recorded(run, found), _minimised(RunDir(run), found)):
         for one in found:
             if text := texts.get(one.key):
                 key = (one.property, one.signature or one.key)
                 smallest[key] = min(smallest.get(key, text), text, key=len)
     examples = [FailingExample(name, text) for (name, _), text in smallest.items()]
-    text, refused = patch(_sources(root, examples), examples)
+    text, added, refused = patch(_sources(root, examples), examples)
     for name, why in refused.items():
         say(brief(f"{name}: no @example: {why}"))
     print(text, end="")
-    what = several(len(examples) - len(refused), "example")
-    say(f"{what}; apply in {root} with: fuzztui test --write-examples | patch -p1")
+    how = f"; apply in {root} with: {WRITE_EXAMPLES}"
+    what = f"{several(added, 'example')} of {short_path(run)}"
+    say(f"{what}{how if added else ': nothing to add'}")
     return DONE
 
 
@@ -72,7 +68,7 @@ def _recorded(run: Path, found: Sequence[Finding]) -> dict[str, str]:
     return texts
 
 
-def _minimised(loaded: FrozenCampaign, run_dir: RunDir, found: Sequence[Finding]) -> dict[str, str]:
+def _minimised(run_dir: RunDir, found: Sequence[Finding]) -> dict[str, str]:
     """The texts of minimised findings, by the finding's key. Says why if they are unknown."""
     files = {minimised_path(run_dir, run_dir.instance(f.instance) / f.file): f for f in found}
     files = {file: f for file, f in files.items() if file.is_file()}
@@ -81,12 +77,12 @@ def _minimised(loaded: FrozenCampaign, run_dir: RunDir, found: Sequence[Finding]
     progress = Estimate()
     try:
         texts = shown_inputs(
-            loaded.campaign,
+            load(run_dir.campaign).campaign,
             list(files),
             run_dir.instance("main"),
             lambda done: progress.show("reading minimised findings", done, len(files)),
         )
-    except (NoAnswer, OSError) as e:
+    except (CampaignError, NoAnswer, OSError) as e:
         say(
             brief(f"the minimised findings are left out, because their tests cannot be loaded: {e}")
         )

@@ -16,9 +16,11 @@ import tomli_w
 
 from fuzztui.base.suggest import meant, near
 from fuzztui.cli.made_campaign import MadeCampaign
+from fuzztui.cli.origins import newest, newest_of_file
 from fuzztui.cli.output import USAGE, CliError, say
 from fuzztui.cli.run import load_file, run_file
 from fuzztui.cli.suite_patch import print_patch
+from fuzztui.home.origin import TEST_FILE
 
 _MARKS: Final = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "pytest.ini", ".git")
 """What is in the root of a project."""
@@ -46,6 +48,8 @@ _MAX_NAME: Final = 60
 def test(options: argparse.Namespace) -> int:
     """Start, rejoin or resume the campaign of a project's tests, or print a patch."""
     parts = options.parts or [name for name in _DEFAULT if Path(name).is_dir()][:1]
+    if not parts and options.write_examples:
+        parts = ["."]  # only its run is looked for
     if not parts:
         raise CliError("there is no directory tests/ here: name the tests to fuzz", USAGE)
     for part in parts:
@@ -53,9 +57,11 @@ def test(options: argparse.Namespace) -> int:
     root = _root_of(Path(os.path.normpath(Path(parts[0].partition("::")[0]).absolute())))
     arguments = {**_OPTIONS, "target.function": shlex.join(parts)}
     made = MadeCampaign(_campaign(options, parts, root), "fuzztui test", arguments)
-    file = root / "fuzztui-test.toml"  # only a name: nothing is written there
+    file = root / TEST_FILE
     if options.write_examples:
-        return print_patch(load_file(file, options.overrides, options.hosts, made), root)
+        loaded = load_file(file, options.overrides, options.hosts, made)
+        is_one = options.parts or options.mutants
+        return print_patch(newest(loaded) if is_one else newest_of_file(loaded.campaign), root)
     return run_file(file, options, made)
 
 

@@ -47,26 +47,29 @@ class FailingExample:
 
 def patch(
     sources: Mapping[str, str], examples: Sequence[FailingExample]
-) -> tuple[str, dict[str, str]]:
-    """Return a unified diff, and why some examples are not in it, by property.
+) -> tuple[str, int, dict[str, str]]:
+    """Return a unified diff, the examples that it adds, and why others are not in it, by property.
 
     ``sources``: the text of each test file, by its name relative to the project's root.
     """
     refused: dict[str, str] = {}
     diffs: list[str] = []
+    added = 0
     for file in dict.fromkeys(one.file for one in examples):
         before = sources.get(file)
         if before is None:
             refused |= {one.name: f"{file} cannot be read" for one in examples if one.file == file}
             continue
-        after = _with_examples(before, [one for one in examples if one.file == file], refused)
+        of_file = [one for one in examples if one.file == file]
+        after, count = _with_examples(before, of_file, refused)
+        added += count
         diffs += difflib.unified_diff(
             _lines(before),
             _lines(after),
             f"a/{file}",
             f"b/{file}",
         )
-    return "".join(_ended(diffs)), refused
+    return "".join(_ended(diffs)), added, refused
 
 
 def _lines(source: str) -> list[str]:
@@ -80,12 +83,15 @@ def _ended(lines: Sequence[str]) -> Iterator[str]:
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def _with_examples(source: str, examples: Sequence[FailingExample], refused: dict[str, str]) -> str:
+def _with_examples(
+    source: str, examples: Sequence[FailingExample], refused: dict[str, str]
+) -> tuple[str, int]:
+    """Return the source with the examples, and how many were added."""
     try:
         tree = ast.parse(source)
     except SyntaxError as e:
         refused |= {one.name: f"{one.file} is not valid Python: {e.msg}" for one in examples}
-        return source
+        return source, 0
     bound = set(_bound(tree))
     decorator, imported = _decorator(tree, bound)
     lines = _lines(source)
@@ -102,11 +108,12 @@ def _with_examples(source: str, examples: Sequence[FailingExample], refused: dic
         there = added.setdefault(given.end_lineno or given.lineno, [])
         if text not in there and text.strip() not in source:
             there.append(text)
-    if any(added.values()) and imported:
+    count = sum(map(len, added.values()))
+    if count and imported:
         added.setdefault(_after_imports(tree), []).insert(0, imported + ending)
     for at in sorted(added, reverse=True):
         lines[at:at] = added[at]
-    return "".join(lines)
+    return "".join(lines), count
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:

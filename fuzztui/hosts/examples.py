@@ -13,6 +13,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.inprocess.ask import NoAnswer, ask
 from fuzztui.model.state import Finding, State
+from fuzztui.wire.events import Event, ExampleSaved, Message
 from fuzztui.wire.finding_kinds import CRASH
 
 LIMIT_S: Final = 60.0
@@ -25,15 +26,15 @@ LAST_S: Final = 60.0
 class HostExamples:
     """Runs the first finding of each signature here, and saves it for Hypothesis.
 
-    Hosts have no project, only copies of its files. ``warn``: called with a message about findings
-    that cannot be saved.
+    Hosts have no project, only copies of its files. ``record``: called with an event about each
+    finding: a message if it cannot be saved.
     """
 
     def __init__(
-        self, campaign: Campaign, run_dir: RunDir, state: State, warn: Callable[[str], None]
+        self, campaign: Campaign, run_dir: RunDir, state: State, record: Callable[[Event], object]
     ) -> None:
         self._campaign, self._run_dir, self._state = campaign, run_dir, state
-        self._warn = warn
+        self._record = record
         self._done: set[tuple[str, str]] = set()
         """By property and signature. Findings of an earlier hub are run again: that hub may have
         ended before it had saved them."""
@@ -49,9 +50,12 @@ class HostExamples:
         for finding, file in self._new():
             why = await asyncio.to_thread(self._save, file)
             self._done.add((finding.property, finding.signature))
-            if why and why not in self._warned:
+            if not why:
+                self._record(ExampleSaved(finding.instance, finding.file))
+            elif why not in self._warned:
                 self._warned.add(why)
-                self._warn(f"the example is not saved for Hypothesis: {why}")
+                text = f"the example is not saved for Hypothesis: {why}"
+                self._record(Message("warning", text))
 
     async def finish(self) -> None:
         """Save what is left at the end of the campaign."""

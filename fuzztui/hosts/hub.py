@@ -128,7 +128,7 @@ class Hub:
             verdicts_file(run_dir, campaign.verdicts), self.state, self.record, run_dir.out
         )
         self._examples = (
-            HostExamples(campaign, run_dir, self.state, self._warn)
+            HostExamples(campaign, run_dir, self.state, self.record)
             if HostExamples.wanted(campaign)
             else None
         )

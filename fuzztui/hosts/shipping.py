@@ -16,13 +16,14 @@ import tomli_w
 
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.base.bounds import LARGEST
-from fuzztui.base.files import read_if_regular, read_json
+from fuzztui.base.files import read_if_regular
 from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign, FrozenCampaign
 from fuzztui.campaign.model import Tables, run_of
 from fuzztui.campaign.schema import AFL, HOSTS, Key, tables_for
 from fuzztui.campaign.values import BUILD, in_build
 from fuzztui.fuzzfirst.ranked import RANKED
+from fuzztui.home.origin import campaign_file
 from fuzztui.hosts.gather import SHIPPED, Parcel, ShippedFile, ShippedPart
 from fuzztui.hosts.place import HostError, HostPlace
 
@@ -192,11 +193,9 @@ def shares(campaign: Campaign) -> list[int]:
 
 def _directory_of(campaign: Campaign) -> Path:
     """The directory of the campaign file, also if the campaign was read from its frozen copy."""
-    if (run := run_of(campaign.file)) is not None:
-        origin = (read_json(run / "supervisor" / "origin.json") or {}).get("file")
-        if isinstance(origin, str):
-            return Path(origin).parent
-    return campaign.file.parent
+    run = run_of(campaign.file)
+    origin = None if run is None else campaign_file(run)
+    return (campaign.file if origin is None else origin).parent
 
 
 class _Rewriting:

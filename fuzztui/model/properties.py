@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import MAX_PROPERTIES, MAX_PROPERTY_NAME, State
+from fuzztui.model.state import MAX_PROPERTIES, MAX_PROPERTY_NAME, Finding, State
 from fuzztui.model.stats import count
+from fuzztui.wire.afl import EXAMPLE_SEED
 from fuzztui.wire.commands import MAX_WEIGHT
 from fuzztui.wire.events import PropertiesFound, PropertyFigures
+from fuzztui.wire.finding_kinds import CRASH
 
 FIGURES: Final = (
     "trials", "invalid", "entries", "edges", "findings", "cpu_ms", "share", "weight",
@@ -128,6 +130,25 @@ def property_weights(state: State, name: str, instance: str = "") -> dict[str, f
         for one, rows in state.properties.items()
         if name in rows and instance in ("", one)
     }
+
+
+def failing_examples(state: State) -> list[Finding]:
+    """The findings with which plain pytest fails now.
+
+    Their inputs are saved for Hypothesis, or are an ``@example`` of the test.
+    """
+    return [f for f in state.findings.values() if f.example or is_in_tests(f)]
+
+
+def is_in_tests(finding: Finding) -> bool:
+    """Whether a finding's input is an ``@example`` of the property."""
+    return bool(finding.property) and f",orig:{EXAMPLE_SEED}" in finding.file
+
+
+def new_to_tests(state: State) -> list[Finding]:
+    """The crashes of properties that ``--write-examples`` may add to the tests."""
+    crashes = (f for f in state.findings.values() if f.property and f.category == CRASH.category)
+    return [f for f in crashes if not is_in_tests(f)]
 
 
 def properties_list(state: State) -> list[dict[str, Any]] | None:

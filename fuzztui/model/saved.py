@@ -18,6 +18,7 @@ from fuzztui.wire.events import (
     EntriesSeeded,
     EntryDescribed,
     EntrySaved,
+    ExampleSaved,
     FindingDescribed,
     FindingSaved,
     InputShown,
@@ -174,6 +175,14 @@ def finding_described(state: State, e: FindingDescribed, touched: ChangesBuilder
     )
     groups.put(state, groups.under(finding, tuple(state.skipped_frames)), touched)
     touched.findings.add(finding.key)
+
+
+def example_saved(state: State, e: ExampleSaved, touched: ChangesBuilder) -> None:
+    """Note that pytest fails with a finding now."""
+    instance(state, e.instance, touched)
+    if (finding := state.findings.get(f"{e.instance}/{e.file}")) is not None:
+        state.findings[finding.key] = replace(finding, example=True)
+        touched.findings.add(finding.key)
 
 
 # ------------------------------------------------------------------- lineage

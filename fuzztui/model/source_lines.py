@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from fuzztui.base.ranges import MAX_NUMBER, chosen, decode
 from fuzztui.model.changes import ChangesBuilder
-from fuzztui.model.state import CoverageStep, SourceRow, State
+from fuzztui.model.state import CoverageStep, Entry, SourceRow, State
 from fuzztui.wire.events import CoverageBuild, LinesCovered, SourceFile
 
 MAX_FILES: Final = 5_000
@@ -81,6 +81,31 @@ def _texts(values: dict[str, Any]) -> dict[str, str]:
     return {path: text for path, text in values.items() if isinstance(text, str) and text}
 
 
+def first_line(state: State, entry: Entry) -> tuple[str, int] | None:
+    """Return path and line of the first line that an entry was the first to cover; None: none.
+
+    The first in its instance, of a line that no instance had covered before if there is one.
+    """
+    mine: CoverageStep | None = None
+    before: dict[str, set[int]] = {}
+    for step in state.covered.values():
+        if (step.instance, step.entry) == (entry.instance, entry.id):
+            mine = step
+            break
+    if mine is None:
+        return None
+    for step in state.covered.values():
+        if step is mine:
+            break
+        for path in step.lines.keys() & mine.lines.keys():
+            before.setdefault(path, set()).update(decode(step.lines[path]))
+    lines = {path: decode(text) for path, text in mine.lines.items()}
+    for path, numbers in lines.items():
+        if fresh := numbers - before.get(path, set()):
+            return path, min(fresh)
+    return next(((path, min(numbers)) for path, numbers in lines.items() if numbers), None)
+
+
 def coverage_build(state: State, e: CoverageBuild, touched: ChangesBuilder) -> None:
     """Fold the state of the build that measures the lines of a C target."""
     state.coverage_build, state.coverage_reason = e.state, e.reason
@@ -122,9 +147,9 @@ class FirstEntry:
 class FileLines:
     """The coverage of one file at one time, and which states of lines have changed."""
 
-    def __init__(self, row: SourceRow, most: int = MAX_NUMBER) -> None:
-        """``most``: statements that are known."""
-        self.row = row
+    def __init__(self, row: SourceRow, most: int = MAX_NUMBER, *, measured: bool = True) -> None:
+        """``most``: statements that are known. ``measured``: whether any line of any file is."""
+        self.row, self.measured = row, measured
         self.statements = frozenset(n for n in decode(row.statements, most) if n)
         self._sorted = sorted(self.statements)
         self.functions = list(functions_of(row))
@@ -213,13 +238,15 @@ class LineCoverage:
         last = keys[self._steps - 1] if 0 < self._steps <= len(keys) else ""
         known = [state.sources.get(path) == file.row for path, file in self.files.items()]
         again = last != self._last or not all(known)
+        again |= bool(keys) and not self._steps  # now they are measured
         if again:  # the state is of an earlier time, or a file has other content
             self.files.clear()
             self._steps = 0
         fresh = [path for path in state.sources if path not in self.files]
         room = MAX_STATEMENTS - sum(len(file.statements) for file in self.files.values())
         for path in fresh:
-            self.files[path] = file = FileLines(state.sources[path], max(0, room))
+            file = FileLines(state.sources[path], max(0, room), measured=bool(keys))
+            self.files[path] = file
             room -= len(file.statements)
         new = keys[self._steps :]
         for key in new:

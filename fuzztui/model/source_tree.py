@@ -36,6 +36,11 @@ class CodeNode:
         return self.killed / counted if counted else None
 
 
+def node_key(path: str, first: int, function: str) -> str:
+    """Return the key of a function's row; that of a file is its path."""
+    return f"{path}\n{first}\n{function}"
+
+
 MAX_INSIDE: Final = 1_000_000
 """Lines of all functions of a file, which may be inside each other; others have no numbers."""
 
@@ -90,10 +95,10 @@ class FileTree:
         for number in numbers:
             function, first, last = self._ranges[number]
             counts = dict(self._counts[number])
-            if not known:
+            if not known or self.file is None or not self.file.measured:
                 counts["covered"] = -1
             yield CodeNode(
-                f"{self.path}\n{first}\n{function}" if number else self.path,
+                node_key(self.path, first, function) if number else self.path,
                 self.path,
                 name,
                 function,

@@ -238,6 +238,8 @@ class Finding:
     """The place without such rules: of the innermost frame of the application."""
     property: str = ""
     """Of a suite: the property that failed."""
+    example: bool = False
+    """Whether the input is a failing example of Hypothesis now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from fuzztui.scaffold.arguments import (
     argument_of,
     names_in,
 )
-from fuzztui.scaffold.tree import PythonFile
+from fuzztui.scaffold.tree import PythonFile, written
 
 _ACTING: Final = re.compile(
     r"(client|connection|session|server|socket|process|thread|writer|downloader|uploader|installer"
@@ -156,7 +156,7 @@ def _options(arguments: ast.arguments) -> list[str]:
         for parameter, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
         if default is not None
     ]
-    shown = [f"{parameter.arg}={ast.unparse(default)}" for parameter, default in pairs]
+    shown = [f"{parameter.arg}={written(default)}" for parameter, default in pairs]
     return shown[:_MAX_OPTIONS]
 
 
@@ -195,7 +195,7 @@ def _constructor(
 
 def _is_abstract(node: ast.ClassDef) -> bool:
     return any(
-        "abstract" in ast.unparse(decorator)
+        "abstract" in written(decorator)
         for method in node.body
         if isinstance(method, ast.FunctionDef)
         for decorator in method.decorator_list

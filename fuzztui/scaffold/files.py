@@ -28,6 +28,7 @@ _ABOUT: Final = {
     "target.path": "where modules are imported from",
     "target.python": "the interpreter of the project",
     "target.command": "@@ is the input file; without it the input is stdin",
+    "target.coverage": "lines on the Source screen, by a second build with gcc",
     "target.build": "runs once, in RUN/build; CC and CXX are AFL++'s compilers",
     "engine.instances": "processes, which share what they find",
     "engine.seeds": "inputs to start from",

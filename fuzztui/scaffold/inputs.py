@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.base.files import read_if_regular
-from fuzztui.scaffold.tree import TEST_FOLDERS, PythonFile, is_source_folder
+from fuzztui.scaffold.tree import TEST_FOLDERS, PythonFile, is_source_folder, written
 
 _MAX_SEEDS: Final = 150
 """Literals that are tried; some are names and messages."""
@@ -134,7 +134,7 @@ def plain_tests(files: Iterable[PythonFile]) -> int:
     return sum(
         isinstance(node, ast.FunctionDef)
         and node.name.startswith("test")
-        and "given" not in " ".join(map(ast.unparse, node.decorator_list))
+        and "given" not in " ".join(map(written, node.decorator_list))
         for file in files
         if file.is_test
         for node in ast.walk(file.tree)

@@ -70,7 +70,7 @@ _BUILDS: Final = (
     (
         "Makefile",
         f"{_COPY}make clean || true\nmake -j2 {_FOR_CC}\n",
-        r"-o\s+([\w./-]+)(?<!\.o)(?=\s|$)",
+        r"(?m)(?:-o\s+|^all:[ \t]*)([\w./-]+)(?<!\.o)(?=\s|$)",
     ),
 )
 """File, commands, and a pattern of the file that finds the program's name."""

@@ -18,7 +18,7 @@ from fuzztui.scaffold.arguments import (
     names_in,
 )
 from fuzztui.scaffold.calls import HarnessCall, call_of
-from fuzztui.scaffold.tree import PythonFile, imports_of
+from fuzztui.scaffold.tree import PythonFile, imports_of, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ def _direct(
         score -= 5
     else:
         score += 20
-    annotation = f": {ast.unparse(parameter.annotation)}" if parameter.annotation else ""
+    annotation = f": {written(parameter.annotation)}" if parameter.annotation else ""
     return PythonTarget("", "", f"({parameter.arg}{annotation})", takes, score, kind)
 
 

@@ -202,3 +202,11 @@ def parsed(path: Path) -> ast.Module | None:
             return ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
+
+
+def written(node: ast.AST) -> str:
+    """Return a part of a tree as source; "..." if it is nested too deeply for that."""
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return "..."

@@ -286,6 +286,7 @@ def _opening(
     at: float | None,
     control: bool,
 ) -> Opening:
+    from fuzztui.home.origin import campaign_file
     from fuzztui.log.reader import LogReader
     from fuzztui.remote.lock import running, trouble
     from fuzztui.session import LiveClock, ReplayClock, Session, state_at_end, state_before
@@ -293,6 +294,10 @@ def _opening(
     from fuzztui.tui.app.replay import Outline, Player
     from fuzztui.tui.frame.command_sender import CommandSender
     from fuzztui.tui.frame.replay_marks import marks_of
+    from fuzztui.tui.labels.run_commands import set_file
+
+    if run is not None:
+        set_file(run, campaign_file(run))
 
     def outline() -> Outline:
         # A second session, at the end: checkpoints make this cheap, unlike a scan.

@@ -475,6 +475,15 @@ class FindingDescribed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ExampleSaved(Event):
+    """The input of a finding was saved as a failing example of Hypothesis: pytest runs it first."""
+
+    kind: ClassVar[str] = "example_saved"
+    instance: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
 class SkippedFrames(Event):
     """All rules of the verdicts file about frames that do not count for signatures.
 

@@ -5,6 +5,7 @@ import io
 import os
 import pty
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -375,6 +376,34 @@ def test_a_hypothesis_test_is_taken_as_it_is(project, capsys):
     assert "input" not in target
 
 
+def test_several_hypothesis_tests_are_one_target(project, capsys):
+    tests = (
+        "from hypothesis import given, strategies as st\nfrom brackets import parse\n\n"
+        "@given(st.text())\ndef test_one(text):\n    len(text)\n\n"
+        "@given(st.text())\ndef test_two(text):\n    len(text)\n"
+    )
+    (project / "tests" / "test_given.py").write_text(tests)
+    code, out, _ = run(capsys, "--print", "--yes")
+    assert code == DONE
+    target = tomli.loads(out)["target"]
+    assert target["function"] == ["tests/"]
+    assert target["include"] == ["brackets"]
+    assert target["examples"] == ".hypothesis/examples"
+
+
+@pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl-fuzz is not installed")
+def test_a_command_that_a_build_makes(tmp_path, monkeypatch, capsys):
+    (tmp_path / "tool.c").write_text("int main(void) { return 0; }\n")
+    (tmp_path / "Makefile").write_text("everything:\n\t$(CC) -o $(NAME) tool.c\n")
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run(capsys, "--print", "--yes", "--command", "./tool @@")
+    assert code == DONE
+    target = tomli.loads(out)["target"]
+    assert "make" in target["build"]
+    assert target["command"] == ["./tool", "@@"]
+    assert target.get("coverage", False) == bool(shutil.which("gcov"))
+
+
 class Terminal:
     """A process on a terminal of its own."""
 
@@ -415,6 +444,8 @@ def test_the_dialogue(project):
     terminal = Terminal(project, "init")
     terminal.expect("]: ")
     terminal.send("99\n")  # no such number
+    terminal.expect("]: ")
+    terminal.send("yes\n")  # a program, but none of the project
     terminal.expect("]: ")
     terminal.send("brackets:nowhere\n")  # no such function: asked again
     terminal.expect("nowhere")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -218,6 +219,10 @@ def test_what_runs_and_what_is_found(lab):
     assert len(names(main, "crashes")) == len(described)
     assert {name for name, row in rows.items() if row["findings"]} == set(FAILING)
 
+    assert {e["file"] for e in events(main, "example_saved")} == {
+        e["file"] for e in described.values()
+    }
+
     # What was found is a failing example: with only these, pytest fails with the same errors.
     root = lab.root.parent / "project"
     (root / "tests" / "conftest.py").write_text(
@@ -260,6 +265,29 @@ def test_a_fixture_that_cannot_be_torn_down(how, lab):
     rows = figures(lab.out / "main")
     assert rows.keys() == {"test_one", "test_two"}
     assert min(row["trials"] for row in rows.values()) > 50
+
+
+def test_the_time_of_a_fixture_is_not_that_of_a_trial(lab):
+    (lab.root.parent / "project" / "tests" / "test_shop.py").write_text(
+        "import pytest, time\nfrom hypothesis import given, strategies as st\n"
+        "@pytest.fixture(scope='module')\ndef slow():\n    end = time.process_time() + 1.5\n"
+        "    while time.process_time() < end: pass\n"
+        "@given(n=st.integers())\ndef test_one(slow, n):\n    assert n < 1000\n"
+    )
+    other = lab.root.parent / "project" / "tests" / "test_two.py"
+    other.write_text(
+        "from hypothesis import given, strategies as st\n"
+        "@given(n=st.integers())\ndef test_b(n): ...\n"
+    )
+    file = spec(lab, trials=100, timeout_s=0.5)
+    assert lab.run(file) == 0
+    (crash,) = (lab.out / "main" / "crashes").glob("id:*")
+    shown = subprocess.run(
+        [lab.python, "-P", "-m", "fuzztui.engines", str(file), "--repro", str(crash)],
+        env=lab.env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert shown.returncode == 1
+    assert "failure: AssertionError" in shown.stdout
 
 
 def test_the_same_seed_the_same_campaign(lab):
@@ -308,6 +336,30 @@ def test_a_restart_continues_with_weights_and_corpora(lab):
     assert len(set(seen)) == len(names(main, "crashes"))
 
 
+def test_a_file_that_cannot_be_collected_is_a_warning_once(lab):
+    root = lab.root.parent / "project"
+    broken = root / "tests" / "test_broken.py"
+    broken.write_text("import no_such_module\n")
+
+    def warnings(instance="main"):
+        return [e["text"] for e in events(lab.out / instance, "message") if e["level"] == "warning"]
+
+    assert lab.run(spec(lab, trials=300)) == 0
+    (text,) = warnings()
+    assert "tests/test_broken.py" in text and "no_such_module" in text
+    assert lab.run(spec(lab, trials=400)) == 0
+    assert len(warnings()) == 1
+    assert lab.run(spec(lab, "s1", trials=300)) == 0
+    assert not warnings("s1")
+    (root / "tests" / "test_more.py").write_text("import none_either\n")
+    assert lab.run(spec(lab, trials=500)) == 0
+    assert len(warnings()) == 2
+    for name in ("test_broken.py", "test_more.py"):
+        (root / "tests" / name).unlink()
+    assert lab.run(spec(lab, trials=600)) == 0
+    assert len(warnings()) == 2
+
+
 def test_instances_exchange_entries_and_a_test_may_be_gone(lab):
     assert lab.run(spec(lab, trials=3000)) == 0
     tests = lab.root.parent / "project" / "tests" / "test_shop.py"
@@ -349,7 +401,7 @@ def test_the_command_refuses_tests_that_cannot_be_run(tmp_path):
     for name, source in (("plain", "def test_a(): ..."), ("broken", "def test_a(:")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "test_it.py").write_text(source)
-    for name, words in (("plain", "1 test without it"), ("broken", "SyntaxError")):
+    for name, words in (("plain", "1 other test"), ("broken", "SyntaxError")):
         done = subprocess.run(
             [sys.executable, "-m", "fuzztui", "test", name, "--detach", "--python", sys.executable],
             cwd=tmp_path, capture_output=True, text=True, check=False,
@@ -379,8 +431,14 @@ def test_the_command_for_a_project(tmp_path):
     assert {name for name, row in rows.items() if row["state"] == "not run"} == set(REASONS)
     assert rows["test_parse"]["signatures"] == [FAILING["test_parse"]]
     assert list((project / ".hypothesis" / "examples").iterdir())
+    text = subprocess.run(
+        [*fuzztui, "status"], cwd=project, env=env, capture_output=True, text=True, check=True
+    ).stdout
+    (line,) = [line for line in text.splitlines() if line.startswith("add tests")]
+    assert shlex.quote(str(project)) in line
+    assert any(line.startswith("pytest ") for line in text.splitlines())
     patch = subprocess.run(
-        [*fuzztui, "test", "tests", "--write-examples", "--python", sys.executable],
+        [*fuzztui, "test", "--write-examples", "--python", sys.executable],
         cwd=project, env=env, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "TestMachine::runTest: no @example" in patch.stderr

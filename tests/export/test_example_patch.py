@@ -34,7 +34,19 @@ class Machine:
 
 
 def made(*examples, source=SOURCE):
-    return patch({"tests/test_a.py": source}, [FailingExample(*one) for one in examples])
+    rows = [FailingExample(*one) for one in examples]
+    text, added, refused = patch({"tests/test_a.py": source}, rows)
+    new = [line[1:].lstrip() for line in text.split("\n") if line.startswith("+")]
+    assert added == sum(line.startswith("@") for line in new)
+    return text, refused
+
+
+def test_only_examples_that_are_added_are_counted():
+    call, name = "test_a.py::test_two(n=4, text='')", "tests/test_a.py::test_two"
+    rows = [FailingExample(name, f"test_a.py::test_two(n={n})") for n in ("nan", "inf")]
+    assert patch({"tests/test_a.py": SOURCE}, rows)[1] == 0
+    rows += [FailingExample(name, call)] * 2
+    assert patch({"tests/test_a.py": SOURCE}, rows)[1] == 1
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -160,6 +160,7 @@ def test_findings_of_a_suite_are_examples_here(tmp_path: Path, hosts: Hosts) -> 
     campaign.fuzztui(campaign.file, "--headless", code=10)
     state = campaign.state()
     assert {f.property for f in state.findings.values()} == {"tests/test_shop.py::test_price"}
+    assert any(f.example for f in state.findings.values())
     assert [*state.sources] == [str(tmp_path / "shop_of_hosts.py")]  # one file, which is here
     index = SourceIndex()
     index.take(state, Changes(reset=True))

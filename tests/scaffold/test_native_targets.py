@@ -35,6 +35,13 @@ def test_a_build_and_the_program_that_it_names(name, tmp_path):
     assert "$CC" in found.build or name == "meson.build"  # meson reads CC from the environment
 
 
+def test_a_makefile_names_its_first_goal(tmp_path):
+    (tmp_path / "a.c").touch()
+    (tmp_path / "Makefile").write_text("all: tool other\ntool: a.c\n\t$(CC) -o $@ $<\n")
+    (found,) = builds(tmp_path)
+    assert found.program == "./tool"
+
+
 def test_autotools_name_their_programs_in_makefile_am(tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "Makefile.am").write_text("bin_PROGRAMS = tool\n")

@@ -184,3 +184,18 @@ def test_packages_that_a_user_has_installed_by_name(tmp_path):
             (info / "REQUESTED").touch()
     assert requested_packages(tmp_path) == ["wanted"]
     assert list(found(package_files(tmp_path, "wanted"))) == ["wanted:loads"]
+
+
+def test_deeply_nested_annotations_and_defaults_do_not_stop_the_search(tmp_path):
+    union = "|".join(["int"] * 900 + ["str"])
+    files = project(
+        tmp_path,
+        pkg__core=f"""
+def parse(text: {union}): ...
+def decode(text, other={"+".join("1" * 900)}): ...
+class Parser:
+    @({union.replace("|", "+")})
+    def load(self, text): ...
+""",
+    )
+    assert found(files)["pkg.core:parse"] == TEXT

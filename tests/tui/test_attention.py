@@ -10,6 +10,7 @@ from fakes import WALL, running, started
 from fuzztui.model.stall import STALL_S
 from fuzztui.tui.base.alerts import BELL, alert_sequence
 from fuzztui.tui.base.last_looks import MAX_RUNS, NO_LOOK, last_look, remember_look
+from fuzztui.tui.base.themed import SEEN_S
 from fuzztui.wire import events as ev
 
 
@@ -171,3 +172,19 @@ def test_the_sequence_fits_the_terminal(env, start):
     assert sequence.startswith(BELL + start)
     assert bool(start) == (len(sequence) > 1)
     assert "a;b" not in sequence
+
+
+@pytest.mark.slow
+async def test_a_notification_is_not_shown_again_on_the_next_screen(drive):
+    async with drive(running(), toasts=True) as d:
+        d.app.notify("seen before", timeout=60)
+        await d.until(lambda: "seen before" in d.text())
+        (old,) = d.app._notifications
+        old.raised_at -= 2 * SEEN_S
+        d.app.notify("not read yet", timeout=60)
+        await d.press("2")
+        await d.until(lambda: "not read yet" in d.text())
+        assert "seen before" not in d.text()
+        await d.press("1")
+        await d.until(lambda: d.screen.TAB == "overview" and "not read yet" in d.text())
+        assert "seen before" not in d.text()

@@ -7,10 +7,13 @@ import shlex
 from fakes import running, started
 from mutated import mutated
 
+from fuzztui.home.origin import TEST_FILE
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
+from fuzztui.tui.base.chart import WAITING
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.labels.closing import MAX_COMMANDS, MAX_LISTED, closing_rows
+from fuzztui.tui.labels.run_commands import set_file
 from fuzztui.tui.labels.status import status_of
 from fuzztui.tui.screens.overview.closing_card import ClosingCard
 from fuzztui.wire import events as ev
@@ -63,6 +66,31 @@ def test_without_a_run_there_is_no_command(tmp_path):
 def test_a_stopped_campaign_is_continued_with_its_budget(tmp_path):
     rows = rows_of(ended(running(), "stopped"), tmp_path)
     assert any(r.text.endswith("campaign.toml") for r in rows)
+
+
+def test_a_failed_campaign_is_checked_and_started_again(tmp_path):
+    def commands():
+        return [r.text for r in rows_of(ended(running(), "failed"), tmp_path) if not r.screen]
+
+    set_file(tmp_path, None)
+    frozen = str(tmp_path / "campaign.toml")
+    assert not any("--set" in text for text in commands())
+    assert [shlex.split(text) for text in commands()[:2]] == [
+        ["fuzztui", "check", frozen], ["fuzztui", frozen],
+    ]  # fmt: skip
+    set_file(tmp_path, tmp_path / "my file.toml")
+    assert shlex.split(commands()[1]) == ["fuzztui", str(tmp_path / "my file.toml")]
+    set_file(tmp_path, tmp_path / TEST_FILE)  # there is no such file
+    assert shlex.split(commands()[1]) == ["fuzztui", frozen]
+
+
+async def test_no_chart_waits_after_the_end(drive):
+    log = started()
+    async with drive(log) as d:
+        await d.until(lambda: WAITING in d.text())
+        log.add(ev.CampaignEnded("failed", "no such [module]"), dt=1.0)
+        await d.until(lambda: WAITING not in d.text() and "no statistics" in d.text())
+        assert "no such [module]" in d.text()
 
 
 async def test_the_card_comes_with_the_end(drive):

@@ -1,10 +1,24 @@
 """The Properties screen: shares and states of a suite's tests, and keys that change weights."""
 
+import shlex
+
 import pytest
 from fakes import CAPABILITIES, started
 
+from fuzztui.home.origin import TEST_FILE
+from fuzztui.model.fold import apply
+from fuzztui.model.properties import property_rows
+from fuzztui.model.state import State
 from fuzztui.tui.frame.property_actions import SMALLEST, PropertyContext
+from fuzztui.tui.labels.closing import closing_rows
+from fuzztui.tui.labels.details import finding_lines
+from fuzztui.tui.labels.lineage import Lineage
+from fuzztui.tui.labels.run_commands import examples_command, set_file
+from fuzztui.tui.labels.status import status_of
+from fuzztui.tui.screens.properties.columns import brief_name, shared_start
+from fuzztui.tui.screens.properties.detail import property_lines
 from fuzztui.wire import events as ev
+from fuzztui.wire.afl import EXAMPLE_SEED
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import MAX_WEIGHT, WeighProperty
 
@@ -119,3 +133,92 @@ def test_limits_of_the_keys():
     assert off.raising() and off.lowering() and off.switched() == WeighProperty("a", 1.0)
     assert PropertyContext("a", "skipped").weighing() and PropertyContext().weighing()
     assert PropertyContext("a").switched() == WeighProperty("a", 0.0)
+
+
+def test_a_finding_says_what_pytest_does_and_how_it_becomes_a_test(tmp_path):
+    run, project = tmp_path / "run", tmp_path / "a b"
+    saved, other = "crashes/id:000000", "crashes/id:000001"
+    known = f"crashes/id:000002,sig:00,orig:{EXAMPLE_SEED}test_parse-1"
+    log = suite(
+        ev.FindingSaved("main", "crash", other),
+        ev.FindingDescribed("main", "crash", other, "K @ shop.py:9", "KeyError", property=A),
+        ev.FindingSaved("main", "crash", known),
+        ev.FindingDescribed("main", "crash", known, "V @ shop.py:2", "ValueError", property=B),
+        ev.ExampleSaved("main", saved),
+        ev.ExampleSaved("main", "crashes/unknown"),
+        ev.CampaignEnded("finished", "budget"),
+    )
+    state = State()
+    apply(state, log.records)
+
+    def lines_of(file):
+        lines = finding_lines(state.findings[f"main/{file}"], state, Lineage(lambda: state), run)
+        return {line[0].text.strip(): line[-1].text for line in lines if len(line) == 2}
+
+    assert {"pytest"} == {"pytest", "add test"} & lines_of(saved).keys()
+    assert not {"pytest", "add test"} & lines_of(other).keys()
+    set_file(run, project / TEST_FILE)
+    command = examples_command(run)
+    assert shlex.quote(str(project)) in command
+    assert lines_of(saved)["add test"] == lines_of(other)["add test"] == command
+    assert "@example" in lines_of(known)["pytest"] and "add test" not in lines_of(known)
+    rows = closing_rows(state, status_of(state, state.t), run)
+    assert command in [row.text for row in rows if not row.screen]
+    (row,) = [row for row in rows if row.name == "pytest"]
+    assert row.key == f"main/{saved}"
+
+
+FOLDER = "packages/core/tests"
+LONG = [
+    f"{FOLDER}/unit/test_game_of_turns.py::TestTurns::test_next_player_turns_tuple[8-<lambda>]",
+    f"{FOLDER}/unit/test_game_of_turns.py::TestTurns::test_last_player_turns_tuple[8-<lambda>]",
+    f"{FOLDER}/unit/test_game_of_turns.py::TestTurns::test_last_player_turns_tuple[9-<lambda>]",
+    f"{FOLDER}/integration/test_rest.py::test_from_start_to_finish[a-b-c]",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (180, 40)])
+async def test_long_names_differ_and_no_number_is_cut(drive, size):
+    log = suite(
+        ev.PropertiesFound("main", dict.fromkeys(LONG, "")),
+        ev.PropertyFigures(
+            "main", {n: row(edges=31_123, entries=7654, trials=86_420, weight=2.0) for n in LONG}
+        ),
+    )
+    async with drive(log, size=size) as d:
+        await d.press("0")
+        await d.until(lambda: d.text().count("31,123") >= len(LONG))
+        rows = [line for line in d.lines() if "31,123" in line and "run" in line]
+        names = {line.split(" run ")[0].strip() for line in rows}
+        assert len(names) == len(LONG)
+        assert "›" not in d.text()
+
+
+def test_the_shared_start_of_names():
+    assert shared_start(LONG) == f"{FOLDER}/"
+    assert shared_start(LONG[:2]) == LONG[0].partition("TestTurns")[0]
+    assert shared_start([*LONG, "shop:parse"]) == ""
+    assert shared_start([f"{FOLDER}/test_a.py", f"{FOLDER}/test_ab.py"]) == f"{FOLDER}/"
+    assert shared_start(["test_a.py"]) == shared_start([]) == ""
+
+
+@pytest.mark.parametrize("room", [8, 24, 40, 60, 200])
+def test_a_name_is_cut_to_its_room(room):
+    shown = {brief_name(name, room) for name in LONG}
+    assert all(len(text) <= room for text in shown)
+    assert room < 24 or len(shown) == len(LONG)
+
+
+def test_after_the_end_a_share_is_of_the_past():
+    def of(log):
+        state = State()
+        apply(state, log.records)
+        lines = property_lines(property_rows(state)[B], state)
+        return {line[0].text.strip(): line[-1].text for line in lines if len(line) == 2}
+
+    running, ended = of(suite()), of(suite(ev.CampaignEnded("stopped", "by ann")))
+    assert "65%" in running["share"] and "work now" in running["share"]
+    assert "65%" in ended["share"] and "now" not in ended["share"]
+    assert running["state"].startswith("failed") and ended["state"] == "failed"
+    assert running["state"] != "failed"  # why it still has a share

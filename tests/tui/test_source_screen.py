@@ -9,6 +9,7 @@ from fakes import Log, running, started
 from mutated import mutated
 from sourced import PATH, source_file, sourced
 
+from fuzztui.tui.base.dialogs import ConfirmScreen
 from fuzztui.tui.labels.events import describe
 from fuzztui.tui.screens.source.code import CHANGED, load_text
 from fuzztui.tui.screens.source.measure import MeasuredLines
@@ -97,6 +98,26 @@ async def test_from_a_goal_to_its_line(drive):
         await d.until(lambda: d.screen.TAB == "source" and d.screen.code.cursor == "27")
 
 
+async def test_from_an_entry_to_the_line_it_covered_first(drive):
+    log = sourced()
+    # Another instance had covered some of them before, and 5 of main covers them again.
+    log.add(ev.EntrySaved("s1", 7, "queue/id:000007"), ev.LinesCovered("s1", 7, {PATH: "4-5,31"}))
+    async with drive(log, toasts=True) as d:
+        await d.press("2")
+        await d.until(lambda: len(d.table.source) == len(d.app.campaign.entries))
+        for key, line in (("main/3", "5"), ("s1/7", "31")):
+            assert d.table.go_to(key)
+            await d.press("L")
+            await d.until(lambda: d.screen.TAB == "source")
+            await d.until(lambda at=line: d.screen.code.cursor == at)
+            await d.press("2")
+            await d.until(lambda: d.screen.TAB == "corpus")
+        assert d.table.go_to("main/2")
+        await d.press("L")
+        await d.until(lambda: any("main/2" in text for text in d.notices()))
+        assert d.screen.TAB == "corpus"
+
+
 async def test_the_next_line_to_look_at(drive):
     async with drive(sourced(0)) as d:
         await opened(d)
@@ -107,6 +128,24 @@ async def test_the_next_line_to_look_at(drive):
         assert seen == ["27", "30", "31"]
         await d.press("N")
         assert d.screen.code.cursor == "30"
+
+
+async def test_the_tree_follows_the_line(drive):
+    async with drive(sourced(), size=(140, 40)) as d:
+        await opened(d)
+
+        def function():
+            return d.screen._rows[d.screen.files.cursor].function
+
+        await d.press("n")
+        await d.until(lambda: d.screen.code.cursor == "5" and function() == "is_digit")
+        d.screen.reveal(f"{PATH}:27")
+        await d.until(lambda: function() == "Parser.items")
+        d.screen.reveal(f"{PATH}:5")
+        await d.press("up", "up")
+        await d.until(lambda: d.screen.files.cursor == PATH)  # around no function
+        await d.press("t", "down", "down")
+        assert function() and d.screen.code.cursor == "3"  # and not the other way round
 
 
 async def test_in_a_replay_the_gutter_is_that_of_the_time(drive):
@@ -121,6 +160,28 @@ async def test_in_a_replay_the_gutter_is_that_of_the_time(drive):
         assert gutter(d, 24) == "never"
         d.app.seek(start + 15)
         await d.until(lambda: gutter(d, 12) == "never")
+
+
+async def test_before_any_line_is_measured_no_share_is_shown(drive):
+    log = sourced()
+    start = next(r.t for r in log.records if isinstance(r.event, ev.SourceFile))
+    step = next(r.t for r in log.records if isinstance(r.event, ev.LinesCovered))
+
+    def shares():
+        rows = d.screen._rows
+        return {rows[k].function: rows[k].covered for k in rows if rows[k].statements > 0}
+
+    async with drive(log, replay_at=start) as d:
+        assert start < step
+        await opened(d)
+        assert set(shares().values()) == {-1}
+        assert gutter(d, 12) == ""
+        d.app.seek(step)
+        await d.until(lambda: shares()["is_digit"] == 1)
+        assert shares()["Parser.items"] == 1
+        assert gutter(d, 12) == "never"
+        d.app.seek(start)
+        await d.until(lambda: set(shares().values()) == {-1})
 
 
 async def test_new_lines_show_without_moving_the_cursor(drive):
@@ -253,12 +314,20 @@ async def test_without_any_source_the_screen_says_what_to_do(drive):
         await d.press("8")
         await d.until(lambda: "names no source file" in d.text())
         assert "run the corpus again" in d.text()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 40)])
+async def test_without_lines_of_a_c_target_the_screen_says_what_to_do(drive, size):
     log = started("crashy", engine="afl")
-    async with drive(log) as d:
+    async with drive(log, size=size, toasts=True) as d:
         await d.press("8")
-        await d.until(lambda: "target.coverage" in d.text())
-        log.add(ev.CoverageBuild("building"), dt=1.0)
-        await d.until(lambda: "built for gcov" in d.text())
+        await d.until(lambda: "target.coverage = true" in d.text())
+        assert "docs/source.md" in d.text()
+        await d.press("r")
+        await d.until(lambda: any("target.coverage" in n.message for n in d.app._notifications))
+        for state in ("building", "measuring"):
+            log.add(ev.CoverageBuild(state), dt=1.0)
+            await d.until(lambda: d.screen.files.empty.startswith("target.coverage: "))
         log.add(ev.CoverageBuild("failed", "no gcc[/x]"), dt=1.0)
         await d.until(lambda: "no gcc[/x]" in d.text())
 
@@ -320,6 +389,36 @@ async def test_a_measured_log_is_replayed(drive, command):
         assert gutter(d, 12) == "never"
         d.app.seek(60.0)
         await d.until(lambda: gutter(d, 12) == "covered")
+
+
+async def test_a_running_measurement_is_not_cancelled_by_its_key(drive, tmp_path, monkeypatch):
+    script = tmp_path / "python"
+    script.write_text(
+        f"#!{shutil.which('sh')}\ntrap 'exit 3' INT\n"
+        f"while ! [ -e {tmp_path}/go ]; do sleep 0.02; done\ncat {tmp_path}/answer\n"
+    )
+    script.chmod(0o755)
+    (tmp_path / "answer").write_text(json.dumps(ANSWER))
+    monkeypatch.setattr(sys, "executable", str(script))
+    async with drive(mutated(18, 60), toasts=True) as d:
+        await d.press("8")
+        await d.until(lambda: "def is_digit" in d.text())
+        await d.press("r")
+        await d.until(lambda: d.screen._measurement is not None)
+        await d.press("r")
+        await d.until(lambda: isinstance(d.app.screen, ConfirmScreen))
+        await d.press("n")
+        await d.until(lambda: not isinstance(d.app.screen, ConfirmScreen))
+        (tmp_path / "go").touch()
+        await d.until(lambda: gutter(d, 5) == "covered")
+        (tmp_path / "go").unlink()
+        await d.press("r")
+        await d.until(lambda: d.screen._measurement is not None)
+        await d.press("r")
+        await d.until(lambda: isinstance(d.app.screen, ConfirmScreen))
+        await d.press("y")
+        await d.until(lambda: d.screen._measurement is None)
+        assert any("cancelled" in text for text in d.notices())
 
 
 async def test_a_measurement_that_fails_says_why(drive, command):

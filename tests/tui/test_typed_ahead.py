@@ -6,6 +6,7 @@ from fakes import running
 from mixed import mixed
 from mutated import mutated
 from textual import events
+from textual.containers import Vertical
 from textual.keys import _character_to_key
 from textual.widgets import Input
 
@@ -83,6 +84,19 @@ async def test_what_follows_a_stop_is_no_command_of_the_screen_below(drive):
         burst(d.app, *"xdpu")
         await d.until(lambda: isinstance(d.app.screen, ConfirmScreen))
         assert await commands(d) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keys", [("x",), ("3", "V")])
+@pytest.mark.parametrize("size", [(80, 24), (140, 50)])
+async def test_a_dialog_is_as_high_as_its_text(drive, keys, size):
+    async with drive(running(), size=size) as d:
+        await d.press(*keys)
+        await d.until(lambda: isinstance(d.app.screen, Dialog))
+        await d.pilot.pause()
+        box = d.app.screen.query_one(Vertical)
+        last = max(child.region.bottom for child in box.children)
+        assert box.children and box.content_region.bottom - last <= 1
 
 
 ANSWERS = {

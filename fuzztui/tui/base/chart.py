@@ -73,6 +73,9 @@ class ChartContent:
     """Whether the vertical axis always starts at 0."""
 
 
+WAITING = "waiting for the first statistics…"
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """What all charts of a screen have in common."""
@@ -94,6 +97,8 @@ class View:
     whole chart is sent to the terminal again."""
     note: str = ""
     """Text at the right end of the first line."""
+    empty: str = WAITING
+    """Text of a chart without a curve."""
 
     def axis(self, cells: int) -> TimeAxis:
         """Return the time axis for ``cells`` cells."""
@@ -139,7 +144,7 @@ class Chart(Canvas):
             return [self._headline(width, [])]
         if not known or self._view.now <= 0:
             gap: list[Line] = [[]] * (plot // 2)
-            text = "waiting for the first statistics…"
+            text = fit(self._view.empty, min(width, len(self._view.empty)))
             waiting = TextSpan(" " * max(0, min(AXIS, width - len(text))) + text, "muted")
             return [self._headline(width, []), *gap, [waiting]]
         axis = self._view.axis(cells)

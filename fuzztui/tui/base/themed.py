@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -38,6 +39,9 @@ from fuzztui.tui.base.palette import Palette, fallbacks, to_textual
 from fuzztui.tui.base.pen import Pen
 from fuzztui.tui.base.terminal import TerminalDriver
 from fuzztui.tui.base.themes import ThemeFile
+
+SEEN_S = 1.0
+"""Seconds after which a notification counts as seen."""
 
 
 class LeanUpdate(CompositorUpdate):
@@ -172,7 +176,10 @@ class ThemedApp(App[None]):
         return super().get_css_variables()
 
     def switch_mode(self, mode: str) -> AwaitMount:
-        """Show the screen of a mode."""
+        """Show the screen of a mode, without notifications that were seen on another one."""
+        for old in list(self._notifications) if mode != self.current_mode else ():
+            if time.time() - old.raised_at >= SEEN_S:
+                self._unnotify(old, refresh=False)
         self._switching = True
         self._undelayed = mode in self._screen_stacks
         try:

@@ -345,8 +345,10 @@ def why_not_measure(now: ActionContext) -> str:
         return "there is no run of fuzztui here whose target could be run"
     if now.remote:
         return "the run is on another machine; there: fuzztui coverage RUN"
-    if now.engine in ("", "afl"):
-        return "only entries of Python targets are run again for their lines"
+    if now.engine == "afl":
+        return "lines of C targets need target.coverage = true in the campaign file: docs/source.md"
+    if not now.engine:
+        return "the campaign is still starting"
     return ""
 
 

@@ -287,6 +287,7 @@ _SOURCE = (
         for scope, label, what in (
             ("mutants", "Mutants", "the mutant's line"),
             ("findings", "Findings", "the line at which the stack ends"),
+            ("corpus", "Corpus", "the line that the entry was the first to execute"),
             ("types", "Types", "the goal's line"),
         )
     ),

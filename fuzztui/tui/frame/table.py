@@ -23,7 +23,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.worker import WorkType
 
-from fuzztui.tui.base.canvas import changed_spans
+from fuzztui.tui.base.canvas import TextSpan, changed_spans
 from fuzztui.tui.base.chosen_columns import chosen
 from fuzztui.tui.base.columns import Column, Layout
 from fuzztui.tui.base.painter import painter
@@ -32,6 +32,7 @@ from fuzztui.tui.base.presence import Presence
 from fuzztui.tui.base.rows import RowModel, Rows
 from fuzztui.tui.base.tablelines import TableFrame, cut, header_line, row_line
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.base.wrap import wrap
 from fuzztui.tui.frame.actions import bindings
 from fuzztui.tui.frame.sort_menu import SortScreen
 
@@ -179,7 +180,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     # ---------------------------------------------------------------- data
 
     def show_empty(self, words: str) -> None:
-        """Set the text of a table without rows."""
+        """Set the text of a table without rows; of several paragraphs each is a line."""
         if words != self.empty:
             self.empty = words
             self.refresh()
@@ -551,6 +552,17 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
                 return Strip([sign, *strip.crop(1)])
         return strip
 
+    def _empty_line(self, number: int, frame: TableFrame) -> Strip:
+        """A line of the text of a table without rows."""
+        (width, _), _ = frame.place
+        paragraphs = (wrap([TextSpan(plain(text))], width - 2) for text in self.empty.split("\n"))
+        lines = [line for paragraph in paragraphs for line in paragraph]
+        if number >= len(lines):
+            return Strip.blank(width, frame.base)
+        style = self.get_component_rich_style("bigtable--empty")
+        text = " " + "".join(span.text for span in lines[number])
+        return Strip([Segment(text, style)]).adjust_cell_length(width, frame.base)
+
     def _unmarked_line(self, y: int, frame: TableFrame) -> Strip:
         (width, _), (x, top) = frame.place
         if y == 0:
@@ -558,11 +570,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         index = top + y - 1
         n = len(self.source)
         if index >= n:
-            if n == 0 and y == 2:
-                style = self.get_component_rich_style("bigtable--empty")
-                return Strip([Segment(" " + plain(self.empty), style)]).adjust_cell_length(
-                    width, frame.base
-                )
+            if n == 0 and y >= 2:
+                return self._empty_line(y - 2, frame)
             return Strip.blank(width, frame.base)
         key = self.source.key(index)
         if key == self.cursor:

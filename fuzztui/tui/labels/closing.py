@@ -10,11 +10,12 @@ from pathlib import Path
 from fuzztui.base.text import several
 from fuzztui.model.discovery import discovery_rate, discovery_text
 from fuzztui.model.mutants import survivor_group
+from fuzztui.model.properties import failing_examples, new_to_tests
 from fuzztui.model.selectors import Group, groups
 from fuzztui.model.state import State
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.details import finding_text, repro_command
-from fuzztui.tui.labels.run_commands import run_command
+from fuzztui.tui.labels.run_commands import examples_command, run_command, start_commands
 from fuzztui.tui.labels.run_files import place_of
 from fuzztui.tui.labels.status import Status
 
@@ -46,8 +47,17 @@ def closing_rows(state: State, status: Status, run: Path | None) -> list[Closing
         *_left(state),
         *_discovery(state),
         *_findings(found),
+        *_examples(state),
+        *_mend(state),
         *_commands(state, status, run, found),
     ]
+
+
+def _mend(state: State) -> list[ClosingRow]:
+    if state.state != "failed":
+        return []
+    text = "remove the cause; then check the campaign, and start it again"
+    return [ClosingRow("to do", text, "", "log")]
 
 
 def _score(status: Status) -> list[ClosingRow]:
@@ -105,18 +115,29 @@ def _findings(found: Sequence[Group]) -> list[ClosingRow]:
     return rows
 
 
+def _examples(state: State) -> list[ClosingRow]:
+    saved = failing_examples(state)
+    if not saved:
+        return []
+    text = f"plain pytest fails at once, with {several(len(saved), 'finding')}"
+    return [ClosingRow("pytest", text, "crash", "findings", saved[0].key)]
+
+
 def _commands(
     state: State, status: Status, run: Path | None, found: Sequence[Group]
 ) -> list[ClosingRow]:
     """At most three command lines, the most useful first."""
     if run is None:
         return []
-    lines: list[str] = []
+    lines = start_commands(run) if state.state == "failed" else []
     if found and (file := place_of(found[0].first, state, run)) is not None:
         lines.append(repro_command(run, file.path))
+    if new_to_tests(state) and (line := examples_command(run)):
+        lines.append(line)
     if any(survivor_group(m) and not m.stage for m in state.mutants.values()):
         lines.append(run_command(run, ["fuzztui", "mutants", "list", str(run), "--survivors"]))
-    lines += _longer(state, status, run)
+    if state.state != "failed":
+        lines += _longer(state, status, run)
     lines.append(run_command(run, ["fuzztui", "replay", str(run)]))
     return [
         ClosingRow("next" if n == 0 else "", line, "valid")

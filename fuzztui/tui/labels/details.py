@@ -13,6 +13,7 @@ from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.hosts import host_of
 from fuzztui.model.oracle import ORACLE
+from fuzztui.model.properties import is_in_tests
 from fuzztui.model.state import CommandStatus, Entry, Finding, State
 from fuzztui.model.verdicts import given_about, verdict_of
 from fuzztui.tui.base import format
@@ -24,12 +25,12 @@ from fuzztui.tui.labels.events import Described
 from fuzztui.tui.labels.lineage import Lineage, ParentEntry, origin_of, parents_text
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.report import report_lines
-from fuzztui.tui.labels.run_commands import run_command
+from fuzztui.tui.labels.run_commands import examples_command, run_command
 from fuzztui.tui.labels.run_files import on_host, place_of, shown
 from fuzztui.tui.labels.side_by_side import side_by_side
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Record
-from fuzztui.wire.finding_kinds import DIFFERS
+from fuzztui.wire.finding_kinds import CRASH, DIFFERS
 from fuzztui.wire.verdicts import FIXED, KNOWN, REGRESSION, WONT_FIX, label
 
 LABEL = 10
@@ -245,6 +246,7 @@ def finding_lines(
     if finding.place:
         lines.append([TextSpan("at ", "muted"), TextSpan(plain(finding.place), "bold")])
     lines += verdict_lines(finding, state)
+    lines += _for_pytest(finding, run)  # in a low pane, too
     if minimising is not None and minimising.state == "pending":
         lines.append(minimising_line(minimising))
     whole = len(smaller) <= FIRST_ROWS + 1
@@ -305,6 +307,19 @@ def finding_lines(
     if minimising is not None and minimising.state != "pending":
         lines.append(minimising_line(minimising))
     return lines + _members(finding, state) + _lineage(finding, lineage, state)
+
+
+def _for_pytest(finding: Finding, run: Path | None) -> list[Line]:
+    """What plain pytest does with a failed property, and how the finding becomes a test."""
+    lines: list[Line] = []
+    if is_in_tests(finding):
+        return [pair("pytest", "plain pytest fails with it at once: it is an @example of the test")]
+    if finding.example:
+        words = "plain pytest fails with it at once: the input is saved for Hypothesis"
+        lines.append(pair("pytest", words))
+    if finding.property and finding.category == CRASH.category and (line := examples_command(run)):
+        lines.append(pair("add test", line, "valid"))
+    return lines
 
 
 def verdict_lines(finding: Finding, state: State) -> list[Line]:

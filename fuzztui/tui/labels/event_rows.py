@@ -130,7 +130,7 @@ def event_rows(state: State, most: int = MAX_ROWS) -> list[EventRow]:
                     kind = event.stage if event.stage in OFTEN else event.id
                     turns.setdefault(kind, []).append(record)
                 continue
-            case ev.FindingSaved() | ev.FindingDescribed():
+            case ev.FindingSaved() | ev.FindingDescribed() | ev.ExampleSaved():
                 continue
             case ev.EntryDescribed() if not event.steer:
                 continue

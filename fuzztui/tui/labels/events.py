@@ -95,6 +95,8 @@ def describe(event: ev.Event) -> Described:
             place = f"  at {event.place}" if event.place else ""
             text = f"{event.title or event.signature or event.file}{place}"
             return Described(event.category, text, event.category, event.instance, STATS)
+        case ev.ExampleSaved():
+            return Described("example", f"{event.file} for pytest", "muted", event.instance, STATS)
         case ev.VerdictsChanged():
             rows = [f"{row.get('verdict')} {row.get('signature')}" for row in event.findings[:3]]
             rows = rows or [

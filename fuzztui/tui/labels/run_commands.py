@@ -5,16 +5,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from fuzztui.home.origin import WRITE_EXAMPLES, tested_project
 from fuzztui.remote.mirrored import Origin
 from fuzztui.tui.base import shell
 
 _mirrored: dict[Path, Origin] = {}
 """The runs of other machines that are shown here; drawing reads no files."""
 
+_files: dict[Path, Path] = {}
+"""The campaign files of the runs that are shown here."""
+
 
 def set_origin(run: Path, origin: Origin) -> None:
     """Say that a directory shows a run on another machine."""
     _mirrored[run] = origin
+
+
+def set_file(run: Path, file: Path | None) -> None:
+    """Say with which campaign file a run was started; None: that is unknown."""
+    if file is None:
+        _files.pop(run, None)
+    else:
+        _files[run] = file
+
+
+def examples_command(run: Path | None) -> str:
+    """Return the command line that adds a run's findings to the tests; "" if there is none."""
+    root = tested_project(None if run is None else _files.get(run))
+    return "" if root is None else f"cd {shell.word(str(root))} && {WRITE_EXAMPLES}"
+
+
+def start_commands(run: Path) -> list[str]:
+    """Return the command lines that check a run's campaign, and start it again."""
+    file = _files.get(run)
+    if file is None or tested_project(file) is not None:
+        file = run / "campaign.toml"
+    words = (["fuzztui", "check", str(file)], ["fuzztui", str(file)])
+    return [run_command(run, each) for each in words]
 
 
 def run_command(run: Path, words: Sequence[str]) -> str:

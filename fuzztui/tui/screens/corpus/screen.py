@@ -13,6 +13,7 @@ from textual.worker import WorkType
 
 from fuzztui.model.comparisons import comparison_rows, operation_yields
 from fuzztui.model.selectors import ENDED
+from fuzztui.model.source_lines import first_line
 from fuzztui.model.state import Changes, Entry, State
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
@@ -314,6 +315,25 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
         if place is not None:
             there = path_there(self.host.run_dir, str(place.path))
             self.host.copy(shell.path(there), "path")
+
+    def do_row_source(self) -> None:
+        """Open the Source screen at the first line that the entry was the first to cover."""
+        entry = self.table.current
+        if entry is None:
+            return
+
+        def go() -> None:
+            state = self.campaign
+            at = first_line(state, entry)
+            if at is not None:
+                self.host.go_to_row("source", f"{at[0]}:{at[1]}")
+            elif state.covered:
+                text = f"{entry.key} has covered no line first: earlier entries had covered them."
+                self.notify(text, markup=False, timeout=4)
+            else:
+                self.notify("The log has no covered lines: the Source screen says why.", timeout=4)
+
+        self.host.when_free(go)
 
     def do_entry_parent(self) -> None:
         """Go to the entry's parent."""

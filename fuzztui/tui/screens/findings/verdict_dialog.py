@@ -75,7 +75,7 @@ class VerdictScreen(Dialog[None]):
     ]
     DEFAULT_CSS = """
     VerdictScreen {
-        & > Vertical { width: 80; }
+        & > Vertical { width: 80; height: auto; }
         & Static { margin-bottom: 1; max-height: 5; }
         & #problem { margin: 1 0 0 0; color: $warning; display: none; }
     }

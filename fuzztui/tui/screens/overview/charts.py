@@ -15,7 +15,7 @@ from textual.message import Message
 from fuzztui.model.selectors import group_heads
 from fuzztui.model.state import State
 from fuzztui.tui.base import format
-from fuzztui.tui.base.chart import AXIS, Chart, ChartContent, Curve, View
+from fuzztui.tui.base.chart import AXIS, WAITING, Chart, ChartContent, Curve, View
 from fuzztui.tui.base.timeaxis import TimeAxis
 from fuzztui.tui.frame.actions import bindings
 from fuzztui.tui.labels.chart_marks import marks
@@ -185,6 +185,7 @@ class ChartGrid(Grid, can_focus=True):
             marks=marks(state, heads),
             divide=state.stage_t if state.stage == "target" else -1.0,
             note=page + window,
+            empty=f"the campaign has {status.state}: no statistics" if status.over else WAITING,
         )
         self._redraw()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from fuzztui.model.properties import PropertyRow
 from fuzztui.tui.base import format
@@ -16,8 +16,14 @@ STYLES = {"not run": "muted", "failed": "crash", "off": "muted", "run": "valid"}
 """The style of each state."""
 
 
-def columns(asked: Callable[[str], str]) -> Sequence[Column[PropertyRow]]:
-    """Return the columns. ``asked`` returns the pending weight of a property as text, or ""."""
+def columns(
+    asked: Callable[[str], str], shared: Callable[[], str]
+) -> Sequence[Column[PropertyRow]]:
+    """Return the columns.
+
+    ``asked`` returns the pending weight of a property as text, or "". ``shared`` returns the start
+    of all names, which is left out.
+    """
 
     def weight(row: PropertyRow) -> Cell:
         if pending := asked(row.name):
@@ -25,18 +31,20 @@ def columns(asked: Callable[[str], str]) -> Sequence[Column[PropertyRow]]:
         return (f"×{row.weight:g}", "") if row.weight != 1 and not row.reason else ("", "")
 
     return (
-        Column("property", "property", lambda r: (plain(r.name), ""), lambda r: r.name, min=24,
-               flex=True, cut=_end, value=lambda r: r.name),
+        Column("property", "property", lambda r: (plain(r.name.removeprefix(shared())), ""),
+               lambda r: r.name, min=24, flex=True, cut=brief_name, searched=lambda r: r.name),
         Column("state", "state", lambda r: (r.state, STYLES[r.state]), lambda r: r.state, min=7,
                value=lambda r: r.state),
         Column(SHARE, "share", _share, lambda r: r.share, "right", min=5, descending=True),
-        Column("weight", "weight", weight, lambda r: r.weight, "right", min=6, descending=True),
+        Column("weight", "weight", weight, lambda r: r.weight, "right", min=6, descending=True,
+               spare=True),
         Column("killed", "killed", _killed, lambda r: r.killed, "right", spare=True,
                descending=True),
         _figure("trials", "trials", lambda r: r.trials),
-        _figure("entries", "entries", lambda r: r.entries, style="corpus"),
+        _figure("entries", "entries", lambda r: r.entries, style="corpus", drop=True),
         _figure("edges", "edges", lambda r: r.edges),
-        Column("findings", "found", _findings, lambda r: r.findings, "right", descending=True),
+        Column("findings", "found", _findings, lambda r: r.findings, "right", descending=True,
+               drop=True),
         Column("cpu", "CPU", lambda r: (format.span(r.cpu_s), "muted"), lambda r: r.cpu_s, "right",
                needs=100, descending=True),
         Column("invalid", "invalid", _invalid, lambda r: r.invalid / (r.trials or 1), "right",
@@ -44,23 +52,41 @@ def columns(asked: Callable[[str], str]) -> Sequence[Column[PropertyRow]]:
     )  # fmt: skip
 
 
-def _end(text: str, room: int) -> str:
-    """The end of a node id, which distinguishes tests: without folders, else without its start."""
+def shared_start(names: Collection[str]) -> str:
+    """Return the folders that the files of all names are in; of one file, the file too."""
+    files = {name.partition("::")[0] for name in names}
+    if len(files) == 1 and all("::" in name for name in names):
+        return f"{files.pop()}::"
+    folders = [file.split("/")[:-1] for file in (min(files, default=""), max(files, default=""))]
+    same = 0
+    while same < min(map(len, folders)) and folders[0][same] == folders[1][same]:
+        same += 1
+    return "".join(f"{folder}/" for folder in folders[0][:same])
+
+
+def brief_name(text: str, room: int) -> str:
+    """Return a node id in ``room`` cells: without folders, file and class, else without a middle.
+
+    Tests are distinguished by the start of the function's name, or by the parameters at its end.
+    """
     short = text
     while len(short) > room and "/" in short.partition("::")[0]:
         short = short.partition("/")[2]
-    if len(short) > room and "::" in short:
+    while len(short) > room and "::" in short.partition("[")[0]:
         short = short.partition("::")[2]
-    return short if len(short) <= room else "…" + short[1 - room :]
+    if len(short) <= room:
+        return short
+    end = (room - 1) // 2
+    return f"{short[: room - 1 - end]}…{short[len(short) - end :]}"
 
 
 def _figure(
-    name: str, title: str, of: Callable[[PropertyRow], int], style: str = ""
+    name: str, title: str, of: Callable[[PropertyRow], int], style: str = "", *, drop: bool = False
 ) -> Column[PropertyRow]:
     def cell(row: PropertyRow) -> Cell:
         return (format.count(of(row)), style) if of(row) else ("", "")
 
-    return Column(name, title, cell, of, "right", descending=True)
+    return Column(name, title, cell, of, "right", descending=True, drop=drop)
 
 
 def _share(row: PropertyRow) -> Cell:

@@ -16,7 +16,7 @@ from fuzztui.tui.frame.action_context import Action, ActionContext, shared_conte
 from fuzztui.tui.frame.property_actions import PropertyContext
 from fuzztui.tui.frame.steered import SteeredScreen
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.tui.screens.properties.columns import SHARE, columns
+from fuzztui.tui.screens.properties.columns import SHARE, columns, shared_start
 from fuzztui.tui.screens.properties.detail import (
     findings_of,
     no_properties_lines,
@@ -30,16 +30,29 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
 
     TAB = "properties"
     SCOPES = ("listing", "marking")
+    # Names are long: only a very wide terminal has room for the details beside the table.
+    DEFAULT_CSS = """
+    PropertiesScreen.-wide {
+        & #listing { layout: vertical; }
+        & BigTable { width: 100%; height: 1fr; }
+        & DetailPane, & DetailPane:focus {
+            width: 100%; height: 45%; border-left: none; border-top: solid $rule;
+        }
+        & DetailPane:focus { height: 80%; border-top: solid $primary; }
+    }
+    """
     HINT = "words: test_shop, or conditions such as state=failed"
 
     def __init__(self) -> None:
         super().__init__(lambda op: (), _label)
         self._rows: dict[str, PropertyRow] = {}
         self._asked: list[Command] = []
+        self._shared = ""
+        """The start of all names, which the table leaves out."""
 
     def make_table(self) -> BigTable[PropertyRow]:
         """Return the table, the largest shares first."""
-        every = columns(self._weight_asked)
+        every = columns(self._weight_asked, lambda: self._shared)
         table: BigTable[PropertyRow] = BigTable(every, empty="no properties yet")
         table.rows.sort(next(c for c in every if c.id == SHARE), reverse=True)
         return table
@@ -54,6 +67,9 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
     def rebuild(self, *, reset: bool) -> None:
         """Update the rows."""
         now = property_rows(self.campaign)
+        if (shared := shared_start(now)) != self._shared:
+            self._shared = shared
+            self.table.invalidate()
         self.table.replace_rows(self._rows, now, reset=reset)
 
     def _update_empty(self) -> None:

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from fuzztui.model.source_index import SourceIndex
 from fuzztui.model.source_lines import FileLines
+from fuzztui.model.source_tree import node_key
 from fuzztui.model.state import Finding, Mutant, State
 from fuzztui.model.targeting import GoalRow
 from fuzztui.tui.base.columns import Cell, Column
@@ -76,9 +77,17 @@ class OpenFile:
         """The coverage of the file; None: unknown."""
         return self.index.lines(self.path)
 
+    def function_key(self, line: int) -> str:
+        """Return the key of the tree's row of the innermost function around a line, or the file."""
+        functions = self.coverage.functions if self.coverage is not None else ()
+        around = [f for f in functions if f.first <= line <= f.last]
+        inner = min(around, key=lambda f: f.last - f.first, default=None)
+        return self.path if inner is None else node_key(self.path, inner.first, inner.name)
+
     def states(self) -> Mapping[int, str]:
-        """Return the state of each statement."""
-        return self.coverage.states if self.coverage is not None else {}
+        """Return the state of each statement; empty before any line was measured."""
+        coverage = self.coverage
+        return coverage.states if coverage is not None and coverage.measured else {}
 
     def mutants(self, line: int) -> list[Mutant]:
         """Return the mutants on a line, survivors first."""

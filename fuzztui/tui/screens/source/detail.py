@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fuzztui.base.text import several
@@ -30,27 +30,68 @@ class Smallest:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """How lines of the campaign are measured: why some, or all, are not known."""
+
+    engine: str
+    build: str
+    """The state of the build for gcov; an empty string: there is none."""
+    reason: str
+    """Why that build has failed."""
+    key: str
+    """The key that measures; an empty string: that is impossible."""
+    watched: bool
+
+    def unknown(self) -> str:
+        """Return why the coverage of a file or line is not known, in one line."""
+        if self.build == "failed":
+            return f"not known: {self.reason}"
+        if self.build:
+            return "not known yet: target.coverage measures it"
+        if self.engine == "afl" and not self.watched:
+            return "not known: target.coverage = true measures it (docs/source.md)"
+        return f"not known: {self.key} runs the corpus again" if self.key else "not known"
+
+    def nothing(self) -> str:
+        """Return why no file is known, and what to do; in paragraphs."""
+        if self.build == "failed":
+            failed = "The lines of this target cannot be measured: target.coverage failed."
+            return f"{failed}\n{self.reason}"
+        if self.build == "building":
+            return "target.coverage: gcc builds the target once more; its files come after that."
+        if self.build:
+            return "target.coverage: entries run in the build for gcov; files come with the first."
+        what = ""
+        if self.watched:
+            what = "Watched only: fuzztui measures lines of campaigns that it has started."
+        elif self.engine == "afl":
+            what = (
+                "Set target.coverage = true in the campaign file, and start the campaign again: "
+                "target.build runs once more, with gcc, and gcov measures the lines of each entry "
+                "(docs/source.md). gcc, g++ and gcov must be installed."
+            )
+        elif self.key:
+            what = f"Press {self.key} to run the corpus again and measure its coverage."
+        return f"The log names no source file of the target.\n{what}".strip()
+
+
 def line_lines(
     row: CodeLine,
     file: OpenFile,
     name: str,
     smallest: Mapping[int, Smallest] | None,
-    key: str,
+    measuring: Measuring,
 ) -> list[Line]:
-    """Return the details of a line.
-
-    ``smallest``: by line, None before it was measured, by the key with the name ``key``; an empty
-    string: it cannot be measured.
-    """
+    """Return the details of a line. ``smallest``: by line, None before it was measured."""
     coverage, state = file.coverage, file.state
     lines: list[Line] = [_head(row, file, name)]
     if row.text.strip():
         lines.append([TextSpan(plain(row.text.strip()), "bold")])
-    if coverage is not None and row.number in coverage.statements:
-        lines += _coverage(row.number, coverage, state, smallest, key)
-    elif coverage is None:
-        why = f"not known: {key} runs the corpus again" if key else "not known"
-        lines.append(pair("covered", why, "muted"))
+    if coverage is not None and coverage.measured and row.number in coverage.statements:
+        lines += _coverage(row.number, coverage, state, smallest, measuring.key)
+    elif coverage is None or not coverage.measured:
+        lines.append(pair("covered", measuring.unknown(), "muted"))
     for mutant in file.mutants(row.number)[:MAX_LISTED]:
         glyph, word = state_sign(mutant)
         killer = f"  by {mutant.killer}" if mutant.killer else ""
@@ -129,16 +170,16 @@ def _entry(first: FirstEntry, state: State) -> tuple[str, str]:
     return f"{first.entry} at {format.clock(t)}{size}", "corpus"
 
 
-def node_lines(node: CodeNode) -> list[Line]:
+def node_lines(node: CodeNode, measuring: Measuring) -> list[Line]:
     """Return the details of a file or function."""
     where = node.path + (f":{node.first}-{node.last}" if node.function else "")
     lines: list[Line] = [[TextSpan(plain(node.function or node.name), "bold")], pair("path", where)]
-    if node.statements > 0:
+    if node.statements > 0 <= node.covered:
         share = format.share(node.covered / node.statements)
         text = f"{node.covered:,} of {several(node.statements, 'statement')} ({share})"
         lines.append(pair("covered", text, "valid"))
-    elif node.statements < 0:
-        lines.append(pair("covered", "not known", "muted"))
+    elif node.statements:
+        lines.append(pair("covered", measuring.unknown(), "muted"))
     if node.frontier:
         where = f"{several(node.frontier, 'line')}: {MEANINGS['frontier']}"
         lines.append(pair("frontier", where, "alive"))
@@ -147,24 +188,6 @@ def node_lines(node: CodeNode) -> list[Line]:
         text += f", {several(node.survivors, 'survivor')}"
         lines.append(pair("mutants", text, "killed"))
     if node.findings:
-        lines.append(pair("findings", f"{node.findings:,} end here", "crash"))
-    return lines
-
-
-def nothing_lines(engine: str, build: str, reason: str, key: str) -> Sequence[Line]:
-    """Return why no file is known, and what to do."""
-    if build == "failed":
-        return [
-            [TextSpan("The lines of this target cannot be measured.", "bold")],
-            [],
-            [TextSpan(plain(reason))],
-        ]
-    if build:
-        return [[TextSpan(f"The target is built for gcov ({plain(build)}): a moment.", "muted")]]
-    lines: list[Line] = [[TextSpan("The log names no source file of the target.", "bold")], []]
-    if engine == "afl":
-        text = "For a C target that target.build builds: set target.coverage = true, and start."
-        return [*lines, [TextSpan(text)]]
-    if key:
-        lines.append([TextSpan(f"Press {key} to run the corpus again and measure its coverage.")])
+        verb = "ends" if node.findings == 1 else "end"
+        lines.append(pair("findings", f"{node.findings:,} {verb} here", "crash"))
     return lines

@@ -20,6 +20,7 @@ from fuzztui.tui.base import shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import column_keys
+from fuzztui.tui.base.dialogs import ConfirmScreen
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext
@@ -27,7 +28,7 @@ from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.screens.source.code import CodeColumns, CodeLine, FileText, OpenFile, load_text
-from fuzztui.tui.screens.source.detail import line_lines, node_lines, nothing_lines
+from fuzztui.tui.screens.source.detail import Measuring, line_lines, node_lines
 from fuzztui.tui.screens.source.measure import MeasuredLines, Measurement
 from fuzztui.tui.screens.source.tree import CODE, tree_columns
 from fuzztui.wire.conditions import FilterKey
@@ -128,8 +129,10 @@ class SourceScreen(ListingScreen[Row, None]):
         self._measured.at(state.t)
         changed = self._index.take(state, changes)
         if not (changed or changes.reset or changes.source):
+            self._show_empty()
             return
         self._update_tree(changed, reset=changes.reset)
+        self._show_empty()
         file = self._file
         if file is not None:
             file.state = state
@@ -247,21 +250,29 @@ class SourceScreen(ListingScreen[Row, None]):
     def details(self, row: Row, preview: None, size: Size) -> Sequence[Line]:
         """Return the details of a line, file or function."""
         if isinstance(row, CodeNode):
-            return node_lines(row)
+            return node_lines(row, self._measuring())
         file = self._file
         if file is None:
             return ()
         name = self._names.get(file.path, file.path)
         smallest = self._measured.smallest.get(file.path, {}) if self._measured.done else None
-        return line_lines(row, file, name, smallest, self._measure_key())
+        return line_lines(row, file, name, smallest, self._measuring())
 
-    def nothing(self) -> Sequence[Line]:
-        """Return why there is no file."""
+    def _show_empty(self) -> None:
+        """Show why there is no file, or no row, in the table: a narrow terminal has no more."""
+        text = "no file or function passes the filter"
+        if not self._rows:
+            text = self._measuring().nothing()
+        self.files.show_empty(text)
+
+    def _measuring(self) -> Measuring:
         state = self.campaign
-        if self._rows:
-            return ()
-        return nothing_lines(
-            state.engine, state.coverage_build, state.coverage_reason, self._measure_key()
+        return Measuring(
+            state.engine,
+            state.coverage_build,
+            state.coverage_reason,
+            self._measure_key(),
+            self.host.status.watched,
         )
 
     def _measure_key(self) -> str:
@@ -287,6 +298,16 @@ class SourceScreen(ListingScreen[Row, None]):
                 self.set_focus(self.code)
         elif self.may_take_focus:
             self.set_focus(self.pane)
+
+    @on(BigTable.Highlighted)
+    def _follow(self, event: BigTable.Highlighted) -> None:
+        """Put the cursor of the tree on the function around the line."""
+        file, line = self._file, self._line
+        if event.table is not self.code or file is None or not line:
+            return
+        key = file.function_key(line)
+        if self.files.cursor != key and not self.files.go_to(key):
+            self.files.go_to(file.path)
 
     def do_source_other(self) -> None:
         """Switch between files and lines."""
@@ -364,6 +385,8 @@ class SourceScreen(ListingScreen[Row, None]):
             self.host.go_to_row("corpus", least.entry)
         elif self._measured.done:
             self.notify("No entry executes this line.")
+        elif self._measurement is not None:
+            self.notify("The smallest entries are being measured.")
         else:
             self.host.perform("source.measure")
 
@@ -392,9 +415,12 @@ class SourceScreen(ListingScreen[Row, None]):
     # ------------------------------------------------------------ measuring
 
     def do_source_measure(self) -> None:
-        """Run the corpus again for the smallest entries, and coverage that the log lacks."""
+        """Run the corpus again for the smallest entries, and coverage that the log lacks.
+
+        While that is running: ask whether to cancel it.
+        """
         if self._measurement is not None:
-            self._measurement.cancel()
+            self._ask_to_cancel(self._measurement)
             return
         run = self.host.run_dir
         if run is None:
@@ -402,6 +428,14 @@ class SourceScreen(ListingScreen[Row, None]):
         self._measurement = Measurement(run)
         measure: WorkType[None] = partial(self._measure, self._measurement)
         self.run_worker(measure, group="measure")
+
+    def _ask_to_cancel(self, measurement: Measurement) -> None:
+        def answered(yes: bool | None) -> None:
+            if yes and self._measurement is measurement:
+                measurement.cancel()
+
+        question = "The corpus is being run again. If it is cancelled, nothing is measured."
+        self.app.push_screen(ConfirmScreen("Measurement", question, "Cancel it", "Go on"), answered)
 
     async def _measure(self, measurement: Measurement) -> None:
         self.notify("Running the corpus again.", timeout=4)

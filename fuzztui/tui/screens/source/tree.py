@@ -53,7 +53,7 @@ def _name(row: CodeNode) -> Cell:
 
 
 def _covered(row: CodeNode) -> float:
-    return row.covered / row.statements if row.statements > 0 else -1.0
+    return row.covered / row.statements if row.statements > 0 <= row.covered else -1.0
 
 
 def _score(row: CodeNode) -> float:
@@ -67,11 +67,13 @@ def _score_cell(row: CodeNode) -> Cell:
 def _share(row: CodeNode) -> Cell:
     if row.statements <= 0:
         return "", ""
+    if row.covered < 0:
+        return format.NONE, "muted"
     return format.share(_covered(row)), "" if row.function else "bold"
 
 
 def _bar(row: CodeNode) -> Cell:
-    if row.statements <= 0:
+    if _covered(row) < 0:
         return "", ""
     full, rest = gauge(_covered(row), BAR)
     return f"{full}{rest}", "valid"
