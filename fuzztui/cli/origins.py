@@ -60,6 +60,25 @@ def newest(loaded: FrozenCampaign, more: str = "") -> Path | None:
     return chosen
 
 
+def newest_of_file(campaign: Campaign) -> Path | None:
+    """Return the newest run of a campaign's file here, whatever the run's name; None: none.
+
+    The file stands for several campaigns if ``fuzztui test`` makes them.
+    """
+    file = campaign.file.resolve()
+    folders = dict.fromkeys((campaign.output.parent, file.parent / "runs"))
+    runs = [run for folder in folders for run in _runs_in(folder) if _origin(run).file == file]
+    return max(runs, key=lambda run: _origin(run).began, default=None)
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    """Return the user's own runs in a directory."""
+    try:
+        return [run for run in folder.iterdir() if has_begun(run) and _is_own(run)]
+    except OSError:
+        return []
+
+
 def another(campaign: Campaign) -> Path:
     """Return the directory for one more run, with a number above those of all existing runs.
 

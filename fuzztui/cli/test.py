@@ -16,6 +16,7 @@ import tomli_w
 
 from fuzztui.base.suggest import meant, near
 from fuzztui.cli.made_campaign import MadeCampaign
+from fuzztui.cli.origins import newest, newest_of_file
 from fuzztui.cli.output import USAGE, CliError, say
 from fuzztui.cli.run import load_file, run_file
 from fuzztui.cli.suite_patch import print_patch
@@ -58,7 +59,9 @@ def test(options: argparse.Namespace) -> int:
     made = MadeCampaign(_campaign(options, parts, root), "fuzztui test", arguments)
     file = root / TEST_FILE
     if options.write_examples:
-        return print_patch(load_file(file, options.overrides, options.hosts, made), root)
+        loaded = load_file(file, options.overrides, options.hosts, made)
+        is_one = options.parts or options.mutants
+        return print_patch(newest(loaded) if is_one else newest_of_file(loaded.campaign), root)
     return run_file(file, options, made)
 
 

@@ -401,7 +401,7 @@ def test_the_command_refuses_tests_that_cannot_be_run(tmp_path):
     for name, source in (("plain", "def test_a(): ..."), ("broken", "def test_a(:")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "test_it.py").write_text(source)
-    for name, words in (("plain", "1 test without it"), ("broken", "SyntaxError")):
+    for name, words in (("plain", "1 other test"), ("broken", "SyntaxError")):
         done = subprocess.run(
             [sys.executable, "-m", "fuzztui", "test", name, "--detach", "--python", sys.executable],
             cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fuzztui.campaign import CampaignError, load
-from fuzztui.campaign.rundir import SupervisorError, Unfit
-from fuzztui.cli import main, suite_patch
+from fuzztui.campaign.rundir import SupervisorError, Unfit, prepare_run
+from fuzztui.cli import main, origins, suite_patch
 from fuzztui.cli import test as command
 from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE
 from fuzztui.cli.parser import parse
@@ -238,7 +238,28 @@ def test_the_root_is_found_from_inside_of_the_tests(project, monkeypatch, capsys
         assert f"{project}: these tests were not fuzzed" in capsys.readouterr().err
 
 
-def suite_run(project, monkeypatch, texts):
+def test_the_patch_is_of_the_newest_run_of_the_project_or_of_the_named_tests(project, monkeypatch):
+    asked = []
+    monkeypatch.setattr(command, "print_patch", lambda run, root: asked.append((run, root)) or 0)
+    one, file = "tests/test_shop.py::test_x", project / "fuzztui-test.toml"
+    begun = iter((1.0, 3.0, 2.0))
+    monkeypatch.setattr(origins, "time", lambda: next(begun))
+    runs = []
+    for part in ("tests", one, "tests/test_shop.py"):
+        options = parse(["test", part, "--include", "shop"])
+        loaded = load(file, text=command._campaign(options, options.parts, project))
+        run = loaded.campaign.output
+        prepare_run(run)
+        origins.remember(run, loaded.campaign)
+        (run / "campaign.toml").write_text(loaded.toml())
+        runs.append(run)
+    (project / "runs/other").mkdir()
+    for argv in ([], ["tests/"], [one], ["tests/test_shop.py"], ["src"]):
+        assert main(["test", *argv, "--write-examples", "--include", "shop"]) == DONE
+    assert asked == [(run, project) for run in (runs[1], *runs, None)]
+
+
+def suite_run(project, texts):
     """A run of the project's tests; ``texts``: by file, signature and text of a finding."""
     loaded = campaign(project, "tests", path=[str(project / "src")], cwd=str(project))
     run = project / "runs" / "run"
@@ -252,7 +273,7 @@ def suite_run(project, monkeypatch, texts):
         writer.append(described, 1.0)
         writer.append(ev.InputShown("main", file, text=text, length=len(text)), 1.0)
     writer.close(at_rest=True)
-    monkeypatch.setattr(suite_patch, "newest", lambda loaded: run)
+    (run / "campaign.toml").write_text(loaded.toml())
     (project / "tests/test_shop.py").write_text(
         "from hypothesis import given, strategies as st\n"
         "@given(st.integers())\ndef test_n(n): ...\n"
@@ -270,8 +291,8 @@ def test_the_patch_has_the_smallest_input_of_each_signature(project, monkeypatch
         "crashes/id:1": ("a", "test_shop.py::test_n(n=20)"),
         "crashes/id:2": ("b", "test_shop.py::test_n(n=3000)"),
     }
-    loaded, run = suite_run(project, monkeypatch, texts)
-    assert suite_patch.print_patch(loaded, project) == DONE
+    loaded, run = suite_run(project, texts)
+    assert suite_patch.print_patch(run, project) == DONE
     assert added(capsys) == {"+@example(n=20)", "+@example(n=3000)"}
 
     # Minimised ones count, except for those that are another test's now.
@@ -282,20 +303,18 @@ def test_the_patch_has_the_smallest_input_of_each_signature(project, monkeypatch
     asked = []
 
     def shown_inputs(campaign, files, instance, progress):
-        asked.append((campaign, instance))
+        asked.append((campaign.target["suite"], instance))
         return {file: f"test_shop.py::{small[file.name]}" for file in files}
 
     monkeypatch.setattr(suite_patch, "shown_inputs", shown_inputs)
-    assert suite_patch.print_patch(loaded, project) == DONE
+    assert suite_patch.print_patch(run, project) == DONE
     assert added(capsys) == {"+@example(n=20)", "+@example(n=2)"}
-    assert asked == [(loaded.campaign, run / "out" / "main")]
+    assert asked == [(loaded.campaign.target["suite"], run / "out" / "main")]
 
 
 def test_a_patch_without_the_minimised_inputs(project, monkeypatch, capsys):
     """If the tests cannot be loaded any more, the inputs of the log are left."""
-    loaded, run = suite_run(
-        project, monkeypatch, {"crashes/id:0": ("a", "test_shop.py::test_n(n=7)")}
-    )
+    _, run = suite_run(project, {"crashes/id:0": ("a", "test_shop.py::test_n(n=7)")})
     (run / "minimised/main").mkdir(parents=True)
     (run / "minimised/main/id:0").touch()
 
@@ -303,7 +322,7 @@ def test_a_patch_without_the_minimised_inputs(project, monkeypatch, capsys):
         raise NoAnswer("no module named shop")
 
     monkeypatch.setattr(suite_patch, "shown_inputs", shown_inputs)
-    assert suite_patch.print_patch(loaded, project) == DONE
+    assert suite_patch.print_patch(run, project) == DONE
     out, err = capsys.readouterr()
     assert "+@example(n=7)" in out
     assert "no module named shop" in err
