@@ -200,10 +200,9 @@ def _suite(spec: TargetSpec, modules: dict[str, ModuleType], *, again: bool) -> 
         why = "; ".join(f"{one.name}: {one.reason}" for one in found[:_MAX_REASONS])
         if more := found[_MAX_REASONS:]:
             why += f"; and {len(more)} more"
-        without = f"pytest found {several(others, 'test')} without it"
         raise CannotStart(
             f"target.function: no test with @given can be run in {', '.join(spec.suite)}"
-            + (f" ({why})" if why else f"; {without}")
+            + (f" ({why})" if why else f"; pytest found {several(others, 'other test')}")
         )
     return suite
 

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fuzztui.base.text import brief, several
-from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load
+from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.cli.origins import newest
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, say
 from fuzztui.cli.progress import Estimate
-from fuzztui.cli.runs import standing
+from fuzztui.cli.runs import short_path, standing
 from fuzztui.export.example_patch import FailingExample, patch
-from fuzztui.home.finding import find_runs
-from fuzztui.home.origin import WRITE_EXAMPLES, campaign_file, tested_project
+from fuzztui.home.origin import WRITE_EXAMPLES
 from fuzztui.inprocess.ask import NoAnswer
 from fuzztui.inprocess.shown_inputs import shown_inputs
 from fuzztui.log.files import LogError
@@ -25,52 +23,30 @@ from fuzztui.model.state import Finding
 from fuzztui.wire.events import InputShown
 
 
-def print_patch(loaded: FrozenCampaign | None, root: Path) -> int:
-    """Print the patch for the newest run of a campaign; None: for all runs of a project's tests.
-
-    Raises :class:`CliError` if there is no run.
-    """
-    campaigns: dict[Path, Campaign] = {}
-    if loaded is None:
-        campaigns = {run: _campaign_of(run) for run in _all_runs(root)}
-    elif (run := newest(loaded)) is not None:
-        campaigns = {run: loaded.campaign}
-    if not campaigns:
+def print_patch(run: Path | None, root: Path) -> int:
+    """Print the patch for a run. Raises :class:`CliError` if there is none."""
+    if run is None:
         raise CliError(
             f"{root}: these tests were not fuzzed here; name those that were, or leave out "
             "--write-examples",
             NOT_RUNNING,
         )
+    found = new_to_tests(standing(run).state)
     smallest: dict[tuple[str, str], str] = {}
-    for run, campaign in campaigns.items():
-        found = new_to_tests(standing(run).state)
-        for texts in (_recorded(run, found), _minimised(campaign, RunDir(run), found)):
-            for one in found:
-                if text := texts.get(one.key):
-                    key = (one.property, one.signature or one.key)
-                    smallest[key] = min(smallest.get(key, text), text, key=len)
+    for texts in (_recorded(run, found), _minimised(RunDir(run), found)):
+        for one in found:
+            if text := texts.get(one.key):
+                key = (one.property, one.signature or one.key)
+                smallest[key] = min(smallest.get(key, text), text, key=len)
     examples = [FailingExample(name, text) for (name, _), text in smallest.items()]
     text, added, refused = patch(_sources(root, examples), examples)
     for name, why in refused.items():
         say(brief(f"{name}: no @example: {why}"))
     print(text, end="")
     how = f"; apply in {root} with: {WRITE_EXAMPLES}"
-    say(f"{several(added, 'example')}{how if added else ': nothing to add'}")
+    what = f"{several(added, 'example')} of {short_path(run)}"
+    say(f"{what}{how if added else ': nothing to add'}")
     return DONE
-
-
-def _all_runs(root: Path) -> list[Path]:
-    """The runs of ``fuzztui test`` in a project, of any of its tests."""
-    found = find_runs({root / "runs", Path.cwd() / "runs"}).runs
-    return [run for run in found if tested_project(campaign_file(run)) == root.resolve()]
-
-
-def _campaign_of(run: Path) -> Campaign:
-    """Raises :class:`CliError`."""
-    try:
-        return load(run / "campaign.toml").campaign
-    except CampaignError as e:
-        raise CliError(f"{run}: its campaign file cannot be read: {e}") from None
 
 
 def _recorded(run: Path, found: Sequence[Finding]) -> dict[str, str]:
@@ -92,7 +68,7 @@ def _recorded(run: Path, found: Sequence[Finding]) -> dict[str, str]:
     return texts
 
 
-def _minimised(campaign: Campaign, run_dir: RunDir, found: Sequence[Finding]) -> dict[str, str]:
+def _minimised(run_dir: RunDir, found: Sequence[Finding]) -> dict[str, str]:
     """The texts of minimised findings, by the finding's key. Says why if they are unknown."""
     files = {minimised_path(run_dir, run_dir.instance(f.instance) / f.file): f for f in found}
     files = {file: f for file, f in files.items() if file.is_file()}
@@ -101,12 +77,12 @@ def _minimised(campaign: Campaign, run_dir: RunDir, found: Sequence[Finding]) ->
     progress = Estimate()
     try:
         texts = shown_inputs(
-            campaign,
+            load(run_dir.campaign).campaign,
             list(files),
             run_dir.instance("main"),
             lambda done: progress.show("reading minimised findings", done, len(files)),
         )
-    except (NoAnswer, OSError) as e:
+    except (CampaignError, NoAnswer, OSError) as e:
         say(
             brief(f"the minimised findings are left out, because their tests cannot be loaded: {e}")
         )

@@ -47,9 +47,9 @@ _MAX_NAME: Final = 60
 
 def test(options: argparse.Namespace) -> int:
     """Start, rejoin or resume the campaign of a project's tests, or print a patch."""
-    if options.write_examples and not options.parts:
-        return print_patch(None, _root_of(Path.cwd()))
     parts = options.parts or [name for name in _DEFAULT if Path(name).is_dir()][:1]
+    if not parts and options.write_examples:
+        parts = ["."]  # only its run is looked for
     if not parts:
         raise CliError("there is no directory tests/ here: name the tests to fuzz", USAGE)
     for part in parts:
