@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from home_runs import make_run
 from homes import home, picture_of, read, some_runs, until
 
 from fuzztui.home import listing
@@ -147,10 +148,13 @@ async def test_keys_that_cannot_be_used_are_grey_and_say_why(runs, monkeypatch):
         assert "x Stop" in footer(app) and "Resume" not in footer(app)
         await pilot.press("r")
         assert any("under way" in n.message for n in app._notifications)
-        (runs / "ended/campaign.toml").touch()
-        await until(pilot, lambda: app._seen.rows[str(runs / "ended")].resumable)
-        await pilot.press("G", "k")
+        for name in ("cut", "ended"):
+            (runs / name / "campaign.toml").touch()
+        await until(pilot, lambda: app._seen.rows[str(runs / "cut")].resumable)
+        await pilot.press("G", "k", "k")
         assert "r Resume" in footer(app) and "Stop" not in footer(app)
+        await pilot.press("j")
+        assert "campaign.budget" in BY_ID["home.resume"].why_not(app.action_context())
         await pilot.press("G")
         now = app.action_context()
         assert BY_ID["home.stop"].why_not(now) and BY_ID["home.resume"].why_not(now)
@@ -218,14 +222,15 @@ async def test_marked_campaigns_are_stopped_together(runs):
 
 
 async def test_marked_runs_are_resumed_together(runs):
-    for name in ("cut", "ended"):
+    make_run(runs / "cut-too", wall=1e9 + 40, state="")
+    for name in ("cut", "cut-too", "ended"):
         (runs / name / "campaign.toml").touch()
     app = home(runs)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: read(app))
-        await pilot.press("space", "space", "space", "space", "r", "y")
+        await pilot.press("space", "space", "space", "space", "space", "r", "y")
         await until(pilot, lambda: len(app.started) == 2)
-        assert [Path(argv[0]).parent.name for argv in app.started] == ["cut", "ended"]
+        assert [Path(argv[0]).parent.name for argv in app.started] == ["cut", "cut-too"]
 
 
 # --------------------------------------------------------------------- filter

@@ -260,6 +260,7 @@ class HomeApp(ActionApp):
                 unread=sum(not r.summary.state for r in chosen),
                 running=sum(r.supervised for r in chosen),
                 resumable=sum(r.resumable for r in chosen),
+                finished=sum(r.summary.state == "finished" for r in chosen),
                 live=sum(r.supervised for r in (chosen if table.marks else rows)),
                 marked=bool(table.marks),
                 panes=len(self._shown_beside) if self._beside else None,
@@ -407,7 +408,7 @@ class HomeApp(ActionApp):
             problem = await in_thread(partial(self._opening.start, argv))
             if problem:
                 self.notify(
-                    plain(problem, 1000), title="Not started", severity="error", markup=False,
+                    plain(problem.replace("\n", "; "), 1000), title="Not started", severity="error", markup=False,
                     timeout=20,
                 )  # fmt: skip
             self._looks.find_soon()

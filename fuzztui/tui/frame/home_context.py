@@ -17,7 +17,9 @@ class HomeContext:
     running: int = 0
     """How many of them have a supervisor."""
     resumable: int = 0
-    """How many of them have none, but the campaign file to start them again."""
+    """How many of them have none, but the campaign file to start them again, and budget left."""
+    finished: int = 0
+    """How many of them have used up their budget, or met a stop condition."""
     live: int = 0
     """Runs that can be shown side by side: with a supervisor, and marked if any is marked."""
     marked: bool = False
@@ -37,6 +39,11 @@ class HomeContext:
             return ""
         if self.running:
             return "the campaign is under way already"
+        if self.finished:
+            return (
+                "the campaign has finished; to continue: "
+                "fuzztui RUN/campaign.toml --set campaign.budget=LARGER"
+            )
         return "the run has no campaign.toml"
 
     def _none(self) -> str:

@@ -96,7 +96,9 @@ class HomeLooks:
             look.trouble,
             self._new_groups(look),
             format.age(age) if of.started else format.NONE,
-            not supervised and os.access(look.run / "campaign.toml", os.R_OK),
+            not supervised
+            and of.state != "finished"
+            and os.access(look.run / "campaign.toml", os.R_OK),
         )
 
     def _new_groups(self, look: RunLook) -> int:
