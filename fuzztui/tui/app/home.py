@@ -407,10 +407,8 @@ class HomeApp(ActionApp):
             self._say(f"starting: {shlex.join(['fuzztui', *argv])}")
             problem = await in_thread(partial(self._opening.start, argv))
             if problem:
-                self.notify(
-                    plain(problem.replace("\n", "; "), 1000), title="Not started", severity="error", markup=False,
-                    timeout=20,
-                )  # fmt: skip
+                text = plain(problem.replace("\n", "; "), 1000)
+                self.notify(text, title="Not started", severity="error", markup=False, timeout=20)
             self._looks.find_soon()
             self._wake.set()
 
