@@ -79,22 +79,30 @@ def reproduce(spec: Spec, file: Path, *, save: bool = False) -> int:
             return status
         receive()
     except CannotStart as e:
-        print(f"hang: {e}")
+        _print(f"hang: {e}")
         return 1
     finally:
         pipe.close()
     if _CANNOT_START in outcome:
         raise CannotStart(outcome[_CANNOT_START])
     if save:
-        print(json.dumps({"saved": outcome.get(_SAVED, how_it_ended(status))}), flush=True)
+        _print(json.dumps({"saved": outcome.get(_SAVED, how_it_ended(status))}))
         return 0
     for word in (_WELL, _FAILS):
         if word in outcome:
-            print(outcome[word].rstrip("\n"), flush=True)
+            _print(outcome[word].rstrip("\n"))
     if status < 0 or (status == 0 and not outcome):
-        print(f"failure: the process {how_it_ended(status)}")
+        _print(f"failure: the process {how_it_ended(status)}")
         return 1
     return int(_FAILS in outcome) if outcome else status
+
+
+def _print(text: str) -> None:
+    """Print a line at once; nothing more after the reader (``head``, for example) has gone."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(spec: Spec, data: bytes, failing: list[object]) -> tuple[int, str]:
@@ -137,7 +145,7 @@ def _result(spec: Spec, target: Target, data: bytes, failing: list[object]) -> t
         if target.generator is not None:
             # The choices mean nothing to a user: print the input that they make.
             guard.stop()
-            print(visible(f"input: {argument!r:.100000}"), flush=True)
+            _print(visible(f"input: {argument!r:.100000}"))
             guard.start()
         value = target.function(argument)
         guard.stop()

@@ -336,6 +336,20 @@ def test_nobody_reads_what_we_print(home):
 
 
 @pytest.mark.slow
+def test_repro_into_a_reader_that_has_gone(home):
+    home(str(home.file), "--headless", "--set", "campaign.budget=2s", code=None)
+    entry = next((home.run / "out/main/queue").glob("id:*"))
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [FUZZTUI, "repro", home.run, entry], cwd=home.path, env=home.env, check=False,
+        stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    os.close(writer)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
 def test_repro_in_a_damaged_run(home):
     home(str(home.file), "--headless", "--set", "campaign.budget=200 trials")
     entry = next((home.run / "out/main/queue").glob("id:000000*"))
