@@ -211,7 +211,11 @@ def states(directory):
 
 def killed(directory):
     found = states(directory).items()
-    return {name: e["property"].rpartition("::")[2] for name, e in found if e["state"] == "killed"}
+    return {
+        name: e.get("property", "").rpartition("::")[2]
+        for name, e in found
+        if e["state"] == "killed"
+    }
 
 
 def listed(lab, file):
@@ -379,3 +383,17 @@ def test_examples_are_the_first_inputs(lab):
         env=lab.env, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "[4, 4]" in done.stdout
+
+
+def test_mutants_that_run_at_import_are_killed_by_a_single_test_too(lab):
+    root = lab.root.parent / "project"
+    (root / "single.py").write_text(
+        "import shop\nfrom hypothesis import given, strategies as st\n\n\n"
+        "@given(st.integers(1, 9))\ndef test_rate(n):\n"
+        "    assert shop.price(n, shop.RATES['EUR']) == n * 3\n"
+    )
+    target = {"include": ["shop"], "path": [str(root)], "cwd": str(root)}
+    file = lab.spec(f"{root / 'single.py'}:test_rate", budget_trials=300, engine={"kind": "mu2"},
+                    target=target)  # fmt: skip
+    assert lab.run(file) == 0
+    assert "shop:RATES:math:0:-" in killed(lab.out / "main")
