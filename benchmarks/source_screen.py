@@ -34,6 +34,7 @@ from fuzztui.log.reader import LogReader
 from fuzztui.log.writer import LogWriter
 from fuzztui.session import LiveClock, Session
 from fuzztui.tui.app.app import FuzzApp, Opening
+from fuzztui.tui.base.pauses import short_pauses
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.screens.source.screen import SourceScreen
 from fuzztui.wire import events as ev
@@ -228,7 +229,8 @@ def main() -> None:
         for event in first_events(file, args.lines, args.mutants):
             writer.append(event, writer.last_t + 0.01)
         writer.close()
-        mine = asyncio.run(ours(run, file, args))
+        with short_pauses():  # as every command that shows the screens
+            mine = asyncio.run(ours(run, file, args))
     theirs = asyncio.run(peer(content, args.goes))
     print(f"{args.lines:,} lines{'':6}{'median ms':>10}{'95% ms':>8}{'TextArea':>10}{'ratio':>8}")
     for name, values in mine.items():

@@ -1,12 +1,14 @@
 """What the screen costs while nobody touches it: bytes to the terminal and CPU.
 
-Three programs run one after the other in a real pseudo-terminal, 120x40, true colour:
+Programs run one after the other in a real pseudo-terminal, 120x40, true colour:
 
 * ``clock``: a bare Textual application that draws a clock once a second (the limit);
 * ``idle``: fuzztui on a campaign whose log stands still;
-* ``live``: fuzztui on a campaign whose log grows by the figures of all instances a second.
+* ``live``: fuzztui on a campaign whose log grows by the figures of all instances a second;
+* ``home``: the home screen with three such campaigns, and ``beside``: these side by side.
 
     python benchmarks/tui_cost.py [--seconds 20] [--size 120x40] [--instances 4] [--ssh]
+        [--only home beside] [--age 600]
 
 Counted after a warm-up, over whole seconds. Ratios are to ``clock`` in the same run.
 """
@@ -53,18 +55,46 @@ run = Path(sys.argv[1])
 run_app(run, run, mode="live", theme="midwatch")
 """
 
+HOME = """
+import sys
+from pathlib import Path
+from fuzztui.home import listing
+from fuzztui.home.listing import RunList
+from fuzztui.tui import run_home
+from fuzztui.tui.app.home import HomeOpening
+listing.supervised_runs = list  # no others of this machine
+run_home(HomeOpening(RunList([Path(sys.argv[1])]), lambda argv: ""), "midwatch")
+"""
+
+PROGRAMS = ("clock", "idle", "live", "home", "beside")
+
+RUNS = 3
+"""Campaigns on the home screen."""
+
 
 def measure(
-    argv: list[str], seconds: float, warm_up: float, size: tuple[int, int], env: dict[str, str]
+    argv: list[str],
+    seconds: float,
+    warm_up: float,
+    size: tuple[int, int],
+    env: dict[str, str],
+    *,
+    keys: str = "",
 ) -> tuple[float, float, int, int]:
-    """Bytes and CPU seconds a second of ``argv`` in a terminal of its own, first paint, memory."""
+    """Bytes and CPU seconds a second of ``argv`` in a terminal of its own, first paint, memory.
+
+    ``keys`` are pressed in the middle of the warm-up.
+    """
     pid, fd = pty.fork()
     if pid == 0:
         os.execve(argv[0], argv, env)
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
     process = psutil.Process(pid)
     try:
-        first = _drain(fd, time.monotonic() + warm_up)
+        middle = time.monotonic() + warm_up / 2
+        first = _drain(fd, middle)
+        os.write(fd, keys.encode())
+        first += _drain(fd, middle + warm_up / 2)
         before = _cpu_s(pid)
         start = time.monotonic()
         total = _drain(fd, start + seconds)
@@ -94,8 +124,10 @@ def _drain(fd: int, until: float) -> int:
     return total
 
 
-def campaign(run: Path, grow: threading.Event | None, instances: int) -> threading.Thread:
-    """Write a campaign of 10 minutes; while ``grow`` is not set, go on at 1 Hz."""
+def campaign(
+    run: Path, grow: threading.Event | None, instances: int, past: float = 600.0
+) -> threading.Thread:
+    """Write a campaign of ``past`` seconds; while ``grow`` is not set, go on at 1 Hz."""
     from fuzztui.log.writer import LogWriter
     from fuzztui.remote.lock import RunLock
     from fuzztui.wire import events as ev
@@ -103,7 +135,6 @@ def campaign(run: Path, grow: threading.Event | None, instances: int) -> threadi
     (run / "log").mkdir(parents=True)
     (run / "supervisor").mkdir()
     names = [f"i{n}" for n in range(instances)]
-    past = 600.0
     writer = LogWriter(run / "log")
     wall = time.time() - past
     writer.append(ev.CampaignStarted("bench", "zest", "t:f", 1, 7200.0, 0, names, wall), 0.0)
@@ -157,6 +188,8 @@ def main() -> None:
     parser.add_argument("--size", default="120x40")
     parser.add_argument("--instances", type=int, default=4)
     parser.add_argument("--ssh", action="store_true", help="as in an SSH session (2 Hz)")
+    parser.add_argument("--only", nargs="+", choices=PROGRAMS, default=PROGRAMS)
+    parser.add_argument("--age", type=float, default=600.0, help="seconds of the campaigns' past")
     options = parse(parser, "tui_cost", seconds=1.0, warm_up=2.0)
     rows = Rows("tui_cost", options.results)
     width, height = map(int, options.size.split("x"))
@@ -169,22 +202,31 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as tmp:
         size = (width, height)
         results: dict[str, tuple[float, float, int, int]] = {}
+        for name in ("CACHE", "CONFIG", "STATE"):
+            env[f"XDG_{name}_HOME"] = str(Path(tmp) / name)
 
-        def note(name: str, argv: list[str]) -> None:
-            results[name] = measure(argv, options.seconds, options.warm_up, size, env)
-            keys = ("bytes_s", "cpu", "first_bytes", "rss")
-            rows.add(program=name, **dict(zip(keys, results[name], strict=True)))
+        def note(name: str, argv: list[str], keys: str = "") -> None:
+            results[name] = measure(argv, options.seconds, options.warm_up, size, env, keys=keys)
+            columns = ("bytes_s", "cpu", "first_bytes", "rss")
+            rows.add(program=name, **dict(zip(columns, results[name], strict=True)))
 
-        note("clock", [python, "-c", CLOCK])
-        for name in ("idle", "live"):
-            run = Path(tmp) / name
-            stop = threading.Event() if name == "live" else None
-            thread = campaign(run, stop, options.instances)
-            argv = [python, "-c", SCREEN, str(run)]
-            note(name, argv)
+        for name in dict.fromkeys(("clock", *options.only)):
+            if name == "clock":
+                note(name, [python, "-c", CLOCK])
+                continue
+            stop = None if name == "idle" else threading.Event()
+            several = name in ("home", "beside")
+            runs = [Path(tmp) / name / f"run{n}" for n in range(RUNS if several else 1)]
+            threads = [campaign(run, stop, options.instances, options.age) for run in runs]
+            if several:
+                keys = "v" if name == "beside" else ""
+                note(name, [python, "-c", HOME, str(runs[0].parent)], keys)
+            else:
+                note(name, [python, "-c", SCREEN, str(runs[0])])
             if stop is not None:
                 stop.set()
-                thread.join()
+                for thread in threads:
+                    thread.join()
     limit = results["clock"]
     what = f"{options.size}, {options.instances} instances, {options.seconds:.0f} s each"
     print(f"{what}{', as over ssh' if options.ssh else ''}")

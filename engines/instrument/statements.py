@@ -20,6 +20,8 @@ from typing import Any, Final
 _PRAGMA: Final = re.compile(r"#\s*(?:pragma|PRAGMA)[:\s]?\s*(?:no|NO)\s*(?:cover|COVER)")
 _TYPING: Final = re.compile(r"\s*if (?:typing\.)?TYPE_CHECKING:")
 _STUB: Final = re.compile(r"\s*(\.\.\.|(async )?def |[)\]])")
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+"""Other characters that ``str.splitlines()`` knows, such as form feeds, end no line of Python."""
 _SILENT: Final = (tokenize.COMMENT, tokenize.ENCODING)
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -97,7 +99,7 @@ def _docstrings(tree: ast.Module) -> set[int]:
 def _excluded(tree: ast.Module, source: bytes, starts: dict[int, int]) -> set[int]:
     """Lines of statements and suites whose header is marked."""
     encoding = tokenize.detect_encoding(io.BytesIO(source).readline)[0]
-    text = ["", *source.decode(encoding).splitlines()]
+    text = ["", *_LINE_END.split(source.decode(encoding))]
     marked = {n for n, line in enumerate(text) if _PRAGMA.search(line) or _TYPING.match(line)}
     for node in ast.walk(tree):
         if not isinstance(node, ast.Expr) or getattr(node.value, "value", None) is not ...:

@@ -161,8 +161,7 @@ def _suite(spec: TargetSpec, modules: dict[str, ModuleType], *, again: bool) -> 
     ):
         if value:
             raise CannotStart(f'{key} = "{value}": not with a suite; remove {key}')
-    names: list[str] = []
-    made: list[Callable[[str, bytes], Property]] = []
+    made: dict[str, Callable[[str, bytes], Property]] = {}
     refused: list[tuple[str, str]] = []
     collect = [one for one in spec.suite if is_for_pytest(one)]
     others, root = 0, os.getcwd()  # noqa: PTH109 - as pytest
@@ -172,18 +171,18 @@ def _suite(spec: TargetSpec, modules: dict[str, ModuleType], *, again: bool) -> 
         session = PytestSession(collect)
         others, root = session.found.others, session.root
         for item in session.found.items:
-            names.append(item.nodeid)
-            made.append(partial(PytestProperty, session=session, item=item))
+            made.setdefault(item.nodeid, partial(PytestProperty, session=session, item=item))
         refused = [*session.found.broken.items()]
     for one in spec.suite:
         if one not in collect:
-            names.append(
-                os.path.relpath(one, root) if is_file(split_reference(one, "")[0]) else one
+            name = os.path.relpath(one, root) if is_file(split_reference(one, "")[0]) else one
+            made.setdefault(
+                name, partial(_function_property, reference=one, spec=spec, modules=modules)
             )
-            made.append(partial(_function_property, reference=one, spec=spec, modules=modules))
-    named = [*names, *(name for name, _ in refused)]
-    keys = keys_of(named)
-    found: list[Property] = [make(n, k) for make, n, k in zip(made, names, keys, strict=False)]
+    keys = keys_of([*made, *(name for name, _ in refused)])
+    found: list[Property] = [
+        make(name, key) for (name, make), key in zip(made.items(), keys, strict=False)
+    ]
     for (file, why), spare in zip(refused, keys[len(found) :], strict=True):
         found.append(Property(file, spare))
         found[-1].reason = f"cannot be collected: {why}"

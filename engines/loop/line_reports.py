@@ -13,13 +13,14 @@ from fuzztui.engines.instrument.edges import ModuleEdges
 from fuzztui.engines.instrument.importer import Application, InstrumentedModule
 from fuzztui.engines.instrument.outline import outline_of
 from fuzztui.engines.instrument.statements import statements_of
+from fuzztui.wire.codec import MAX_EVENT, encode_event
 from fuzztui.wire.events import LinesCovered, SourceFile
 
 MAX_FILES: Final = 5_000
 """Files that are reported."""
 
 MAX_TEXT: Final = 400_000
-"""Characters of one event about lines, or of one part of an event about a file."""
+"""Characters of one event about lines."""
 
 ON_IMPORT: Final = -1
 
@@ -122,8 +123,8 @@ class LineReports:
                 [n for pair in outline.blocks for n in pair],
                 [starts.get(e.line, e.line) for e in edges.edges],
             )
-            if max(len(event.statements), 8 * len(event.blocks), 8 * len(taken)) > MAX_TEXT:
-                return  # a line of the log would be too long
+            if len(encode_event(event)) >= MAX_EVENT:
+                return
             self.must_rerun = True
             self._log.write(event)
         self._statements[file] = lines

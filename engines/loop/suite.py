@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.execute.executor import FAILURE, INVALID, TIMEOUT, Execution
@@ -59,6 +60,13 @@ _REPORT_S: Final = 3.0
 _GROWN: Final = 0.05
 """Part by which trials must have grown for a report, if nothing else has changed."""
 
+MAX_PART: Final = 100_000
+"""Characters of the rows of one event: the supervisor skips long events."""
+_AROUND: Final = 8
+"""Quotes and commas."""
+
+_T = TypeVar("_T")
+
 
 @dataclass(slots=True, eq=False)
 class PropertyCorpus:
@@ -99,6 +107,7 @@ class PropertyCorpus:
             "edges": self.coverage.edges,
             "findings": self.findings,
             "cpu_ms": self.cpu_ns // 1_000_000,
+            "work": round(self.yielded.work),
             "share": round(share * 1_000_000),
             "weight": self.yielded.weight,
         }
@@ -112,7 +121,7 @@ class PropertyCorpus:
 
         self.trials, self.invalid = number("trials"), number("invalid")
         self.findings, self.cpu_ns = number("findings"), number("cpu_ms") * 1_000_000
-        self.yielded.work = self.cpu_ns / 1000
+        self.yielded.work = float(number("work"))
         self.begun = self.trials > 0
         weight = reported.get("weight")
         if isinstance(weight, (int, float)) and weight >= 0:
@@ -149,11 +158,8 @@ class SuiteCorpus:
         self._since_ns = time.process_time_ns()
         self._told: dict[str, dict[str, Any]] = dict(context.reported.properties)
         self._due = 0.0
-        context.log.write(
-            PropertiesFound(
-                context.log.instance, {one.name: one.reason for one in suite.all}, suite.others
-            )
-        )
+        for reasons in in_parts({one.name: one.reason for one in suite.all}):
+            context.log.write(PropertiesFound(context.log.instance, reasons, suite.others))
 
     def _property(
         self, context: Context, one: Property, recorder: OperandRecorder, parts: ChoiceParts
@@ -386,8 +392,22 @@ class SuiteCorpus:
             told = self._told.get(one.of.name)
             if told is None or (row != told if last else _grown(row, told)):
                 rows[one.of.name] = self._told[one.of.name] = row
-        if rows:
-            self._log.write(PropertyFigures(self._log.instance, rows))
+        for part in in_parts(rows):
+            self._log.write(PropertyFigures(self._log.instance, part))
+
+
+def in_parts(rows: dict[str, _T]) -> Iterator[dict[str, _T]]:
+    """Rows by name of property, in parts that fit into an event each."""
+    part: dict[str, _T] = {}
+    size = 0
+    for name, row in rows.items():
+        part[name] = row
+        size += len(name) + len(str(row)) + _AROUND
+        if size > MAX_PART:
+            yield part
+            part, size = {}, 0
+    if part:
+        yield part
 
 
 class ExampleSeed:

@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.engines.base.errors import CannotStart
@@ -99,8 +100,12 @@ class PytestSession:
         """Tear down the current test, except for what the following one shares with it."""
         if self._current is not None:
             current, self._current = self._current, None
-            with contextlib.suppress(Exception):  # a failure is no finding of the next test
+            try:
                 current.ihook.pytest_runtest_teardown(item=current, nextitem=following)
+            except (KeyboardInterrupt, MemoryError):
+                raise
+            except BaseException:  # also pytest.fail(): a failure is no finding of the next test
+                pass
 
 
 def _check_version() -> None:
@@ -117,10 +122,15 @@ def _check_version() -> None:
 
 
 class _Recorder:
-    """A plugin that keeps the errors of the collection."""
+    """A plugin that keeps the errors of the collection, and leaves out runs."""
 
     def __init__(self) -> None:
         self.broken: dict[str, str] = {}
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Leave out runs: fuzztui is in them, with tests of its samples."""
+        parts = (collection_path / "log", collection_path / "supervisor")
+        return True if all(part.is_dir() for part in parts) else None
 
     def pytest_collectreport(self, report: Any) -> None:
         """Keep why a file could not be collected."""

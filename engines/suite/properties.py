@@ -121,7 +121,7 @@ class PytestProperty(Property):
         if mark is not None and not mark.args:
             raise Skip("marked xfail: it is expected to fail")
         try:
-            self.test = CollectedTest(self.name, self.item, self.name.rpartition("/")[2])
+            self.test = CollectedTest(self.name, self.item, without_folders(self.name))
         except CannotStart as e:
             raise Skip(" ".join(str(e).removeprefix(f"{self.name}: ").split())) from None
         self.make, self.run = self.test.make, self.test.target()
@@ -245,6 +245,12 @@ class FunctionInput:
 
     def __repr__(self) -> str:
         return f"{self.of.name}({self.value!r})"
+
+
+def without_folders(name: str) -> str:
+    """The name of a property without the folders of its file; parameters may contain slashes."""
+    file, colons, test = name.partition("::")
+    return file.rpartition("/")[2] + colons + test
 
 
 def keys_of(names: Sequence[str]) -> list[bytes]:

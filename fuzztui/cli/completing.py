@@ -79,15 +79,18 @@ def _lines(found: dict[str, str], shell: str, raw: str, quote: str, breaks: str)
         if not word.isprintable():
             continue
         if shell != "bash":
-            lines.append(f"{word}\t{about}")
+            safe = "".join(c if c.isprintable() else "?" for c in about)  # perhaps a file's name
+            lines.append(f"{word}\t{safe}")
         elif quote:
             lines.append(word)
         else:
             # Readline replaces what follows the last of these characters.
             cut = max((raw.rfind(c) + 1 for c in ":=" if c in breaks), default=0)
             start = len(raw[:cut].replace("\\", ""))
-            shown = word[start:]
-            lines.append("".join(c if c in _SAFE or c > "\x7f" else f"\\{c}" for c in shown))
+            home = "~" * (raw[:1] == "~" and not start)  # the shell expands it
+            shown = word[start + len(home) :]
+            escaped = "".join(c if c in _SAFE or c > "\x7f" else f"\\{c}" for c in shown)
+            lines.append(f"{home}{escaped}")
     return lines
 
 
@@ -102,11 +105,11 @@ def load_table() -> dict[str, Any]:
         with os.scandir(os.path.join(package, folder)) as entries:
             newest = max(newest, *(e.stat().st_mtime_ns for e in entries))
     key = f"{fuzztui.__version__} {newest} {package}"
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    home = os.environ.get("XDG_CACHE_HOME", "")  # as base.user_dirs, which imports pathlib
+    home = home if os.path.isabs(home) else os.path.expanduser("~/.cache")
     path = os.path.join(home, "fuzztui", "completion.json")
     try:
-        with open(path, "rb") as file:
-            kept = json.loads(file.read(_MAX_BYTES))
+        kept = json.loads(_read(path, _MAX_BYTES))
         if kept["key"] == key:
             return dict(kept["table"])
     except (OSError, ValueError, LookupError, TypeError):
@@ -122,6 +125,8 @@ def _made(path: str, key: str) -> dict[str, Any]:
     from fuzztui.cli.parser import parsers
 
     made = table(parsers())
+    if not os.path.isabs(path):  # a user without a home
+        return made
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         replace_text(Path(path), json.dumps({"key": key, "table": made}))
@@ -289,7 +294,7 @@ class _Completion:
         run, found = self._run(), {}
         for instance in self._instances():
             for name in _names(os.path.join(run, "out", instance, "queue")):
-                if name.startswith("id:") and name[3:9].isdigit():
+                if name.startswith("id:") and name[3:9].isdecimal():
                     found[f"{instance}/{int(name[3:9])}"] = name
         return found
 
@@ -321,10 +326,15 @@ def is_run(path: str) -> bool:
 
 def _is_campaign(path: str) -> bool:
     try:
-        with open(path, "rb") as file:
-            return b"engine" in file.read(_HEAD_BYTES)
+        return b"engine" in _read(path, _HEAD_BYTES)
     except OSError:
         return False
+
+
+def _read(path: str, limit: int) -> bytes:
+    """Read the start of a file; of a FIFO nothing. ``base.files`` would take long to import."""
+    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+        return file.read(limit) or b""
 
 
 def _names(folder: str, prefix: str = "") -> list[str]:
@@ -336,7 +346,6 @@ def _names(folder: str, prefix: str = "") -> list[str]:
 
 def _json(path: str) -> Any:
     try:
-        with open(path, "rb") as file:
-            return json.loads(file.read(_MAX_BYTES))
+        return json.loads(_read(path, _MAX_BYTES))
     except (OSError, ValueError, RecursionError):
         return []

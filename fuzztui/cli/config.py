@@ -17,9 +17,9 @@ def config(options: argparse.Namespace) -> int:
     """Print the file's path, the effective values and all problems; or the ids of all actions."""
     from textual.theme import BUILTIN_THEMES
 
-    from fuzztui.tui.app.app import FuzzApp
     from fuzztui.tui.app.config import config_path, load_config, theme_of
     from fuzztui.tui.app.feed import default_hz
+    from fuzztui.tui.app.screen_scopes import screen_scopes
     from fuzztui.tui.base.config_file import AUTO
     from fuzztui.tui.base.keynames import key_for_user
     from fuzztui.tui.base.remembered import recall
@@ -28,8 +28,7 @@ def config(options: argparse.Namespace) -> int:
     path = config_path()
     themes, problems = load_themes()
     known = {*themes, *BUILTIN_THEMES}
-    screens = [screen.scopes() for screen in FuzzApp.MODES.values()]
-    found, wrong = load_config(path, known, screens)
+    found, wrong = load_config(path, known, screen_scopes())
     problems += wrong
     if options.keys:
         _print_keys(found)

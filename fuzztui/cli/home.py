@@ -51,11 +51,12 @@ def _show(opening: HomeOpening) -> int:
         code, app = run_home(opening)
         if app is None or app.choice is None:
             return code
+        opening = replace(opening, view=app.last_view)
         try:
             if app.choice == INIT:
                 _init()
             elif isinstance(app.choice, Path):
-                opening = replace(opening, at=app.choice)
+                opening = replace(opening, view=replace(opening.view, at=app.choice))
                 _open(app.choice, ended=app.choice_ended)
         except CliError as failure:
             say(str(failure))
@@ -103,7 +104,8 @@ def start_detached(argv: Sequence[str]) -> str:
     if done.returncode == DONE:
         return ""
     lines = done.stderr.decode(errors="replace").strip().splitlines()
-    return brief("\n".join(lines[-5:]) or f"exit code {done.returncode}", 1000)
+    text = "\n".join(line.removeprefix("fuzztui: ") for line in lines[-5:])
+    return brief(text or f"exit code {done.returncode}", 1000)
 
 
 def sample_rows() -> list[SampleRow]:

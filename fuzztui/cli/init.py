@@ -8,37 +8,40 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.text import listed
+from fuzztui.base.text import listed, several
 from fuzztui.campaign import CampaignError
 from fuzztui.campaign.rundir import SupervisorError, Unfit
 from fuzztui.cli.asking import Asking
+from fuzztui.cli.init_drafts import (
+    Project,
+    Target,
+    draft_of_suite,
+    native_draft,
+    python_draft,
+)
 from fuzztui.cli.init_files import checked, paths_of, write_draft
 from fuzztui.cli.output import DONE, USAGE, CliError, say
-from fuzztui.cli.progress import Counter, Waiting
+from fuzztui.cli.progress import Waiting
+from fuzztui.scaffold.arguments import EITHER
 from fuzztui.scaffold.files import CampaignDraft, relative
-from fuzztui.scaffold.inputs import seeds_in
+from fuzztui.scaffold.inputs import plain_tests
 from fuzztui.scaffold.interpreters import ProjectPython, project_pythons
 from fuzztui.scaffold.native import (
     NativeTarget,
     builds,
     instrumented_programs,
-    seed_folder,
-    takes_file,
 )
-from fuzztui.scaffold.proposals import draft_for, propose
-from fuzztui.scaffold.python_targets import EITHER, PythonTarget, python_targets
+from fuzztui.scaffold.python_targets import PythonTarget, python_targets
+from fuzztui.scaffold.suites import SuiteTarget
 from fuzztui.scaffold.tree import (
-    PythonFile,
     imports_of,
     package_files,
     parsed,
     python_files,
     requested_packages,
-    source_root,
 )
 
 _OFFERED: Final = 12
@@ -48,39 +51,7 @@ _TRIED: Final = 5
 """Targets that are tried without asking, until one can start."""
 
 _FILE: Final = "campaign.toml"
-_SAMPLES: Final = (
-    b"",
-    b"a",
-    b"0123456789",
-    b'{"a": [1, "b"]}\n',
-    b"<a>b</a>",
-    b"\x89PNG\r\n\x1a\n",
-)
 _REFERENCE: Final = re.compile(r"[\w./-]+:[A-Za-z_][\w.]*")
-
-
-@dataclass(slots=True)
-class Project:
-    """What was found in the directory."""
-
-    folder: Path
-    python: ProjectPython
-    files: list[PythonFile] = field(default_factory=list)
-    functions: list[PythonTarget] = field(default_factory=list)
-    natives: list[NativeTarget] = field(default_factory=list)
-
-    @property
-    def targets(self) -> list[PythonTarget | NativeTarget]:
-        """All that could be fuzzed, the best first."""
-        programs = [native for native in self.natives if not native.build]
-        makes = [native for native in self.natives if native.build]
-        return [*programs, *self.functions, *makes]
-
-    @property
-    def name(self) -> str:
-        """The name of its campaign: the directory's, without a version."""
-        plain = re.sub(r"[-_]v?\d+(\.\d+)*.*$", "", self.folder.name)
-        return re.sub(r"[^\w.-]+", "-", plain).strip("-.") or "campaign"
 
 
 def init(options: argparse.Namespace) -> int:
@@ -102,11 +73,13 @@ def init(options: argparse.Namespace) -> int:
             f"-o {options.output}: give the name of a .toml file, which is written to {folder}",
             USAGE,
         )
+    if not options.print and not os.access(folder, os.W_OK | os.X_OK):
+        raise CliError(f"{folder}: cannot be written to; --print shows the campaign file", USAGE)
     project = _look(folder, options.python, asking)
     draft = _draft(project, file, options, asking)
     if options.print:
         print(draft.text(), end="")
-        if draft.harness:
+        if draft.harnesses:
             say(f"with {listed([p.name for p in paths_of(draft, file)[1:]])} next to it")
         return DONE
     _write(draft, file, asking, force=options.force)
@@ -139,6 +112,8 @@ def _look(folder: Path, given: Path | None, asking: Asking) -> Project:
     project = Project(folder, python, files, python_targets(files), natives)
     if modules:
         asking.tell(f"  modules: {listed(sorted(modules))}")
+    if count := plain_tests(files):
+        asking.tell(f"  {several(count, 'test')} without @given: their texts are tried as inputs")
     return project
 
 
@@ -163,15 +138,22 @@ def _python(folder: Path, given: Path | None) -> ProjectPython:
 def _draft(
     project: Project, file: Path, options: argparse.Namespace, asking: Asking
 ) -> CampaignDraft:
-    """Choose a target and fill a draft; instead of one that cannot start the next one is tried."""
-    unfit: list[str] = []
+    """Choose a target and fill a draft.
+
+    Without questions a target that cannot start, or that accepts no input, gives way to the next.
+    """
+    left: list[str] = []
+    useless: tuple[str, CampaignDraft] | None = None
+    fixed = bool(options.function or options.program)
     while True:
-        target = _target(project, options, asking, unfit)
-        if isinstance(target, NativeTarget):
-            draft = _native(project, target, options, asking)
-        else:
-            draft = _python_draft(project, target, file, asking)
+        target = _target(project, options, asking, left)
         try:
+            if isinstance(target, NativeTarget):
+                draft, accepts = native_draft(project, target, options, asking), True
+            elif isinstance(target, SuiteTarget):
+                draft, accepts = draft_of_suite(project, target, file), True
+            else:
+                draft, accepts = python_draft(project, target, file, asking)
             with Waiting() as waiting:
                 checked(draft, file, waiting)
         except Unfit as e:
@@ -181,16 +163,27 @@ def _draft(
         except SupervisorError as e:
             problem = f"{_described(target)}: {e}"
         else:
-            return draft
-        unfit.append(_described(target))
-        last = len(unfit) >= min(_TRIED, len(project.targets)) and not asking.asks
-        if options.function or options.program or last:
+            if accepts and useless is not None:
+                say(
+                    f"{_described(target)} is fuzzed, as {useless[0]} needs a harness: "
+                    "write one that makes the call, and name it with --function FILE.py:FUNCTION"
+                )
+            if accepts or asking.asks or fixed:
+                return draft
+            problem = f"{_described(target)}: accepts none of these inputs"
+            if useless is None:
+                useless = _described(target), draft
+        left.append(_described(target))
+        last = len(left) >= min(_TRIED, len(project.targets)) and not asking.asks
+        if last and useless is not None:
+            return useless[1]
+        if fixed or last:
             raise CliError(f"{problem}; nothing was written", USAGE)
         say(problem)
 
 
-def _described(target: PythonTarget | NativeTarget) -> str:
-    return target.what if isinstance(target, NativeTarget) else target.reference
+def _described(target: Target) -> str:
+    return target.reference if isinstance(target, PythonTarget) else target.what
 
 
 def _mend(problem: str, python: ProjectPython) -> str:
@@ -202,28 +195,35 @@ def _mend(problem: str, python: ProjectPython) -> str:
 
 
 def _target(
-    project: Project, options: argparse.Namespace, asking: Asking, unfit: Sequence[str]
-) -> PythonTarget | NativeTarget:
+    project: Project, options: argparse.Namespace, asking: Asking, left: Sequence[str]
+) -> Target:
     if options.program:
+        word = options.program.partition(" ")[0]
+        makes = [native for native in project.natives if native.build]
+        if makes and not os.path.isfile(project.folder / word):  # noqa: PTH113 - any word
+            return makes[0]  # which makes the program
         return NativeTarget(options.program, options.program)
     if options.function:
         return _named(project, options.function)
     targets = project.targets
     if not targets and not asking.asks:
         raise CliError(
-            f"{project.folder}: found nothing to fuzz: no function of one text or bytes, no @given "
-            "test, no program that AFL++ has instrumented, no Makefile or such; name a target: "
-            "--function MODULE:NAME, or --command './prog @@'",
+            f"{project.folder}: found nothing to fuzz: no function or method that reads text or "
+            "bytes, no @given test, no program that AFL++ has instrumented, no Makefile or such; "
+            "name a target: --function MODULE:NAME, or --command './prog @@'"
+            f"{_about_tests(project)}",
             USAGE,
         )
     if not asking.asks:
-        return next(target for target in targets if _described(target) not in unfit)
+        return next(target for target in targets if _described(target) not in left)
     shown = targets[:_OFFERED]
     asking.tell("\nWhat should be fuzzed?" if shown else "\nFound nothing that could be fuzzed.")
     for number, target in enumerate(shown, 1):
         asking.tell(f"  {number:>2}  {_line(target)}")
     if len(targets) > len(shown):
         asking.tell(f"      and {len(targets) - len(shown)} more: name one")
+    if not shown and (about := _about_tests(project)):
+        asking.tell(about.removeprefix("; "))
     choice = " a number," if shown else ""
     question = f"Type{choice} MODULE:FUNCTION, or a command such as './prog @@'"
     while True:
@@ -232,17 +232,38 @@ def _target(
             return shown[int(answer) - 1]
         if _REFERENCE.fullmatch(answer):
             return _named(project, answer)
-        if answer and not answer.isdecimal():
+        word = answer.partition(" ")[0]
+        if word and os.path.isfile(project.folder / word):  # noqa: PTH113 - no error for any word
             return NativeTarget(answer, answer)
+        if word and not word.isdecimal():
+            asking.tell(f"  there is no program {word} in {project.folder}")
         asking.tell(f"  1 to {len(shown)}, please" if shown else "  a name, please")
 
 
-def _line(target: PythonTarget | NativeTarget) -> str:
-    if isinstance(target, PythonTarget):
-        return f"{target.reference + target.signature:<44}{target.where}"
-    if target.build:
-        return f"{target.what:<44}build it for AFL++"
-    return f"{target.what:<44}instrumented by AFL++"
+def _about_tests(project: Project) -> str:
+    """Return what becomes of tests without Hypothesis, as text for users; "": there are none."""
+    count = plain_tests(project.files)
+    if not count:
+        return ""
+    return (
+        f"; the {several(count, 'test')} without @given cannot be fuzzed: their texts become seeds "
+        "of the function that you name, or draw them with @given (docs/hypothesis.md)"
+    )
+
+
+def _line(target: Target) -> str:
+    match target:
+        case PythonTarget():
+            what, where = target.reference + target.signature, target.where
+        case SuiteTarget():
+            what, where = target.what, f"in {target.where}"
+        case _:
+            what = target.what
+            where = "build it for AFL++" if target.build else "instrumented by AFL++"
+    gap = " " * max(2, 44 - len(what))
+    if len(what) + len(gap) + len(where) > 74:  # a terminal would break the line in a word
+        gap = f"\n{' ' * 8}"
+    return f"{what}{gap}{where}"
 
 
 def _named(project: Project, reference: str) -> PythonTarget:
@@ -277,96 +298,6 @@ def _in_file(project: Project, file: str, name: str) -> PythonTarget:
     imported = imports_of(tree) & modules if tree is not None else set()
     package = min(imported, default="")
     return PythonTarget(f"{file}:{name}", "", "", EITHER, 0, module=package, name=name)
-
-
-# ----------------------------------------------------------------------- a Python target
-
-
-def _python_draft(
-    project: Project, target: PythonTarget, file: Path, asking: Asking
-) -> CampaignDraft:
-    own = project.python.origin == "fuzztui's own"
-    base = file.parent
-    python = "" if own else relative(project.python.path, base)
-    root = relative(source_root(project.folder), base)
-    path = [] if root == "." else [root]
-    path += ["."] if path and target.is_test else []  # tests are not below src
-    draft = draft_for(target, target.package or project.name, python, path)
-    if target.is_test or target.kind_of_input:
-        return draft
-    seeds = seeds_in(project.files, target.name)
-    line = Counter()
-    asking.tell(f"\nTrying {target.reference} in a child process:")
-    try:
-        proposal = propose(
-            target,
-            draft,
-            files=project.files,
-            seeds=seeds,
-            file=file,
-            progress=lambda done, of: line.show("  inputs", done, of),
-        )
-    except (CampaignError, SupervisorError) as e:
-        line.clear()
-        asking.tell(f"  it cannot be run: {e}")
-        return draft  # the check finds the reason, and names the key
-    finally:
-        line.clear()
-    for text in proposal.shown:
-        asking.tell(f"  {text}")
-    if proposal.with_generator is None:
-        return proposal.draft
-    asking.tell(f"  {proposal.generator_text}")
-    question = "Most inputs are invalid. Use that generator, in a file that you can extend?"
-    return proposal.with_generator if asking.agree(question) else proposal.draft
-
-
-# ----------------------------------------------------------------------- a program
-
-
-def _native(
-    project: Project, target: NativeTarget, options: argparse.Namespace, asking: Asking
-) -> CampaignDraft:
-    command = options.program or target.program
-    remarks = []
-    if target.build:
-        if not command and not asking.asks:
-            raise CliError(
-                f"{target.what}: does not name the program that it builds; give --command "
-                "'./PROGRAM @@' (@@: the input file; without it the input is stdin)",
-                USAGE,
-            )
-        command = asking.ask("The program that the build makes, @@ for the input file", command)
-        remarks.append("Try the build: fuzztui check FILE --build")
-    try:
-        words = shlex.split(command)
-    except ValueError as e:
-        raise CliError(f"the command {command!r}: {e}; nothing was written", USAGE) from None
-    if not words:
-        raise CliError("the command is empty; nothing was written", USAGE)
-    if len(words) == 1 and not target.build:
-        program = project.folder / words[0]
-        reads = takes_file(program, _SAMPLES)
-        if reads is None:
-            remarks.append("Not known: whether the program reads stdin, or a file: add '@@' then.")
-        elif reads:
-            words.append("@@")
-        asking.tell(f"  input: {'a file, @@' if '@@' in words else 'stdin'}")
-    keys: dict[str, object] = {"command": words}
-    if target.build:
-        keys["build"] = target.build
-    folder = seed_folder(project.folder)
-    draft = CampaignDraft(
-        project.name,
-        "afl",
-        keys,
-        seed_paths=[folder] if folder else [],
-        seeds=[] if folder else [d for d in _SAMPLES if d],
-        remarks=remarks,
-    )
-    if folder:
-        asking.tell(f"  seeds: {folder}")
-    return draft
 
 
 # ---------------------------------------------------------------------------- writing

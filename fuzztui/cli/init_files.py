@@ -14,14 +14,13 @@ from fuzztui.campaign import load, refuse_idle_keys
 from fuzztui.campaign.extras import refuse_missing_extras
 from fuzztui.campaign.schema import AFL
 from fuzztui.inprocess.ask import ready
-from fuzztui.scaffold.files import HARNESS, SEEDS, CampaignDraft
+from fuzztui.scaffold.files import SEEDS, CampaignDraft
 
 
 def paths_of(draft: CampaignDraft, file: Path) -> list[Path]:
     """Return what the draft would write: the campaign file first."""
     paths = [file]
-    if draft.harness:
-        paths.append(file.parent / HARNESS)
+    paths += [file.parent / name for name in draft.harnesses]
     if draft.seeds:
         paths.append(file.parent / SEEDS)
     return paths
@@ -39,9 +38,7 @@ def checked(
         if draft.seeds:
             (other / SEEDS).mkdir()
             draft = replace(draft, seeds=(), seed_paths=[str(other / SEEDS)])
-        if draft.harness:
-            (other / HARNESS).write_text(draft.harness)
-            draft = draft.with_target(generator=f"{other / HARNESS}:generate")
+        draft = draft.laid_out(other)
         loaded = load(file, text=draft.text())
         refuse_idle_keys(loaded)
         refuse_missing_extras(loaded)
@@ -58,10 +55,14 @@ def write_draft(draft: CampaignDraft, file: Path) -> None:
             folder.mkdir(exist_ok=True)
             for number, data in enumerate(draft.seeds):
                 replace_bytes(folder / f"{number:02}", data)
-        if draft.harness:
-            publish_text(file.parent / HARNESS, draft.harness)
+        for name, text in draft.harnesses.items():
+            publish_text(file.parent / name, text)
         publish_text(file, draft.text())
         load(file)
+    if draft.seeds:  # those of an earlier fuzztui init, which had more
+        for path in folder.iterdir():
+            if path.name.isdecimal() and int(path.name) >= len(draft.seeds):
+                path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

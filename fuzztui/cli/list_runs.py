@@ -74,7 +74,7 @@ def places_of(given: Sequence[Path]) -> list[Path]:
     here = Path.cwd()
     if is_run(here):
         return [here]
-    return [here / "runs"] if (here / "runs").is_dir() else []
+    return [here / "runs"]  # also if there is none yet: the home screen may start the first run
 
 
 def read_all(listed: RunList, progress: Estimate) -> None:
@@ -143,7 +143,7 @@ def run_object(look: RunLook, size: int | None = None) -> dict[str, Any]:
         "score": _or_none(of.score),
         "edges": _or_none(of.edges),
         "edges_total": _or_none(of.edges_total),
-        "groups": len(of.groups),
+        "groups": of.group_count,
         "new_groups": of.new_groups(last_look(look.run)),
         "hosts": [*of.hosts],
         "lost_hosts": [*of.lost],
@@ -189,7 +189,7 @@ def _row(look: RunLook, sizes: dict[Path, int]) -> list[str]:
         format.rate(of.execs_per_sec),
         format.score(of.score) if of.score >= 0 else format.NONE,
         format.count(of.edges),
-        f"{len(of.groups)}" + (f" ({new} new)" if new else ""),
+        f"{of.group_count}" + (f" ({new} new)" if new else ""),
     ]
     return [*row, format.size(sizes[look.run])] if sizes else row
 

@@ -23,10 +23,11 @@ def add_init(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "--yes", action="store_true", help="ask nothing: the best target, the default answers"
     )
-    parser.add_argument(
+    target = parser.add_mutually_exclusive_group()
+    target.add_argument(
         "--function", metavar="MODULE:NAME", help="the function or test to fuzz; or FILE.py:NAME"
     )
-    parser.add_argument(
+    target.add_argument(
         "--command",
         dest="program",
         metavar="COMMAND",

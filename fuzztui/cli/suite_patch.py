@@ -56,7 +56,8 @@ def _sources(root: Path, examples: list[FailingExample]) -> dict[str, str]:
         path = (root / one.file).resolve()
         try:
             if path.is_relative_to(root.resolve()) and path.is_file():
-                found[one.file] = path.read_text()
+                with path.open(encoding="utf-8", newline="") as file:  # line ends as they are
+                    found[one.file] = file.read()
         except (OSError, ValueError):
             continue
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -60,12 +61,17 @@ def patch(
             continue
         after = _with_examples(before, [one for one in examples if one.file == file], refused)
         diffs += difflib.unified_diff(
-            before.splitlines(keepends=True),
-            after.splitlines(keepends=True),
+            _lines(before),
+            _lines(after),
             f"a/{file}",
             f"b/{file}",
         )
     return "".join(_ended(diffs)), refused
+
+
+def _lines(source: str) -> list[str]:
+    """Lines as Python and ``patch`` count them: a form feed ends none."""
+    return io.StringIO(source, newline="").readlines()
 
 
 def _ended(lines: Sequence[str]) -> Iterator[str]:
@@ -82,19 +88,22 @@ def _with_examples(source: str, examples: Sequence[FailingExample], refused: dic
         return source
     bound = set(_bound(tree))
     decorator, imported = _decorator(tree, bound)
-    lines = source.splitlines(keepends=True)
+    lines = _lines(source)
+    ending = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     added: dict[int, list[str]] = {}
     for one in examples:
         try:
-            after, indent = _place(tree, one)
-            text = f"{indent}@{decorator}({_arguments(one, bound)})\n"
+            given = _given(tree, one)
+            indent = lines[given.lineno - 1].partition("@")[0]
+            text = f"{indent}@{decorator}({_arguments(one, bound)}){ending}"
         except NoExample as e:
             refused[one.name] = str(e)
             continue
-        if text not in added.setdefault(after, []) and text.strip() not in source:
-            added[after].append(text)
+        there = added.setdefault(given.end_lineno or given.lineno, [])
+        if text not in there and text.strip() not in source:
+            there.append(text)
     if any(added.values()) and imported:
-        added.setdefault(_after_imports(tree), []).insert(0, imported)
+        added.setdefault(_after_imports(tree), []).insert(0, imported + ending)
     for at in sorted(added, reverse=True):
         lines[at:at] = added[at]
     return "".join(lines)
@@ -124,8 +133,8 @@ def _decorator(tree: ast.Module, bound: set[str]) -> tuple[str, str]:
                 if name.name == "hypothesis":
                     return f"{name.asname or name.name}.example", ""
     if "example" in bound:
-        return "hypothesis_example", "from hypothesis import example as hypothesis_example\n"
-    return "example", "from hypothesis import example\n"
+        return "hypothesis_example", "from hypothesis import example as hypothesis_example"
+    return "example", "from hypothesis import example"
 
 
 def _after_imports(tree: ast.Module) -> int:
@@ -138,8 +147,8 @@ def _after_imports(tree: ast.Module) -> int:
     return (found[0].end_lineno or 0) if found else 0
 
 
-def _place(tree: ast.Module, one: FailingExample) -> tuple[int, str]:
-    """After which line the example is added, and its indentation."""
+def _given(tree: ast.Module, one: FailingExample) -> ast.Call:
+    """The decorator after which the example is added. Raises :class:`NoExample`."""
     body: Sequence[ast.stmt] = tree.body
     found: ast.stmt | None = None
     for name in one.path:
@@ -152,7 +161,7 @@ def _place(tree: ast.Module, one: FailingExample) -> tuple[int, str]:
         raise NoExample("a stateful test takes no examples")
     for node in found.decorator_list:
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "given":
-            return node.end_lineno or node.lineno, " " * (node.col_offset - 1)
+            return node
     raise NoExample("the test has no decorator @given in its file")
 
 
@@ -160,9 +169,11 @@ def _arguments(one: FailingExample, bound: set[str]) -> str:
     """The arguments of the failing call. Raises :class:`NoExample`."""
     _, paren, text = one.text.partition("(")
     # Node ids may contain parentheses: those of the call come after the whole name.
-    name = one.name.rpartition("/")[2]
-    if one.text.startswith(f"{name}("):
-        paren, text = "(", one.text[len(name) + 1 :]
+    file, colons, test = one.name.partition("::")
+    for name in (file.rpartition("/")[2] + colons + test, one.name.rpartition("/")[2]):
+        if one.text.startswith(f"{name}("):  # the second is the form of earlier versions
+            paren, text = "(", one.text[len(name) + 1 :]
+            break
     try:
         call = ast.parse(f"f({text}", mode="eval").body if paren else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -138,6 +138,8 @@ class GcovBuild:
         if outcome.status != 0 or not self._file.is_file():
             lines = outcome.output.decode(errors="replace").splitlines()
             said = "".join(f"\n  {visible(line)}" for line in telling_lines(filter(None, lines)))
+            status, made = outcome.status, visible(self._file.name)
+            said = said or (f" exit status {status}" if status else f" it makes no {made}")
             raise SupervisorError(f"{self._needs}: the build with gcc --coverage failed:{said}")
 
     async def run(self, data: bytes) -> None:

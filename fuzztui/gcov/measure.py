@@ -17,11 +17,10 @@ from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.fuzzfirst.gcov_build import GcovBuild
 from fuzztui.observe.afl_names import parse_name
 from fuzztui.observe.queues import Found
+from fuzztui.wire.codec import MAX_EVENT, encode_event
 from fuzztui.wire.events import Event, LinesCovered, SourceFile
 
 MAX_SOURCE: Final = 64 << 20
-MAX_TEXT: Final = 400_000
-"""Characters of one part of an event: a file with more is left out."""
 
 
 @dataclass(slots=True)
@@ -99,15 +98,17 @@ class GcovMeasurement:
     def start(self) -> None:
         """Report the files. Blocking. Raises OSError, :class:`SupervisorError`."""
         self._build.clear()
-        for path, file in self._files().items():
+        files = self._files()
+        if not files:
+            raise SupervisorError(
+                "gcov knows no file of target.source: does target.build compile with $CC or $CXX?"
+            )
+        for path, file in files.items():
             inside = os.path.relpath(path, self._origin)
             text = read_if_regular(str(self._build.source / inside), MAX_SOURCE) or b""
             sha = sha256(text).hexdigest()[:16]
             event = file.event(path, sha)
-            if (
-                max(len(event.statements), 8 * len(event.blocks), 8 * len(event.branches))
-                > MAX_TEXT
-            ):
+            if len(encode_event(event)) >= MAX_EVENT:
                 continue
             lines, branches = set(file.lines), set(range(len(file.branches)))
             before = self._known.get(path)
@@ -124,6 +125,8 @@ class GcovMeasurement:
 
         They run together, because most cover nothing new; if one does, halves tell which.
         """
+        if not entries:
+            return
         await asyncio.to_thread(self._build.clear)
         for entry in entries:
             await self._build.run(entry.data)

@@ -18,11 +18,11 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.ranges import decode
+from fuzztui.base.files import read_if_regular
 from fuzztui.campaign import Campaign, CampaignError, load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.build_tree import BuildTree
@@ -65,13 +65,8 @@ def known_lines(run_dir: RunDir) -> dict[str, tuple[str, set[int], set[int]]]:
         apply(state, LogReader(run_dir.log).records())
     lines = LineCoverage()
     lines.take(state)
-    branches: dict[str, set[int]] = {}
-    for step in state.covered.values():
-        for path, text in step.branches.items():
-            branches.setdefault(path, set()).update(decode(text))
     return {
-        path: (file.row.sha, set(file.first), branches.get(path, set()))
-        for path, file in lines.files.items()
+        path: (file.row.sha, set(file.first), set(file.taken)) for path, file in lines.files.items()
     }
 
 
@@ -90,7 +85,8 @@ class GcovQueue:
         )
         self._measurement = GcovMeasurement(self._build, origin, _report, known_lines(run_dir))
         self._queues = Queues(run_dir.out, MAX_INPUT)
-        self._waiting: list[Found] = []
+        self._waiting: list[tuple[str, str]] = []
+        """Instance and file name: contents are read when it is an entry's turn."""
         self.last = False
         """Whether the engines have ended."""
         self.built = False
@@ -101,16 +97,14 @@ class GcovQueue:
         try:
             await self._build.make()
             await asyncio.to_thread(self._measurement.start)
-        except (SupervisorError, OSError, ValueError) as e:
+        except (SupervisorError, OSError, ValueError, LookupError, TypeError) as e:
             _report(CoverageBuild("failed", str(e)))
             return
         self.built = True
         state = ""
         while os.getppid() == parent and self._run_dir.out.is_dir():
             last = self.last
-            for queue in self._queues.look():
-                self._waiting += queue.entries(AT_ONCE, last=last)
-            self._waiting.sort(key=lambda found: parse_name(found.name).time_ms)
+            self._look(last=last)
             now = "measuring" if self._waiting else "ready"
             if now != state:
                 state = now
@@ -119,7 +113,7 @@ class GcovQueue:
             if self._waiting:
                 part = self._waiting[:TOGETHER]
                 try:
-                    await self._measurement.measure(part)
+                    await self._measurement.measure([*self._read(part)])
                 except (SupervisorError, OSError, ValueError, LookupError, TypeError) as e:
                     _say("problem", f"{KEY}: {e}")
                     await asyncio.sleep(EVERY_S)
@@ -128,6 +122,23 @@ class GcovQueue:
                 return
             else:
                 await asyncio.sleep(EVERY_S)
+
+    def _look(self, *, last: bool) -> None:
+        new = [
+            (found.instance, found.name)
+            for queue in self._queues.look()
+            for found in queue.entries(AT_ONCE, last=last)
+        ]
+        if new:
+            self._waiting += new
+            self._waiting.sort(key=lambda entry: parse_name(entry[1]).time_ms)
+
+    def _read(self, part: Sequence[tuple[str, str]]) -> Iterator[Found]:
+        """Yield the entries that still exist; one that was renamed meanwhile is found again."""
+        for instance, name in part:
+            data = read_if_regular(self._run_dir.instance(instance) / "queue" / name, MAX_INPUT)
+            if data:
+                yield Found(instance, name, data)
 
     def remove(self) -> None:
         """Delete the build."""

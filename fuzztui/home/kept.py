@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +15,8 @@ from typing import Any, Final
 from fuzztui.base.atomic import replace_text
 from fuzztui.base.bounds import all_fit
 from fuzztui.base.files import read_json
-from fuzztui.home.look import fingerprint
+from fuzztui.base.user_dirs import cache_dir
+from fuzztui.home.look import Files, fingerprint
 from fuzztui.home.summary import RunSummary
 from fuzztui.model.checkpoint import SCHEMA
 
@@ -31,13 +31,7 @@ _TYPES: Final = {
 
 def cache_file() -> Path:
     """Return the path of the file. Raises OSError without a home."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if cache.is_absolute():  # the specification ignores relative paths
-        return cache / "fuzztui" / "runs.json"
-    try:
-        return Path.home() / ".cache" / "fuzztui" / "runs.json"
-    except RuntimeError as e:
-        raise OSError(str(e)) from None
+    return cache_dir() / "runs.json"
 
 
 class KeptSummaries:
@@ -63,10 +57,13 @@ class KeptSummaries:
             case _:
                 return None
 
-    def keep(self, run: Path, summary: RunSummary) -> None:
-        """Keep the summary of a run without a supervisor, whose log was read to its end."""
+    def keep(self, run: Path, summary: RunSummary, files: Files) -> None:
+        """Keep the summary of a run without a supervisor, whose log was read to its end.
+
+        ``files``: the log's files before that; a log that has grown since is read again.
+        """
         self._rows.pop(str(run), None)
-        log = [list(file) for file in fingerprint(run)]
+        log = [list(file) for file in files]
         self._rows[str(run)] = {"log": log, "summary": list(astuple(summary))}
         self._changed = True
 

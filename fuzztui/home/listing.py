@@ -30,7 +30,7 @@ class RunList:
 
         One that was under way elsewhere stays when it has ended: the user may resume it.
         """
-        self.found = find_runs(self._places)
+        self.found = find_runs(place for place in self._places if place.exists())
         here = {run.resolve(): run for run in self.found.runs}
         here |= {run: run for run in supervised_runs() if run not in here and is_run(run)}
         for real in [*self._looks]:
@@ -60,8 +60,8 @@ class RunList:
                 look.close()
                 self._looks = {real: of for real, of in self._looks.items() if of is not look}
                 continue
-            if look.look(seconds) and look.pid is None and look.summary is not was:
-                self._kept.keep(look.run.resolve(), look.summary)
+            if look.look(seconds) and look.files and look.summary is not was:
+                self._kept.keep(look.run.resolve(), look.summary, look.files)
             yield look
 
     def close(self) -> None:

@@ -45,6 +45,11 @@ class RunLook:
         return None if self._session is None else self._session.state
 
     @property
+    def files(self) -> Files:
+        """The log's files that :attr:`summary` is of; empty while there may be more."""
+        return self._seen or ()
+
+    @property
     def progress(self) -> tuple[int, int]:
         """The number of the last record that was read, and that of the log's last one."""
         session = self._session
@@ -59,13 +64,11 @@ class RunLook:
 
         Never raises LogError or OSError: that a log cannot be read is a summary too.
         """
-        files: Files = ()
         try:
             self.pid = running(self.run)
             self.trouble = trouble(self.run) if self.pid is not None else ""
             if self._session is None:
-                files = fingerprint(self.run)
-                if self.pid is None and files == self._seen:
+                if self.pid is None and fingerprint(self.run) == self._seen:
                     return True
                 self._session = Session(self.run, LiveClock())
                 self._session.draft()
@@ -73,7 +76,7 @@ class RunLook:
         except (LogError, OSError) as e:
             self.close()
             self.summary = RunSummary(UNREADABLE, reason_of(e, self.run))
-            self._seen, self.done = files, True
+            self._seen, self.done = None, True  # the next look tries again
         return self.done
 
     def _read(self, session: Session, seconds: float) -> bool:

@@ -49,8 +49,10 @@ class RunSummary:
     """The mutation score from 0 to 1; -1: the campaign has no mutants."""
     edges: int = -1
     edges_total: int = -1
+    group_count: int = 0
+    """Groups of findings."""
     groups: Sequence[int] = ()
-    """The number of the record of each group's first finding."""
+    """The number of the record of each group's first finding; of many groups the newest."""
     spark: Sequence[float] = ()
     """Edges (or kills, or entries) over campaign time, at equal distances; -1: not known yet."""
     hosts: Sequence[str] = ()
@@ -72,9 +74,9 @@ class RunSummary:
         ``look``: Unix time of the campaign's start, and the number of a record.
         """
         start, seq = look
-        return (
-            sum(first > seq for first in self.groups) if start == self.started else len(self.groups)
-        )
+        if start != self.started:
+            return self.group_count
+        return sum(first > seq for first in self.groups)
 
 
 def order(summary: RunSummary, run: Path) -> tuple[Any, ...]:
@@ -106,6 +108,7 @@ def summary_of(
         score=-1.0 if score is None else score,
         edges=t.stats.edges,
         edges_total=t.stats.edges_total,
+        group_count=len(groups),
         groups=groups[-MAX_GROUPS:],
         spark=sparkline_of(state),
         hosts=[host[:MAX_TEXT] for host in state.hosts],

@@ -23,11 +23,14 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.campaign.schema import AFL
 from fuzztui.engines.kinds import kind_named
 from fuzztui.fuzzfirst.ranked import rank_once
+from fuzztui.gcov.process import GcovProcess
 from fuzztui.hosts.examples import HostExamples
 from fuzztui.hosts.exchange import HostExchange
 from fuzztui.hosts.fetching import HostFiles
 from fuzztui.hosts.member import HostMember, host_instances
+from fuzztui.hosts.paths import PathsHere
 from fuzztui.hosts.routing import HostRouter
+from fuzztui.hosts.shipping import shipped_files
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.launcher import Handler, Progress
@@ -129,6 +132,8 @@ class Hub:
             if HostExamples.wanted(campaign)
             else None
         )
+        self._gcov = GcovProcess(run_dir, self.record) if GcovProcess.wanted(campaign) else None
+        self.paths = PathsHere({})
         self._first_events: list[Event] = []
         self.handlers: Mapping[str, Handler] = {
             **self._verdicts.handlers(),
@@ -164,6 +169,7 @@ class Hub:
                 write_spec(spec, campaign, self._run_dir.instance("main"))
             except OSError as e:
                 raise SupervisorError(f"{e.filename}: {e.strerror or e}") from None
+        self.paths = PathsHere(shipped_files(self._loaded, self._run_dir.path))
         self.exchange.load(self._progress)
 
     async def run(self, ready: Callable[[], None]) -> None:
@@ -199,6 +205,8 @@ class Hub:
             tasks.repeat(self._notifier.run, VERDICTS_S)
         if self._examples:
             tasks.repeat(self._examples.run, VERDICTS_S)
+        if self._gcov:
+            tasks.run_helper(self._gcov)
         ready()
         ranked = await self._rank()
         self._linked = ranked
@@ -209,6 +217,8 @@ class Hub:
         for link in links:
             link.cancel()
         await asyncio.gather(*links, return_exceptions=True)
+        if self._gcov and not self._left:
+            await self._gcov.finish()
         await tasks.close()
         if self._examples and not self._left:
             await self._examples.finish()

@@ -14,6 +14,7 @@ from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts.bundle import HostProcess, open_host
 from fuzztui.hosts.exchange import HUB, HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
+from fuzztui.hosts.paths import PathsHere
 from fuzztui.hosts.place import HostError, HostPlace
 from fuzztui.hosts.protocol import (
     NAME,
@@ -68,6 +69,7 @@ class MemberContext(Protocol):
     """The part of the hub that a host uses."""
 
     exchange: HostExchange
+    paths: PathsHere
     router: HostRouter
 
     @property
@@ -433,7 +435,8 @@ class HostMember:
         if problem := self._problem(record.event):
             self._inputs.refuse(f"record {record.seq}: {problem}")
             return
-        event: Any = self._context.router.translate(self._name, record.event)
+        translated = self._context.router.translate(self._name, record.event)
+        event: Any = None if translated is None else self._context.paths.event(translated)
         if isinstance(event, PassiveInstance) and self._is_sent(event.instance):
             return  # it contains what the hub has sent
         if instance := getattr(event, "instance", ""):

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -127,6 +127,20 @@ def shipment(
     text = tomli_w.dumps({name: table for name, table in tables.items() if table})
     directories = tuple(sorted(parcel.directories))
     return Shipment(place, where, text, files, directories, tuple(parcel.parts))
+
+
+def shipped_files(loaded: FrozenCampaign, run: Path) -> Mapping[str, Path]:
+    """Return the files that hosts get, by their paths there below ``shipped``. Blocking.
+
+    ``run``: the hub's run. Empty if the files cannot be collected: :func:`shipment` says why.
+    """
+    parcel = Parcel()
+    try:
+        for place in loaded.campaign.hosts[:1]:  # they are the same on all hosts
+            _Rewriting(loaded, place, run, parcel).tables()
+    except (OSError, HostError):
+        return {}
+    return parcel.files
 
 
 def _settings(tables: Tables, campaign: Campaign, place: HostPlace, index: int, where: str) -> None:
@@ -308,6 +322,7 @@ class _Rewriting:
         if self._place.address:
             engine.pop("afl_path", None)  # AFL++ of the host
         self._working_directory(target)
+        target.pop("coverage", None)  # the hub measures it, which has the source and all entries
         if campaign.mutants:  # each mutant is built over there, from the source
             source = Path(target["source"])
             self._parcel.add_trees([source])

@@ -216,10 +216,11 @@ class LineCoverage:
         if again:  # the state is of an earlier time, or a file has other content
             self.files.clear()
             self._steps = 0
-        fresh = state.sources.keys() - self.files.keys()
+        fresh = [path for path in state.sources if path not in self.files]
+        room = MAX_STATEMENTS - sum(len(file.statements) for file in self.files.values())
         for path in fresh:
-            room = MAX_STATEMENTS - sum(len(file.statements) for file in self.files.values())
-            self.files[path] = FileLines(state.sources[path], max(0, room))
+            self.files[path] = file = FileLines(state.sources[path], max(0, room))
+            room -= len(file.statements)
         new = keys[self._steps :]
         for key in new:
             self._add(state.covered[key])

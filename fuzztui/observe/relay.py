@@ -18,7 +18,7 @@ from typing import Any
 from fuzztui.base.atomic import replace_text
 from fuzztui.base.files import open_regular, read_json, status
 from fuzztui.base.text import several
-from fuzztui.wire.codec import CodecError, decode_event, encode_event
+from fuzztui.wire.codec import MAX_EVENT, CodecError, decode_event, encode_event
 from fuzztui.wire.events import (
     CommandApplied,
     CommandRejected,
@@ -47,9 +47,6 @@ from fuzztui.wire.events import (
 
 CHUNK = 256 * 1024
 """Bytes that are read at once."""
-
-MAX_LINE = 1 << 20
-"""Bytes; a longer line is skipped."""
 
 _OF_ENGINES = (
     InstanceHello,
@@ -273,7 +270,7 @@ class Relay:
                 self._skip("the file became shorter")
                 self.offset = 0
             raw = os.pread(fd, CHUNK, self.offset)
-            while raw and b"\n" not in raw and len(raw) <= MAX_LINE:
+            while raw and b"\n" not in raw and len(raw) <= MAX_EVENT:
                 more = os.pread(fd, CHUNK, self.offset + len(raw))
                 if not more:
                     return None  # the writer has not finished this line yet
@@ -283,7 +280,7 @@ class Relay:
         end = raw.rfind(b"\n") + 1
         if not raw:
             return None
-        if not end:  # longer than MAX_LINE: skipped in parts
+        if not end:  # longer than MAX_EVENT: skipped in parts
             end = len(raw)
         self.offset += end
         return raw[:end]

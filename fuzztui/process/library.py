@@ -17,6 +17,7 @@ from pathlib import Path
 
 import fuzztui
 from fuzztui.base.files import temporary_place
+from fuzztui.base.user_dirs import cache_dir
 
 FLAGS = ("-std=gnu11", "-O2", "-fno-semantic-interposition", "-Wall", "-Wextra", "-shared", "-fPIC")
 
@@ -119,12 +120,10 @@ def _caches() -> Iterator[Path]:
 
     Private, because another user who can write there could run code in the fuzzers.
     """
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    cache = Path(home) if home.startswith("/") else Path("~/.cache").expanduser()
     ours = f"fuzztui-{os.geteuid()}"
     for temporary in (False, True):
         try:
-            directory = temporary_place() / ours if temporary else cache / "fuzztui"
+            directory = temporary_place() / ours if temporary else cache_dir()
             directory.parent.mkdir(parents=True, exist_ok=True)
             directory.mkdir(mode=0o700, exist_ok=True)
             mounted = os.statvfs(directory).f_flag

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from fuzztui.base.atomic import replace_text
+
 HARNESS: Final = "fuzztui_harness.py"
 SEEDS: Final = "fuzztui-seeds"
 BUDGET: Final = "10m"
@@ -26,6 +28,7 @@ _ABOUT: Final = {
     "target.path": "where modules are imported from",
     "target.python": "the interpreter of the project",
     "target.command": "@@ is the input file; without it the input is stdin",
+    "target.coverage": "lines on the Source screen, by a second build with gcc",
     "target.build": "runs once, in RUN/build; CC and CXX are AFL++'s compilers",
     "engine.instances": "processes, which share what they find",
     "engine.seeds": "inputs to start from",
@@ -49,8 +52,8 @@ class CampaignDraft:
     seeds: Sequence[bytes] = ()
     seed_paths: Sequence[str] = ()
     """Directories that exist, used as they are."""
-    harness: str = ""
-    """The content of :data:`HARNESS`; "": none."""
+    harnesses: Mapping[str, str] = field(default_factory=dict)
+    """Python files by name, with the function or the generator."""
     remarks: Sequence[str] = ()
     """Comments at the top of the file."""
     notes: Mapping[str, str] = field(default_factory=dict)
@@ -60,6 +63,16 @@ class CampaignDraft:
         """Return the draft with other keys of its target; None removes a key."""
         target = {k: v for k, v in {**self.target, **values}.items() if v is not None}
         return replace(self, target=target)
+
+    def laid_out(self, folder: Path) -> CampaignDraft:
+        """Write the harnesses to another folder, and return the draft that names them there."""
+        changed: dict[str, object] = {}
+        for name, text in self.harnesses.items():
+            replace_text(folder / name, text)
+            for key, value in self.target.items():
+                if isinstance(value, str) and value.startswith(f"{name}:"):
+                    changed[key] = f"{folder / name}{value.removeprefix(name)}"
+        return self.with_target(**changed)
 
     def text(self) -> str:
         """Return the campaign file."""

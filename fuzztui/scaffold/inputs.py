@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import ast
+import os
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
-from fuzztui.scaffold.tree import PythonFile
+from fuzztui.base.files import read_if_regular
+from fuzztui.scaffold.tree import TEST_FOLDERS, PythonFile, is_source_folder
 
 _MAX_SEEDS: Final = 150
 """Literals that are tried; some are names and messages."""
-_MAX_SEED_BYTES: Final = 4096
+MAX_SEED_BYTES: Final = 4096
+_MAX_DATA: Final = 40
+"""Files that are tried."""
+_MAX_LOOKED: Final = 2000
+_NO_DATA: Final = frozenset((".py", ".pyc", ".pyi", ".so", ".cfg", ".ini"))
 _MAX_TOKENS: Final = 200
 _MAX_TOKEN: Final = 24
 
@@ -28,26 +35,110 @@ _READS: Final = re.compile(r"parse|loads?$|decode|compile|tokeni[sz]e|search")
 _PIECE: Final = re.compile(r"\w+|\s+|[^\w\s]+")
 
 
-def seeds_in(files: Iterable[PythonFile], name: str) -> list[bytes]:
-    """Return literals that tests pass to functions: first those to a function of that name.
+def seeds_in(files: Iterable[PythonFile], names: Collection[str]) -> list[bytes]:
+    """Return literals that tests pass to functions: first those to a function of these names.
 
-    Then those to anything called parse, load, ..., then others. Not all are valid inputs.
+    Then those in tests that call such a function (parameters of ``parametrize``, variables), those
+    to anything called parse, load, ..., then others. Not all are valid inputs.
     """
-    tiers: tuple[dict[bytes, None], ...] = ({}, {}, {})
-    last = name.rpartition(".")[2]
+    tiers: tuple[dict[bytes, None], ...] = ({}, {}, {}, {})
     for file in files:
         if not file.is_test:
             continue
         for node in ast.walk(file.tree):
-            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-                called = str(getattr(node.func, "attr", getattr(node.func, "id", "")))
-                data = _bytes(node.args[0].value)
-                if data is None or not 0 < len(data) <= _MAX_SEED_BYTES:
-                    continue
-                tier = 0 if called == last else 1 if _READS.search(called.lower()) else 2
-                tiers[tier][data] = None
-    ordered = [sorted(tier, key=lambda data: (len(data), data)) for tier in tiers]
-    return list(dict.fromkeys(data for tier in ordered for data in tier))[:_MAX_SEEDS]
+            if isinstance(node, ast.Call):
+                called = _called(node)
+                if called == "parametrize":
+                    continue  # its first argument names parameters
+                tier = 0 if called in names else 2 if _READS.search(called.lower()) else 3
+                passed = [*node.args[:1], *(word.value for word in node.keywords)]
+                tiers[tier].update(_literals(passed[: 1 if tier else None]))
+        if _calls(file.tree, names):
+            tiers[1].update(_literals(_tables(file.tree)))
+            for test in ast.walk(file.tree):
+                if isinstance(test, ast.FunctionDef) and _calls(test, names):
+                    tiers[1].update(_literals(_tables(test)))
+    found: dict[bytes, None] = {}
+    for inputs in tiers:
+        fresh = [data for data in inputs if data not in found]
+        found.update(dict.fromkeys(spread(fresh, _MAX_SEEDS - len(found))))
+    return list(found)
+
+
+def spread(inputs: Iterable[bytes], most: int) -> list[bytes]:
+    """Return at most that many inputs of all sizes, the smallest first."""
+    ordered = sorted(inputs, key=lambda data: (len(data), data))
+    if len(ordered) <= most:
+        return ordered
+    return [ordered[n * len(ordered) // most] for n in range(max(0, most))]
+
+
+def data_files(project: Path) -> list[bytes]:
+    """Return contents of small files in the folders of tests: perhaps inputs of the target.
+
+    As many of each kind of file as of others.
+    """
+    by_kind: dict[str, dict[bytes, None]] = {}
+    looked = 0
+    for folder, folders, names in os.walk(project):
+        here = Path(folder)
+        folders[:] = sorted(name for name in folders if is_source_folder(here, name))
+        if not TEST_FOLDERS & set(here.relative_to(project).parts):
+            continue
+        for name in sorted(names):
+            path = here / name
+            if path.suffix in _NO_DATA or name.startswith(".") or looked >= _MAX_LOOKED:
+                continue
+            looked += 1
+            data = read_if_regular(path, MAX_SEED_BYTES + 1)
+            if data and len(data) <= MAX_SEED_BYTES:
+                by_kind.setdefault(path.suffix, {})[data] = None
+    each = max(1, _MAX_DATA // max(1, len(by_kind)))
+    found = [data for contents in by_kind.values() for data in spread(contents, each)]
+    return found[:_MAX_DATA]
+
+
+def _called(node: ast.Call) -> str:
+    return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
+
+
+def _calls(of: ast.Module | ast.FunctionDef, names: Collection[str]) -> bool:
+    return any(isinstance(node, ast.Call) and _called(node) in names for node in ast.walk(of))
+
+
+def _tables(of: ast.Module | ast.FunctionDef) -> Iterator[ast.expr]:
+    """Yield the values of variables, and of ``parametrize``: each constant in them."""
+    values = [node.value for node in of.body if isinstance(node, ast.Assign)]
+    if isinstance(of, ast.FunctionDef):
+        for decorator in of.decorator_list:
+            if isinstance(decorator, ast.Call) and _called(decorator) == "parametrize":
+                values += decorator.args[1:]  # the first one names the parameters
+                values += [word.value for word in decorator.keywords if word.arg == "argvalues"]
+    for value in values:
+        for node in ast.walk(value):
+            if isinstance(node, ast.Constant):
+                yield node
+
+
+def _literals(nodes: Iterable[ast.expr]) -> dict[bytes, None]:
+    found: dict[bytes, None] = {}
+    for node in nodes:
+        data = _bytes(node.value) if isinstance(node, ast.Constant) else None
+        if data is not None and 0 < len(data) <= MAX_SEED_BYTES:
+            found[data] = None
+    return found
+
+
+def plain_tests(files: Iterable[PythonFile]) -> int:
+    """Count the tests without ``@given``."""
+    return sum(
+        isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test")
+        and "given" not in " ".join(map(ast.unparse, node.decorator_list))
+        for file in files
+        if file.is_test
+        for node in ast.walk(file.tree)
+    )
 
 
 def _bytes(value: object) -> bytes | None:

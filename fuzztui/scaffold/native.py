@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -35,7 +36,7 @@ class NativeTarget:
     what: str
     """For users: the program's path, or what was found."""
     program: str
-    """The program, relative to the campaign file or to the build; "": unknown."""
+    """The program as a command, relative to the campaign file or to the build; "": unknown."""
     build: str = ""
 
 
@@ -69,7 +70,7 @@ _BUILDS: Final = (
     (
         "Makefile",
         f"{_COPY}make clean || true\nmake -j2 {_FOR_CC}\n",
-        r"-o\s+([\w./-]+)(?<!\.o)(?=\s|$)",
+        r"(?m)(?:-o\s+|^all:[ \t]*)([\w./-]+)(?<!\.o)(?=\s|$)",
     ),
 )
 """File, commands, and a pattern of the file that finds the program's name."""
@@ -89,7 +90,7 @@ def instrumented_programs(project: Path) -> Iterator[NativeTarget]:
             path = Path(folder) / name
             if not name.endswith((".cmplog", ".o", ".so", ".a")) and is_instrumented(path):
                 program = f"./{path.relative_to(project)}"
-                yield NativeTarget(program, program)
+                yield NativeTarget(program, shlex.quote(program))
 
 
 def is_instrumented(path: Path) -> bool:
@@ -120,9 +121,15 @@ def builds(project: Path) -> Iterator[NativeTarget]:
 def _has_sources(project: Path) -> bool:
     ends = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp")
     places = [project, *(project / name for name in ("src", "source", "lib"))]
-    return any(
-        path.suffix in ends for place in places if place.is_dir() for path in place.iterdir()
-    )
+    return any(path.suffix in ends for place in places for path in _inside(place))
+
+
+def _inside(folder: Path) -> list[Path]:
+    """Return what is in a directory; nothing if it cannot be listed."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _program_of(project: Path, text: bytes, pattern: str) -> str:
@@ -145,14 +152,16 @@ def _program_of(project: Path, text: bytes, pattern: str) -> str:
 def seed_folder(project: Path) -> str:
     """Return a directory of the project that has seeds, as the campaign file names it; "": none."""
     for name in _SEED_FOLDERS:
-        place = project / name
-        if place.is_dir() and any(_is_seed(path) for path in place.iterdir()):
+        if any(map(_is_seed, _inside(project / name))):
             return name
     return ""
 
 
 def _is_seed(path: Path) -> bool:
-    return path.is_file() and 0 < path.stat().st_size <= _MAX_SEED and path.suffix != ".py"
+    try:
+        return path.is_file() and 0 < path.stat().st_size <= _MAX_SEED and path.suffix != ".py"
+    except OSError:
+        return False
 
 
 def takes_file(program: Path, samples: Iterable[bytes]) -> bool | None:

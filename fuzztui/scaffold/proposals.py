@@ -4,33 +4,39 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.atomic import replace_text
 from fuzztui.base.cpus import usable_cpus
 from fuzztui.base.files import temporary_directory
 from fuzztui.base.text import several
-from fuzztui.scaffold.files import HARNESS, CampaignDraft, generator_of_tokens
-from fuzztui.scaffold.inputs import GENERIC, mutated, tokens
-from fuzztui.scaffold.python_targets import BYTES, EITHER, TEXT, TYPED, PythonTarget
+from fuzztui.inprocess.ask import NoAnswer
+from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, TYPED, Argument
+from fuzztui.scaffold.better import MIN_EXAMPLES, better_inputs
+from fuzztui.scaffold.calls import HarnessCall
+from fuzztui.scaffold.files import CampaignDraft
+from fuzztui.scaffold.harness import MAX_EXAMPLES, generator_text, harness_text
+from fuzztui.scaffold.inputs import GENERIC, mutated, spread, tokens
+from fuzztui.scaffold.python_targets import PythonTarget
 from fuzztui.scaffold.tree import PythonFile
-from fuzztui.scaffold.trial import InputTrial, run_trial
+from fuzztui.scaffold.trial import InputTrial, Progress, run_trial
 
 MOSTLY: Final = 0.9
-"""The share of rejected inputs from which on a generator is tried."""
+"""The share of rejected inputs from which on something better than bytes is tried."""
 
-_CHANCES: Final = 80
-"""Mutated inputs in a trial."""
+CHANCES: Final = 80
+"""Mutated or drawn inputs in a trial."""
 _KEPT: Final = 40
 """Seeds that are written at most."""
-_MIN_TOKENS: Final = 8
+_CHOICES: Final = 400
+"""Bytes of choices for a drawn input; the generator draws others after them."""
+_SLOW: Final = 30.0
+"""Inputs per second in a trial below which a message is shown."""
 _SEED: Final = 1
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +45,11 @@ class Proposal:
 
     draft: CampaignDraft
     shown: Sequence[str] = ()
-    with_generator: CampaignDraft | None = None
-    """The same with a generator, if that is accepted more often."""
-    generator_text: str = ""
+    better: CampaignDraft | None = None
+    """The same with inputs that are accepted more often, by a generator or text mutators."""
+    better_text: str = ""
+    accepts: bool = True
+    """Whether any input was accepted; True without a trial."""
 
 
 def draft_for(target: PythonTarget, name: str, python: str, path: Sequence[str]) -> CampaignDraft:
@@ -72,7 +80,7 @@ def propose(
     target: PythonTarget,
     draft: CampaignDraft,
     *,
-    files: Iterable[PythonFile],
+    files: Sequence[PythonFile],
     seeds: Sequence[bytes],
     file: Path,
     progress: Progress,
@@ -83,59 +91,157 @@ def propose(
     """
     if target.takes == TYPED:
         return Proposal(draft)
-    packages = [target.package]
+    tries = _Tries(file, (target.package,), progress)
     starts = list(dict.fromkeys([*seeds, *GENERIC]))
-    kinds = [TEXT, BYTES] if target.takes == EITHER else [target.takes]
-    tried: list[tuple[InputTrial, CampaignDraft]] = []
-    for kind in kinds:
-        variant = draft.with_target(input=kind)
-        tried.append((run_trial(file, variant.text(), starts, packages, progress), variant))
-    first, draft = max(tried, key=lambda pair: pair[0].fits)
+    if target.call is not None and not target.call.is_one_input:
+        return _drawn(target.call, draft, starts, partial(tokens, files, target.package), tries)
+    first, draft = _kind_of_input(target, draft, starts, tries)
     good = [data for data, ok in zip(starts, first.accepted, strict=True) if ok]
-    chances = mutated(good or starts, _CHANCES, random.Random(_SEED))
-    second = run_trial(file, draft.text(), chances, packages, progress)
+    chances = mutated(good or starts, CHANCES, random.Random(_SEED))
+    second = tries.run(draft, chances)
     both = first.with_counts_of(second)
     draft = _with_expected(draft, both)
-    draft = replace(draft, seeds=[data for data in good if data][:_KEPT])
+    draft = replace(draft, seeds=spread(filter(None, good), _KEPT))
     share = second.rejected_share
     tests = f", {len(seeds)} of them from the project's tests" if seeds else ""
     shown = [
         f"{len(good)} of {several(len(starts), 'input')}{tests}: accepted",
-        f"{share:.0%} of {_CHANCES} mutated inputs rejected{_by(second.expected)}",
+        f"{share:.0%} of {CHANCES} mutated inputs rejected{_by(second.expected)}",
+        *_remarks(both),
     ]
-    if both.failures:
-        shown.append(f"other exceptions, which will be findings: {_counts(both.failures)}")
-    if both.hung or both.died:
-        shown.append(f"{both.hung} inputs hung, {both.died} ended the process")
+    proposal = Proposal(draft, shown, accepts=bool(both.accepted_count))
+    if second.is_misused:
+        remark = "perhaps it wants another argument, or a subclass: call it in a harness of yours"
+        return replace(proposal, shown=[*shown, remark])
     if share < MOSTLY:
-        return Proposal(draft, shown)
-    pieces = tokens(files, target.package, good or starts)
-    if len(pieces) < _MIN_TOKENS:
-        return Proposal(draft, shown)
-    text = generator_of_tokens(pieces, as_bytes=draft.target.get("input") == BYTES)
-    made = _generated(draft, text, file, packages, progress)
-    result = f"{made.rejected_share:.0%} rejected"
-    if made.accepted_count <= 2 * second.accepted_count:
-        return Proposal(draft, [*shown, f"a generator of tokens is no better: {result}"])
-    better = replace(_with_generator(draft, HARNESS), harness=text)
-    return Proposal(draft, shown, better, f"a generator of {len(pieces)} tokens: {result}")
+        return proposal
+    found = better_inputs(
+        draft,
+        good,
+        tokens(files, target.package, good or starts),
+        accepted=second.accepted_count,
+        count=CHANCES,
+        run=tries.run,
+    )
+    if found.draft is None:
+        return replace(proposal, shown=[*shown, *found.shown])
+    return replace(
+        proposal,
+        shown=[*shown, *found.shown],
+        better=found.draft,
+        better_text=found.question,
+        accepts=True,
+    )
 
 
-def _with_generator(draft: CampaignDraft, harness: str) -> CampaignDraft:
-    # Seeds are choices then, which no test has.
-    return replace(draft.with_target(generator=f"{harness}:generate", input=None), seeds=())
+@dataclass(frozen=True, slots=True)
+class _Tries:
+    """Runs drafts on inputs."""
+
+    file: Path
+    packages: Sequence[str]
+    progress: Progress
+
+    def run(self, draft: CampaignDraft, inputs: Sequence[bytes]) -> InputTrial:
+        """Run the target; the harnesses are in a temporary directory for that."""
+        with temporary_directory() as folder:
+            text = draft.laid_out(Path(folder)).text()
+            try:
+                return run_trial(self.file, text, inputs, self.packages, self.progress)
+            except NoAnswer as e:
+                raise NoAnswer(str(e).replace(f"{folder}/", "")) from None
 
 
-def _generated(
-    draft: CampaignDraft, text: str, file: Path, packages: Sequence[str], progress: Progress
-) -> InputTrial:
-    """Run the target on what a generator makes of random choices."""
-    choices = [random.Random(n).randbytes(400) for n in range(_CHANCES)]
-    with temporary_directory() as folder:
-        harness = Path(folder) / HARNESS
-        replace_text(harness, text)
-        with_it = _with_generator(draft, str(harness))
-        return run_trial(file, with_it.text(), choices, packages, progress)
+def _kind_of_input(
+    target: PythonTarget, draft: CampaignDraft, starts: Sequence[bytes], tries: _Tries
+) -> tuple[InputTrial, CampaignDraft]:
+    """Try text, bytes, and open files, as far as the target leaves that open."""
+    tried: list[tuple[InputTrial, CampaignDraft, HarnessCall | None, str]] = []
+
+    def attempt(call: HarnessCall | None, kinds: Sequence[str]) -> None:
+        for kind in kinds:
+            variant = draft.with_target(input=kind)
+            if call is not None:
+                variant = with_harness(variant, call, harness_text(call, kind))
+            tried.append((tries.run(variant, starts), variant, call, kind))
+
+    if target.call is not None:
+        attempt(target.call, target.call.kinds)
+    else:
+        attempt(None, [TEXT, BYTES] if target.takes == EITHER else [target.takes])
+        if target.takes == EITHER and not any(one[0].fits for one in tried):
+            call = _direct_call(target, Argument("file", EITHER, in_file=True))
+            if call is not None:
+                attempt(call, call.kinds)
+    trial, variant, call, kind = max(tried, key=lambda one: one[0].fits)
+    if trial.is_lazy:
+        call = call or _direct_call(target, Argument("data", kind))
+        if call is not None:
+            attempt(replace(call, consumes=True), [kind])
+            trial, variant, _, _ = tried[-1]
+    return trial, variant
+
+
+def _direct_call(target: PythonTarget, argument: Argument) -> HarnessCall | None:
+    """Return how a harness calls a function of one argument; None if it is not in a module."""
+    module = target.reference.partition(":")[0]
+    owner, _, name = target.name.rpartition(".")
+    if not name or not target.where or not all(map(str.isidentifier, module.split("."))):
+        return None
+    return HarnessCall(module, owner or name, name if owner else "", bool(owner), (), (argument,))
+
+
+def _drawn(
+    call: HarnessCall,
+    draft: CampaignDraft,
+    examples: Sequence[bytes],
+    pieces: Callable[[Sequence[bytes]], Sequence[str]],
+    tries: _Tries,
+) -> Proposal:
+    """Try a harness that draws the arguments."""
+    given = draft
+    choices = [random.Random(n).randbytes(_CHOICES) for n in range(CHANCES)]
+    examples = spread(examples, MAX_EXAMPLES)
+
+    def variant(kind: str, text: str) -> CampaignDraft:
+        made = with_harness(draft.with_target(input=None), call, text)
+        return made.with_target(generator=f"{call.harness}:generate")
+
+    tried = []
+    for kind in call.kinds:
+        numbers = [bytes((n % len(examples),)) + choices[n] for n in range(2 * len(examples))]
+        text = generator_text(call, kind, examples, pieces(examples), probe=True)
+        probe = tries.run(variant(kind, text), numbers)
+        tried.append((probe, kind))
+    probe, kind = max(tried, key=lambda pair: pair[0].fits)
+    if probe.is_lazy and not call.consumes:
+        return _drawn(replace(call, consumes=True), given, examples, pieces, tries)
+    good = [e for n, e in enumerate(examples) if any(probe.accepted[n :: len(examples)])]
+    of = good if len(good) >= MIN_EXAMPLES else examples
+    draft = variant(kind, generator_text(call, kind, of, pieces(of)))
+    trial = tries.run(draft, choices)
+    rejected = sum(trial.expected.values())
+    shown = [
+        f"{len(good)} of {several(len(examples), 'text')} accepted with drawn arguments",
+        f"{trial.accepted_count} of {CHANCES} drawn inputs accepted, {rejected} rejected"
+        f"{_by(trial.expected)}",
+        *_remarks(trial),
+    ]
+    if trial.is_misused:
+        shown.append(f"perhaps it wants other arguments: change generate() in {call.harness}")
+    both = trial.with_counts_of(probe)
+    return Proposal(_with_expected(draft, both), shown, accepts=bool(trial.accepted_count))
+
+
+def with_harness(draft: CampaignDraft, call: HarnessCall, text: str) -> CampaignDraft:
+    """Return the draft whose function is that of a harness."""
+    verb = "reads to the end what is returned by" if call.consumes else "calls"
+    draft = draft.with_target(function=f"{call.harness}:target")
+    return replace(
+        draft,
+        harnesses={**draft.harnesses, call.harness: text},
+        notes={**draft.notes, "target.function": f"{verb} {call.place}"},
+    )
 
 
 def _with_expected(draft: CampaignDraft, trial: InputTrial) -> CampaignDraft:
@@ -145,6 +251,20 @@ def _with_expected(draft: CampaignDraft, trial: InputTrial) -> CampaignDraft:
     if own and "ValueError" in names:  # raised by something else than the package's own errors
         draft = draft.with_target(expected=[*own, "ValueError"])
     return draft
+
+
+def _remarks(trial: InputTrial) -> list[str]:
+    shown = []
+    if trial.failures:
+        shown.append(f"other exceptions, which will be findings: {_counts(trial.failures)}")
+    if trial.is_lazy:
+        shown.append("returns iterators, which nothing reads: write a harness that does")
+    rate = trial.inputs / trial.seconds if trial.seconds else 0.0
+    if 0 < rate < _SLOW:
+        shown.append(f"slow: {rate:.0f} inputs per second")
+    if trial.hung or trial.died:
+        shown.append(f"{trial.hung} inputs hung, {trial.died} ended the process")
+    return shown
 
 
 def _by(counts: Counter[str]) -> str:

@@ -1,4 +1,4 @@
-"""Find what a Python project has to fuzz: functions of one input, and Hypothesis tests."""
+"""Find what a Python project has to fuzz: functions, calls for a harness, Hypothesis tests."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from fuzztui.scaffold.arguments import (
+    BYTES,
+    EITHER,
+    NAMES,
+    TEXT,
+    TYPED,
+    ProjectFacts,
+    names_in,
+)
+from fuzztui.scaffold.calls import HarnessCall, call_of
 from fuzztui.scaffold.tree import PythonFile, imports_of
-
-TEXT, BYTES, EITHER, TYPED = "text", "bytes", "either", "typed"
-"""What a function takes; EITHER: not annotated, or annotated as both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,8 @@ class PythonTarget:
     is_test: bool = False
     module: str = ""
     name: str = ""
+    call: HarnessCall | None = None
+    """How a harness makes the call; None: the function is called with the input."""
 
     @property
     def package(self) -> str:
@@ -43,24 +52,17 @@ _VERBS: Final = (
     (re.compile(r"(parse|decode|unpack|deseriali[sz]e|tokeni[sz]e|unquote|unescape)"), 30),
     (re.compile(r"(read|scan|validate|convert|normali[sz]e|split|match|is_valid|to_)"), 15),
 )
+_READS: Final = 30
+"""Points of a verb of parsers; a method without input of its own needs such a name."""
+
+_MAX_ARGUMENTS: Final = 6
+"""Required arguments of a call that a harness makes."""
+
 _HARMFUL: Final = re.compile(
     r"(^|_)(remove|rm|delete|del|unlink|write|save|dump|send|upload|download|post|put|exec|eval"
-    r"|system|run|spawn|kill|shell|install|connect|open|main|exit|rmtree|fetch|import|print)s?(_|$)"
+    r"|system|run|spawn|kill|shell|install|connect|open|main|exit|rmtree|fetch|import|print)s?(_|$)|_(error|warning)s?$"
 )
 """Names of functions that are not offered: running them on random inputs may do harm."""
-
-_NAMES: Final = {
-    "data": EITHER, "string": TEXT, "text": TEXT, "s": TEXT, "source": TEXT, "src": TEXT,
-    "expression": TEXT, "expr": TEXT, "buf": BYTES, "buffer": BYTES, "raw": EITHER,
-    "value": EITHER, "content": EITHER, "contents": EITHER, "line": TEXT, "input": EITHER,
-    "doc": EITHER, "xml": TEXT, "document": EITHER, "payload": EITHER, "body": EITHER,
-    "stream": EITHER, "markup": TEXT, "html": TEXT, "url": TEXT, "uri": TEXT, "query": TEXT,
-    "sql": TEXT, "json": TEXT, "css": TEXT, "timestr": TEXT, "version": TEXT, "pattern": TEXT,
-    "template": TEXT, "code": TEXT, "b": BYTES, "markdown": TEXT, "yaml": TEXT, "toml": TEXT,
-    "bytes": BYTES, "header": EITHER, "token": EITHER, "selector": TEXT, "spec": TEXT,
-    "requirement_string": TEXT, "instring": TEXT, "inp": EITHER,
-}  # fmt: skip
-"""Usual names of parameters without annotation, and what they stand for."""
 
 _CONTAINERS: Final = frozenset(
     {
@@ -69,6 +71,11 @@ _CONTAINERS: Final = frozenset(
         "Iterator",
         "Sequence",
         "Mapping",
+        "MutableMapping",
+        "MutableSequence",
+        "Collection",
+        "FrozenSet",
+        "frozenset",
         "list",
         "List",
         "dict",
@@ -96,12 +103,14 @@ def python_targets(files: Iterable[PythonFile]) -> list[PythonTarget]:
     files = list(files)
     packages = {file.module.partition(".")[0] for file in files if file.module}
     public = _exports(files)
+    facts = ProjectFacts(files)
     found: dict[str, PythonTarget] = {}
     for file in files:
-        for target in _tests(file, packages) if file.is_test else _functions(file):
+        targets = _tests(file, packages) if file.is_test else _functions(file, facts)
+        for target in targets:
             better = _by_public_name(target, public)
-            known = found.get(better.reference)
-            if known is None or known.score < better.score:
+            earlier = found.get(better.reference)
+            if earlier is None or earlier.score < better.score:
                 found[better.reference] = better
     return sorted(found.values(), key=lambda t: (-t.score, len(t.reference), t.reference))
 
@@ -128,7 +137,9 @@ def _by_public_name(target: PythonTarget, public: dict[tuple[str, str], str]) ->
     if target.is_test or package is None or package.count(".") >= target.module.count("."):
         return target
     reference = f"{package}:{top}{'.' * bool(rest)}{rest}"
-    return replace(target, reference=reference, score=target.score + 15 + _private(target.module))
+    call = target.call and replace(target.call, module=package)
+    score = target.score + 15 + _private(target.module)
+    return replace(target, reference=reference, score=score, call=call)
 
 
 def _private(module: str) -> int:
@@ -138,70 +149,102 @@ def _private(module: str) -> int:
 # ------------------------------------------------------------------------- functions
 
 
-def _functions(file: PythonFile) -> Iterator[PythonTarget]:
-    classes = {node.name for node in file.tree.body if isinstance(node, ast.ClassDef)}
+def _functions(file: PythonFile, facts: ProjectFacts) -> Iterator[PythonTarget]:
     for node in file.tree.body:
         if isinstance(node, ast.FunctionDef):
-            yield from _function(file, node, "", classes)
+            yield from _function(file, node, None, facts)
         elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             for method in node.body:
                 if isinstance(method, ast.FunctionDef):
-                    kinds = _decorators(method) & {"staticmethod", "classmethod"}
-                    if kinds:
-                        yield from _function(file, method, node.name, classes)
+                    yield from _function(file, method, node, facts)
 
 
 def _function(
-    file: PythonFile, node: ast.FunctionDef, owner: str, classes: set[str]
+    file: PythonFile,
+    node: ast.FunctionDef,
+    owner: ast.ClassDef | None,
+    facts: ProjectFacts,
 ) -> Iterator[PythonTarget]:
     decorators = _decorators(node)
     if node.name.startswith("_") or _HARMFUL.search(node.name) or decorators - _DECORATED:
         return
+    score = next((points for verb, points in _VERBS if verb.match(node.name.lower())), 0)
+    found = _direct(file, node, owner, score) or _by_call(file, node, owner, facts, score)
+    if found is None:
+        return
+    name = f"{owner.name}.{node.name}" if owner else node.name
+    score = found.score - _private(file.module) - 3 * file.module.count(".") - 5 * bool(owner)
+    if file.is_package and "." not in file.module:
+        score += 15
+    yield replace(
+        found,
+        reference=f"{file.module}:{name}",
+        where=f"{file.relative}:{node.lineno}",
+        score=score,
+        module=file.module,
+        name=name,
+    )
+
+
+def _direct(
+    file: PythonFile, node: ast.FunctionDef, owner: ast.ClassDef | None, score: int
+) -> PythonTarget | None:
+    """Return a function of one required argument, which is the input; else None."""
+    decorators = _decorators(node)
+    if owner is not None and not decorators & {"staticmethod", "classmethod"}:
+        return None
     arguments = [*node.args.posonlyargs, *node.args.args]
     if "classmethod" in decorators:
         arguments = arguments[1:]
     needed = len(arguments) - len(node.args.defaults)
     keywords = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
     if needed != 1 or any(default is None for _, default in keywords):
-        return
+        return None
     parameter = arguments[0]
-    takes, kind = _takes(file, parameter, classes)
+    takes, kind = _takes(file, parameter)
     if not takes:
-        return
-    score = next((points for verb, points in _VERBS if verb.match(node.name.lower())), 0)
+        return None
     if takes != TYPED and parameter.annotation is None:
         if not score and parameter.arg not in ("data", "text", "string", "source"):
-            return
+            return None
         score += 10
     elif takes == TYPED:
         score -= 5
     else:
         score += 20
-    name = f"{owner}.{node.name}" if owner else node.name
-    score -= _private(file.module) + 3 * file.module.count(".") + 5 * bool(owner)
-    if file.is_package and "." not in file.module:
-        score += 15
     annotation = f": {ast.unparse(parameter.annotation)}" if parameter.annotation else ""
-    yield PythonTarget(
-        f"{file.module}:{name}",
-        f"{file.relative}:{node.lineno}",
-        f"({parameter.arg}{annotation})",
-        takes,
-        score,
-        kind,
-        module=file.module,
-        name=name,
-    )
+    return PythonTarget("", "", f"({parameter.arg}{annotation})", takes, score, kind)
 
 
-def _takes(file: PythonFile, parameter: ast.arg, classes: set[str]) -> tuple[str, str]:
+def _by_call(
+    file: PythonFile,
+    node: ast.FunctionDef,
+    owner: ast.ClassDef | None,
+    facts: ProjectFacts,
+    score: int,
+) -> PythonTarget | None:
+    """Return a function that a harness can call with arguments that it makes; else None."""
+    if not score:
+        return None
+    call = call_of(file, node, owner, facts)
+    if call is None:
+        return None
+    drawn = sum(not argument.takes for argument in call.all_arguments)
+    own = any(argument.takes for argument in call.arguments)
+    if len(call.all_arguments) > _MAX_ARGUMENTS or (not own and score < _READS):
+        return None
+    certain = any(argument.is_annotated for argument in call.all_arguments)
+    score += (12 if certain else 2) - 8 * drawn - 5 * bool(call.constructor)
+    names = ", ".join(argument.name for argument in call.arguments)
+    takes = call.kinds[0] if len(call.kinds) == 1 else EITHER
+    return PythonTarget("", "", f"({names})", takes, score, call=call)
+
+
+def _takes(file: PythonFile, parameter: ast.arg) -> tuple[str, str]:
     """Return what a parameter takes, and the reference of its type; "" if no input fits."""
     if parameter.annotation is None:
-        return _NAMES.get(parameter.arg.lower().strip("_"), ""), ""
-    names = {n.id for n in ast.walk(parameter.annotation) if isinstance(n, ast.Name)}
-    names |= {n.attr for n in ast.walk(parameter.annotation) if isinstance(n, ast.Attribute)}
-    if isinstance(parameter.annotation, ast.Constant):
-        names |= set(re.findall(r"\w+", str(parameter.annotation.value)))
+        return NAMES.get(parameter.arg.lower().strip("_"), ""), ""
+    names = names_in(parameter.annotation)
     if names & _CONTAINERS:
         return "", ""
     if "path" in parameter.arg.lower() or "file" in parameter.arg.lower():
@@ -215,14 +258,14 @@ def _takes(file: PythonFile, parameter: ast.arg, classes: set[str]) -> tuple[str
     if len(names) != 1 or names & _PLAIN:
         return "", ""
     (name,) = names
-    if name in classes:
+    if any(isinstance(node, ast.ClassDef) and node.name == name for node in file.tree.body):
         return TYPED, f"{file.module}:{name}"
     for node in file.tree.body:
         if isinstance(node, ast.ImportFrom) and node.module != "typing":
             for alias in node.names:
                 origin = file.absolute(node)
-                own = origin.partition(".")[0] == file.module.partition(".")[0]
-                if (alias.asname or alias.name) == name and own and name[:1].isupper():
+                same = origin.partition(".")[0] == file.module.partition(".")[0]
+                if (alias.asname or alias.name) == name and same and name[:1].isupper():
                     return TYPED, f"{origin}:{alias.name}"
     return "", ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -31,7 +31,7 @@ _SKIPPED: Final = frozenset(
         "benchmarks",
     }
 )
-_TESTS: Final = frozenset(("test", "tests", "testing"))
+TEST_FOLDERS: Final = frozenset(("test", "tests", "testing"))
 _NO_MODULES: Final = frozenset(
     {"setup", "conftest", "noxfile", "tasks", "fabfile", "fuzztui_harness"}
 )
@@ -68,7 +68,10 @@ class PythonFile:
 def source_root(project: Path) -> Path:
     """Return the directory from which the project's modules are imported."""
     source = project / "src"
-    return source if any(source.glob("*/__init__.py")) or any(source.glob("*.py")) else project
+    if (source / "__init__.py").is_file():
+        return project
+    patterns = ("*.py", "*/__init__.py", "*/*/__init__.py")  # the last: in a namespace
+    return source if any(any(source.glob(pattern)) for pattern in patterns) else project
 
 
 def python_files(project: Path) -> Iterator[PythonFile]:
@@ -76,7 +79,7 @@ def python_files(project: Path) -> Iterator[PythonFile]:
     root = source_root(project)
     for path in _walk(project):
         relative = path.relative_to(project)
-        is_test = bool(_TESTS & set(relative.parts[:-1])) or _names_test(path.name)
+        is_test = bool(TEST_FOLDERS & set(relative.parts[:-1])) or _names_test(path.name)
         inside = root in path.parents
         if not is_test and (not inside or not _is_module(path, root)):
             continue
@@ -101,7 +104,7 @@ def package_files(packages: Path, name: str) -> Iterator[PythonFile]:
     paths = [single] if single.is_file() else list(_walk(packages / name))
     for path in paths:
         relative = path.relative_to(packages)
-        if _TESTS & set(relative.parts) or not _is_module(path, packages):
+        if TEST_FOLDERS & set(relative.parts) or not _is_module(path, packages):
             continue
         if (tree := parsed(path)) is not None:
             yield PythonFile(path, str(path), _module(relative), tree, path.name == "__init__.py")
@@ -128,20 +131,23 @@ def _walk(top: Path) -> Iterator[Path]:
     found = 0
     for folder, folders, files in os.walk(top):
         here = Path(folder)
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(".")
-            and name not in _SKIPPED
-            and not name.endswith(".egg-info")
-            and not (here / name / "pyvenv.cfg").exists()
-        )
+        folders[:] = sorted(name for name in folders if is_source_folder(here, name))
         for name in sorted(files):
             if name.endswith(".py"):
                 yield here / name
                 found += 1
                 if found >= _MAX_FILES:
                     return
+
+
+def is_source_folder(parent: Path, name: str) -> bool:
+    """Whether a folder may have files of the project itself: not built, generated or installed."""
+    return not (
+        name.startswith(".")
+        or name in _SKIPPED
+        or name.endswith(".egg-info")
+        or (parent / name / "pyvenv.cfg").exists()
+    )
 
 
 def _names_test(name: str) -> bool:
@@ -152,15 +158,26 @@ def _is_module(path: Path, root: Path) -> bool:
     parts = path.relative_to(root).with_suffix("").parts
     if not all(part.isidentifier() for part in parts) or parts[0] in _NO_MODULES:
         return False
+    if len(parts) == 1 and parts[0].startswith("fuzz_"):  # a harness, also one of fuzztui init
+        return False
     if parts[-1] in ("__main__", "conftest"):
         return False
-    # Scripts in a folder that is no package cannot be imported by a dotted name.
-    return len(parts) == 1 or (root / parts[0] / "__init__.py").is_file()
+    # In a namespace only the inner folder is a package. Scripts are in a folder that is none.
+    folders = (root / parts[0], path.parent)
+    return len(parts) == 1 or any((folder / "__init__.py").is_file() for folder in folders)
 
 
 def _module(relative: Path) -> str:
     parts = relative.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def package_of(files: Iterable[PythonFile], module: str) -> str:
+    """Return the package of a module: the top-level one, or the first one in a namespace."""
+    packages = {file.module for file in files if file.is_package}
+    parts = module.split(".")
+    names = [".".join(parts[: n + 1]) for n in range(len(parts))]
+    return next((name for name in names if name in packages), parts[0])
 
 
 def imports_of(tree: ast.Module) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -13,6 +14,20 @@ from typing import Any, Final
 from fuzztui.base.files import temporary_directory
 from fuzztui.campaign import load
 from fuzztui.inprocess.ask import NoAnswer, ask
+
+Progress = Callable[[int, int], None]
+"""Called with how many inputs were run, and of how many."""
+
+_ITERATORS: Final = frozenset(
+    f'{{"class": "{name}"}}'
+    for name in (
+        "builtins.generator", "builtins.map", "builtins.filter", "builtins.zip",
+        "builtins.enumerate", "itertools.chain", "itertools.islice", "itertools.starmap",
+    )
+)  # fmt: skip
+"""How a result that is an iterator is described."""
+
+_MISUSE: Final = ("TypeError", "AttributeError", "NotImplementedError")
 
 _LIMIT_S: Final = 60.0
 _REJECTS: Final = "ValueError"
@@ -30,13 +45,27 @@ class InputTrial:
     """How often inputs were rejected, by the exception's most general class of the package."""
     failures: Counter[str] = field(default_factory=Counter)
     """How often each other exception was raised."""
+    lazy: int = 0
+    """Accepted inputs for which an iterator was returned: perhaps nothing has happened yet."""
     hung: int = 0
     died: int = 0
+    seconds: float = 0.0
+    """From the first answer to the last one."""
 
     @property
     def accepted_count(self) -> int:
         """Inputs for which the target returned."""
         return sum(self.accepted)
+
+    @property
+    def is_misused(self) -> bool:
+        """Whether most inputs raised what a call with wrong arguments raises."""
+        return 2 * sum(self.failures[name] for name in _MISUSE) > self.inputs
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether most results are iterators."""
+        return 2 * self.lazy > self.accepted_count > 0
 
     @property
     def rejected_share(self) -> float:
@@ -50,8 +79,10 @@ class InputTrial:
             self.accepted + other.accepted,
             self.expected + other.expected,
             self.failures + other.failures,
+            self.lazy + other.lazy,
             self.hung + other.hung,
             self.died + other.died,
+            self.seconds + other.seconds,
         )
 
     @property
@@ -65,7 +96,7 @@ def run_trial(
     text: str,
     inputs: Sequence[bytes],
     packages: Iterable[str],
-    progress: Callable[[int, int], None] = lambda done, of: None,
+    progress: Progress = lambda done, of: None,
 ) -> InputTrial:
     """Run the target of a campaign on inputs, as an engine does.
 
@@ -83,14 +114,23 @@ def run_trial(
             paths.append(str(path))
         request = Path(folder) / "request.json"
         request.write_text(json.dumps({"inputs": paths}))
-        with closing(ask(campaign, ["--record", str(request)], limit_s=_LIMIT_S)) as answers:
-            done = 0
-            for answer in answers:
-                number, result = _recorded(answer)
-                if 0 <= number < len(inputs):
-                    done += 1
-                    _count(trial, number, result, own)
-                    progress(done, len(inputs))
+        done, began = 0, 0.0
+        try:
+            with closing(ask(campaign, ["--record", str(request)], limit_s=_LIMIT_S)) as answers:
+                for answer in answers:
+                    number, result = _recorded(answer)
+                    if 0 <= number < len(inputs):
+                        done += 1
+                        began = began or time.monotonic()
+                        trial.seconds = time.monotonic() - began
+                        _count(trial, number, result, own)
+                        progress(done, len(inputs))
+                    if done == len(inputs):
+                        break  # a thread of the target may keep the process from ending
+        except NoAnswer:
+            if not done:
+                raise
+            trial.inputs = done  # a slow target: what is known is enough
     if not done:
         raise NoAnswer("no input was run")
     return trial
@@ -107,6 +147,8 @@ def _count(trial: InputTrial, number: int, result: dict[str, Any], own: tuple[st
     match result.get("outcome"):
         case "success":
             trial.accepted[number] = True
+            value = result.get("value")
+            trial.lazy += isinstance(value, dict) and value.get("text") in _ITERATORS
         case "hung" | "timeout":
             trial.hung += 1
         case "died":

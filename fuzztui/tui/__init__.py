@@ -62,6 +62,7 @@ def run_app(
     from fuzztui.tui.app.config import config_path, load_config
     from fuzztui.tui.app.failure import report_failure
     from fuzztui.tui.app.feed import default_hz
+    from fuzztui.tui.app.screen_scopes import screen_scopes
     from fuzztui.tui.base.choices import StoredOptions
     from fuzztui.tui.base.last_looks import last_look, remember_look
     from fuzztui.tui.base.remembered import remember
@@ -72,8 +73,7 @@ def run_app(
     if user is not None and run is not None:
         opening = _seen_by(user, opening, run, died)
     open_log = opening.session
-    screens = [screen.scopes() for screen in FuzzApp.MODES.values()]
-    config, wrong = load_config(config_path(), {*themes, *BUILTIN_THEMES}, screens)
+    config, wrong = load_config(config_path(), {*themes, *BUILTIN_THEMES}, screen_scopes())
     opening = replace(
         opening,
         config=config,
@@ -154,21 +154,22 @@ def run_home(opening: HomeOpening, theme: str | None = None) -> tuple[int, HomeA
     from fuzztui.tui.app.config import config_path, load_config
     from fuzztui.tui.app.failure import report_failure
     from fuzztui.tui.app.home import HomeApp
+    from fuzztui.tui.app.screen_scopes import screen_scopes
     from fuzztui.tui.base.remembered import remember
     from fuzztui.tui.base.themes import load_themes
-    from fuzztui.tui.frame.keymap import textual_keymap
 
-    themes, _ = load_themes()
-    config, _ = load_config(config_path(), {*themes, *BUILTIN_THEMES}, [])
-    chosen, _ = _chosen_theme(theme, config.file.theme, themes)
+    themes, problems = load_themes()
+    config, wrong = load_config(config_path(), {*themes, *BUILTIN_THEMES}, screen_scopes())
+    chosen, unfit = _chosen_theme(theme, config.file.theme, themes)
     if chosen is None:
         return 2, None
-    opening = replace(opening, remember=lambda name: remember(name, config.file.theme))
+    problems += [*wrong, *unfit]
+    opening = replace(
+        opening, config=config, remember=lambda name: remember(name, config.file.theme)
+    )
 
     def make(name: str) -> HomeApp:
-        app = HomeApp(opening, themes.values(), name)
-        app.set_keymap(textual_keymap(config.keys))
-        return app
+        return HomeApp(opening, themes, name, problems)
 
     app = _draw(make, chosen)
     if app.failure is not None:

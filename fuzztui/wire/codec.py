@@ -34,6 +34,9 @@ MAX_T = 1e12
 MAX_SEQ = 1 << 62
 """Every sequence number is less."""
 
+MAX_EVENT = 1 << 20
+"""Bytes of an event that an engine may write: the supervisor skips longer lines."""
+
 _dumps = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 

@@ -409,9 +409,10 @@ class PropertiesFound(Event):
 class PropertyFigures(Event):
     """The figures of some properties of a suite, cumulative for the instance, by name.
 
-    Each is ``{"trials", "invalid", "entries", "edges", "findings", "cpu_ms", "share", "weight"}``.
-    ``entries``: those in the queue. ``edges``: cells that the property's entries cover. ``share``:
-    of the work until the next report, in millionths. ``weight``: a user's.
+    Each is ``{"trials", "invalid", "entries", "edges", "findings", "cpu_ms", "work", "share",
+    "weight"}``. ``entries``: those in the queue. ``edges``: cells that the property's entries
+    cover. ``work``: as it is counted for turns. ``share``: of the work until the next report, in
+    millionths. ``weight``: a user's.
     """
 
     kind: ClassVar[str] = "property_figures"

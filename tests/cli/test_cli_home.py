@@ -10,7 +10,7 @@ from fuzztui.cli.home import sample_rows, start_detached
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError
 from fuzztui.cli.samples import SAMPLES
 from fuzztui.home import listing
-from fuzztui.tui.app.home import INIT
+from fuzztui.tui.app.home import INIT, HomeView
 
 
 class Chosen:
@@ -18,6 +18,7 @@ class Chosen:
 
     def __init__(self, choice, ended=False):
         self.choice, self.choice_ended = choice, ended
+        self.last_view = HomeView()
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def at_home(monkeypatch, tmp_path):
         left = [*choices, Chosen(None)]
 
         def run_home(opening):
-            seen.append(opening.at)
+            seen.append(opening.view.at)
             return DONE, left.pop(0)
 
         monkeypatch.setattr(home_module, "run_home", run_home)
@@ -85,6 +86,9 @@ def test_a_new_campaign_starts_init(at_home, monkeypatch):
 @pytest.mark.slow
 def test_why_a_campaign_was_not_started_is_returned(tmp_path):
     assert "missing.toml" in start_detached([str(tmp_path / "missing.toml")])
+    broken = tmp_path / "campaign.toml"
+    broken.write_text("[engine]\nkind = [\n")
+    assert start_detached([str(broken)]).startswith(f"{broken}:")
 
 
 @pytest.mark.slow

@@ -1,9 +1,12 @@
 """``fuzztui init``: what it writes, and what it never overwrites."""
 
+import contextlib
 import io
 import os
 import pty
 import select
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -36,6 +39,7 @@ def picky(text: str):
         raise FormatError("words")
     return len(text)
 '''
+MADE = {HARNESS: "x = 1\n"}
 TESTS = "from brackets import parse\n\ndef test():\n    assert parse('[1, 2]')\n    parse('[3]')\n"
 
 
@@ -94,6 +98,13 @@ def test_wrong_arguments_are_named(argv, named, project, capsys):
     assert files(project) == before
 
 
+def test_a_function_and_a_program_are_two_targets(project, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run(capsys, "--yes", "--function", "brackets:parse", "--command", "./prog @@")
+    assert ended.value.code == USAGE
+    assert "--command" in capsys.readouterr().err
+
+
 def test_a_directory_with_nothing_to_fuzz(tmp_path, capsys):
     code, _, err = run(capsys, str(tmp_path), "--yes")
     assert code == USAGE
@@ -107,7 +118,9 @@ def test_an_interrupt_leaves_nothing(interrupted, tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise interrupted
 
-    draft = CampaignDraft("n", "zest", {"function": "m:f"}, seeds=[b"a"], harness="x = 1\n")
+    draft = CampaignDraft(
+        "n", "zest", {"function": "m:f"}, seeds=[b"a"], harnesses={HARNESS: "x = 1\n"}
+    )
     file = tmp_path / "campaign.toml"
     for name in ("replace_bytes", "publish_text", "load"):
         with monkeypatch.context() as m:
@@ -119,7 +132,9 @@ def test_an_interrupt_leaves_nothing(interrupted, tmp_path, monkeypatch):
 
 def test_a_failure_keeps_files_that_existed(tmp_path, monkeypatch):
     (tmp_path / HARNESS).write_text("mine")
-    draft = CampaignDraft("n", "zest", {"function": "m:f"}, seeds=[b"a"], harness="x = 1\n")
+    draft = CampaignDraft(
+        "n", "zest", {"function": "m:f"}, seeds=[b"a"], harnesses={HARNESS: "x = 1\n"}
+    )
     monkeypatch.setattr(init_files, "load", lambda *a, **k: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         init_files.write_draft(draft, tmp_path / "campaign.toml")
@@ -161,6 +176,155 @@ def test_a_generator_is_proposed_where_texts_are_mostly_invalid(project, capsys)
     assert run(capsys, "--yes", "--function", "brackets:picky")[0] == DONE
     assert {"'opening',", "'closing',"} <= set((project / HARNESS).read_text().split())
     assert main(["check", "campaign.toml"]) == DONE
+
+
+SHAPES = """
+class ShapeError(Exception): ...
+
+def parse_pair(text: str, base: int):
+    if not (text.startswith("(") and text.endswith(")")):
+        raise ShapeError("parentheses")
+    return [int(part, max(2, min(base, 36))) for part in text[1:-1].split(",")]
+
+def load(fp):
+    line = fp.readline()
+    if b"=" not in line:
+        raise ShapeError("no equals sign")
+    return line.split(b"=")
+
+class Parser:
+    def parse(self, text: str):
+        if ":" not in text:
+            raise ShapeError("no colon")
+        return text.split(":")
+"""
+SHAPE_TESTS = """
+import pytest
+from shapes import Parser, load, parse_pair
+
+@pytest.mark.parametrize("text", ["(12, 3)", "(1)", "(11,0)", "(10, 1, 1)"])
+def test_pair(text):
+    parse_pair(text, 10)
+
+def test_parser():
+    assert Parser().parse("a:b")
+    load(open_bytes(b"key=value"))
+"""
+
+
+@pytest.fixture
+def shapes(project) -> Path:
+    (project / "brackets.py").unlink()
+    (project / "tests" / "test_brackets.py").write_text(SHAPE_TESTS)
+    (project / "shapes.py").write_text(SHAPES)
+    return project
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "harness", "kind"),
+    [
+        ("parse_pair", "fuzz_parse_pair.py", None),
+        ("load", "fuzz_load.py", "bytes"),
+        ("Parser.parse", "fuzz_parser_parse.py", "text"),
+    ],
+)
+def test_a_harness_makes_the_call(name, harness, kind, shapes, capsys):
+    code, _, _ = run(capsys, "--yes", "--function", f"shapes:{name}")
+    assert code == DONE
+    target = tomli.loads((shapes / "campaign.toml").read_text())["target"]
+    assert target["function"] == f"{harness}:target"
+    assert target["include"] == ["shapes"]
+    assert target.get("input") == kind
+    assert target.get("generator") == (f"{harness}:generate" if kind is None else None)
+    assert "shapes.ShapeError" in target["expected"]
+    assert main(["check", "campaign.toml"]) == DONE
+    capsys.readouterr()
+    assert main(["campaign.toml", "--headless", "--set", "campaign.budget=200"]) in (DONE, 10)
+    if kind is None:  # the texts that were accepted with drawn arguments
+        examples = (shapes / harness).read_text().partition("TOKENS")[0]
+        assert "'(11,0)'" in examples
+        assert "'{}'" not in examples
+    # The harness is no target of the next fuzztui init, and is not lost by it.
+    (shapes / harness).write_text("mine = 1\n")
+    code, _, err = run(capsys, "--yes", "--function", f"shapes:{name}", "-o", "other.toml")
+    assert (code, (shapes / harness).read_text()) == (USAGE, "mine = 1\n")
+    assert harness in err
+
+
+YIELDS = """
+class WordError(Exception): ...
+
+def words(text):
+    for word in text.split(","):
+        if not word:
+            raise WordError
+        yield word
+
+def parse(text: str): return map(len, words(text))
+
+def parse_part(text: str, count: int):
+    for n, word in enumerate(words(text)):
+        if n < count:
+            yield word
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["parse", "parse_part"])
+def test_an_iterator_is_read_to_its_end(name, project, capsys):
+    (project / "yields.py").write_text(YIELDS)
+    assert run(capsys, "--yes", "--function", f"yields:{name}")[0] == DONE
+    target = tomli.loads((project / "campaign.toml").read_text())["target"]
+    assert target["function"] == f"fuzz_{name}.py:target"
+    assert target["expected"] == ["yields.WordError"]  # raised when the result is read
+
+
+@pytest.mark.slow
+def test_without_questions_a_target_that_accepts_nothing_gives_way(shapes, capsys):
+    code = "class Base:\n    def parse(self, data: bytes): raise NotImplementedError\n"
+    (shapes / "aaa.py").write_text(code)
+    code, out, err = run(capsys, "--print", "--yes")
+    assert code == DONE
+    assert "aaa:Base.parse" in err
+    assert "--function" in err.rpartition("aaa:Base.parse")[2]  # what to do for that one
+    assert tomli.loads(out)["target"]["function"] == "fuzz_parser_parse.py:target"
+
+
+@pytest.mark.slow
+def test_a_thread_of_the_target_does_not_delay_the_trial(project, capsys):
+    thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(50,)).start()\n"
+    (project / "brackets.py").write_text(thread + PARSER + "\nprint('imported')\n")
+    code, out, _ = run(capsys, "--print", "--function", "brackets:parse")
+    assert code == DONE
+    # Known only from a trial that has ended.
+    assert tomli.loads(out)["target"]["expected"] == ["brackets.FormatError"]
+
+
+def test_plain_tests_are_counted_where_nothing_can_be_fuzzed(tmp_path, capsys):
+    (tmp_path / "test_it.py").write_text("def test_a(): ...\ndef test_b(): ...\n")
+    code, _, err = run(capsys, str(tmp_path), "--yes")
+    assert code == USAGE
+    assert "2 tests" in err
+    assert "@given" in err.partition("2 tests")[2]
+
+
+def test_a_directory_that_cannot_be_written_to(project, capsys, monkeypatch):
+    monkeypatch.setattr("os.access", lambda *args: False)  # root may write everywhere
+    code, _, err = run(capsys, "--yes")
+    assert code == USAGE
+    assert str(project) in err
+    assert "--print" in err
+
+
+def test_seeds_of_an_earlier_init_do_not_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr(init_files, "load", lambda *args: None)
+    draft = CampaignDraft("n", "zest", {"function": "m:f"}, seeds=[b"a", b"b", b"c"])
+    init_files.write_draft(draft, tmp_path / "campaign.toml")
+    (tmp_path / SEEDS / "mine.txt").write_text("kept")
+    fewer = CampaignDraft("n", "zest", {"function": "m:f"}, seeds=[b"d"])
+    init_files.write_draft(fewer, tmp_path / "campaign.toml")
+    assert files(tmp_path / SEEDS) == {"00", "mine.txt"}
 
 
 @pytest.mark.slow
@@ -212,6 +376,34 @@ def test_a_hypothesis_test_is_taken_as_it_is(project, capsys):
     assert "input" not in target
 
 
+def test_several_hypothesis_tests_are_one_target(project, capsys):
+    tests = (
+        "from hypothesis import given, strategies as st\nfrom brackets import parse\n\n"
+        "@given(st.text())\ndef test_one(text):\n    len(text)\n\n"
+        "@given(st.text())\ndef test_two(text):\n    len(text)\n"
+    )
+    (project / "tests" / "test_given.py").write_text(tests)
+    code, out, _ = run(capsys, "--print", "--yes")
+    assert code == DONE
+    target = tomli.loads(out)["target"]
+    assert target["function"] == ["tests/"]
+    assert target["include"] == ["brackets"]
+    assert target["examples"] == ".hypothesis/examples"
+
+
+@pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl-fuzz is not installed")
+def test_a_command_that_a_build_makes(tmp_path, monkeypatch, capsys):
+    (tmp_path / "tool.c").write_text("int main(void) { return 0; }\n")
+    (tmp_path / "Makefile").write_text("everything:\n\t$(CC) -o $(NAME) tool.c\n")
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run(capsys, "--print", "--yes", "--command", "./tool @@")
+    assert code == DONE
+    target = tomli.loads(out)["target"]
+    assert "make" in target["build"]
+    assert target["command"] == ["./tool", "@@"]
+    assert target.get("coverage", False) == bool(shutil.which("gcov"))
+
+
 class Terminal:
     """A process on a terminal of its own."""
 
@@ -238,12 +430,22 @@ class Terminal:
     def send(self, text: str) -> None:
         os.write(self.fd, text.encode())
 
+    def interrupt(self) -> None:
+        """Send SIGINT, again if it came between the prompt and the read, where input() loses it."""
+        for _ in range(5):
+            self.process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(10)
+                return
+
 
 @pytest.mark.slow
 def test_the_dialogue(project):
     terminal = Terminal(project, "init")
     terminal.expect("]: ")
     terminal.send("99\n")  # no such number
+    terminal.expect("]: ")
+    terminal.send("yes\n")  # a program, but none of the project
     terminal.expect("]: ")
     terminal.send("brackets:nowhere\n")  # no such function: asked again
     terminal.expect("nowhere")
@@ -260,18 +462,20 @@ def test_the_dialogue(project):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["\x03", "\x04"])
-def test_ctrl_c_and_ctrl_d_write_nothing(key, project):
+@pytest.mark.parametrize("answers", [[], ["brackets:picky\n"], ["brackets:picky\n", "\n"]], ids=len)
+def test_ctrl_c_and_ctrl_d_write_nothing(answers, key, project):
+    """At the target, at the generator, before the files are written."""
     terminal = Terminal(project, "init")
-    for answers in range(2):
+    terminal.expect("]: ")
+    for answer in answers:
+        terminal.send(answer)
         terminal.expect("]: ")
-        if answers == 0:
-            terminal.send("\n")
     if key == "\x03":  # the terminal is not the process's controlling one
-        terminal.process.send_signal(2)
+        terminal.interrupt()
     else:
         terminal.send(key)
     assert terminal.process.wait(60) == (130 if key == "\x03" else USAGE)
-    assert files(project) & {"campaign.toml", SEEDS} == set()
+    assert files(project) & {"campaign.toml", SEEDS, HARNESS} == set()
 
 
 def test_a_check_leaves_no_files_behind(tmp_path, monkeypatch):
@@ -286,7 +490,7 @@ def test_a_check_leaves_no_files_behind(tmp_path, monkeypatch):
     (tmp_path / "m.py").write_text("def f(data: bytes): ...\n")
     monkeypatch.setattr(init_files, "ready", lambda *args: None)
     draft = CampaignDraft(
-        "n", "zest", {"function": "m:f"}, seeds=[b"a"], harness="def generate(s): ..."
+        "n", "zest", {"function": "m:f"}, seeds=[b"a"], harnesses={HARNESS: "def generate(s): ..."}
     )
     init_files.checked(draft, tmp_path / "campaign.toml")
     assert made

@@ -3,12 +3,15 @@
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from fuzztui.cli import main
 from fuzztui.cli.man import page
 from fuzztui.cli.parser import parse, parsers
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +29,12 @@ def test_the_page_has_every_command_and_every_option(text):
         for action in parser._actions:
             for option in action.option_strings:
                 assert option in ("-h", "--help") or f"\\fB{option}\\fR" in section, (name, word)
+
+
+def test_the_page_that_is_shipped_is_up_to_date(text):
+    """``make docs`` writes it."""
+    shipped = (ROOT / "docs" / "fuzztui.1").read_text()
+    assert shipped == text, "run: fuzztui man > docs/fuzztui.1"
 
 
 def test_no_line_is_a_request_by_mistake(text):

@@ -72,6 +72,32 @@ def test_the_first_word_is_a_command_or_a_campaign(here, capsys):
     assert "--headless" in words(capsys, "--")
 
 
+def test_a_fifo_or_a_device_does_not_stop_the_shell(here, capsys):
+    os.mkfifo(here / "never.toml")
+    (here / "endless.toml").symlink_to("/dev/zero")
+    (here / "runs/mine/out/main/mutants.json").unlink()
+    os.mkfifo(here / "runs/mine/out/main/mutants.json")
+    assert words(capsys, "mi") == ["minimise", "mine.toml"]
+    assert words(capsys, "ctl", "runs/mine", "skip-mutant", "") == []
+
+
+def test_names_of_files_are_no_commands_of_the_terminal(here, capsys):
+    name = "id:000013,\x1b[2J\tx\ny"
+    (here / "runs/mine/out/main/queue" / name).touch()
+    (here / "runs/mine/out/main/queue" / "id:\u0660\u00b2\u00b2\u00b2\u00b2\u00b2").touch()
+    complete(["zsh", "ctl", "runs/mine", "skip", "main/1"])
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "main/12\tid:000012,src:000001", "main/13\tid:000013,?[2J?x?y"
+    ]  # fmt: skip
+
+
+def test_the_shell_expands_a_tilde(here, capsys, monkeypatch):
+    monkeypatch.setenv("HOME", str(here))
+    assert bash(capsys, "fuzztui ~/mi") == ["~/mine.toml"]
+    (here / "~x").mkdir()
+    assert bash(capsys, "fuzztui check \\~") == ["\\~x/"]
+
+
 @pytest.mark.parametrize("name", _COMMANDS)
 def test_every_command_offers_its_options(name, here, capsys):
     inner = next(iter(_WORDS.get(name, {})), None)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from fuzztui.cli import main
+from fuzztui.cli.list_runs import places_of
 from fuzztui.cli.output import DAMAGED, DONE, USAGE
 from fuzztui.home import listing
 from fuzztui.log.files import SEALED
@@ -52,6 +53,18 @@ def test_runs_are_listed_newest_first_with_new_groups(tmp_path, capsys):
     assert row["bytes"] > 0
     remember_look(old, (1e9, 99))
     assert [row["new_groups"] for row in listed(capsys, "--json")[1]["runs"]] == [1, 0]
+
+
+def test_the_first_run_of_a_directory_is_found(tmp_path, capsys):
+    assert main(["runs"]) == DONE
+    out, err = capsys.readouterr()
+    assert not out and "no runs in runs," in err
+    runs = listing.RunList(places_of([]))
+    runs.find()
+    assert runs.looks == [] and runs.found.unread == []
+    run = run_at(tmp_path / "runs/first", 1e9)
+    runs.find()
+    assert [look.run for look in runs.looks] == [run]
 
 
 def test_nothing_of_a_run_reaches_the_terminal_as_it_is(tmp_path, capsys):

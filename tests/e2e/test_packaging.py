@@ -1,6 +1,7 @@
 """What a user installs: wheel and sdist hold everything, and work away from the source."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -24,6 +25,10 @@ SHIPPED = [
     "fuzztui/tui/app/fuzztui.tcss",
     "fuzztui/py.typed",
 ]
+
+
+MAN_PAGE = ".data/data/share/man/man1/fuzztui.1"
+"""Where a wheel has what goes to an environment's ``share``, after its name and version."""
 
 
 def run(*args: object, cwd: Path, **env: str) -> str:
@@ -74,11 +79,16 @@ def test_wheel_installs_and_runs_a_sample_elsewhere(source, venv, tmp_path):
     names = zipfile.ZipFile(wheel).namelist()
     assert set(SHIPPED) <= set(names)
     assert not any(n.startswith(("tests/", "engines/")) for n in names)
+    assert any(n.endswith(MAN_PAGE) for n in names)
 
     before = size_of(venv)
     run(pip, "install", "-q", wheel, cwd=tmp_path)
     assert size_of(venv) - before < 60e6
     fuzztui = venv / "bin/fuzztui"
+    if shutil.which("man"):  # finds pages by the PATH
+        path = f"{venv / 'bin'}:{os.environ['PATH']}"
+        page = run("man", "-w", "fuzztui", cwd=tmp_path, PATH=path)
+        assert Path(page.strip()) == venv / "share/man/man1/fuzztui.1"
     assert "tomllib-zest.toml" in run(fuzztui, "samples", cwd=tmp_path)
     assert "midwatch" in run(fuzztui, "themes", cwd=tmp_path)
     out = run(
@@ -116,4 +126,6 @@ def test_sdist_holds_what_the_wheel_is_made_of(source, venv, tmp_path):
     argv = [python, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
     run(*argv, "-w", tmp_path, sdist, cwd=tmp_path)
     (wheel,) = tmp_path.glob("fuzztui-*.whl")
-    assert set(SHIPPED) <= set(zipfile.ZipFile(wheel).namelist())
+    names = zipfile.ZipFile(wheel).namelist()
+    assert set(SHIPPED) <= set(names)
+    assert any(n.endswith(MAN_PAGE) for n in names)

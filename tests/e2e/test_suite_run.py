@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -236,6 +237,31 @@ def test_what_runs_and_what_is_found(lab):
     assert failed == set(FAILING), done.stdout
 
 
+def test_runs_below_the_tests_are_left_out(lab):
+    run = lab.root.parent / "project" / "tests" / "runs" / "earlier"
+    (run / "log").mkdir(parents=True)
+    (run / "supervisor" / "pkg").mkdir(parents=True)
+    (run / "supervisor" / "pkg" / "test_own.py").write_text(TESTS)
+    assert lab.run(spec(lab, trials=50)) == 0
+    (found,) = events(lab.out / "main", "properties_found")
+    assert {name.partition("::")[0] for name in found["reasons"]} == {FILE}
+
+
+@pytest.mark.parametrize("how", ["pytest.fail('no')", "pytest.skip('no')", "raise SystemExit(3)"])
+def test_a_fixture_that_cannot_be_torn_down(how, lab):
+    (lab.root.parent / "project" / "tests" / "test_shop.py").write_text(
+        "import pytest\nfrom hypothesis import HealthCheck, given, settings, strategies as st\n"
+        f"@pytest.fixture\ndef bad():\n    yield 1\n    {how}\n"
+        "@settings(suppress_health_check=list(HealthCheck))\n"
+        "@given(n=st.integers())\ndef test_one(bad, n): ...\n"
+        "@given(n=st.integers())\ndef test_two(n): ...\n"
+    )
+    assert lab.run(spec(lab, trials=300)) == 0
+    rows = figures(lab.out / "main")
+    assert rows.keys() == {"test_one", "test_two"}
+    assert min(row["trials"] for row in rows.values()) > 50
+
+
 def test_the_same_seed_the_same_campaign(lab):
     for _ in range(2):
         assert lab.run(spec(lab, trials=2500)) == 0
@@ -244,6 +270,19 @@ def test_the_same_seed_the_same_campaign(lab):
     assert timeless(first) == timeless(second)
     assert timeless(first, "crashes") == timeless(second, "crashes")
     trials = [{n: row["trials"] for n, row in figures(d).items()} for d in (first, second)]
+    assert trials[0] == trials[1]
+
+
+def test_a_continued_run_is_the_same_too(lab):
+    done = []
+    for other in (r"\1", r"\g<1>00"):  # measured CPU time
+        assert lab.run(spec(lab, trials=1500)) == 0
+        file = lab.out / "main" / "events.jsonl"
+        file.write_text(re.sub(r'("cpu_ms":\s*[1-9]\d*)', other, file.read_text()))
+        assert lab.run(spec(lab, trials=4500)) == 0
+        done.append((lab.out / "main").rename(lab.out.parent / f"done-{len(done)}"))
+    assert timeless(done[0]) == timeless(done[1])
+    trials = [{n: row["trials"] for n, row in figures(d).items()} for d in done]
     assert trials[0] == trials[1]
 
 
@@ -284,8 +323,11 @@ def test_functions_beside_tests(lab):
     parts = [str(root / "tests" / "test_shop.py::test_parse"), "shop:parse"]
     (root / "raw.py").write_text("def raw(data: bytes):\n    assert data[:2] != b'\\xff\\xff'\n")
     parts.append(str(root / "raw.py") + ":raw")
+    parts.append("shop:parse")  # once more: still one property
     assert lab.run(spec(lab, trials=3000, suite=parts)) == 0
-    assert set(figures(lab.out / "main")) == {"test_parse", "shop:parse", "raw.py:raw"}
+    rows = figures(lab.out / "main")
+    assert set(rows) == {"test_parse", "shop:parse", "raw.py:raw"}
+    assert sum(row["trials"] for row in rows.values()) == 3000
 
 
 @pytest.mark.parametrize(

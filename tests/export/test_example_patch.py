@@ -62,6 +62,27 @@ def test_a_patch_that_applies(tmp_path):
     assert "    @given(st.dates())\n    @example(day=datetime.date(2000, 1, 1))\n" in after
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_lines_and_indentation_are_those_of_the_file(ending, tmp_path):
+    head = "from hypothesis import given, strategies as st\n\f\n# \x1c\u2028\n"
+    body = "class TestA:\n\t@given(n=st.integers())\n\tdef test_tab(self, n): ...\n"
+    source = (head + body).replace("\n", ending)
+    name = "tests/test_a.py::TestA::test_tab"
+    text, refused = made((name, "test_a.py::TestA::test_tab(n=5)"), source=source)
+    assert not refused
+    (tmp_path / "tests").mkdir()
+    file = tmp_path / "tests" / "test_a.py"
+    file.write_bytes(source.encode())
+    done = subprocess.run(
+        ["git", "apply", "-"], input=text.encode(), cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    after = file.read_bytes().decode()
+    compile(after, "test_a.py", "exec")
+    assert f"\t@given(n=st.integers()){ending}\t@example(n=5){ending}" in after
+
+
 @pytest.mark.parametrize(
     ("name", "call", "why"),
     [
@@ -83,8 +104,16 @@ def test_what_is_no_example(name, call, why):
     assert why in refused[name]
 
 
-def test_parameters_are_not_part_of_the_test_name():
-    text, refused = made(("tests/test_a.py::test_two[a(1)-b]", "test_a.py::test_two[a(1)-b](n=4)"))
+@pytest.mark.parametrize(
+    ("parameters", "call"),
+    [
+        ("a(1)-b", "test_a.py::test_two[a(1)-b](n=4)"),
+        ("a/b(c)", "test_a.py::test_two[a/b(c)](n=4)"),
+        ("a/b(c)", "b(c)](n=4)"),
+    ],
+)
+def test_parameters_are_not_part_of_the_test_name(parameters, call):
+    text, refused = made((f"tests/test_a.py::test_two[{parameters}]", call))
     assert not refused
     assert "+@example(n=4)\n" in text
 

@@ -85,6 +85,13 @@ def test_a_program_that_writes_no_counts_is_said(tmp_path):
         asyncio.run(measurement.measure([Found("main", "id:000000", b"\1")]))
 
 
+def test_a_build_without_coverage_is_said(tmp_path):
+    build = Build(tmp_path)
+    build.files = lambda: []
+    with pytest.raises(SupervisorError, match=r"target\.build"):
+        GcovMeasurement(build, ORIGIN, print, {}).start()
+
+
 def test_a_line_in_several_objects_is_covered_if_any_has_run_it():
     file = GcovFile()
     for count in (0, 5, 0):
@@ -92,3 +99,17 @@ def test_a_line_in_several_objects_is_covered_if_any_has_run_it():
         file.add({"functions": [], "lines": [row]})
     assert file.lines == {2: True}
     assert file.branches == {(2, 0): True}
+
+
+def test_a_file_whose_event_would_be_too_long_is_left_out(tmp_path):
+    (tmp_path / "a.c").write_text("int x;\n")
+    build, events = Build(tmp_path), []
+    name = "f" * 60_000
+    rows = [{"demangled_name": name, "start_line": n, "end_line": n} for n in range(1, 20)]
+    build.files = lambda: [("a.c", {"functions": rows, "lines": []})]
+    measurement = GcovMeasurement(build, ORIGIN, events.append, {})
+    measurement.start()
+    assert events == []
+    del rows[5:]
+    measurement.start()
+    assert len(events) == 1

@@ -1,13 +1,15 @@
 """What a look at a run gives, what is read again, and what is kept."""
 
+import errno
 import json
+import os
 import random
 
 import pytest
 from home_runs import make_run
 from random_logs import random_log
 
-from fuzztui.home import listing
+from fuzztui.home import listing, summary
 from fuzztui.home import look as look_module
 from fuzztui.home.kept import KeptSummaries, cache_file
 from fuzztui.home.listing import RunList
@@ -56,6 +58,29 @@ def test_a_log_that_cannot_be_read_is_a_row(tmp_path):
     assert str(run) not in look.summary.reason
 
 
+def test_a_log_that_could_not_be_read_is_tried_again(tmp_path, monkeypatch):
+    make_run(tmp_path / "runs" / "r")
+
+    def unreadable(*_):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    def listed():
+        for _ in runs.refresh(runs.looks, 1.0):
+            pass
+        return [look.summary.state for look in runs.looks]
+
+    runs = RunList([tmp_path / "runs"])
+    runs.find()
+    with monkeypatch.context() as patch:
+        patch.setattr(look_module, "Session", unreadable)
+        assert listed() == [UNREADABLE]
+        runs.close()
+    assert listed() == ["finished"], "the files of the log are the same"
+    runs = RunList([tmp_path / "runs"], KeptSummaries())
+    runs.find()
+    assert [look.summary.state for look in runs.looks] == [""], "nor is that kept for later lists"
+
+
 def test_damage_is_named(tmp_path):
     run = make_run(tmp_path / "r", stats=40)
     data = bytearray((run / "log" / SEALED).read_bytes())
@@ -97,7 +122,7 @@ def test_a_kept_row_of_any_form_is_read_again(tmp_path, bad):
     kept = KeptSummaries()
     look = RunLook(run)
     look.look(1.0)
-    kept.keep(run, look.summary)
+    kept.keep(run, look.summary, look.files)
     assert kept.get(run) is not None
     row = kept._rows[str(run)]
     for n in range(len(row["summary"])):
@@ -130,10 +155,19 @@ def test_running_ones_come_first_and_then_the_newest(tmp_path):
 
 
 def test_groups_are_new_after_the_last_look_at_this_campaign():
-    of = RunSummary("running", started=5.0, groups=[3, 8, 12])
+    of = RunSummary("running", started=5.0, group_count=3, groups=[3, 8, 12])
     assert of.new_groups((0.0, 0)) == 3
     assert of.new_groups((5.0, 8)) == 1
     assert of.new_groups((4.0, 8)) == 3, "of another campaign in this directory"
+
+
+def test_all_groups_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(summary, "MAX_GROUPS", 5)
+    look = RunLook(make_run(tmp_path / "r", finds=9))
+    look.look(1.0)
+    of = look.summary
+    assert of.group_count == of.new_groups((0.0, 0)) == 9
+    assert len(of.groups) == of.new_groups((of.started, 0)) == 5, "at least"
 
 
 def test_no_log_makes_a_summary_fail():
@@ -155,3 +189,12 @@ def test_one_that_was_under_way_elsewhere_stays_when_it_ends(tmp_path, monkeypat
     run.rename(tmp_path / "gone")
     runs.find()
     assert runs.looks == []
+
+
+def test_a_log_that_grows_after_the_look_is_read_again(tmp_path):
+    run = make_run(tmp_path / "runs" / "r")
+    kept, look = KeptSummaries(), RunLook(run)
+    assert look.look(1.0)
+    (run / "log" / SEALED).touch()
+    kept.keep(run, look.summary, look.files)
+    assert kept.get(run) is None

@@ -15,6 +15,9 @@ import pytest
 from host_lab import Hosts
 from hub_lab import HubCampaign
 
+from fuzztui.model.source_index import SourceIndex
+from fuzztui.model.source_lines import LineCoverage
+from fuzztui.model.state import Changes
 from fuzztui.wire.events import Message, MutantsFound
 
 pytestmark = pytest.mark.slow
@@ -46,6 +49,12 @@ def test_a_program_is_built_once_and_fuzzed_on_all_hosts(tmp_path: Path, hosts: 
     campaign.stop()
     state = campaign.state()
     assert {i.engine for i in state.instances.values() if not i.passive} == {"afl-fuzz"}
+    assert state.coverage_build in ("measuring", "ready")
+    lines = LineCoverage()
+    lines.take(state)
+    covered = lines.files[str(tmp_path / "crate.c")]
+    assert covered.covered > 9
+    assert {first.entry for first in covered.first.values()} <= {*state.entries}
     built = (campaign.run / "build" / "crate").read_bytes()
     for host in hosts.values():
         where = f"{campaign.over_there}/shipped/build"
@@ -151,6 +160,12 @@ def test_findings_of_a_suite_are_examples_here(tmp_path: Path, hosts: Hosts) -> 
     campaign.fuzztui(campaign.file, "--headless", code=10)
     state = campaign.state()
     assert {f.property for f in state.findings.values()} == {"tests/test_shop.py::test_price"}
+    assert [*state.sources] == [str(tmp_path / "shop_of_hosts.py")]  # one file, which is here
+    index = SourceIndex()
+    index.take(state, Changes(reset=True))
+    assert index.findings_at(str(tmp_path / "shop_of_hosts.py"), 3)
+    lines = index.lines(str(tmp_path / "shop_of_hosts.py"))
+    assert lines is not None and lines.covered == 2  # failing inputs do not count
     messages = [r.event for r in campaign.records() if isinstance(r.event, Message)]
     assert [m.text for m in messages if m.level != "info"] == []
     done = subprocess.run(

@@ -14,6 +14,7 @@ from fuzztui.hosts import member as module
 from fuzztui.hosts import storing
 from fuzztui.hosts.link import Batch, Hello, LinkLost
 from fuzztui.hosts.member import HostMember
+from fuzztui.hosts.paths import PathsHere
 from fuzztui.hosts.place import HostPlace
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
@@ -24,12 +25,16 @@ from fuzztui.wire.events import (
     CommandIssued,
     EntrySaved,
     Event,
+    FindingDescribed,
     FindingSaved,
     HostState,
     InstanceHello,
+    LinesCovered,
     Message,
+    MutantsFound,
     PassiveInstance,
     Record,
+    SourceFile,
 )
 
 
@@ -53,6 +58,7 @@ class Hub:
         self.state = State()
         self.router = Router()
         self.exchange = Exchange()
+        self.paths = PathsHere({"tree0-p/a.py": Path("/home/p/a.py")})
         self.hosts = ["a", "b"]
         self.leaving = False
         self.writable = True
@@ -281,6 +287,25 @@ def test_a_host_that_was_lost_for_long_is_followed_from_its_last_record(
     monkeypatch.setattr(member._link, "ask", ask)
     assert asyncio.run(member._position(hello(3, "two"))) == after
     assert hub.state.hosts["a"].seq == after
+
+
+def test_files_that_were_sent_there_have_their_paths_here(member: HostMember, hub: Hub) -> None:
+    there, other = "/root/shipped/run/shipped/tree0-p/a.py", "/usr/lib/shipped/b.py"
+    frames: list[Any] = [{"function": "f", "file": there, "line": 3}, {"file": other}]
+    take(
+        member,
+        SourceFile("main", there, "a", "aa", "1-9"),
+        LinesCovered("main", 1, {there: "1-2", other: "1"}, {there: "0"}),
+        MutantsFound("main", "a", "a.py", there, [{"id": "m", "line": 1}]),
+        FindingDescribed("main", "crash", "crashes/id:000000", frames=frames),
+    )
+    source, lines, mutants, finding = hub.events[-4:]
+    assert isinstance(source, SourceFile) and source.path == "/home/p/a.py"
+    assert isinstance(lines, LinesCovered) and lines.branches == {"/home/p/a.py": "0"}
+    assert lines.lines == {"/home/p/a.py": "1-2", other: "1"}
+    assert isinstance(mutants, MutantsFound) and mutants.path == "/home/p/a.py"
+    assert isinstance(finding, FindingDescribed)
+    assert finding.frames == [{"function": "f", "file": "/home/p/a.py", "line": 3}, *frames[1:]]
 
 
 async def test_a_host_that_cannot_say_what_it_has_is_not_relayed_again(

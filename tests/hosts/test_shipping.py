@@ -14,7 +14,7 @@ from fuzztui.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.campaign.rundir import prepare_run
 from fuzztui.hosts.place import HostError, HostPlace
 from fuzztui.hosts.receive import campaign_here
-from fuzztui.hosts.shipping import Shipment, host_run, shares, shipment
+from fuzztui.hosts.shipping import Shipment, host_run, shares, shipment, shipped_files
 
 BOX = HostPlace("box", "user@box", 2, python=sys.executable)
 HERE = HostPlace("here", "", 1)
@@ -212,7 +212,7 @@ def test_a_build_is_shipped_and_not_repeated(project):
     build(project, "prog", "lib/libx.so", "prog.cmplog", "seeds/1")
     loaded = afl(
         project,
-        target='build = "make"\ncmplog = "./prog.cmplog"',
+        target='build = "make"\ncmplog = "./prog.cmplog"\ncoverage = true',
         engine='seeds = ["$BUILD/seeds"]\nafl_path = "."',
         rest='[oracle]\nagainst = ["./prog", "--conf", "$BUILD/lib/libx.so", "@@"]',
     )
@@ -224,6 +224,7 @@ def test_a_build_is_shipped_and_not_repeated(project):
     assert (there / "prog").stat().st_mode & 0o100
     assert campaign.target["cmplog"] == str(there / "prog.cmplog")
     assert campaign.target["build"] == ""
+    assert not campaign.target["coverage"]  # the hub measures it, which has the source
     assert campaign.engine["seeds"] == [str(there / "seeds")]
     assert not campaign.engine["afl_path"]
     wanted = [str(there / "prog"), "--conf", str(there / "lib/libx.so"), "@@"]
@@ -351,3 +352,12 @@ def test_the_path_of_a_run_needs_no_quoting(tmp_path):
     with pytest.raises(CampaignError) as error:
         load(tmp_path / "c.toml", text=text)  # it is TOML, and lacks a kind
     assert [p.key for p in error.value.problems] == ["engine.kind"]
+
+
+def test_the_files_of_this_machine_by_their_paths_there(project):
+    project.make("seeds/1")
+    loaded = project.python(engine='seeds = ["seeds"]')
+    found = shipped_files(loaded, project.run)
+    cargo = shipment(loaded, BOX, 0, project.run)
+    assert dict(found) == {file.path: file.source for file in cargo.files}
+    assert project.path / "pkg" / "parse.py" in found.values()

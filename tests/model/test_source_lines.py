@@ -4,7 +4,7 @@ import json
 
 from fuzztui.model.checkpoint import CheckpointMark, from_json, to_json
 from fuzztui.model.fold import apply
-from fuzztui.model.source_lines import LineCoverage
+from fuzztui.model.source_lines import MAX_STATEMENTS, LineCoverage
 from fuzztui.model.state import State
 from fuzztui.wire.events import InstanceHello, LinesCovered, Record, SourceFile
 
@@ -92,3 +92,16 @@ def test_damaged_events_harm_nothing():
     assert list(state.sources) == ["/x"]
     file = taken(state).files["/x"]
     assert (file.functions, file.states) == ([], {})
+
+
+def test_of_too_many_statements_those_of_the_files_that_came_first_are_known():
+    paths = [f"/p/{n}.py" for n in range(40)]
+    each = MAX_STATEMENTS // 20
+    files = [SourceFile("main", path, "p", "aa", f"1-{each}") for path in paths]
+    for first in (20, 33):  # looked at earlier or later
+        lines = LineCoverage()
+        state = fold(*files[:first])
+        lines.take(state)
+        lines.take(fold(*files[first:], state=state))
+        known = [len(lines.files[path].statements) for path in paths]
+        assert known == [each] * 20 + [0] * 20

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
-from fuzztui.observe.relay import CHUNK, MAX_LINE, Logged, Offsets, Relay, end_torn_line, relayed
-from fuzztui.wire.codec import encode_event
+from fuzztui.observe.relay import CHUNK, Logged, Offsets, Relay, end_torn_line, relayed
+from fuzztui.wire.codec import MAX_EVENT, encode_event
 from fuzztui.wire.events import (
     CommandApplied,
     EntryDescribed,
@@ -101,7 +101,7 @@ def test_lines_that_are_no_event_of_an_engines(tmp_path):
 
 def test_an_endless_line_is_passed_over(tmp_path):
     path = tmp_path / "events.jsonl"
-    path.write_bytes(b"x" * (2 * MAX_LINE + 7) + b'\n{"k":"future"}\n')
+    path.write_bytes(b"x" * (2 * MAX_EVENT + 7) + b'\n{"k":"future"}\n')
     tail = relay(path)
     assert tail.read(last=True) == [Unknown("future", {"instance": "main"})]
     assert tail.offset == path.stat().st_size

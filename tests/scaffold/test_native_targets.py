@@ -1,7 +1,9 @@
 """Programs for AFL++, and builds that make one."""
 
+import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +35,13 @@ def test_a_build_and_the_program_that_it_names(name, tmp_path):
     assert "$CC" in found.build or name == "meson.build"  # meson reads CC from the environment
 
 
+def test_a_makefile_names_its_first_goal(tmp_path):
+    (tmp_path / "a.c").touch()
+    (tmp_path / "Makefile").write_text("all: tool other\ntool: a.c\n\t$(CC) -o $@ $<\n")
+    (found,) = builds(tmp_path)
+    assert found.program == "./tool"
+
+
 def test_autotools_name_their_programs_in_makefile_am(tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "Makefile.am").write_text("bin_PROGRAMS = tool\n")
@@ -56,6 +65,24 @@ def test_a_plain_program_is_not_instrumented(tmp_path):
     (tmp_path / "script").write_text("#!/bin/sh\n# __AFL_SHM_ID\n")
     (tmp_path / "script").chmod(0o755)
     assert list(instrumented_programs(tmp_path)) == []
+
+
+@pytest.mark.parametrize("name", ["my prog", "it's", "$HOME", "-v"])
+def test_a_program_of_any_name_is_one_word_of_a_command(name, tmp_path):
+    (tmp_path / name).write_bytes(b"\x7fELF".ljust(64) + b"__AFL_SHM_ID")
+    (tmp_path / name).chmod(0o755)
+    (found,) = instrumented_programs(tmp_path)
+    assert found.what == f"./{name}" and shlex.split(found.program) == [f"./{name}"]
+
+
+def test_directories_that_cannot_be_listed_have_nothing(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    (tmp_path / "Makefile").write_text(BUILDS["Makefile"][0])
+    (tmp_path / "seeds").mkdir()
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    assert list(builds(tmp_path)) == [] and seed_folder(tmp_path) == ""
 
 
 CODE = """

@@ -2,8 +2,15 @@
 
 import pytest
 
-from fuzztui.scaffold.python_targets import BYTES, EITHER, TEXT, TYPED, python_targets
-from fuzztui.scaffold.tree import package_files, python_files, requested_packages, source_root
+from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, TYPED
+from fuzztui.scaffold.python_targets import python_targets
+from fuzztui.scaffold.tree import (
+    package_files,
+    package_of,
+    python_files,
+    requested_packages,
+    source_root,
+)
 
 
 def project(folder, **files: str):
@@ -46,6 +53,7 @@ class Order:
         "pkg.core:parse",
         "pkg.core:parse_header",
         "pkg.core:Order.from_bytes",
+        "pkg.core:Order.parse",
         "pkg.core:describe",
         "pkg.core:helper",
     ]
@@ -83,7 +91,7 @@ def test_types_of_the_project_make_inputs(tmp_path):
     assert target.kind_of_input == "shop.orders:Order"
 
 
-@pytest.mark.parametrize("annotation", ["list[str]", "IO[str]", "Callable[[str], str]", "Mapping"])
+@pytest.mark.parametrize("annotation", ["list[str]", "Callable[[str], str]", "Mapping"])
 def test_what_no_text_or_bytes_is_is_left_out(annotation, tmp_path):
     assert found(project(tmp_path, mod=f"def parse(text: {annotation}): ...\n")) == {}
 
@@ -141,6 +149,28 @@ def test_the_src_layout(tmp_path):
     )
     assert source_root(tmp_path) == tmp_path / "src"
     assert list(found(files)) == ["pkg.core:parse"]
+
+
+@pytest.mark.parametrize("root", ["", "src/"])
+def test_a_package_in_a_namespace(root, tmp_path):
+    folder = tmp_path / root / "ns" / "pkg"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    (folder / "core.py").write_text("def parse(text): ...\n")
+    files = list(python_files(tmp_path))
+    assert list(found(files)) == ["ns.pkg.core:parse"]
+    assert package_of(files, "ns.pkg.core") == "ns.pkg"  # nothing else of the namespace
+    assert source_root(tmp_path) == tmp_path / root
+
+
+def test_harnesses_of_an_earlier_init_are_no_modules(tmp_path):
+    files = project(tmp_path, mod="def parse(s): ...\n", fuzz_parse="def parse(data): ...\n")
+    assert list(found(files)) == ["mod:parse"]
+
+
+@pytest.mark.parametrize("signature", ["dct: MutableMapping[str, str]", "rows: Collection[str]"])
+def test_containers_of_text_are_no_text(signature, tmp_path):
+    assert found(project(tmp_path, mod=f"def parse({signature}): ...\n")) == {}
 
 
 def test_packages_that_a_user_has_installed_by_name(tmp_path):

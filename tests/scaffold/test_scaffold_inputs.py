@@ -7,8 +7,17 @@ import pytest
 import tomli
 
 from fuzztui.engines.inputs.source import Source
+from fuzztui.scaffold.better import text_mutated
 from fuzztui.scaffold.files import CampaignDraft, generator_of_tokens, relative, toml_value
-from fuzztui.scaffold.inputs import mutated, seeds_in, tokens
+from fuzztui.scaffold.inputs import (
+    MAX_SEED_BYTES,
+    data_files,
+    mutated,
+    plain_tests,
+    seeds_in,
+    spread,
+    tokens,
+)
 from fuzztui.scaffold.tree import PythonFile
 
 
@@ -19,7 +28,79 @@ def file(module: str, text: str) -> PythonFile:
 def test_seeds_are_literals_of_tests_those_of_the_function_first():
     tests = file("", "mod.compile('a.b')\nparse(b'xyz')\nother('zzz')\ncompile(name)\nf('\\x00')\n")
     own = file("mod", "compile('not a test')\n")
-    assert seeds_in([own, tests], "compile") == [b"a.b", b"xyz", b"zzz"]
+    assert seeds_in([own, tests], ["compile"]) == [b"a.b", b"xyz", b"zzz"]
+
+
+PLAIN = """
+CASES = [("from a table", 1)]
+
+@pytest.mark.parametrize(("text", "count"), [("first", 1), pytest.param("second", 2)])
+def test_parametrized(text, count):
+    assert len(parse(text)) == count
+
+class TestMore:
+    def test_variable(self):
+        source = "of a variable"
+        assert parse(source) == "no input"
+
+@pytest.mark.parametrize("x", ["of another function"])
+def test_other(x):
+    render(x)
+
+@given(st.text())
+def test_drawn(text):
+    parse(text)
+"""
+
+
+def test_texts_of_plain_tests_that_call_the_function_are_seeds():
+    tests = file("", PLAIN)
+    found = seeds_in([tests], ["parse"])
+    assert {b"first", b"second", b"of a variable", b"from a table"} <= set(found)
+    assert not {b"no input", b"of another function", b"text", b"count", b"x"} & set(found)
+    assert plain_tests([tests, file("mod", PLAIN)]) == 3
+
+
+def test_seeds_are_of_all_sizes():
+    many = [b"x" * n for n in range(1, 1001)]
+    assert spread(many, 2000) == many
+    some = spread(many, 10)
+    assert len(some) == 10
+    assert len(some[0]) < 100
+    assert len(some[-1]) > 800
+    assert spread(many, 0) == []
+    tests = file("", "\n".join(f"parse('{'y' * n}')" for n in range(1, 1001)))
+    found = seeds_in([tests], ["parse"])
+    assert len(found) < 200
+    assert max(map(len, found)) > 800
+
+
+def test_small_files_of_the_tests_are_inputs_as_many_of_each_kind(tmp_path):
+    folder = tmp_path / "tests" / "data"
+    folder.mkdir(parents=True)
+    for n in range(100):
+        (folder / f"{n:03}.toml").write_text(f"a = {n}")
+    (folder / "one.json").write_text("[]")
+    (folder / "big.json").write_text("x" * (MAX_SEED_BYTES + 1))
+    (folder / "empty.json").write_text("")
+    (folder / "helper.py").write_text("x = 1")
+    (tmp_path / "setup.toml").write_text("not a test's")
+    (tmp_path / "tests" / "env").mkdir()
+    (tmp_path / "tests" / "env" / "pyvenv.cfg").touch()
+    (tmp_path / "tests" / "env" / "other.toml").write_text("not of the project")
+    found = data_files(tmp_path)
+    assert b"[]" in found
+    assert {data[:4] for data in found} == {b"[]", b"a = "}
+    assert len(found) < 40
+
+
+def test_text_mutators_change_texts_repeatably():
+    texts = [b"if (a) { b = 1; }\nc(d, e);\n", b"while (x < 10) { x = x + 1; }\n"]
+    made = text_mutated(texts, 40)
+    assert made == text_mutated(texts, 40)
+    assert len(made) == 40
+    assert not set(made) & set(texts)
+    assert text_mutated([], 40) == []
 
 
 def test_mutated_inputs_are_repeatable_and_different():

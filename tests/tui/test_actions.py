@@ -4,12 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from fuzztui.tui.app.action_app import ActionApp
 from fuzztui.tui.app.app import FuzzApp
 from fuzztui.tui.app.help import flat, help_sections
+from fuzztui.tui.app.home import HomeApp
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
 from fuzztui.tui.frame.footer import actions_for
+from fuzztui.tui.frame.home_actions import HOME_SCREENS
+from fuzztui.tui.frame.home_context import HomeContext
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.property_actions import PropertyContext
 from fuzztui.tui.frame.screen import CampaignScreen
@@ -39,8 +43,12 @@ SCREENS = (
     PropertiesScreen,
     SourceScreen,
 )
+HOME = {"home", "runs", "beside"}
+"""Scopes that only the home screen has."""
 OWNERS = {
     "app": FuzzApp,
+    "always": ActionApp,
+    **dict.fromkeys(HOME, HomeApp),
     "table": BigTable,
     "sorting": BigTable,
     "marking": BigTable,
@@ -64,6 +72,7 @@ READY = ActionContext(
     has_run=True, engine="mu2",
     aiming=TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 )  # fmt: skip
+AT_HOME = ActionContext(row=True, home=HomeContext(1, running=1, resumable=1, live=1))
 
 
 def test_ids_are_unique():
@@ -79,16 +88,20 @@ def test_every_action_has_its_method_where_its_scope_says(action):
     stage = "mutants" if action.queue else ""
     ended = "finished" if action.ended else "running"
     now = replace(READY, stage=stage, state=ended, hosts=action.hosts)
+    if action.scope in HOME:
+        now = AT_HOME
     assert action.why_not(now) in ("", "only in a replay")
 
 
-@pytest.mark.parametrize("screen", SCREENS, ids=lambda s: s.TAB)
+@pytest.mark.parametrize(
+    "scopes", [*(s.scopes() for s in SCREENS), *HOME_SCREENS], ids=lambda s: f"{s[0]}-{s[1]}"
+)
 @pytest.mark.parametrize("mode", ["live", "replay"])
-def test_no_key_means_two_things_on_one_screen(screen, mode):
+def test_no_key_means_two_things_on_one_screen(scopes, mode):
     seen = {}
     for action in ACTIONS:
         # Keys of charts mean that only while these have the focus: a replay has the arrow keys.
-        wanted = action.scope in screen.scopes() and action.scope != "chart"
+        wanted = action.scope in scopes and action.scope != "chart"
         if wanted and action.mode in ("", mode):
             for key in action.keys:
                 assert key not in seen, f"{key}: {action.id} and {seen[key]}"
@@ -155,7 +168,7 @@ def test_help_names_every_action_of_the_mode_and_the_reasons():
         )
     )
     for action in ACTIONS:
-        if action.mode != "replay":
+        if action.mode != "replay" and action.scope not in HOME:
             assert action.help in text
     assert "(the campaign has finished)" in text
 

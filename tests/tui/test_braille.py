@@ -9,6 +9,7 @@ from fuzztui.tui.base.braille import (
     PATTERNS,
     area,
     bars,
+    calm_top,
     gauge,
     growth,
     nice_bounds,
@@ -39,6 +40,26 @@ def test_an_axis_shows_the_present_and_moves_by_whole_cells(window, now, cells, 
     for cell in range(cells):
         assert axis.cell(axis.time(cell)) == cell
     assert axis.cell(axis.start - 1) == axis.cell(axis.end + 1) == -1
+
+
+@given(st.floats(20, 1e6), cells)
+def test_a_calm_axis_shows_the_present_and_is_not_mostly_empty(now, cells):
+    axis = time_axis(0.0, now, cells, calm=True)
+    assert axis.start == 0 and axis.cell(now) >= 0
+    assert axis.end <= 3 * now
+
+
+def test_a_calm_axis_changes_a_few_times_in_a_day():
+    calm, other = (
+        {time_axis(0.0, t, 50, calm=calm).end for t in range(1, 86_400, 10)}
+        for calm in (True, False)
+    )
+    assert len(calm) <= 14 < len(other) / 2
+
+
+@given(st.floats(1e-9, 1e15))
+def test_a_calm_top_is_above_the_values_and_not_far(high):
+    assert high <= calm_top(high) * (1 + 1e-9) and calm_top(high) <= 1.7 * high
 
 
 @given(windows, moments, cells, moments, st.integers(-200, 200))

@@ -7,7 +7,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from fuzztui.tui.base.canvas import TextSpan, changed_span, spread, width_of
+from fuzztui.tui.base.canvas import GAP, TextSpan, changed_spans, spread, width_of
 from fuzztui.tui.base.wrap import cut, wrap
 
 STYLES = [Style(), Style(bold=True), Style(color="red")]
@@ -29,21 +29,24 @@ def cells(strip):
 
 
 @given(segments, segments)
-def test_the_changed_span_holds_every_difference(a, b):
+def test_the_changed_spans_hold_every_difference(a, b):
     width = 26
     base = Style()
     old = Strip(a).adjust_cell_length(width, base)
     new = Strip(b).adjust_cell_length(width, base)
     before, after = cells(old), cells(new)
-    span = changed_span(old, new)
-    first, last = span or (0, 0)
-    assert 0 <= first <= last <= width
-    assert before[:first] + after[first:last] + before[last:] == after
+    last = -GAP
+    for first, end in changed_spans(old, new):
+        assert last + GAP <= first < end <= width
+        assert before[first] != after[first]
+        before[first:end] = after[first:end]
+        last = end
+    assert before == after
 
 
 @given(segments)
 def test_nothing_changed_is_nothing_to_paint(a):
-    assert changed_span(Strip(a), Strip(list(a))) is None
+    assert changed_spans(Strip(a), Strip(list(a))) == []
 
 
 spans = st.lists(st.builds(TextSpan, st.text("ab 日", min_size=1, max_size=9)), max_size=5)

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from fakes import running
 
+from fuzztui.base.user_dirs import config_dir
 from fuzztui.cli.parser import parse
 from fuzztui.tui.app.app import FuzzApp
 from fuzztui.tui.app.config import RENAMED, load_config, theme_of
 from fuzztui.tui.app.feed import default_hz
-from fuzztui.tui.base.config_file import MAX_BYTES, config_dir
+from fuzztui.tui.base.config_file import MAX_BYTES
 from fuzztui.tui.base.keynames import key_for_user, key_from_user, key_name
 from fuzztui.tui.base.remembered import recall, remember
 from fuzztui.tui.frame.action_context import ActionContext, with_keys

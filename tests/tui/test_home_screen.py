@@ -2,50 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import replace
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from home_runs import make_run
+from homes import home, picture_of, read, some_runs, until
 from random_logs import EVIL, random_log
+from rich.cells import cell_len
 from rich.console import Console
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_ink import invisible
+from textual.containers import Vertical
 
 from fuzztui.home import listing
-from fuzztui.home.listing import RunList
-from fuzztui.home.summary import summary_of
-from fuzztui.log.files import SEALED
+from fuzztui.home.summary import RunSummary, summary_of
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
-from fuzztui.remote.lock import RunLock
-from fuzztui.tui.app.home import INIT, HomeApp, HomeDetail, HomeHelp, HomeOpening
+from fuzztui.tui.app import home as home_module
+from fuzztui.tui.app.help import HelpScreen
+from fuzztui.tui.app.home import INIT, HomeView
 from fuzztui.tui.base.chart import Chart
 from fuzztui.tui.base.dialogs import ConfirmScreen
 from fuzztui.tui.base.themed import LeanUpdate
-from fuzztui.tui.base.themes import load_themes
-from fuzztui.tui.frame.command_sender import CommandOutcome
 from fuzztui.tui.labels.runs import RunRow, columns, detail
-from fuzztui.tui.screens.home.new_dialog import NewScreen, SampleRow
+from fuzztui.tui.screens.home.lines import HomeDetail
+from fuzztui.tui.screens.home.new_dialog import NewScreen
 from fuzztui.tui.screens.home.panes import PaneHead, RunPane, pane_content, room_for
 from fuzztui.wire.commands import Stop
 
 SIZES = [(80, 24), (120, 40), (220, 60)]
-
-
-class Sender:
-    """Notes what is sent."""
-
-    def __init__(self):
-        self.sent = []
-
-    def __call__(self, run):
-        self.run = run
-        return self
-
-    async def send(self, command, **_):
-        self.sent.append((self.run, command))
-        return CommandOutcome("applied")
 
 
 @pytest.fixture(autouse=True)
@@ -57,53 +45,8 @@ def _apart(monkeypatch, tmp_path):
 
 @pytest.fixture
 def runs(tmp_path):
-    """Two that run, one that was interrupted, one that has ended, one that cannot be read."""
-    make_run(tmp_path / "runs/ended", wall=1e9, finds=2, kind="mu2")
-    make_run(tmp_path / "runs/broken", wall=1e9)
-    (tmp_path / "runs/broken/log" / SEALED).unlink()
-    (tmp_path / "runs/broken/log" / SEALED).mkdir()
-    make_run(tmp_path / "runs/cut", wall=1e9 + 50, state="")
-    live = [make_run(tmp_path / f"runs/{n}", wall=1e9 + 100, state="") for n in ("one", "two")]
-    locks = [RunLock(run) for run in live]
-    yield tmp_path / "runs"
-    for lock in locks:
-        lock.release()
-
-
-def home(place, **changes):
-    started: list[list[str]] = []
-
-    def start(argv):
-        started.append([*argv])
-        return ""
-
-    opening = HomeOpening(
-        RunList([place]), start, lambda: [SampleRow("a-zest.toml", "A sample", "AFL++")],
-        sender=Sender(), wall=lambda: 1e9 + 200.0,
-    )  # fmt: skip
-    app = HomeApp(replace(opening, **changes), load_themes()[0].values(), "midwatch")
-    app.started = started
-    return app
-
-
-async def until(pilot, done):
-    for _ in range(500):
-        await pilot.pause()
-        if done():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it does not come")
-
-
-def read(app):
-    return app._seen.rows and not app._seen.left
-
-
-def picture_of(app):
-    return "\n".join(
-        "".join(segment.text for segment in line).rstrip()
-        for line in app.screen._compositor.render_strips()
-    )
+    with some_runs(tmp_path / "runs") as place:
+        yield place
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -131,7 +74,7 @@ async def test_enter_chooses_the_live_screen_or_the_replay(runs):
 
 
 async def test_the_cursor_is_on_the_run_that_was_shown(runs):
-    app = home(runs, at=runs / "ended")
+    app = home(runs, view=HomeView(at=runs / "ended"))
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: read(app))
         assert app.table.cursor == str(runs / "ended")
@@ -154,7 +97,7 @@ async def test_running_ones_side_by_side(runs, size):
         assert beside == (size[0] >= 100)
         assert all(pane.region.bottom < size[1] for pane in panes)
         await pilot.press("escape")
-        assert not app._side_by_side
+        assert not app._beside
         await pilot.press("v")
         await until(pilot, lambda: len(app._seen.panes) == 2)
         await pilot.press("3")
@@ -171,7 +114,7 @@ async def test_marked_ones_are_side_by_side(runs):
         await until(pilot, lambda: app._seen.panes)
         assert [content.row.path.name for content in app._seen.panes] == ["two"]
         await pilot.press("escape", "escape", "G", "space", "v")
-        assert not app._side_by_side, "what has ended is not live"
+        assert not app._beside, "what has ended is not live"
 
 
 async def test_stop_asks_first_and_only_what_runs(runs):
@@ -246,11 +189,11 @@ async def test_help_has_each_column(runs):
     async with app.run_test(size=(120, 50)) as pilot:
         await until(pilot, lambda: read(app))
         await pilot.press("question_mark")
-        assert isinstance(app.screen, HomeHelp)
+        assert isinstance(app.screen, HelpScreen)
         text = picture_of(app)
         assert all(column.title in text and column.id in app.table.meanings for column in columns())
         await pilot.press("escape")
-        assert not isinstance(app.screen, HomeHelp)
+        assert not isinstance(app.screen, HelpScreen)
 
 
 async def test_no_runs(tmp_path):
@@ -267,13 +210,76 @@ def test_no_log_makes_a_row_or_a_pane_fail(tmp_path):
         state = State()
         apply(state, random_log(seed))
         row = RunRow(tmp_path / "r", EVIL, summary_of(state, supervised=True), True, EVIL, 3, "1m")
-        lines = detail(row)
+        lines = detail(row, 80)
         head = PaneHead()
         head._row = pane_content(row, state).row
         for line in [*lines, *head.paint(80, 3)]:
             assert all(span.text.isprintable() for span in line)
         for column in columns():
             column.cell(row)
+
+
+@pytest.mark.parametrize("name", ["n" * 200, "漢字" * 60, EVIL, "[bold]x[/]", "a b"])
+def test_a_hostile_name_neither_hides_its_end_nor_the_path(tmp_path, name):
+    row = RunRow(Path(name), f"runs/{name}-7", RunSummary("interrupted", name=name), False, "", 0,
+                 "1m")  # fmt: skip
+    (run,) = (column for column in columns() if column.id == "run")
+    cut = run.cut(row.shown, 20)
+    assert cell_len(cut) <= 20 and cut.endswith("-7") and cut.isprintable()
+    first, second = detail(row, 80)
+    text = "".join(span.text for span in first)
+    assert cell_len(text) <= 80 and text.endswith("-7") and text.isprintable()
+    assert any(span.style == "pending" for span in second), "why it is interrupted"
+
+
+async def test_a_question_is_a_small_box_over_the_table(runs):
+    app = home(runs)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: read(app))
+        await pilot.press("x")
+        box = app.screen.query_one(Vertical)
+        assert box.size.height < 12
+        await until(pilot, lambda: "runs/two" in picture_of(app))
+
+
+@pytest.mark.slow
+async def test_a_supervisor_that_is_killed(runs, tmp_path):
+    make_run(tmp_path / "runs/three", wall=1e9 + 110, state="")
+    code = (
+        "import sys, time; from pathlib import Path; from fuzztui.remote.lock import RunLock\n"
+        "lock = RunLock(Path(sys.argv[1])); print('held', flush=True); time.sleep(600)"
+    )
+    argv = [sys.executable, "-c", code, str(tmp_path / "runs/three")]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as holder:
+        holder.stdout.readline()
+        app = home(runs)
+        async with app.run_test(size=(80, 24)) as pilot:
+            key = str(tmp_path / "runs/three")
+            await until(pilot, lambda: read(app) and app._seen.rows[key].supervised)
+            await pilot.press("v")
+            await until(pilot, lambda: app._seen.panes)
+            holder.kill()
+            holder.wait()
+            await until(pilot, lambda: not app._seen.rows[key].supervised)
+            assert app._seen.rows[key].summary.state == "interrupted"
+            assert "interrupted" in picture_of(app), "its pane stays"
+            await pilot.press("escape")
+            await pilot.pause()
+            assert app.table.source.row(key).summary.state == "interrupted"
+
+
+async def test_a_run_that_is_deleted_while_it_is_shown(runs, monkeypatch):
+    monkeypatch.setattr(home_module, "LOOK_S", 0.05)
+    app = home(runs)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: read(app))
+        await pilot.press("space", "v")
+        await until(pilot, lambda: app._seen.panes)
+        shutil.rmtree(runs / "one")
+        await until(pilot, lambda: not app._beside)
+        assert str(runs / "one") not in app._seen.rows
+        await until(pilot, lambda: app.table.has_focus)
+        assert not app.table.marked_rows()
 
 
 def test_how_many_panes_fit():

@@ -12,7 +12,8 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from fuzztui.tui.base.themed import LeanUpdate, encode, lean
+from fuzztui.tui.base.pen import Pen
+from fuzztui.tui.base.themed import LeanUpdate, lean
 
 CONSOLE = Console(color_system="truecolor", force_terminal=True)
 STYLES = [
@@ -23,6 +24,9 @@ STYLES = [
     Style(color="#00ff00", bgcolor="#222222"),
     Style(bgcolor="#222222", underline=True),
     Style(reverse=True),
+    Style(color="#00ff00", bgcolor="#000010", bold=True, italic=True),
+    Style(color="#00ff00", bgcolor="#000010", dim=True),
+    Style(color="default", bgcolor="#000010", strike=True, overline=True),
     Style(color="#00ff00", link="https://example.org"),
 ]
 segments = st.lists(
@@ -35,6 +39,12 @@ segments = st.lists(
 WIDTH, HEIGHT = 40, 4
 
 _TOKEN = re.compile(r"\x1b\[(\d+);(\d+)H|\x1b\[([\d;]*)m|\x1b\]8;[^\\]*\x1b\\|(\n)|(.)", re.S)
+
+
+def encode(strip):
+    pen = Pen(ColorSystem.TRUECOLOR)
+    pen.write(strip)
+    return pen.end()
 
 
 def screen(data):
@@ -55,6 +65,10 @@ def screen(data):
     return grid
 
 
+OFF = {22: (1, 2), 23: (3,), 24: (4, 21), 27: (7,), 29: (9,), 39: (38,), 49: (48,)}
+"""What codes switch off."""
+
+
 def select(sgr, style):
     style = dict(style)
     codes = [int(c or 0) for c in sgr.split(";")] if sgr else [0]
@@ -62,6 +76,8 @@ def select(sgr, style):
         code = codes.pop(0)
         if code == 0:
             style = {}
+        elif code in OFF:
+            style = {k: v for k, v in style.items() if k not in OFF[code]}
         elif code in (38, 48):
             style[code] = tuple(codes[:4])
             codes = codes[4:]
@@ -80,14 +96,14 @@ def look(ch, style):
 @given(segments)
 def test_encoding_shows_the_same(line):
     strip = Strip(line)
-    mine, theirs = encode(strip, ColorSystem.TRUECOLOR), strip.render(CONSOLE)
+    mine, theirs = encode(strip), strip.render(CONSOLE)
     assert screen(mine) == screen(theirs)
     assert len(mine) <= len(theirs)
 
 
 @given(segments)
 def test_encoding_leaves_no_style_behind(line):
-    data = encode(Strip(line), ColorSystem.TRUECOLOR) + "x"
+    data = encode(Strip(line)) + "x"
     last = max(screen(data).items(), key=lambda item: item[0])
     assert last[1] == ("x", {})
 
@@ -127,3 +143,25 @@ def test_what_is_not_known_is_left_alone():
     other = object()
     assert lean(other) is other
     assert lean(None) is None
+
+
+@given(st.lists(segments, min_size=1, max_size=4))
+def test_pieces_of_one_update_go_on_in_the_style_before(lines):
+    pen = Pen(ColorSystem.TRUECOLOR)
+    alone = 0
+    for y, line in enumerate(lines):
+        pen.move(0, y)
+        pen.write(Strip(line))
+        alone += len(f"\x1b[{y + 1};1H") + len(encode(Strip(line)))
+    together = pen.end()
+    shown = "".join(f"\x1b[{y + 1};1H" + encode(Strip(line)) for y, line in enumerate(lines))
+    assert screen(together) == screen(shown)
+    assert len(together) <= alone
+
+
+def test_a_column_of_one_colour_has_its_colour_once():
+    pen = Pen(ColorSystem.TRUECOLOR)
+    for y in range(10):
+        pen.move(70, y)
+        pen.write([Segment("x", STYLES[2])])
+    assert pen.end().count("\x1b[38;2;255") == 1

@@ -5,6 +5,7 @@ import os
 import pytest
 from fakes import CAPABILITIES, running, started
 from mutated import mutated
+from textual.screen import Screen
 
 from fuzztui.base.signals import signal_signature, signal_title
 from fuzztui.tui.base.filterbar import FilterBar
@@ -190,6 +191,26 @@ async def test_keys_typed_into_the_filter_do_nothing_else(drive):
         assert d.screen.query_one(FilterBar).text == "pxqu1"
         await d.press("escape")
         assert d.screen.focused is d.table
+
+
+@pytest.mark.slow
+async def test_no_frame_shows_the_cursor_on_one_row_and_the_details_of_another(drive, monkeypatch):
+    async with drive(running()) as d:
+        await d.press("2", "home")
+        frames = []
+        draw = Screen._compositor_refresh
+
+        def note(screen):
+            draw(screen)
+            frames.append((d.table.cursor, d.screen.pane.lines))
+
+        monkeypatch.setattr(Screen, "_compositor_refresh", note)
+        for _ in range(3):
+            await d.press("down")
+        lines = {}
+        for key, shown in frames:
+            assert lines.setdefault(key, shown)[0] == shown[0]
+        assert len(lines) == len({str(shown[0]) for shown in lines.values()}) > 1
 
 
 @pytest.mark.slow

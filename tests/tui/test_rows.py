@@ -153,6 +153,22 @@ def test_a_row_that_changed_leaves_a_filter_it_no_longer_passes():
     assert order(rows) == []
 
 
+def test_an_update_says_whether_a_row_has_come_gone_or_moved():
+    model = {key: Thing(key, size) for key, size in (("a", 1), ("b", 3))}
+    rows = Rows(COLUMNS)
+    rows.load(model)
+    rows.sort(SIZE)
+    model["a"] = Thing("renamed", 1)
+    assert not rows.update(["a"])
+    model["a"] = Thing("a", 4)
+    assert rows.update(["a"])
+    model["c"] = Thing("c", 0)
+    assert rows.update(["c"])
+    del model["b"]
+    assert rows.update(["b"])
+    assert order(rows) == ["c", "a"]
+
+
 def test_a_predicate_narrows_too():
     model = {"a": Thing("x", 1), "b": Thing("x", 2)}
     rows = Rows(COLUMNS)

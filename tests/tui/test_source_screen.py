@@ -215,6 +215,16 @@ async def test_a_file_that_is_gone_still_shows_what_is_known(drive):
         await d.until(lambda: d.screen.code.rows.total == 3)
         assert gutter(d, 2) == "covered"
         assert "does not exist" in d.text()
+        frames = [{"function": "f", "file": "/gone/x.py", "line": 9}]
+        log.add(
+            ev.FindingSaved("main", "crash", "crashes/id:000009", 9),
+            ev.FindingDescribed(
+                "main", "crash", "crashes/id:000009", "E", frames=frames, basis={"name": "E"}
+            ),
+            dt=1.0,
+        )
+        await d.until(lambda: [*d.screen._file.rows] == ["1", "2", "3", "9"])
+        assert d.screen.code.cursor == "2"
         d.screen.reveal("nonsense")
         d.screen.reveal("/never/heard.py:99999999")
         await d.pilot.pause()
@@ -329,6 +339,9 @@ def test_measured_lines_at_a_time():
     assert file.drain() == {4: "never", 5: "never"}
     measured.at(100.0)
     assert (file.covered, file.drain()) == (3, {12: "never"})
+    shown = file.first
+    measured.at(200.0)  # a live campaign: nothing is counted again
+    assert file.first is shown
     measured.at(10.0)
     assert set(file.first) == {4}
     assert measured.smallest[PATH][12].size == 2

@@ -129,14 +129,35 @@ async def test_only_rows_that_changed_are_painted():
         refresh = app.grid.refresh
         app.grid.refresh = lambda *r, **k: (regions.extend(r), refresh(*r, **k))[1]
         items["k000900"] = Item("k000900", 1)
+        drawn = []
+        line = app.grid._line
+        app.grid._line = lambda *a: (drawn.append(a), line(*a))[1]
         app.grid.touch(["k000900"])  # out of sight
-        assert regions == []
+        assert regions == drawn == []
         items["k000003"] = Item("k000003", 5, "note")
         app.grid.touch(["k000003"])
         await pilot.pause()
         assert [(r.y, r.height) for r in regions] == [(4, 1)]
         assert regions[0].width < 20
         assert app.lines()[4].split()[1] == "5"
+        app.grid.go_to("k000900")
+        await pilot.pause()
+        assert next(n for n in app.lines() if "k000900" in n).split()[1] == "1"
+
+
+async def test_the_scrollbar_is_drawn_only_where_it_changes():
+    app = Demo(make(10_000))
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.pause()
+        bar = app.grid.vertical_scrollbar
+        seen = set()
+        for row in range(0, 1_000, 5):
+            app.grid.move_to(row)
+            seen.add(bar.position)
+        assert 8 <= len(seen) <= 20  # two cells, of eight parts each
+        for row, y in ((9_999, 10_001 - 20), (0, 0)):
+            app.grid.move_to(row)
+            assert bar.position == app.grid.scroll_y == y
 
 
 async def test_rows_that_come_in_above_do_not_move_what_is_looked_at():

@@ -563,7 +563,7 @@ async def test_what_is_pending_is_sent_when_the_screen_is_left(
 
 @pytest.mark.slow
 async def test_who_leaves_does_not_wait_for_an_answer(drive, monkeypatch):
-    monkeypatch.setattr("fuzztui.tui.frame.controls.LEAVE_S", 0.05)
+    monkeypatch.setattr("fuzztui.tui.frame.leaving.LEAVE_S", 0.05)
     log, answer = aimed(), threading.Event()
 
     class Mute(Supervisor):

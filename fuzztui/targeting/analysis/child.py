@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.base.files import temporary_file, temporary_place
+from fuzztui.base.user_dirs import cache_dir
 from fuzztui.targeting.analysis.document import (
     DocumentError,
     Request,
@@ -112,11 +113,9 @@ def _last_words(stderr: bytes, status: int) -> str:
 
 def _cache() -> Path:
     """Return fuzztui's directory below the user's cache directory, or a temporary one."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    caches = Path(home) if home.startswith("/") else Path("~/.cache").expanduser()
     try:
-        return _usable(caches / "fuzztui")
-    except TargetsError:
+        return _usable(cache_dir())
+    except (OSError, TargetsError):
         return _usable(temporary_place() / f"fuzztui-{os.geteuid()}")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,9 +17,6 @@ from typing import Any, ClassVar
 
 from textual.app import SuspendNotSupported
 from textual.binding import BindingType
-from textual.dom import DOMNode
-from textual.screen import Screen
-from textual.theme import Theme
 from textual.worker import WorkType
 
 from fuzztui.base.text import several
@@ -29,14 +26,12 @@ from fuzztui.model.host_summary import waiting_commands
 from fuzztui.model.selectors import ENDED, FindingTally, tallies
 from fuzztui.model.state import Changes, CommandStatus, State
 from fuzztui.session import Session
+from fuzztui.tui.app.action_app import ActionApp
 from fuzztui.tui.app.attention import Attention, announcement
 from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
-from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.kept_yields import KeptYields
-from fuzztui.tui.app.palette_commands import ActionProvider
 from fuzztui.tui.app.replay import Outline, Player, ReplayControls
-from fuzztui.tui.app.theme_picker import ThemeScreen
 from fuzztui.tui.base.alerts import MAX_TEXT, alert_sequence
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.choices import ViewOptions
@@ -48,13 +43,12 @@ from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.command_sender import CommandSender
-from fuzztui.tui.frame.controls import REMEMBER, CampaignControls
+from fuzztui.tui.frame.controls import CampaignControls
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.header import FINDINGS
-from fuzztui.tui.frame.keymap import textual_keymap
+from fuzztui.tui.frame.leaving import REMEMBER
 from fuzztui.tui.frame.replay_marks import Marks
 from fuzztui.tui.frame.screen import CampaignScreen
-from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.timeline import Timeline
 from fuzztui.tui.labels import hosts, instances
 from fuzztui.tui.labels.lineage import Lineage
@@ -71,9 +65,6 @@ from fuzztui.tui.screens.source.screen import SourceScreen
 from fuzztui.tui.screens.targeting.screen import TypesScreen
 
 EVERYTHING = Changes(campaign=True, reset=True)
-
-MAX_PROBLEM = 500
-"""Maximal characters of the notification about the configuration."""
 
 ALIVE_S = 2.0
 """Seconds between checks whether the supervisor is alive."""
@@ -123,13 +114,10 @@ class Opening:
     monotonic: Callable[[], float] = time.monotonic
 
 
-class FuzzApp(ReplayControls, CampaignControls):
+class FuzzApp(ActionApp, ReplayControls, CampaignControls):
     """The terminal monitor and controller."""
 
     TITLE = "fuzztui"
-    CSS_PATH = "fuzztui.tcss"
-    ENABLE_COMMAND_PALETTE = True
-    COMMANDS: ClassVar = {ActionProvider}  # with Textual's, in which order they come is chance
     MODES: ClassVar[dict[str, Any]] = {
         "overview": OverviewScreen,
         "corpus": CorpusScreen,
@@ -142,18 +130,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         "source": SourceScreen,
     }
     DEFAULT_MODE = "overview"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
-    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it
-        (0, "-narrow"),
-        (76, "-medium"),
-        (110, "-wide"),
-        (170, "-vast"),
-    ]
-    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
-        (0, "-tiny"),
-        (20, "-short"),
-        (34, "-tall"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("app"), *bindings("always")]
 
     def __init__(
         self,
@@ -162,20 +139,14 @@ class FuzzApp(ReplayControls, CampaignControls):
         theme: str,
         problems: Iterable[str] = (),
     ) -> None:
-        super().__init__(themes.values(), theme)
-        self._theme_titles = {name: f"{name:<12} {t.title}" for name, t in themes.items()}
+        super().__init__(themes, theme, opening.config, opening.remember, problems)
         self._opening = opening
-        self._config = opening.config
-        self.set_keymap(textual_keymap(self._config.keys))
-        self._problems = list(problems)
         self.mode = opening.mode
         self.player = opening.player
         self.run_dir = opening.run
         self.steering = opening.steering
         self._in_turn = asyncio.Lock()
-        self._remembering = asyncio.Lock()
         self.choices = opening.choices
-        self._kept_theme = self.theme
         self.session: Session | None = None
         self.status = Status(mode=opening.mode)
         self._empty = State()
@@ -202,18 +173,8 @@ class FuzzApp(ReplayControls, CampaignControls):
 
     def on_mount(self) -> None:
         """Open the log and start polling."""
-        if self._problems:
-            more = len(self._problems) - 1
-            text = plain(self._problems[0], MAX_PROBLEM)
-            self.notify(
-                text + (f"\n(and {more} more: fuzztui config)" if more else ""),
-                title="A part of your configuration is not used",
-                severity="warning",
-                markup=False,
-                timeout=20,
-            )
+        self.report_problems()
         self.set_class(self.mode == "replay", "-replay")
-        self.theme_changed_signal.subscribe(self, self._chosen)
         # After the first frame: a thread that restores a large state would delay it.
         self.call_after_refresh(self._start)
         self.set_interval(1.0, self.tick)
@@ -224,25 +185,6 @@ class FuzzApp(ReplayControls, CampaignControls):
 
     def _start(self) -> None:
         self.run_worker(self._open(), group="open")
-
-    def fit_theme(self, name: str) -> None:
-        """Change to the theme that fits the terminal. It is not remembered."""
-        if self._kept_theme == self.theme:  # else another one is chosen, and this is a preview
-            self._kept_theme = self.theme = name
-
-    def _chosen(self, _theme: Theme) -> None:
-        """Store another theme as the default."""
-        if not isinstance(self.screen, ThemeScreen):  # which previews themes
-            self._keep_theme()
-
-    def _keep_theme(self) -> None:
-        if self.theme != self._kept_theme:  # not the first theme, which --theme may have set
-            self._kept_theme = self.theme
-            self.run_worker(self._remember(), group=REMEMBER)
-
-    async def _remember(self) -> None:
-        async with self._remembering:  # in the order of the choices
-            await in_thread(partial(self._opening.remember, self.theme))
 
     def choose(self, name: str, on: bool) -> None:
         """Switch one of the choices on or off, also for the next use of the screens."""
@@ -510,10 +452,7 @@ class FuzzApp(ReplayControls, CampaignControls):
     @property
     def _campaign_screen(self) -> CampaignScreen | None:
         """The screen of the current mode, even below a dialog; None while the app ends."""
-        if not self.is_running:
-            return None  # a late poll would find screens without widgets
-        stack: Sequence[Screen[Any]] = self.screen_stack
-        bottom = next(iter(stack), None)
+        bottom = self.bottom_screen
         return bottom if isinstance(bottom, CampaignScreen) else None
 
     # ------------------------------------------------------------- actions
@@ -552,9 +491,21 @@ class FuzzApp(ReplayControls, CampaignControls):
             paused_replay=self.player is not None and not self.player.playing,
         )
 
-    def columns_of(self, tab: str) -> Sequence[str]:
-        """Return the ids of the columns that the user has chosen for the screen ``tab``."""
-        return self._config.file.columns.get(tab, ())
+    def scopes(self) -> Sequence[str]:
+        """Return the scopes of the actions that the screen has now."""
+        screen = self._campaign_screen
+        return screen.scopes() if screen else ("app", "always")
+
+    def column_meanings(self) -> Sequence[tuple[str, str]]:
+        """Return titles and meanings of the columns on the screen, for the help."""
+        screen = self._campaign_screen
+        return screen.column_meanings() if screen else ()
+
+    def leave(self) -> None:
+        """Called when the user leaves."""
+        screen = self._campaign_screen
+        if screen is not None:
+            screen.leave()
 
     def refresh_footer(self) -> None:
         """Draw the footer again."""
@@ -571,37 +522,6 @@ class FuzzApp(ReplayControls, CampaignControls):
             a.mode == self.mode and a.scope == "app" and set(a.keys) & set(wanted.keys)
             for a in ACTIONS
         )
-
-    def action_perform(self, action_id: str) -> None:
-        """Called by Textual for a key of the registry's bindings."""
-        self.perform(action_id)
-
-    def perform(self, action_id: str) -> None:
-        """Carry out an action of the registry, or notify the user why it is impossible."""
-        action = BY_ID[action_id]
-        now = self.action_context()
-        reason = action.why_not(now)
-        if reason:
-            self.notify(
-                plain(f"{action.title(now)}: {reason}"), severity="warning", markup=False, timeout=4
-            )
-            return
-        name, args = action.method
-        for node in self._handlers():
-            method = getattr(node, name, None)
-            if method is not None:
-                method(*args)
-                return
-
-    def _handlers(self) -> Iterator[DOMNode]:
-        if self.focused is not None:
-            yield from self.focused.ancestors_with_self
-        # With the command palette open, neither screen nor table has the focus.
-        screen = self._campaign_screen
-        if screen is not None:
-            yield screen
-            yield from screen.query(BigTable)
-        yield self
 
     def say(self, text: str) -> None:
         """Show a short notification; ``text`` may be untrusted."""
@@ -635,34 +555,6 @@ class FuzzApp(ReplayControls, CampaignControls):
     def open_reader(self) -> LogReader:
         """Return a new reader of the campaign's log. Blocking."""
         return self._opening.reader()
-
-    def action_help_quit(self) -> None:
-        """Ctrl+C leaves the app too, because the campaign continues."""
-        self.perform("app.quit")
-
-    def do_app_help(self) -> None:  # noqa: D102
-        screen = self._campaign_screen
-        scopes = screen.scopes() if screen else ("app",)
-        columns = screen.column_meanings() if screen else ()
-        self.push_screen(HelpScreen(self.action_context(), scopes, columns))
-
-    def do_app_palette(self) -> None:  # noqa: D102
-        self.action_command_palette()
-
-    def do_app_theme(self) -> None:
-        """Choose among all themes; the screen shows the one under the cursor."""
-        before = self.theme
-
-        def chosen(name: str | None) -> None:
-            self.theme = name or before
-            self._keep_theme()
-
-        def preview(name: str) -> None:
-            self.theme = name
-
-        others = sorted(self.available_themes.keys() - self._theme_titles.keys())
-        titles = {**self._theme_titles, **{name: name for name in others}}
-        self.push_screen(ThemeScreen(titles, before, preview), chosen)
 
     def do_view(self, tab: str) -> None:
         """Show a screen."""

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from fuzztui.base.user_dirs import config_dir
 from fuzztui.tui.base.config_file import (
     AUTO,
     FILE,
     ConfigFile,
-    config_dir,
     located,
     parse_config,
     read_config_file,

@@ -17,6 +17,7 @@ from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.action_context import Action, ActionContext, why_not_steer, with_keys
 from fuzztui.tui.frame.actions import ACTIONS, GROUPS
 from fuzztui.tui.frame.box import BoxScreen
+from fuzztui.tui.frame.home_actions import HOME, HOME_SCREENS
 
 KEYS = 12
 LABEL = 17
@@ -25,6 +26,8 @@ PLACES = {
     "overview": "on the Overview",
     "fuzzing": "on the Overview and in the Corpus",
     "listing": "on all screens with details",
+    "runs": "in the table of runs",
+    "beside": "with runs side by side",
 }
 """Where the actions of a scope are available, if not on the screen that their group names."""
 
@@ -47,7 +50,7 @@ TERMS = (
 """Terms on the screens that need more than their label."""
 
 
-_GENERAL = ("app", "table", "sorting", "listing")
+_GENERAL = ("always", "app", "table", "sorting", "listing")
 """Scopes of actions that are not of one screen."""
 
 
@@ -107,16 +110,18 @@ def help_sections(
 ) -> list[Section]:
     """Return this screen's actions and columns, then all other actions by group, then terms.
 
-    ``columns``: titles and meanings. Actions that do not work on this screen are muted.
+    ``columns``: titles and meanings. Actions that do not work on this screen are muted. Those of
+    the home screen and those of a campaign's screens are listed apart.
     """
-    there = [a for a in ACTIONS if a.mode in ("", now.mode)]
+    there = [a for a in ACTIONS if a.mode in ("", now.mode) and _near(a, now, scopes)]
     own = [a for a in there if a.scope in scopes and a.scope not in _GENERAL]
     sections: list[Section] = [("This screen", [_entry(a, now, scopes) for a in own])]
     sections.append(("Columns and words", [_term(title, text) for title, text in columns]))
     for group in GROUPS:
         actions = [a for a in there if a.group == group and a not in own]
         sections.append((group, [_entry(a, now, scopes) for a in actions]))
-    sections.append(("Terms", [_term(term, with_keys(text, now)) for term, text in TERMS]))
+    terms = [_term(term, with_keys(text, now)) for term, text in TERMS]
+    sections.append(("Terms", terms if now.home is None else terms[-1:]))
     return [(title, entries) for title, entries in sections if entries]
 
 
@@ -162,6 +167,14 @@ def _entry(action: Action, now: ActionContext, scopes: Sequence[str]) -> Entry:
             [TextSpan(" " * (KEYS + 2 + LABEL)), TextSpan(f"({plain(reason)})", "pending")]
         )
     return lines
+
+
+def _near(action: Action, now: ActionContext, scopes: Sequence[str]) -> bool:
+    """Whether the action is one of this application: of the home screen, or of a campaign."""
+    homes = {scope for screen in HOME_SCREENS for scope in screen}
+    if now.home is not None:
+        return action.scope in homes
+    return action.scope in scopes or action not in HOME
 
 
 def _elsewhere(action: Action, now: ActionContext) -> str:

@@ -7,13 +7,11 @@ from functools import partial
 
 from rich.text import Text
 from textual.command import DiscoveryHit, Hit, Hits, Provider
-from textual.screen import Screen
 
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.action_context import Action
 from fuzztui.tui.frame.actions import ACTIONS
 from fuzztui.tui.frame.host import host
-from fuzztui.tui.frame.screen import CampaignScreen
 
 KEY = 5
 """Cells for the name of a key."""
@@ -48,12 +46,11 @@ class ActionProvider(Provider):
             yield Hit(score, row, self.app.deliver_screenshot, SCREENSHOT)
 
     def _offers(self) -> Iterator[tuple[Action, str]]:
-        screen: Screen[object] = self.screen
-        scopes = screen.scopes() if isinstance(screen, CampaignScreen) else ("app",)
+        scopes = host(self.app).scopes()
         now = host(self.app).action_context()
         for action in ACTIONS:
             # No user moves through a table by typing names.
-            moving = action.group == "Tables" and not action.footer
+            moving = action.group == "Tables" and not action.place(now)
             if action.scope in scopes and action.mode in ("", now.mode) and not moving:
                 yield action, f"{action.title(now)}: {action.help}"
 

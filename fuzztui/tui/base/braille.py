@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, log10
+from math import floor, inf, log10
 from typing import NamedTuple
 
 from fuzztui.tui.base.timeaxis import TimeAxis
@@ -135,6 +135,18 @@ def nice_bounds(low: float, high: float) -> tuple[float, float]:
     bottom = floor(base / step) * step
     top = -floor(-high / step) * step
     return float(bottom), float(top if top > bottom else bottom + step)
+
+
+def calm_top(high: float) -> float:
+    """Return an upper end of an axis that rarely changes while the values grow.
+
+    >>> calm_top(93), calm_top(150), calm_top(2280)
+    (100.0, 150.0, 3000.0)
+    """
+    if not 0 < high < inf:
+        return 1.0
+    unit = 10.0 ** floor(log10(high))
+    return next(n * unit for n in (1, 1.5, 2, 3, 5, 7, 10, 15) if n * unit >= high)
 
 
 def area(values: Values, height: int, low: float, high: float, pattern: int = 0xFF) -> Area:

@@ -60,39 +60,42 @@ def to_strip(line: Line, width: int, base: Style, palette: Palette) -> Strip:
     return Strip(segments).adjust_cell_length(width, base)
 
 
-def changed_span(old: Strip, new: Strip) -> tuple[int, int] | None:
-    """Return the first and last-plus-one differing cell; None if equal."""
-    a, b = list(old), list(new)
-    if a == b:
-        return None
-    start = 0
-    while start < min(len(a), len(b)) and a[start] == b[start]:
-        start += 1
-    end = 0
-    while end < min(len(a), len(b)) - start and a[-1 - end] == b[-1 - end]:
-        end += 1
-    first = sum(s.cell_length for s in b[:start])
-    tail = sum(s.cell_length for s in b[len(b) - end :])
-    # Of the segments at both ends only the part that differs: a curve grows by a cell.
-    a, b = a[start : len(a) - end], b[start : len(b) - end]
-    if a and b:
-        head = _common(a[0], b[0])
-        first += cell_len(head)
-        # Of a single segment only the rest.
-        left = [s._replace(text=s.text[len(head) :]) for s in (a[0], b[0])]
-        last = [left[n] if len(part) == 1 else part[-1] for n, part in enumerate((a, b))]
-        mirrored = [s._replace(text=s.text[::-1]) for s in last]
-        tail += cell_len(_common(*mirrored))
-    return first, max(old.cell_length, new.cell_length) - tail
+GAP = 6
+"""Unchanged cells that are sent, too, because to move over them takes as many bytes."""
 
 
-def _common(one: Segment, other: Segment) -> str:
-    """The start that the texts of two segments of one style have in common."""
-    if one.style != other.style or one.control or other.control:
-        return ""
-    pairs = enumerate(zip(one.text, other.text, strict=False))
-    shortest = min(len(one.text), len(other.text))
-    return one.text[: next((n for n, (a, b) in pairs if a != b), shortest)]
+def changed_spans(old: Strip, new: Strip) -> list[tuple[int, int]]:
+    """Return the first and last-plus-one cells of the parts that differ; none if equal."""
+    if (a := list(old)) == (b := list(new)):
+        return []
+    before, after = _cells(a), _cells(b)
+    width = max(len(before), len(after))
+    before += [None] * (width - len(before))
+    after += [None] * (width - len(after))
+    spans: list[tuple[int, int]] = []
+    for x in range(width):
+        if before[x] == after[x]:
+            continue
+        if spans and x - spans[-1][1] < GAP:
+            spans[-1] = spans[-1][0], x + 1
+        else:
+            spans.append((x, x + 1))
+    return spans
+
+
+def _cells(segments: Sequence[Segment]) -> list[tuple[str, Style | None] | None]:
+    """What each cell shows; both cells of a wide character differ from those of any other."""
+    out: list[tuple[str, Style | None] | None] = []
+    for text, style, control in segments:
+        if control:
+            continue
+        if text.isascii():
+            out += [(ch, style) for ch in text]
+            continue
+        for ch in text:
+            wide = cell_len(ch)
+            out += [(ch, style), (f"{ch} ", style)][:wide]
+    return out
 
 
 class Canvas(Widget):
@@ -125,8 +128,8 @@ class Canvas(Widget):
         old = self._strips
         self._draw()
         for y, (before, after) in enumerate(zip(old, self._strips, strict=True)):
-            if before is not after and (span := changed_span(before, after)) is not None:
-                self.refresh(Region(span[0], y, span[1] - span[0], 1))
+            if before is not after and (spans := changed_spans(before, after)):
+                self.refresh(*(Region(x, y, end - x, 1) for x, end in spans))
 
     def _draw(self) -> None:
         width, height = self.size

@@ -10,7 +10,7 @@ from textual import events
 from textual.message import Message
 
 from fuzztui.tui.base import format
-from fuzztui.tui.base.braille import PATTERNS, Area, area, growth, nice_bounds, resample
+from fuzztui.tui.base.braille import PATTERNS, Area, area, calm_top, growth, nice_bounds, resample
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import fit
 from fuzztui.tui.base.timeaxis import TimeAxis, time_axis
@@ -89,12 +89,15 @@ class View:
     cursor: float = -1.0
     """Campaign time of the cursor; negative: none."""
     focus: bool = False
+    calm: bool = False
+    """Whether both axes are rounded up so far that a growing curve rarely changes them: then the
+    whole chart is sent to the terminal again."""
     note: str = ""
     """Text at the right end of the first line."""
 
     def axis(self, cells: int) -> TimeAxis:
         """Return the time axis for ``cells`` cells."""
-        return time_axis(self.window_s, self.now, cells, still=self.still)
+        return time_axis(self.window_s, self.now, cells, still=self.still, calm=self.calm)
 
 
 class Chart(Canvas):
@@ -143,7 +146,10 @@ class Chart(Canvas):
         sampled = [_Sampled(c, n, c.sampled(axis, self._view.now)) for c, n in known]
         values = [v for one in sampled for v in one.values if v is not None]
         least = 0.0 if self._graph.from_zero else min(values, default=0.0)
-        low, high = nice_bounds(least, max(values, default=0.0))
+        most = max(values, default=0.0)
+        low, high = nice_bounds(least, most)
+        if self._view.calm:
+            high = calm_top(most)
         return [
             self._headline(width, sampled, axis, low),
             *self._plot(sampled, axis, plot, low, high),

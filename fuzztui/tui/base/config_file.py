@@ -51,14 +51,6 @@ class ConfigFile:
     """The columns of a screen's tables: see :func:`~fuzztui.tui.base.chosen_columns.chosen`."""
 
 
-def config_dir() -> Path:
-    """Return the directory of the user's configuration."""
-    home = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    if not home.is_absolute():  # the specification ignores relative paths
-        home = Path("~/.config").expanduser()
-    return home / "fuzztui"
-
-
 def read_config_file(path: Path) -> tuple[str, str]:
     """Return the file's text and an empty string, or an empty string and what is wrong.
 

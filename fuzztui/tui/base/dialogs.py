@@ -57,7 +57,7 @@ class AskScreen(Dialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", show=False)]
     DEFAULT_CSS = """
     AskScreen {
-        & > Vertical { width: 76; }
+        & > Vertical { width: 76; height: auto; }
         & Static { margin-bottom: 1; }
     }
     """
@@ -99,7 +99,9 @@ class ConfirmScreen(Dialog[bool]):
     ]
     DEFAULT_CSS = """
     ConfirmScreen {
-        & > Vertical { width: 60; border: round $warning; border-title-color: $warning; }
+        & > Vertical {
+            width: 60; height: auto; border: round $warning; border-title-color: $warning;
+        }
         & Static { margin-bottom: 1; }
         & Horizontal { height: auto; align-horizontal: right; }
         & Button { margin-left: 2; }

@@ -69,11 +69,18 @@ class DetailPane(ScrollView, can_focus=True):
         self._wrapped = []
         for line in self._lines:
             self._wrapped += [cut(line, width)] if isinstance(line, OneLine) else wrap(line, width)
-        self.virtual_size = Size(0, len(self._wrapped))
+        self._fit_virtual_size()
+
+    def _fit_virtual_size(self) -> None:
+        # Each other size makes Textual lay out and draw the whole screen, for a scrollbar that a
+        # text with room for all its lines has not.
+        lines = len(self._wrapped)
+        self.virtual_size = Size(0, lines if lines > self.size.height else 0)
 
     def on_resize(self) -> None:
         """Wrap to the new width."""
         self._wrap()
+        self._fit_virtual_size()
         self.refresh()
 
     def render_line(self, y: int) -> Strip:

@@ -9,12 +9,12 @@ files of users.
 from __future__ import annotations
 
 import contextlib
-import os
 import stat
 from collections.abc import Container
 from pathlib import Path
 
 from fuzztui.base.atomic import replace_text
+from fuzztui.base.user_dirs import state_dir
 
 MAX_BYTES = 256
 """Maximal length of a theme's name, which is a file name."""
@@ -22,13 +22,7 @@ MAX_BYTES = 256
 
 def state_file(name: str) -> Path:
     """Return the path of a file of the user's state. Raises :class:`OSError` without a home."""
-    state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    if state.is_absolute():  # the specification ignores relative paths
-        return state / "fuzztui" / name
-    try:
-        return Path.home() / ".local" / "state" / "fuzztui" / name
-    except RuntimeError as e:
-        raise OSError(str(e)) from None
+    return state_dir() / name
 
 
 def write_state(name: str, text: str) -> None:

@@ -128,8 +128,11 @@ class Rows(Generic[T]):
         self._order, self._value = [], {}
         self._rebuild(within, first=first, publishes=True)
 
-    def update(self, keys: Iterable[str], within: float = inf) -> None:
-        """Update the rows with these keys. Works ``within`` seconds at most."""
+    def update(self, keys: Iterable[str], within: float = inf) -> bool:
+        """Update the rows with these keys. Works ``within`` seconds at most.
+
+        Returns False if no row has come, gone or moved.
+        """
         keys = [*dict.fromkeys(keys)]
         for key in keys:
             self._haystack.pop(key, None)
@@ -145,7 +148,8 @@ class Rows(Generic[T]):
                 self._rebuild(within)
             else:
                 self._changed.update(keys)  # looked at again when the work is done
-            return
+            return True
+        moved = False
         self._arrive({k for k in keys if k in self._rows and k not in self._arrival})
         for key in keys:
             row = self._rows.get(key)
@@ -155,10 +159,13 @@ class Rows(Generic[T]):
                     continue
                 del self._order[self._place(key, old)]
                 del self._value[key]
+                moved = True
             if row is not None and self._passes(key, row):
                 value = self._values(row)
                 self._order.insert(self._place(key, value), key)
                 self._value[key] = value
+                moved = True
+        return moved
 
     def sort(self, column: Column[T] | None, reverse: bool = False, within: float = inf) -> None:
         """Order by ``column``; None: in the dict's order. Works ``within`` seconds at most."""

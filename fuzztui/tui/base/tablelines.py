@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
+from textual.geometry import Offset, Size
+from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from fuzztui.tui.base.columns import GAP, Column, Layout
@@ -17,6 +20,25 @@ from fuzztui.tui.base.rows import Rows
 from fuzztui.tui.base.text import fit, plain
 
 T = TypeVar("T")
+
+
+class TableFrame:
+    """What all lines of a frame have in common: Textual computes it anew at each access."""
+
+    def __init__(self, table: ScrollView) -> None:
+        self._table = table
+
+    @cached_property
+    def place(self) -> tuple[Size, Offset]:
+        """The room for the lines, without the scrollbar, and the scroll position."""
+        table = self._table
+        room = Size(table.scrollable_content_region.width, table.size.height)
+        return room, table.scroll_offset
+
+    @cached_property
+    def base(self) -> Style:
+        """The style of a cell."""
+        return self._table.rich_style
 
 
 def cut(strip: Strip, x: int, width: int, base: Style) -> Strip:

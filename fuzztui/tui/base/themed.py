@@ -4,8 +4,8 @@ The widgets work in any such application: tests and benchmarks have small ones.
 
 Textual 8.2 sends a line's update from the left edge of the widget on, and sets and resets the style
 around every segment. Over a slow line that is most of the traffic (benchmarks/tui_cost.py measures
-it). :class:`LeanUpdate` and its like send only changed cells, and styles only where they change.
-They work on the compositor's own result; the tests compare it with Textual's output in a terminal
+it). :class:`LeanUpdate` sends only changed cells, and of styles only what changes (:class:`Pen`).
+It works on the compositor's own result; the tests compare it with Textual's output in a terminal
 emulation. Unknown kinds of updates are left to Textual.
 """
 
@@ -19,7 +19,6 @@ from typing import Any
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.app import App
@@ -29,7 +28,6 @@ from textual.filter import LineFilter, Monochrome, NoColor
 from textual.notifications import SeverityLevel
 from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar, ScrollBarRender
-from textual.strip import Strip
 from textual.widget import AwaitMount
 from textual.widgets import Input
 
@@ -37,10 +35,9 @@ from fuzztui.base.terminals import wants_ascii
 from fuzztui.tui.base.ascii import AsciiFilter, WholeCells
 from fuzztui.tui.base.background_query import BackgroundQuery
 from fuzztui.tui.base.palette import Palette, fallbacks, to_textual
+from fuzztui.tui.base.pen import Pen
 from fuzztui.tui.base.terminal import TerminalDriver
 from fuzztui.tui.base.themes import ThemeFile
-
-RESET = "\x1b[0m"
 
 
 class LeanUpdate(CompositorUpdate):
@@ -54,11 +51,11 @@ class LeanUpdate(CompositorUpdate):
         update = self._update
         color_system = console._color_system or ColorSystem.TRUECOLOR
         pieces = _of_chops(update) if isinstance(update, ChopsUpdate) else _of_layout(update)
-        out: list[str] = []
+        pen = Pen(color_system)
         for x, y, segments in pieces:
-            out.append(f"\x1b[{y + 1};{x + 1}H")
-            out.append(encode(segments, color_system))
-        return "".join(out)
+            pen.move(x, y)
+            pen.write(segments)
+        return pen.end()
 
 
 def lean(renderable: Any) -> Any:
@@ -82,51 +79,6 @@ def _of_chops(update: ChopsUpdate) -> Iterable[Piece]:
 def _of_layout(update: LayoutUpdate) -> Iterable[Piece]:
     for y, line in enumerate(update.strips, update.region.y):
         yield update.region.x, y, [segment for strip in line for segment in strip]
-
-
-def encode(segments: Iterable[Segment], color_system: ColorSystem) -> str:
-    """Return text and escape sequences; starts and ends with the default style.
-
-    A style is sent only if it differs from the current one. Blanks need only the right background.
-    """
-    out: list[str] = []
-    current = ""
-    ground: object = None
-    plain_ground = True
-    for text, style, control in segments:
-        if control or not text:
-            out.append(text if control else "")
-            continue
-        if style is not None and style._link:
-            out += [RESET if current else "", Strip.render_style(style, text, color_system)]
-            current, ground, plain_ground = "", None, True
-            continue
-        decorated = style is not None and _decorates(style)
-        background = None if style is None else style._bgcolor
-        if text.isspace() and plain_ground and not decorated and background == ground:
-            out.append(text)
-            continue
-        code = "" if style is None else _code(style, color_system)
-        if code != current:
-            out.append(f"\x1b[0;{code}m" if code and current else f"\x1b[{code or '0'}m")
-            current = code
-        ground, plain_ground = background, not decorated
-        out.append(text)
-    if current:
-        out.append(RESET)
-    return "".join(out)
-
-
-def _code(style: Style, color_system: ColorSystem) -> str:
-    code = style._ansi
-    return Strip.render_ansi(style, color_system) if code is None else code
-
-
-def _decorates(style: Style) -> bool:
-    """Whether blanks in this style show more than the background."""
-    return bool(
-        style.underline or style.reverse or style.strike or style.overline or style.underline2
-    )
 
 
 class ThemedApp(App[None]):

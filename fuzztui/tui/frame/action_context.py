@@ -10,6 +10,7 @@ from typing import Any
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
 from fuzztui.tui.base.keynames import key_name
+from fuzztui.tui.frame.home_context import HomeContext
 from fuzztui.tui.frame.property_actions import PropertyContext
 from fuzztui.tui.frame.targeting_actions import TargetingContext
 from fuzztui.wire.commands import Command
@@ -91,6 +92,8 @@ class ActionContext:
     """Whether the campaign runs on hosts."""
     on_hosts: bool = False
     """Whether the Overview shows the table of hosts."""
+    home: HomeContext | None = None
+    """The runs on the home screen; None on the screens of a campaign."""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The keys that the user has set, by the id of the action; others have the registry's."""
 
@@ -120,8 +123,9 @@ def always(now: ActionContext) -> str:
 class Action:
     """One thing that a user can do.
 
-    ``scope``: app (everywhere), table, or a screen's name. ``needs`` is the capability that the
-    row's engine must have announced. ``footer``: order in the footer, 0 is not shown there.
+    ``scope``: always (everywhere), app (on all screens of a campaign), table, or a screen's name.
+    ``needs`` is the capability that the row's engine must have announced. ``footer``: order in the
+    footer, 0 is not shown there.
     """
 
     id: str
@@ -205,7 +209,9 @@ class Action:
         return ""
 
     def elsewhere(self, now: ActionContext) -> bool:
-        """Whether this action applies to the other table of a screen with two tables."""
+        """Whether the footer leaves this action out, which is for another table or other rows."""
+        if now.home is not None:
+            return self.id in now.home.elsewhere()
         return now.aiming is not None and self.id in now.aiming.elsewhere()
 
     def title(self, now: ActionContext) -> str:
@@ -231,7 +237,17 @@ class Action:
             return now.aiming.labels().get(self.id, self.label)
         if now.property is not None:
             return now.property.labels().get(self.id, self.label)
+        if now.home is not None:
+            return now.home.labels().get(self.id, self.label)
         return self.label
+
+    def place(self, now: ActionContext) -> int:
+        """Return the order in the footer now; 0: it is not shown there."""
+        # The number of marks comes first: it says on what the next command acts.
+        first = (now.marked and self.id == "table.mark") or (
+            now.home is not None and now.row and self.id == "table.select"
+        )
+        return 1 if first else self.footer
 
 
 def row_context(instance: Instance | None) -> ActionContext:

@@ -33,6 +33,7 @@ from fuzztui.tui.frame.action_context import (
     why_not_undo,
     why_not_weigh,
 )
+from fuzztui.tui.frame.home_actions import HOME
 from fuzztui.tui.frame.mutant_actions import MUTANTS
 from fuzztui.tui.frame.property_actions import PropertyContext
 from fuzztui.tui.frame.targeting_actions import TargetingContext
@@ -513,7 +514,7 @@ _MARKING = (
     ),
 )  # fmt: skip
 
-_APP = (
+_LISTING = (
     Action(
         "table.filter", ("slash",), "Filter",
         "Show only rows that contain these words", "Tables", scope="listing", footer=20,
@@ -523,22 +524,27 @@ _APP = (
         "Unmark all rows, or show all; from the details, back to the table", "Tables",
         scope="listing",
     ),
+)  # fmt: skip
+
+_APP = (
     Action(
         "focus.next", ("tab",), "Next pane",
         "Move between table and details; on the Overview to the charts", "Screens",
     ),
     Action(
         "app.help", ("question_mark",), "Help",
-        "Show every key, and why a key is grey", "Fuzztui", footer=30,
+        "Show every key, and why a key is grey", "Fuzztui", scope="always", footer=30,
     ),
     Action(
         "app.palette", ("ctrl+p",), "Commands",
-        "Search all actions by name", "Fuzztui", footer=31,
+        "Search all actions by name", "Fuzztui", scope="always", footer=31,
     ),
-    Action("app.theme", ("T",), "Theme", "Choose a theme, with a preview", "Fuzztui"),
+    Action(
+        "app.theme", ("T",), "Theme", "Choose a theme, with a preview", "Fuzztui", scope="always",
+    ),
     Action(
         "app.quit", ("q", "ctrl+q"), "Leave",
-        "Close the screens; the campaign continues", "Fuzztui", footer=29,
+        "Close the screens; the campaign continues", "Fuzztui", scope="always", footer=29,
     ),
 )  # fmt: skip
 
@@ -556,6 +562,8 @@ ACTIONS: tuple[Action, ...] = (
     *_CHARTS,
     *_SORTING,
     *_MARKING,
+    *_LISTING,
+    *HOME,
     *_APP,
 )
 BY_ID: dict[str, Action] = {action.id: action for action in ACTIONS}

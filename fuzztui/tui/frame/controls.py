@@ -1,6 +1,6 @@
 """Sending of a user's commands, and notifications of their results.
 
-Mixed into the app; implements ``do_campaign_*`` and ``do_app_quit`` of the registry.
+Mixed into the app; implements ``do_campaign_*`` of the registry.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ import asyncio
 import os
 import secrets
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.notifications import SeverityLevel
-from textual.worker import WorkerError
 
 from fuzztui.log.files import LogError
 from fuzztui.model.commands import command_of
@@ -30,6 +29,7 @@ from fuzztui.tui.base.themed import ThemedApp
 from fuzztui.tui.frame.action_context import ActionContext, without_supervisor
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.command_sender import Answered, CommandOutcome, CommandSender
+from fuzztui.tui.frame.leaving import STEER
 from fuzztui.tui.frame.local_verdict import record_undo
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.labels.events import command_text
@@ -39,12 +39,6 @@ from fuzztui.wire.commands import AddSeed, Command, OfVerdictsFile, Pause, Resum
 
 WAITED_S = 10.0
 """Seconds for which the sender of a command waits for the answer."""
-
-LEAVE_S = 2.0
-"""Maximal seconds for which leaving the app waits until commands are sent."""
-
-STEER, REMEMBER = "steer", "remember"
-"""Groups of workers for which leaving waits: sending commands, and storing a theme."""
 
 AT_ONCE = 8
 """Commands about several rows that are sent at the same time."""
@@ -66,7 +60,6 @@ class CampaignControls(ThemedApp):
     status: Status
     mode: str
     run_dir: Path | None
-    _leaving = False
     _present_t = -1.0
     """Campaign time of the last record when the log was opened; older answers are not notified."""
     _step = ""
@@ -86,23 +79,6 @@ class CampaignControls(ThemedApp):
         @property
         def _campaign_screen(self) -> CampaignScreen | None: ...
         def nudge(self) -> None: ...  # noqa: D102
-
-    def do_app_quit(self) -> None:
-        """Leave when all commands are sent; pressed again: at once."""
-        screen = self._campaign_screen
-        if self._leaving or screen is None:
-            self.exit()
-            return
-        self._leaving = True
-        screen.leave()
-        self.run_worker(self._leave(), group="leave")
-
-    async def _leave(self) -> None:
-        ours = [w for w in self.workers if w.group in (STEER, REMEMBER) and not w.is_finished]
-        if ours:
-            with suppress(TimeoutError, WorkerError):
-                await asyncio.wait_for(self.workers.wait_for_complete(ours), LEAVE_S)
-        self.exit()
 
     def steer(self, command: Command, label: str) -> None:
         """Send a command in a worker. Its result is notified, and is recorded in the log.

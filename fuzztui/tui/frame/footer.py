@@ -29,10 +29,11 @@ class Footer(Canvas):
         self._scopes = scopes
         self._now = ActionContext()
 
-    def show(self, now: ActionContext) -> None:
-        """Draw the keys for the context ``now``."""
-        if now != self._now:
-            self._now = now
+    def show(self, now: ActionContext, scopes: Sequence[str] = ()) -> None:
+        """Draw the keys for the context ``now``, and for other ``scopes`` from now on."""
+        scopes = scopes or self._scopes
+        if (now, scopes) != (self._now, self._scopes):
+            self._now, self._scopes = now, scopes
             self.repaint()
 
     def clicked(self, click: str, at: int) -> None:
@@ -94,7 +95,7 @@ def actions_for(scopes: Sequence[str], now: ActionContext) -> list[Action]:
     wanted = [
         a
         for a in ACTIONS
-        if a.footer
+        if a.place(now)
         and a.keys_now(now)
         and a.scope in scopes
         and a.mode in ("", now.mode)
@@ -105,5 +106,4 @@ def actions_for(scopes: Sequence[str], now: ActionContext) -> list[Action]:
         and not (a.ended and now.state not in ENDED)
         and not (now.state in ENDED and a.mode == "live" and a.why_not(now))
     ]
-    # The number of marks comes first: it says on what the next command acts.
-    return sorted(wanted, key=lambda a: 1 if now.marked and a.id == "table.mark" else a.footer)
+    return sorted(wanted, key=lambda a: a.place(now))

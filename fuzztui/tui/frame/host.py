@@ -41,6 +41,9 @@ class AppInterface(Painter, Protocol):
     def status(self) -> Status:
         """The totals as of the last tick."""
 
+    def scopes(self) -> Sequence[str]:
+        """Return the scopes of the actions that the screen has now."""
+
     def action_context(self) -> ActionContext:
         """Return which actions are possible now."""
 

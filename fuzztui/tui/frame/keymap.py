@@ -25,9 +25,11 @@ def keymap(
 ) -> tuple[Keys, list[tuple[str, str]]]:
     """Return the keys that ``wanted`` (keys of users, by action) sets, and all problems.
 
-    ``screens``: the scopes of each screen. A problem is the id of an action and a message; the
-    action keeps the registry's keys.
+    ``screens``: the scopes of each screen; not read if no keys are wanted. A problem is the id of
+    an action and a message; the action keeps the registry's keys.
     """
+    if not wanted:
+        return {}, []
     found: dict[str, tuple[str, ...]] = {}
     problems: list[tuple[str, str]] = []
     for id, texts in wanted.items():

@@ -20,15 +20,13 @@ from fuzztui.tui.base.columns import column_keys
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame import filtering
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.wire.conditions import FilterKey, parse_filter
+from fuzztui.wire.conditions import FilterKey
 
 T = TypeVar("T")
 P = TypeVar("P")
-
-SAMPLED = 2_000
-"""Rows of which the values are offered while a condition is typed."""
 
 SETTLE_S = 0.06
 """Seconds that the cursor must rest on a row before the row's file is read."""
@@ -219,11 +217,7 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
 
     def apply(self, text: str, also: Callable[[T], bool] | None = None) -> None:
         """Apply the filter; rows must pass ``also``, too."""
-        found = parse_filter(text, self.keys())
-        self.query_one(FilterBar).say(found.problem)
-        tests = (*found.tests, *([also] if also is not None else []))
-        self.table.narrow(found.words, (lambda row: all(t(row) for t in tests)) if tests else None)
-        self._count()
+        filtering.narrow(self.query_one(FilterBar), self.table, text, self.keys(), also)
 
     def keys(self) -> Mapping[str, FilterKey[T]]:
         """Return the keys of the filter's conditions, by name."""
@@ -231,14 +225,7 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
 
     def values_of(self, key: str) -> Iterable[str]:
         """Return the values of some rows, to complete a condition."""
-        of = self.keys().get(key)
-        if of is None or not of.listed:
-            return
-        rows = self.table.source
-        for index in range(0, len(rows), max(1, len(rows) // SAMPLED)):
-            row = rows.row(rows.key(index))
-            if row is not None:
-                yield of.text(row)
+        return filtering.values_of(self.table, self.keys(), key)
 
     @on(BigTable.Worked)
     def _count_more(self) -> None:
@@ -246,5 +233,4 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
         self.show_detail()
 
     def _count(self) -> None:
-        rows = self.table.rows
-        self.query_one(FilterBar).count(len(rows), rows.total, rows.progress)
+        filtering.count(self.query_one(FilterBar), self.table)

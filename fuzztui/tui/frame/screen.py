@@ -50,7 +50,7 @@ class CampaignScreen(Screen[None]):
     @classmethod
     def scopes(cls) -> tuple[str, ...]:
         """Return all scopes whose keys work on this screen."""
-        return (cls.TAB, *cls.SCOPES, "table", "sorting", "app")
+        return (cls.TAB, *cls.SCOPES, "table", "sorting", "app", "always")
 
     @property
     def host(self) -> AppInterface:

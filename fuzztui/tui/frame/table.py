@@ -17,20 +17,20 @@ from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.binding import BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Offset, Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.worker import WorkType
 
-from fuzztui.tui.base.canvas import changed_span
+from fuzztui.tui.base.canvas import changed_spans
 from fuzztui.tui.base.chosen_columns import chosen
 from fuzztui.tui.base.columns import Column, Layout
 from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.palette import Palette
 from fuzztui.tui.base.presence import Presence
 from fuzztui.tui.base.rows import RowModel, Rows
-from fuzztui.tui.base.tablelines import cut, header_line, row_line
+from fuzztui.tui.base.tablelines import TableFrame, cut, header_line, row_line
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.actions import bindings
 from fuzztui.tui.frame.sort_menu import SortScreen
@@ -42,9 +42,6 @@ SAMPLE = 200
 
 MARK = "▌"
 """The sign of a marked row, in the blank cell on its left."""
-
-OWN_ORDER = "as recorded"
-"""The title of the order in which the rows came."""
 
 SLICE_S = 0.012
 """Seconds of CPU time for which rows are sorted or filtered at once."""
@@ -132,6 +129,9 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     meanings: Mapping[str, str] = MappingProxyType({})
     """What the columns mean, by id: shown under the pointer."""
 
+    own_order = "as recorded"
+    """The title of the order in which the rows came."""
+
     def __init__(
         self,
         columns: Sequence[Column[T]],
@@ -171,7 +171,10 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._shown: list[Strip] = []
         self._strips: dict[str, Strip] = {}
         self._layout = Layout(columns)
-        self._size_seen = Size(0, 0)
+        self._drawn_for = Size(0, 0), Offset(0, 0)
+        """For which room and scroll position the lines on the screen were drawn."""
+        self._frame: TableFrame | None = None
+        """While Textual draws a frame."""
 
     # ---------------------------------------------------------------- data
 
@@ -232,11 +235,16 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         if not keys:
             return
         sent = {key: self.source.position(key) for key in self._sent.intersection(keys)}
+        moved = True
         if self.source is self.rows:
-            self.rows.update(keys, SLICE_S)
+            moved = self.rows.update(keys, SLICE_S)
             self._presence.changed(self.rows, keys)
         for key in keys:
             self._strips.pop(key, None)
+        if not moved and not self._decide_columns():
+            seen = map(self.source.key, self.in_view)
+            if not {self.cursor, *seen}.intersection(keys):
+                return  # none of them is on the screen: nothing has to be measured or drawn
         gone = {key for key, was in sent.items() if self.source.position(key) != was}
         self._sent -= gone
         self.sync(still=still or bool(gone))
@@ -371,7 +379,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._row = index or 0
         if key != self.cursor:
             self.cursor = key
-            self.post_message(self.Highlighted(self, key))
+            # Past the containers, so that the details are drawn in the same frame as the cursor.
+            (self.screen if self.is_attached else self).post_message(self.Highlighted(self, key))
 
     def _reveal(self) -> None:
         page = self._page
@@ -397,10 +406,6 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def _room(self) -> int:
         """Cells for the rows, without the scrollbar."""
         return self.scrollable_content_region.width
-
-    @property
-    def _area(self) -> Size:
-        return Size(self._room, self.size.height)
 
     @property
     def _page(self) -> int:
@@ -456,14 +461,19 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     _count_seen = 0
 
-    def _decide_columns(self) -> None:
-        """Decide which columns have nothing to show, and go on with that later if rows are left."""
+    def _decide_columns(self) -> bool:
+        """Decide which columns have nothing to show, and go on with that later if rows are left.
+
+        Returns whether any column comes or goes.
+        """
         if self.source is not self.rows or self.rows.pending:
-            return
+            return False
+        before = set(self._presence.present)
         done = self._presence.look(self.rows, SLICE_S / 4)
         if not done and not self._deciding and self.is_attached:
             self._deciding = True
             self.set_timer(BREATH_S, self._decide_more)
+        return before != self._presence.present
 
     def _decide_more(self) -> None:
         self._deciding = False
@@ -493,14 +503,15 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     def _repaint(self) -> None:
         """Redraw the lines that differ from what the screen shows."""
-        if self._size_seen != self._area or len(self._shown) != self.size.height:
+        frame = TableFrame(self)
+        if self._drawn_for != frame.place:
             self.refresh()
             return
         for y, old in enumerate(self._shown):
-            new = self._line(y)
-            if new is not old and (span := changed_span(old, new)) is not None:
+            new = self._line(y, frame)
+            if new is not old and (spans := changed_spans(old, new)):
                 self._shown[y] = new
-                self.refresh(Region(span[0], y, span[1] - span[0], 1))
+                self.refresh(*(Region(x, y, end - x, 1) for x, end in spans))
 
     # ------------------------------------------------------------- drawing
 
@@ -508,30 +519,40 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def _palette(self) -> Palette:
         return painter(self).palette
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw the lines of a frame."""
+        self._frame = TableFrame(self)
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._frame = None
+
     def render_line(self, y: int) -> Strip:
         """Implements Textual's Line API."""
-        if self._size_seen != self._area:
-            wider, self._size_seen = self._size_seen.width != self._area.width, self._area
-            self._shown = [Strip.blank(0)] * self.size.height
-            self._measure(ends=wider)  # new columns may fit, which were not measured
-        strip = self._line(y)
+        frame = self._frame or TableFrame(self)
+        seen, now = self._drawn_for, frame.place
+        if seen != now:
+            self._drawn_for = now
+            self._shown = [Strip.blank(0)] * now[0].height
+            if seen[0] != now[0]:  # new columns may fit, which were not measured
+                self._measure(ends=seen[0].width != now[0].width)
+        strip = self._line(y, frame)
         if y < len(self._shown):
             self._shown[y] = strip
         return strip
 
-    def _line(self, y: int) -> Strip:
-        strip = self._unmarked_line(y)
+    def _line(self, y: int, frame: TableFrame) -> Strip:
+        strip = self._unmarked_line(y, frame)
         if y and self.marks:
-            index = self.scroll_offset.y + y - 1
+            index = frame.place[1].y + y - 1
             if index < len(self.source) and self.source.key(index) in self.marks:
-                base = next(iter(strip)).style or self.rich_style
+                base = next(iter(strip)).style or frame.base
                 sign = Segment(MARK, base + self._palette["bold primary"])
                 return Strip([sign, *strip.crop(1)])
         return strip
 
-    def _unmarked_line(self, y: int) -> Strip:
-        width = self._room
-        x, top = self.scroll_offset
+    def _unmarked_line(self, y: int, frame: TableFrame) -> Strip:
+        (width, _), (x, top) = frame.place
         if y == 0:
             return self._header(x, width)
         index = top + y - 1
@@ -540,30 +561,30 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             if n == 0 and y == 2:
                 style = self.get_component_rich_style("bigtable--empty")
                 return Strip([Segment(" " + plain(self.empty), style)]).adjust_cell_length(
-                    width, self.rich_style
+                    width, frame.base
                 )
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, frame.base)
         key = self.source.key(index)
         if key == self.cursor:
             base = self.get_component_rich_style("bigtable--cursor")
-            return cut(self._row_strip(key, base), x, width, base)
+            return cut(self._row_strip(key, width, base), x, width, base)
         strip = self._strips.get(key)
         if strip is None:
-            strip = self._row_strip(key, self.rich_style)
+            strip = self._row_strip(key, width, frame.base)
             if len(self._strips) > CACHE:
                 self._strips.clear()
             if self.source.row(key) is not None:
                 self._strips[key] = strip
         if x or strip.cell_length != width:
-            return cut(strip, x, width, self.rich_style)
+            return cut(strip, x, width, frame.base)
         return strip
 
-    def _row_strip(self, key: str, base: Style) -> Strip:
+    def _row_strip(self, key: str, width: int, base: Style) -> Strip:
         row = self.source.row(key)
         if row is None:
             return Strip([Segment(" …", base + self._palette["muted"])])
         line = row_line(row, self._layout.cells, self._palette, base)
-        return line.adjust_cell_length(max(self._room, self._layout.total), base)
+        return line.adjust_cell_length(max(width, self._layout.total), base)
 
     def _header(self, x: int, width: int) -> Strip:
         base = self.get_component_rich_style("bigtable--header")
@@ -582,7 +603,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def notify_style_update(self) -> None:
         """Discard all drawn rows, because the theme changed."""
         self._strips.clear()
-        self._size_seen = Size(0, 0)
+        self._drawn_for = Size(0, 0), Offset(0, 0)
         super().notify_style_update()
 
     # --------------------------------------------------------------- input
@@ -590,16 +611,30 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
         """Set the new scrollbar to the scroll position, which may be older than the bar."""
         if shown:
-            self.vertical_scrollbar.position = self.scroll_y
+            self._move_scrollbar()
+
+    def _move_scrollbar(self) -> None:
+        """Set the scrollbar to the scroll position, as exactly as it can show that.
+
+        Textual draws the bar for each other position, 2 ms, if it looks the same or not.
+        """
+        hidden = len(self.source) + 1 - self.size.height
+        steps = 8 * self.size.height  # it is drawn in eighths of cells
+        y = self.scroll_y
+        if 0 < steps < hidden:
+            y = round(y * steps / hidden) * hidden / steps
+        self.vertical_scrollbar.position = y
 
     def on_resize(self) -> None:
         """Update the columns, of which others may fit now."""
         self.sync(reveal=True)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Measure the rows that came into view."""
-        super().watch_scroll_y(old_value, new_value)
+        """Draw and measure the rows that came into view. Replaces Textual's method."""
+        if self.show_vertical_scrollbar:
+            self._move_scrollbar()
         if round(old_value) != round(new_value):
+            self.refresh()
             self._measure(scrolled=True)
             self._fit_virtual_size()
 
@@ -674,7 +709,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             return
         columns = [None, *(c for c in self.columns if c.sort is not None and c.title)]
         now = self.rows.sort_column
-        titles = [OWN_ORDER if c is None else c.title for c in columns]
+        titles = [self.own_order if c is None else c.title for c in columns]
 
         def chosen(index: int | None) -> None:
             if index is not None and index < len(columns):

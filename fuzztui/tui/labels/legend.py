@@ -6,6 +6,18 @@ Columns by screen and id of the column.
 from __future__ import annotations
 
 LEGEND: dict[str, dict[str, str]] = {
+    "home": {
+        "state": "The campaign's; interrupted: its supervisor ended before the campaign, which can "
+        "be resumed; unreadable: the log cannot be read",
+        "run": "The run's directory", "engine": "The engine kind",
+        "age": "Time since the campaign was started",
+        "execs": "Executions of the target",
+        "rate": "Executions per second: now, or on average over an ended campaign",
+        "score": "Mutation score: killed mutants of all; empty without mutants",
+        "edges": "Edges of the target that were covered",
+        "groups": "Groups of findings; +N: since your last look at the Findings screen",
+        "course": "Edges (or kills, or entries) over campaign time",
+    },
     "overview": {
         "id": "Name of the engine process and of its directory in out/",
         "state": "running, paused, stalled (no execution for long), restarting, finished, failed",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
+
+from rich.cells import cell_len
 
 from fuzztui.base.text import several
 from fuzztui.home.summary import UNREADABLE, RunSummary
@@ -14,29 +15,13 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import bars
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.columns import Cell, Column
-from fuzztui.tui.base.text import plain
+from fuzztui.tui.base.text import fit, plain
 
 _STYLES: Final = {
     "running": "running", "paused": "paused", "stalled": "stalled", "finished": "finished",
     "failed": "failed", "starting": "running", "stopping": "paused", "interrupted": "pending",
     UNREADABLE: "failed",
 }  # fmt: skip
-
-MEANINGS: Mapping[str, str] = MappingProxyType(
-    {
-        "state": "interrupted: the supervisor ended before the campaign; r resumes it",
-        "run": "the run's directory",
-        "engine": "the engine kind",
-        "age": "time since the campaign was started",
-        "execs": "executions of the target",
-        "rate": "executions a second: now, or on average over an ended campaign",
-        "score": "mutation score: killed mutants of all; empty without mutants",
-        "edges": "edges of the target that were covered",
-        "groups": "groups of findings; +N: since your last look at the Findings screen",
-        "course": "edges (or kills, or entries) over campaign time",
-    }
-)
-"""What the columns mean, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +38,8 @@ class RunRow:
     new: int
     """Groups of findings since the user's last look."""
     age: str
+    resumable: bool = False
+    """Whether the campaign has no supervisor, but a campaign file to start it again."""
 
 
 def columns() -> Sequence[Column[RunRow]]:
@@ -72,15 +59,20 @@ def columns() -> Sequence[Column[RunRow]]:
                descending=True),
         Column("edges", "edges", lambda r: (format.count(r.summary.edges), "edge"),
                lambda r: r.summary.edges, "right", min=6, needs=100, descending=True),
-        Column("groups", "groups", _groups, lambda r: (r.new, len(r.summary.groups)), "right",
-               min=6, descending=True, number=lambda r: len(r.summary.groups)),
+        Column("groups", "groups", _groups, lambda r: (r.new, r.summary.group_count), "right",
+               min=6, descending=True, number=lambda r: r.summary.group_count),
         Column("course", "course", lambda r: (course(r.summary), "edge"), min=24, max=24,
                needs=110),
     )  # fmt: skip
 
 
 def _end_of(text: str, width: int) -> str:
-    return text if len(text) <= width else "…" + text[len(text) - width + 1 :]
+    """The end of a text in at most ``width`` cells, after an ellipsis if it is cut."""
+    shown = plain(text)
+    left, start = width, len(shown)
+    while start and (left := left - cell_len(shown[start - 1])) >= (start > 1):
+        start -= 1
+    return shown if not start else f"…{shown[start:]}"
 
 
 def _state(row: RunRow) -> Cell:
@@ -93,7 +85,7 @@ def _score(row: RunRow) -> Cell:
 
 
 def _groups(row: RunRow) -> Cell:
-    known = len(row.summary.groups)
+    known = row.summary.group_count
     return (f"{known:,} +{row.new:,}", "crash") if row.new else (f"{known:,}", "")
 
 
@@ -102,13 +94,17 @@ def course(summary: RunSummary) -> str:
     return bars([None if value < 0 else value for value in summary.spark])
 
 
-def detail(row: RunRow) -> list[Line]:
+def detail(row: RunRow, width: int) -> list[Line]:
     """Return two lines about one run: what it fuzzes, and what is wrong with it."""
     of = row.summary
-    what = f"{of.name}: {of.target}" if of.target else of.name
-    first = [TextSpan(plain(what, 300), "bold"), TextSpan(f"  {plain(row.shown)}", "muted")]
+    what = plain(f"{of.name}: {of.target}" if of.target else of.name, 300)
+    path = _end_of(row.shown, max(width // 2, width - cell_len(what) - 2))
+    what = fit(what, min(cell_len(what), width - cell_len(path) - 2))
+    first = [TextSpan(what, "bold"), TextSpan(f"  {path}" if what else path, "muted")]
+    interrupted = "no supervisor is running: it ended before the campaign, which can be resumed"
     wrong = [
         of.reason,
+        of.state == "interrupted" and interrupted,
         row.trouble,
         of.damage and f'each number means "at least": {of.damage}',
         of.unread and f"{of.unread:,} records of the log are not read yet",

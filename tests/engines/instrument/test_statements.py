@@ -79,6 +79,12 @@ def test_each_kind_of_statement() -> None:
     assert statements_of(ODD.encode())[0] == theirs(ODD)
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_lines_end_as_in_python(ending: str) -> None:
+    text = "\f\nx = '\u2028\x1c'\n\f\nif x:  # pragma: no cover\n    y = 1\nz = 2\n"
+    assert statements_of(text.replace("\n", ending).encode())[0] == theirs(text) == {2, 6}
+
+
 @pytest.mark.parametrize("name", ["argparse", "ast", "json/decoder", "tomllib/_parser", "enum"])
 def test_modules_of_the_standard_library(name: str) -> None:
     source = (LIBRARY / f"{name}.py").read_bytes()

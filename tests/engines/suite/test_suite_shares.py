@@ -3,8 +3,13 @@
 import random
 from collections import Counter
 
+import pytest
+
 from fuzztui.engines.loop.shares import FLOOR, WINDOW, Shares, Yield
-from fuzztui.engines.suite.properties import KEY_SIZE, keys_of
+from fuzztui.engines.loop.suite import in_parts
+from fuzztui.engines.suite.properties import KEY_SIZE, keys_of, without_folders
+from fuzztui.wire.codec import MAX_EVENT, encode_event
+from fuzztui.wire.events import PropertiesFound
 
 TURN = 20_000.0
 
@@ -72,3 +77,24 @@ def test_keys_depend_on_the_name_alone_and_are_all_different():
     assert keys_of(names[10:]) == keys[10:]
     same = keys_of(["a", "a"])
     assert same[0] != same[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("tests/a/test_b.py::TestC::test_d[x/y]", "test_b.py::TestC::test_d[x/y]"),
+        ("test_b.py::test_d", "test_b.py::test_d"),
+        ("pkg/raw.py:f", "raw.py:f"),
+    ],
+)
+def test_names_without_folders(name, short):
+    assert without_folders(name) == short
+
+
+def test_the_rows_of_a_large_suite_are_several_events():
+    reasons = {f'tests/test_a.py::test_b[{n}\u00e9"]': "x" * 300 for n in range(5_000)}
+    parts = [PropertiesFound("main", part) for part in in_parts(reasons)]
+    assert max(len(encode_event(part)) for part in parts) < MAX_EVENT
+    assert 1 < len(parts) < 50
+    assert [n for part in parts for n in part.reasons] == [*reasons]
+    assert [*in_parts({})] == []

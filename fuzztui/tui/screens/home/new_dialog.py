@@ -42,7 +42,7 @@ class NewScreen(Dialog[str | None]):
     ]
     DEFAULT_CSS = """
     NewScreen {
-        & > Vertical { width: 110; max-height: 80%; padding: 0 1; }
+        & > Vertical { width: 110; height: auto; max-height: 80%; padding: 0 1; }
         & OptionList {
             height: auto; max-height: 100%; border: none; padding: 0; background: $surface;
             text-wrap: nowrap; text-overflow: ellipsis; scrollbar-size-vertical: 1;

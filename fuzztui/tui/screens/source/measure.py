@@ -35,11 +35,13 @@ class MeasuredLines:
     files: dict[str, FileLines] = field(default_factory=dict)
     smallest: dict[str, dict[int, Smallest]] = field(default_factory=dict)
     _first: dict[str, dict[int, FirstEntry]] = field(default_factory=dict)
+    _last: float = 0.0
+    """The time of the last entry that is the first of a line."""
     _t: float = -1.0
 
     def at(self, t: float) -> None:
         """Show the coverage as it was at campaign time ``t``."""
-        if t != self._t:
+        if (t := min(t, self._last)) != self._t:
             self._t = t
             for path, file in self.files.items():
                 file.show({n: f for n, f in self._first[path].items() if f.t <= t})
@@ -57,6 +59,8 @@ class MeasuredLines:
             found.smallest[path] = {
                 int(n): Smallest(str(entry), int(size)) for n, entry, size in lines["smallest"]
             }
+        times = (f.t for of_file in found._first.values() for f in of_file.values())
+        found._last = max(times, default=0.0)
         return found
 
 

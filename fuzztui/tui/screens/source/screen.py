@@ -136,7 +136,10 @@ class SourceScreen(ListingScreen[Row, None]):
             if changes.reset:
                 self.code.invalidate()
             else:
-                lines = map(str, changed.get(file.path, ()))
+                lines = [*map(str, changed.get(file.path, ()))]
+                if self._text.problem and any(n not in file.rows for n in lines):
+                    file.fill(self._text)  # its rows are the lines of which something is known
+                    self.code.load(file.rows)
                 self.code.touch((n for n in lines if n in file.rows), still=True)
             if self._sha_of(file.path) != self._sha:  # the campaign has loaded another version
                 self._read(file.path)

@@ -1,0 +1,117 @@
+"""Looks at all runs, for the home screen. Blocking: called in threads, one at a time."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from fuzztui.home.listing import RunList
+from fuzztui.home.look import RunLook
+from fuzztui.home.summary import RunSummary
+from fuzztui.tui.base import format
+from fuzztui.tui.base.last_looks import Look
+from fuzztui.tui.labels.runs import RunRow
+from fuzztui.tui.screens.home.panes import PaneContent, pane_content
+
+FIND_S: Final = 15.0
+"""Seconds between two searches for runs."""
+LIVE_S: Final = 0.1
+"""Seconds of reading the log of one running campaign in a look."""
+READ_S: Final = 0.5
+"""Seconds of reading logs that were not read yet, in a look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one look has brought."""
+
+    rows: dict[str, RunRow] = field(default_factory=dict)
+    panes: Sequence[PaneContent] = ()
+    left: int = 0
+    """Runs that are not read to their ends yet."""
+
+
+class HomeLooks:
+    """Looks at the runs of a list, at those that may have changed."""
+
+    def __init__(
+        self,
+        runs: RunList,
+        lock: threading.Lock,
+        last_look: Callable[[Path], Look],
+        wall: Callable[[], float],
+    ) -> None:
+        """``lock`` is held by the thread that uses ``runs``."""
+        self._runs, self._lock = runs, lock
+        self._last_look, self._wall = last_look, wall
+        self._found_at = -FIND_S
+        self._new: dict[Path, tuple[RunSummary, int]] = {}
+        """The number of new groups of each run, and the summary for which it was counted."""
+
+    def find_soon(self) -> None:
+        """Search for runs in the next look."""
+        self._found_at = -FIND_S
+
+    def look(self, beside: Sequence[Path]) -> Seen:
+        """Return all runs as they are now, and what the panes of some of them show."""
+        with self._lock:
+            return self._look(beside)
+
+    def _look(self, beside: Sequence[Path]) -> Seen:
+        runs, now = self._runs, time.monotonic()
+        if now - self._found_at >= FIND_S:
+            self._found_at = now
+            runs.find()
+            self._new.clear()
+            due = runs.looks  # a run may have been resumed
+        else:
+            due = [look for look in runs.looks if look.pid is not None]
+        for _ in runs.refresh([look for look in due if look.done], LIVE_S):
+            pass
+        end = time.monotonic() + READ_S
+        for look in sorted(runs.unread, key=lambda look: look.summary.state != ""):
+            if time.monotonic() >= end:
+                break
+            for _ in runs.refresh([look], LIVE_S):
+                pass
+        rows = {str(look.run): self._row(look) for look in runs.looks}
+        states = {look.run: look.state for look in runs.looks}
+        panes = [pane_content(rows[str(path)], states[path]) for path in beside if path in states]
+        return Seen(rows, panes, len(runs.unread))
+
+    def _row(self, look: RunLook) -> RunRow:
+        of = look.summary
+        age = max(0.0, self._wall() - of.started)
+        supervised = look.pid is not None
+        return RunRow(
+            look.run,
+            _short(look.run),
+            of,
+            supervised,
+            look.trouble,
+            self._new_groups(look),
+            format.age(age) if of.started else format.NONE,
+            not supervised and os.access(look.run / "campaign.toml", os.R_OK),
+        )
+
+    def _new_groups(self, look: RunLook) -> int:
+        known = self._new.get(look.run)
+        if known is not None and known[0] is look.summary:
+            return known[1]
+        of = look.summary
+        new = of.new_groups(self._last_look(look.run)) if of.group_count else 0
+        self._new[look.run] = of, new
+        return new
+
+
+def _short(path: Path) -> str:
+    """The path as short as it can be named from here."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return os.fspath(path)

@@ -1,0 +1,27 @@
+"""Which source files an engine reports."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from fuzztui.engines.directory.events import ReportedEvents
+from fuzztui.engines.loop.line_reports import LineReports
+from fuzztui.wire.codec import MAX_EVENT, encode_event
+
+
+@pytest.mark.parametrize(("length", "reported"), [(4_000, True), (40_000, False)])
+def test_an_event_that_would_be_skipped_is_not_written(length, reported):
+    source = "".join(f"def {'f' * length}{n}(): pass\n" for n in range(30)).encode()
+    module = SimpleNamespace(name="m", file="/m.py", source=source)
+    edges = SimpleNamespace(sha="a", edges=[], base=0)
+    application = SimpleNamespace(
+        loaded=[module],
+        table=SimpleNamespace(modules={"m": edges}),
+        coverage=SimpleNamespace(collect=lambda: 0, size=1),
+    )
+    written = []
+    log = SimpleNamespace(instance="main", write=written.append)
+    recorder = SimpleNamespace(take=lambda: {"/m.py": {1}})
+    LineReports(application, recorder, log, ReportedEvents()).on_modules()
+    assert [event.kind for event in written] == ["source_file", "lines_covered"] * reported
+    assert all(len(encode_event(event)) < MAX_EVENT for event in written)
