@@ -161,8 +161,10 @@ class Backlog:
             and self._isolated_results is None
             and not self.exact
             and time.monotonic() >= self._isolated_due
+            and self._start_isolated()
+            and self._between is not None
         ):
-            self._start_isolated()
+            self.collect_results()  # which forks it: later the turn would not be over
         self._work_step()
         while self._schedule.everything and len(self) and not words[j.STOP] and self.pulse():
             self._work_step()

@@ -211,7 +211,11 @@ def states(directory):
 
 def killed(directory):
     found = states(directory).items()
-    return {name: e["property"].rpartition("::")[2] for name, e in found if e["state"] == "killed"}
+    return {
+        name: e.get("property", "").rpartition("::")[2]
+        for name, e in found
+        if e["state"] == "killed"
+    }
 
 
 def listed(lab, file):
@@ -284,9 +288,8 @@ def test_kills_are_those_of_fresh_processes(lab, tmp_path):
     assert len(rejecting) == 1 and found[rejecting[0]]["state"] == "alive"
 
 
-def test_the_score_is_that_of_the_exact_pass(lab):
-    file = spec(lab)
-    assert lab.run(file) == 0
+def scored(lab, file):
+    """The property that kills each mutant, by a score of the queue."""
     done = subprocess.run(
         [lab.python, "-P", "-m", "fuzztui.engines", str(file), "--score",
          str(lab.out / "main" / "queue")],
@@ -294,7 +297,14 @@ def test_the_score_is_that_of_the_exact_pass(lab):
     )  # fmt: skip
     (result,) = (r["result"] for r in map(json.loads, done.stdout.splitlines()) if "result" in r)
     assert result["exact"] and not result["flaky"]
-    dead = {m["id"]: m["property"].rpartition("::")[2] for m in result["mutants"] if m["killer"]}
+    mutants = result["mutants"]
+    return {m["id"]: m["property"].rpartition("::")[2] for m in mutants if m["killer"]}
+
+
+def test_the_score_is_that_of_the_exact_pass(lab):
+    file = spec(lab)
+    assert lab.run(file) == 0
+    dead = scored(lab, file)
     assert set(dead) == set(killed(lab.out / "main"))
     assert dead["shop:squared:math:0://"] == "test_squared"
 
@@ -324,8 +334,7 @@ def test_killed_workers_lose_no_kill_and_nothing_is_killed_twice(lab):
     assert engine.returncode == 0
     seen = [e["id"] for e in events(main, "mutant_state") if e["state"] == "killed"]
     assert len(seen) == len(set(seen))
-    assert lab.run(spec(lab, "whole", trials=6000)) == 0
-    assert set(killed(main)) == set(killed(lab.out / "whole"))
+    assert set(killed(main)) == set(scored(lab, file))
     assert set(killed(main).values()) >= {"test_squared", "test_counted"}
 
 
@@ -379,3 +388,17 @@ def test_examples_are_the_first_inputs(lab):
         env=lab.env, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "[4, 4]" in done.stdout
+
+
+def test_mutants_that_run_at_import_are_killed_by_a_single_test_too(lab):
+    root = lab.root.parent / "project"
+    (root / "single.py").write_text(
+        "import shop\nfrom hypothesis import given, strategies as st\n\n\n"
+        "@given(st.integers(1, 9))\ndef test_rate(n):\n"
+        "    assert shop.price(n, shop.RATES['EUR']) == n * 3\n"
+    )
+    target = {"include": ["shop"], "path": [str(root)], "cwd": str(root)}
+    file = lab.spec(f"{root / 'single.py'}:test_rate", budget_trials=300, engine={"kind": "mu2"},
+                    target=target)  # fmt: skip
+    assert lab.run(file) == 0
+    assert "shop:RATES:math:0:-" in killed(lab.out / "main")
