@@ -304,6 +304,8 @@ def test_without_checkpoints_they_are_made_in_memory(tmp_path):
     assert len(session.chain.links) >= 7
     for t in (session.end_t / 2, 3, session.end_t * 0.9, 0):
         session.seek(t)
+        while session.behind:
+            session.poll()
         assert session.state == folded(tmp_path, t)
 
 
