@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from home_runs import make_run
-from homes import home, picture_of, read, some_runs, until
+from home_lab import home, picture_of, read, some_runs, until
 
 from fuzztui.home import listing
 from fuzztui.tui.app import home as home_module

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from homes import until
+from home_lab import until
 from random_logs import EVIL
 from rich.cells import cell_len
 from rich.console import Console

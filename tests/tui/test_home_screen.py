@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from home_runs import make_run
-from homes import home, picture_of, read, some_runs, until
+from home_lab import home, picture_of, read, some_runs, until
 from random_logs import EVIL, random_log
 from rich.cells import cell_len
 from rich.console import Console
