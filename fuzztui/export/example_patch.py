@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from fuzztui.base.text import without_folders
+
 MAX_TEXT: Final = 2000
 """Characters of the arguments of one example."""
 
@@ -176,8 +178,7 @@ def _arguments(one: FailingExample, bound: set[str]) -> str:
     """The arguments of the failing call. Raises :class:`NoExample`."""
     _, paren, text = one.text.partition("(")
     # Node ids may contain parentheses: those of the call come after the whole name.
-    file, colons, test = one.name.partition("::")
-    for name in (file.rpartition("/")[2] + colons + test, one.name.rpartition("/")[2]):
+    for name in (without_folders(one.name), one.name.rpartition("/")[2]):
         if one.text.startswith(f"{name}("):  # the second is the form of earlier versions
             paren, text = "(", one.text[len(name) + 1 :]
             break
