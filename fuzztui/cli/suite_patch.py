@@ -90,9 +90,7 @@ def _minimised(run_dir: RunDir, found: Sequence[Finding]) -> dict[str, str]:
     finally:
         progress.clear()
     # An input whose test is gone, or has other arguments now, may have become one of another test.
-    named = {
-        f.key: (without_folders(f.property), texts.get(file, "")) for file, f in files.items()
-    }
+    named = {f.key: (without_folders(f.property), texts.get(file, "")) for file, f in files.items()}
     return {key: text for key, (name, text) in named.items() if text.startswith(f"{name}(")}
 
 
