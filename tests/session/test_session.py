@@ -304,6 +304,8 @@ def test_without_checkpoints_they_are_made_in_memory(tmp_path):
     assert len(session.chain.links) >= 7
     for t in (session.end_t / 2, 3, session.end_t * 0.9, 0):
         session.seek(t)
+        while session.behind:
+            session.poll()
         assert session.state == folded(tmp_path, t)
 
 
@@ -354,6 +356,8 @@ def test_a_writer_that_is_opened_again_goes_on_with_the_chain(tmp_path, monkeypa
     replay = Session(tmp_path, ReplayClock(paused=True))
     for link in session.chain.links:
         replay.seek(link.t)
+        while replay.behind:  # on a busy machine a seek takes several steps
+            replay.poll()
         assert replay.state == folded(tmp_path, link.t)
 
 
