@@ -38,6 +38,9 @@ from fuzztui.wire.events import PropertiesFound, PropertyFigures
 TURN: Final = 20_000.0
 """Work of a turn."""
 
+_REST_TURNS: Final = 20
+"""Turns from one rest to the next: not each turn, as fixtures of a session may take long."""
+
 _TRIAL_WORK: Final = 60.0
 _CHOICE_WORK: Final = 5.0
 """The work of a trial: this, this for each byte of choices, and 1 for each turn of a loop or call
@@ -154,6 +157,7 @@ class SuiteCorpus:
         self._size = Geometric(16.0, rng)
         self._turn: PropertyCorpus | None = None
         self._until = 0.0
+        self._turns = 0
         self._running: PropertyCorpus | None = None
         self._since_ns = time.process_time_ns()
         self._told: dict[str, dict[str, Any]] = dict(context.reported.properties)
@@ -208,6 +212,7 @@ class SuiteCorpus:
             if not able:
                 raise RuntimeError("no property of the suite can be run any more")
             turn = self._turn = self.each[self._shares.next(able)]
+            self._turns += 1
             self._until = turn.yielded.work + TURN
             if turn.of is self._suite.current or self._suite.enter(turn.of):
                 return turn
@@ -279,6 +284,10 @@ class SuiteCorpus:
     def is_between(self) -> bool:
         """Whether the turn is over."""
         return self._turn is None or self._turn.yielded.work >= self._until
+
+    def is_rest(self) -> bool:
+        """Whether all fixtures may be torn down: between some turns, which are counted."""
+        return self._turns % _REST_TURNS == 0 and self.is_between()
 
     def key_of(self, data: bytes) -> bytes:
         """The key of the property of an input; empty if there is none."""

@@ -68,13 +68,15 @@ class Backlog:
         budget: Callable[[], PassBudget] = PassBudget,
         group_of: Callable[[bytes], Group] = lambda data: b"",
         turn: Callable[[], Group] = bytes,
-        between: Callable[[], bool] | None = None,
+        rest: Callable[[], bool] | None = None,
+        leave: Callable[[], object] = bool,
     ) -> None:
         """``budget`` returns the budget of an exact pass that starts now.
 
         ``group_of`` returns the group of an input. Only those of the group that ``turn`` returns
         are worked on: to set up another property for each input would take most of the time.
-        ``between`` returns whether a turn is over; None: there are no turns.
+        ``rest`` returns whether a child process may start; None: always. ``leave`` tears down what
+        is set up.
         """
         self._executor, self._program, self._table = parts.executor, parts.program, parts.table
         self._runner, self._isolated, self._pipeline = parts.runner, parts.isolated, parts.pipeline
@@ -89,7 +91,8 @@ class Backlog:
         self._settled = settled
         self._runner.on_void = self.reopen
         self._strikes: dict[int, int] = {}
-        self._waiting, self._turn, self._between = WaitingEntries(group_of), turn, between
+        self._waiting, self._turn = WaitingEntries(group_of), turn
+        self._rest, self._leave = rest, leave
         self._jobs: dict[Group, _Job] = {}
         self._isolated_turn = 0
         self._isolated_began = self._isolated_due = 0.0
@@ -162,7 +165,7 @@ class Backlog:
             and not self.exact
             and time.monotonic() >= self._isolated_due
             and self._start_isolated()
-            and self._between is not None
+            and self._rest is not None
         ):
             self.collect_results()  # which forks it: later the turn would not be over
         self._work_step()
@@ -317,14 +320,15 @@ class Backlog:
     # ------------------------------------------------------------ child processes
 
     def _may_fork(self) -> bool:
-        """Whether a child may start: of a suite between two turns, since what is set up is torn
-        down for it. State is looked for then in any case, so that trials do not depend on children.
+        """Whether a child may start: of a suite between some turns, since what is set up is torn
+        down for it. That is done then in any case, so that trials do not depend on children.
         """
-        if self._between is None:
+        if self._rest is None:
             return True
-        if over := self._between():
+        if rest := self._rest():
             self._runner.put_back()
-        return over
+            self._leave()
+        return rest
 
     def _isolate_survivors_of_import(self) -> None:
         """Run the survivors whose code ran at import again, imported with the mutant."""

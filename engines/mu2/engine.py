@@ -146,11 +146,12 @@ def build(context: Context) -> Parts:
     settled = Settled(spec.dir)
     properties = base.feedbacks[0]
     of_suite: dict[str, Any] = {}
-    if isinstance(properties, SuiteCorpus):
+    if suite is not None and isinstance(properties, SuiteCorpus):
         of_suite = {
             "group_of": properties.key_of,
             "turn": properties.turn,
-            "between": properties.is_between,
+            "rest": properties.is_rest,
+            "leave": suite.leave,
         }
     backlog = Backlog(
         parts,

@@ -183,6 +183,8 @@ def _saved(failing: Sequence[object], directory: str) -> str:
         return "the input does not fail, or only times out"
     if not isinstance(pending := failing[0], Pending):
         return "the input has no choices of a strategy"
+    if pending.explicit:
+        return "the input is an @example of the test, which pytest runs too"
     try:
         save_example(pending, directory)
     except OSError as e:

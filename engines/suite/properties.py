@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fuzztui.base.text import several
+from fuzztui.base.text import several, without_folders
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.strategies import library
@@ -193,7 +193,7 @@ class Suite:
             self.enter(found)
 
     def enter(self, one: Property) -> bool:
-        """Set up a property, unless it is. Returns whether it can be run."""
+        """Set up a property that is not set up now. Returns whether it can be run."""
         if one.reason:
             return False
         self.on_leave()
@@ -265,12 +265,6 @@ def uncollected_text(reasons: Mapping[str, Any]) -> str:
     number = several(len(broken), "file")
     why = reason.removeprefix(UNCOLLECTED)
     return f"{number} {UNCOLLECTED}their tests are not fuzzed; the first: {name}: {why}"
-
-
-def without_folders(name: str) -> str:
-    """The name of a property without the folders of its file; parameters may contain slashes."""
-    file, colons, test = name.partition("::")
-    return file.rpartition("/")[2] + colons + test
 
 
 def keys_of(names: Sequence[str]) -> list[bytes]:

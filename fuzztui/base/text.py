@@ -70,6 +70,12 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def without_folders(node: str) -> str:
+    """A node id of pytest without the folders of its file; parameters may contain slashes."""
+    file, colons, test = node.partition("::")
+    return file.rpartition("/")[2] + colons + test
+
+
 def ago(seconds: float) -> str:
     """An age as text: ``12 s``, ``5 min``, ``3 h``, ``4 days``."""
     seconds = min(max(0, seconds), _MAX_S)

@@ -14,7 +14,7 @@ from fuzztui.campaign import load, refuse_idle_keys
 from fuzztui.campaign.extras import refuse_missing_extras
 from fuzztui.campaign.schema import AFL
 from fuzztui.inprocess.ask import ready
-from fuzztui.scaffold.files import SEEDS, CampaignDraft
+from fuzztui.scaffold.files import MAX_SEEDS, SEEDS, CampaignDraft
 
 
 def paths_of(draft: CampaignDraft, file: Path) -> list[Path]:
@@ -54,15 +54,19 @@ def write_draft(draft: CampaignDraft, file: Path) -> None:
             folder = file.parent / SEEDS
             folder.mkdir(exist_ok=True)
             for number, data in enumerate(draft.seeds):
-                replace_bytes(folder / f"{number:02}", data)
+                replace_bytes(folder / _seed_name(number), data)
         for name, text in draft.harnesses.items():
             publish_text(file.parent / name, text)
         publish_text(file, draft.text())
         load(file)
-    if draft.seeds:  # those of an earlier fuzztui init, which had more
-        for path in folder.iterdir():
-            if path.name.isdecimal() and int(path.name) >= len(draft.seeds):
-                path.unlink(missing_ok=True)
+    if draft.seeds:  # those of an earlier fuzztui init, which had more; other names are the user's
+        for number in range(len(draft.seeds), MAX_SEEDS):
+            with contextlib.suppress(OSError):
+                (folder / _seed_name(number)).unlink()
+
+
+def _seed_name(number: int) -> str:
+    return f"{number:02}"
 
 
 @contextlib.contextmanager

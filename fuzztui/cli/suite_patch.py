@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuzztui.base.text import brief, several
+from fuzztui.base.text import brief, several, without_folders
 from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, say
@@ -90,9 +90,7 @@ def _minimised(run_dir: RunDir, found: Sequence[Finding]) -> dict[str, str]:
     finally:
         progress.clear()
     # An input whose test is gone, or has other arguments now, may have become one of another test.
-    named = {
-        f.key: (f.property.rpartition("/")[2], texts.get(file, "")) for file, f in files.items()
-    }
+    named = {f.key: (without_folders(f.property), texts.get(file, "")) for file, f in files.items()}
     return {key: text for key, (name, text) in named.items() if text.startswith(f"{name}(")}
 
 

@@ -41,6 +41,9 @@ _OPTIONS: Final = {
 }
 """The options that give the value of a key."""
 
+_MAX_DIGITS: Final = 20
+"""Digits of a budget in trials."""
+
 _MAX_NAME: Final = 60
 """Characters of a selection's name."""
 
@@ -67,6 +70,8 @@ def test(options: argparse.Namespace) -> int:
 
 def _refuse_missing(part: str) -> None:
     """Raise :class:`CliError` if a part of the suite names a path that does not exist."""
+    if not part:  # of an empty variable; as a path it would be the whole project
+        raise CliError("one of the TESTS is an empty text: name tests, or nothing", USAGE)
     if _is_function(part) and ".py:" not in part:
         return
     path = Path(part.partition(":" if _is_function(part) else "::")[0])
@@ -105,7 +110,8 @@ def _campaign(options: argparse.Namespace, parts: Sequence[str], root: Path) -> 
         tables["target"]["examples"] = str(root / ".hypothesis" / "examples")
     if options.budget:
         trials = options.budget.removesuffix("trials").strip()
-        tables["campaign"]["budget"] = int(trials) if trials.isdigit() else options.budget
+        is_number = trials.isdecimal() and len(trials) < _MAX_DIGITS
+        tables["campaign"]["budget"] = int(trials) if is_number else options.budget
     return tomli_w.dumps(tables)
 
 

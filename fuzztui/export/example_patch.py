@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from fuzztui.base.text import without_folders
+
 MAX_TEXT: Final = 2000
 """Characters of the arguments of one example."""
 
@@ -99,14 +101,15 @@ def _with_examples(
     added: dict[int, list[str]] = {}
     for one in examples:
         try:
-            given = _given(tree, one)
+            given, present = _given(tree, one)
             indent = lines[given.lineno - 1].partition("@")[0]
-            text = f"{indent}@{decorator}({_arguments(one, bound)}){ending}"
+            call = f"{decorator}({_arguments(one, bound)})"
         except NoExample as e:
             refused[one.name] = str(e)
             continue
         there = added.setdefault(given.end_lineno or given.lineno, [])
-        if text not in there and text.strip() not in source:
+        text = f"{indent}@{call}{ending}"
+        if call not in present and text not in there:
             there.append(text)
     count = sum(map(len, added.values()))
     if count and imported:
@@ -154,8 +157,11 @@ def _after_imports(tree: ast.Module) -> int:
     return (found[0].end_lineno or 0) if found else 0
 
 
-def _given(tree: ast.Module, one: FailingExample) -> ast.Call:
-    """The decorator after which the example is added. Raises :class:`NoExample`."""
+def _given(tree: ast.Module, one: FailingExample) -> tuple[ast.Call, set[str]]:
+    """The decorator after which the example is added, and the texts of all of the test.
+
+    Raises :class:`NoExample`.
+    """
     body: Sequence[ast.stmt] = tree.body
     found: ast.stmt | None = None
     for name in one.path:
@@ -168,7 +174,7 @@ def _given(tree: ast.Module, one: FailingExample) -> ast.Call:
         raise NoExample("a stateful test takes no examples")
     for node in found.decorator_list:
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "given":
-            return node
+            return node, {ast.unparse(decorator) for decorator in found.decorator_list}
     raise NoExample("the test has no decorator @given in its file")
 
 
@@ -176,8 +182,7 @@ def _arguments(one: FailingExample, bound: set[str]) -> str:
     """The arguments of the failing call. Raises :class:`NoExample`."""
     _, paren, text = one.text.partition("(")
     # Node ids may contain parentheses: those of the call come after the whole name.
-    file, colons, test = one.name.partition("::")
-    for name in (file.rpartition("/")[2] + colons + test, one.name.rpartition("/")[2]):
+    for name in (without_folders(one.name), one.name.rpartition("/")[2]):
         if one.text.startswith(f"{name}("):  # the second is the form of earlier versions
             paren, text = "(", one.text[len(name) + 1 :]
             break

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import closing
+from math import inf
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.text import brief
+from fuzztui.base.text import brief, several
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.inprocess.ask import NoAnswer, ask
+from fuzztui.model.properties import is_in_tests
 from fuzztui.model.state import Finding, State
 from fuzztui.wire.events import Event, ExampleSaved, Message
 from fuzztui.wire.finding_kinds import CRASH
@@ -45,9 +48,11 @@ class HostExamples:
         """Whether findings are saved for Hypothesis."""
         return bool(campaign.target.get("examples") and campaign.target.get("suite"))
 
-    async def run(self) -> None:
-        """Save the findings that are new."""
+    async def run(self, until: float = inf) -> None:
+        """Save the findings that are new; begin with none after ``until`` (monotonic)."""
         for finding, file in self._new():
+            if time.monotonic() >= until:
+                return
             why = await asyncio.to_thread(self._save, file)
             self._done.add((finding.property, finding.signature))
             if not why:
@@ -60,14 +65,17 @@ class HostExamples:
     async def finish(self) -> None:
         """Save what is left at the end of the campaign."""
         until = time.monotonic() + LAST_S
-        while self._new() and time.monotonic() < until:
-            await self.run()
+        while (left := self._new()) and time.monotonic() < until:
+            await self.run(until)
+        if left:
+            text = f"{several(len(left), 'example')} not saved for Hypothesis: no time is left"
+            self._record(Message("warning", text))
 
     def _new(self) -> list[tuple[Finding, Path]]:
         found: dict[tuple[str, str], tuple[Finding, Path]] = {}
         for finding in self._state.findings.values():
             key = (finding.property, finding.signature)
-            known = key in self._done or key in found
+            known = key in self._done or key in found or is_in_tests(finding)
             if known or finding.category != CRASH.category or not all(key):
                 continue
             file = self._run_dir.instance(finding.instance) / finding.file
@@ -79,11 +87,11 @@ class HostExamples:
         """Returns why the finding is not saved; an empty string if it is. Blocking."""
         request = ["--repro", str(file), "--save-example"]
         main = self._run_dir.instance("main")  # of the run whose constants inputs are made of
-        answers = ask(self._campaign, request, main, limit_s=LIMIT_S)
+        why: object = "no answer"
         try:
-            why = next((answer["saved"] for answer in answers if "saved" in answer), "no answer")
-        except NoAnswer as e:
-            why = str(e)
-        finally:
-            answers.close()
+            with closing(ask(self._campaign, request, main, limit_s=LIMIT_S)) as answers:
+                for answer in answers:
+                    why = answer.get("saved", why)  # the last one: the target may print, too
+        except (NoAnswer, OSError) as e:
+            why = e
         return brief(str(why))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from queue import Empty
 from typing import Any, Final
@@ -135,11 +134,3 @@ class Bag:
     def _cancel_attempts(self, id_: str) -> None:
         for ticket in [ticket for ticket in self._flying if ticket.job == id_]:
             self.place.cancel(ticket)
-
-
-def wait_for_slots(place: Place, within_s: float) -> bool:
-    """Wait until the place can run anything. Returns whether it can."""
-    until = time.monotonic() + within_s
-    while not (ready := place.slots() > 0) and time.monotonic() < until:
-        time.sleep(_LOOK_S)
-    return ready

@@ -13,6 +13,8 @@ from fuzztui.base.atomic import replace_text
 
 HARNESS: Final = "fuzztui_harness.py"
 SEEDS: Final = "fuzztui-seeds"
+MAX_SEEDS: Final = 40
+"""Seeds that are written at most."""
 BUDGET: Final = "10m"
 _COLUMN: Final = 44
 """Where the comments of a campaign file begin."""

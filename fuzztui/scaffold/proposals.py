@@ -18,7 +18,7 @@ from fuzztui.inprocess.ask import NoAnswer
 from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, TYPED, Argument
 from fuzztui.scaffold.better import MIN_EXAMPLES, better_inputs
 from fuzztui.scaffold.calls import HarnessCall
-from fuzztui.scaffold.files import CampaignDraft
+from fuzztui.scaffold.files import MAX_SEEDS, CampaignDraft
 from fuzztui.scaffold.harness import MAX_EXAMPLES, generator_text, harness_text
 from fuzztui.scaffold.inputs import GENERIC, mutated, spread, tokens
 from fuzztui.scaffold.python_targets import PythonTarget
@@ -30,8 +30,6 @@ MOSTLY: Final = 0.9
 
 CHANCES: Final = 80
 """Mutated or drawn inputs in a trial."""
-_KEPT: Final = 40
-"""Seeds that are written at most."""
 _CHOICES: Final = 400
 """Bytes of choices for a drawn input; the generator draws others after them."""
 _SLOW: Final = 30.0
@@ -101,7 +99,7 @@ def propose(
     second = tries.run(draft, chances)
     both = first.with_counts_of(second)
     draft = _with_expected(draft, both)
-    draft = replace(draft, seeds=spread(filter(None, good), _KEPT))
+    draft = replace(draft, seeds=spread(filter(None, good), MAX_SEEDS))
     share = second.rejected_share
     tests = f", {len(seeds)} of them from the project's tests" if seeds else ""
     shown = [

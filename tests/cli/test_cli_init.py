@@ -321,10 +321,11 @@ def test_seeds_of_an_earlier_init_do_not_stay(tmp_path, monkeypatch):
     monkeypatch.setattr(init_files, "load", lambda *args: None)
     draft = CampaignDraft("n", "zest", {"function": "m:f"}, seeds=[b"a", b"b", b"c"])
     init_files.write_draft(draft, tmp_path / "campaign.toml")
-    (tmp_path / SEEDS / "mine.txt").write_text("kept")
+    for mine in ("mine.txt", "2024"):
+        (tmp_path / SEEDS / mine).write_text("kept")
     fewer = CampaignDraft("n", "zest", {"function": "m:f"}, seeds=[b"d"])
     init_files.write_draft(fewer, tmp_path / "campaign.toml")
-    assert files(tmp_path / SEEDS) == {"00", "mine.txt"}
+    assert files(tmp_path / SEEDS) == {"00", "mine.txt", "2024"}
 
 
 @pytest.mark.slow

@@ -148,3 +148,11 @@ def test_the_decorator_is_imported_as_the_file_does(head, decorator, imports):
 def test_an_example_that_is_there_is_not_added_again():
     source = SOURCE.replace("@settings", "@example(n=4)\n@settings")
     assert made(("tests/test_a.py::test_two", "test_a.py::test_two(n=4)"), source=source)[0] == ""
+
+
+def test_an_example_of_another_test_does_not_count():
+    other = "\n\n@example(n=4)\n@given(n=...)\ndef test_three(n):\n    pass  # @example(n=5)\n"
+    rows = [("tests/test_a.py::test_two", f"test_a.py::test_two(n={n})") for n in (4, 5)]
+    text, refused = made(*rows, source=SOURCE + other)
+    assert not refused
+    assert "+@example(n=4)\n+@example(n=5)\n" in text

@@ -132,7 +132,10 @@ def test_without_packages_or_tests(tmp_path, monkeypatch, capsys):
         (["tests/test_shpo.py"], "did you mean tests/test_shop.py"),
         (["tests", "nope.py::test_a[x/y]"], "nope.py::test_a[x/y]: there is no"),
         (["nope.py:price"], "nope.py:price: there is no"),
+        (["tests", ""], "an empty text"),
         (["tests", "--include", "shop", "--budget", "soon"], "--budget: campaign.budget"),
+        (["tests", "--include", "shop", "--budget", "²"], "--budget: campaign.budget"),
+        (["tests", "--include", "shop", "--budget", "9" * 5000], "--budget: campaign.budget"),
         (["tests", "--include", "shop", "--python", "nopy"], "--python: target.python"),
         (["tests", "--include", "shop", "--instances", "-1"], "--instances: engine.instances"),
         (["tests", "--include", "shop", "--set", "stop.crashes=x"], "--set stop.crashes=x: stop."),
@@ -259,16 +262,15 @@ def test_the_patch_is_of_the_newest_run_of_the_project_or_of_the_named_tests(pro
     assert asked == [(run, project) for run in (runs[1], *runs, None)]
 
 
-def suite_run(project, texts):
+def suite_run(project, texts, name="tests/test_shop.py::test_n"):
     """A run of the project's tests; ``texts``: by file, signature and text of a finding."""
     loaded = campaign(project, "tests", path=[str(project / "src")], cwd=str(project))
     run = project / "runs" / "run"
-    for name in ("log", "supervisor"):
-        (run / name).mkdir(parents=True)
+    for folder in ("log", "supervisor"):
+        (run / folder).mkdir(parents=True)
     writer = LogWriter(run / "log")
     writer.append(ev.CampaignStarted("shop", "zest", "tests", 0, wall=1e9), 0.0)
     for file, (signature, text) in texts.items():
-        name = "tests/test_shop.py::test_n"
         described = ev.FindingDescribed("main", "crash", file, signature, "t", property=name)
         writer.append(described, 1.0)
         writer.append(ev.InputShown("main", file, text=text, length=len(text)), 1.0)
@@ -310,6 +312,18 @@ def test_the_patch_has_the_smallest_input_of_each_signature(project, monkeypatch
     assert suite_patch.print_patch(run, project) == DONE
     assert added(capsys) == {"+@example(n=20)", "+@example(n=2)"}
     assert asked == [(loaded.campaign.target["suite"], run / "out" / "main")]
+
+
+def test_minimised_inputs_of_a_test_with_slashes_in_a_parameter(project, monkeypatch, capsys):
+    call = "test_shop.py::test_n[a/b::c]"
+    texts = {"crashes/id:0": ("a", f"{call}(n=1000)")}
+    _, run = suite_run(project, texts, f"tests/{call}")
+    (run / "minimised/main").mkdir(parents=True)
+    (run / "minimised/main/id:0").touch()
+    small = f"{call}(n=9)"
+    monkeypatch.setattr(suite_patch, "shown_inputs", lambda _, files, *more: {files[0]: small})
+    assert suite_patch.print_patch(run, project) == DONE
+    assert added(capsys) == {"+@example(n=9)"}
 
 
 def test_a_patch_without_the_minimised_inputs(project, monkeypatch, capsys):

@@ -39,7 +39,7 @@ class RunRow:
     """Groups of findings since the user's last look."""
     age: str
     resumable: bool = False
-    """Whether the campaign has no supervisor, but a campaign file to start it again."""
+    """Whether the campaign has not finished, has no supervisor, but a campaign file to start it."""
 
 
 def columns() -> Sequence[Column[RunRow]]:

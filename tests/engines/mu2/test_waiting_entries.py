@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 from fuzztui.engines.loop.corpus import CorpusEntry
+from fuzztui.engines.loop.suite import _REST_TURNS, SuiteCorpus
+from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.waiting import WaitingEntries
 
 
@@ -22,3 +27,24 @@ def test_each_group_is_a_queue() -> None:
     while waiting.has(b"a"):
         waiting.take(b"a")
     assert len(waiting) == 0 and waiting.first() == b""
+
+
+def test_a_suite_rests_after_the_same_turns_whether_children_run_or_not() -> None:
+    """Else fixtures would be set up again when a child starts, at a time that no seed repeats."""
+    suite = SuiteCorpus.__new__(SuiteCorpus)
+    suite._turn, suite._turns = None, 0
+    done: list[str] = []
+    backlog = Backlog.__new__(Backlog)
+    backlog._rest, backlog._leave = suite.is_rest, lambda: done.append("leave")
+    runner: Any = SimpleNamespace(put_back=lambda: done.append("put back"))
+    backlog._runner = runner
+    rests = []
+    for turn in range(1, 3 * _REST_TURNS):
+        suite._turns = turn
+        if backlog._may_fork():
+            rests.append(turn)
+    assert rests == [_REST_TURNS, 2 * _REST_TURNS]
+    assert done == 2 * ["put back", "leave"]
+    running: Any = SimpleNamespace(yielded=SimpleNamespace(work=1.0))
+    suite._turn, suite._until, suite._turns = running, 2.0, _REST_TURNS
+    assert not backlog._may_fork()  # in the middle of a turn

@@ -5,9 +5,10 @@ from collections import Counter
 
 import pytest
 
+from fuzztui.base.text import without_folders
 from fuzztui.engines.loop.shares import FLOOR, WINDOW, Shares, Yield
 from fuzztui.engines.loop.suite import in_parts
-from fuzztui.engines.suite.properties import KEY_SIZE, keys_of, without_folders
+from fuzztui.engines.suite.properties import KEY_SIZE, keys_of
 from fuzztui.wire.codec import MAX_EVENT, encode_event
 from fuzztui.wire.events import PropertiesFound
 
