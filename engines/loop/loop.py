@@ -508,7 +508,7 @@ class Loop:
         tail = candidate_tail(candidate, counters[j.RUN_MS], counters[j.TRIAL])
         file = self.findings.save(failure, data, tail, describe)
         self.parts.saved(candidate, file.partition("/")[0])
-        self.parts.found(file, candidate.data)
+        self.parts.found(file, data)  # with the bytes that the generator has drawn
         self._show(file, data)
 
     def _show(self, row: str, data: bytes) -> None:

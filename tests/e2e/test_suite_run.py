@@ -476,3 +476,45 @@ def crashes(run: Path) -> list[tuple[str, str]]:
     """Property and file of each finding."""
     described = events(run / "out" / "main", "finding_described")
     return [(e["property"], e["file"]) for e in described if e["category"] == "crash"]
+
+
+FRESH = """\
+import remainders
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+
+@settings(phases=[Phase.reuse])
+@given(st.integers(1, 100_000))
+def test_remainder(n):
+    remainders.check(n)
+
+
+@settings(phases=[Phase.reuse])
+@given(st.lists(st.integers(0, 1000), min_size=3), st.text())
+def test_sum(numbers, text):
+    remainders.check(sum(numbers) + len(text))
+"""
+
+
+def test_the_saved_examples_are_those_of_the_findings(tmp_path):
+    """Findings by fresh inputs: the generator draws beyond the bytes that the engine has given."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_fresh.py").write_text(FRESH)
+    (tmp_path / "remainders.py").write_text(
+        "def check(n):\n    if n % 97 == 5:\n        raise KeyError(n)\n"
+    )
+    pytest_alone = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+    env = {k: v for k, v in os.environ.items() if k != "VIRTUAL_ENV"} | {
+        "PYTHONPATH": str(tmp_path)
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "fuzztui", "test", "tests", "--headless", "--budget", "3000",
+         "--python", sys.executable],
+        cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 10, done.stdout + done.stderr
+    alone = subprocess.run(
+        pytest_alone, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert "2 failed" in alone.stdout, "only saved examples are run"

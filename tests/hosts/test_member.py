@@ -58,7 +58,7 @@ class Hub:
         self.state = State()
         self.router = Router()
         self.exchange = Exchange()
-        self.paths = PathsHere({"tree0-p/a.py": Path("/srv/p/a.py")})
+        self.paths = PathsHere({"tree0-p/a.py": Path("/project/p/a.py")})
         self.hosts = ["a", "b"]
         self.leaving = False
         self.writable = True
@@ -300,12 +300,12 @@ def test_files_that_were_sent_there_have_their_paths_here(member: HostMember, hu
         FindingDescribed("main", "crash", "crashes/id:000000", frames=frames),
     )
     source, lines, mutants, finding = hub.events[-4:]
-    assert isinstance(source, SourceFile) and source.path == "/srv/p/a.py"
-    assert isinstance(lines, LinesCovered) and lines.branches == {"/srv/p/a.py": "0"}
-    assert lines.lines == {"/srv/p/a.py": "1-2", other: "1"}
-    assert isinstance(mutants, MutantsFound) and mutants.path == "/srv/p/a.py"
+    assert isinstance(source, SourceFile) and source.path == "/project/p/a.py"
+    assert isinstance(lines, LinesCovered) and lines.branches == {"/project/p/a.py": "0"}
+    assert lines.lines == {"/project/p/a.py": "1-2", other: "1"}
+    assert isinstance(mutants, MutantsFound) and mutants.path == "/project/p/a.py"
     assert isinstance(finding, FindingDescribed)
-    assert finding.frames == [{"function": "f", "file": "/srv/p/a.py", "line": 3}, *frames[1:]]
+    assert finding.frames == [{"function": "f", "file": "/project/p/a.py", "line": 3}, *frames[1:]]
 
 
 async def test_a_host_that_cannot_say_what_it_has_is_not_relayed_again(

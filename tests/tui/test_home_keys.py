@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from home_runs import make_run
 from home_lab import home, picture_of, read, some_runs, until
+from home_runs import make_run
 
 from fuzztui.home import listing
 from fuzztui.tui.app import home as home_module

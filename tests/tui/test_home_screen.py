@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from home_runs import make_run
 from home_lab import home, picture_of, read, some_runs, until
+from home_runs import make_run
 from random_logs import EVIL, random_log
 from rich.cells import cell_len
 from rich.console import Console

@@ -546,8 +546,9 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         strip = self._unmarked_line(y, frame)
         if y and self.marks:
             index = frame.place[1].y + y - 1
-            if index < len(self.source) and self.source.key(index) in self.marks:
-                base = next(iter(strip)).style or frame.base
+            first = next(iter(strip), None)  # None: the table has no width yet
+            if first and index < len(self.source) and self.source.key(index) in self.marks:
+                base = first.style or frame.base
                 sign = Segment(MARK, base + self._palette["bold primary"])
                 return Strip([sign, *strip.crop(1)])
         return strip
