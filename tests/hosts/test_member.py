@@ -290,7 +290,7 @@ def test_a_host_that_was_lost_for_long_is_followed_from_its_last_record(
 
 
 def test_files_that_were_sent_there_have_their_paths_here(member: HostMember, hub: Hub) -> None:
-    there, other = "/root/shipped/run/shipped/tree0-p/a.py", "/usr/lib/shipped/b.py"
+    there, other = "/data/shipped/run/shipped/tree0-p/a.py", "/usr/lib/shipped/b.py"
     frames: list[Any] = [{"function": "f", "file": there, "line": 3}, {"file": other}]
     take(
         member,
