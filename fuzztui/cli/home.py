@@ -121,7 +121,7 @@ def _missing(path: Path) -> str:
         loaded = load(path)
         refuse_missing_extras(loaded)
     except CampaignError as e:
-        return brief(str(e).rpartition(": ")[2], 60)
+        return brief(str(e).rpartition(": ")[2].partition(",")[0], 60)
     if loaded.campaign.kind == "afl" and shutil.which("afl-fuzz") is None:
-        return "AFL++"
+        return "needs AFL++"
     return ""

@@ -18,6 +18,7 @@ from fuzztui.model.properties import (
     new_to_tests,
     property_rows,
     property_weights,
+    takes_examples,
 )
 from fuzztui.model.state import State
 from fuzztui.wire.commands import WeighProperty
@@ -44,7 +45,7 @@ def property_summary(state: State, run: Path) -> Iterator[tuple[str, str]]:
     if saved := failing_examples(state):
         yield "pytest", f"fails at once, with {several(len(saved), 'finding')}"
     root = tested_project(campaign_file(run))
-    if root is not None and new_to_tests(state):
+    if root is not None and any(map(takes_examples, new_to_tests(state))):
         yield "add tests", f"cd {shlex.quote(str(root))} && {WRITE_EXAMPLES}"
 
 

@@ -87,16 +87,24 @@ def _number(value: Any) -> float:
     return float(value) if fits else 0.0
 
 
+_STATEFUL = "::runTest"
+"""The end of the name of a stateful test, a ``TestCase`` of :mod:`hypothesis.stateful`."""
+
+
 def property_rows(state: State) -> dict[str, PropertyRow]:
     """All properties by name, in the order in which they were found."""
     living = [n for n in state.properties if not _is_over(state, n)] or list(state.properties)
+    # An instance reports a property when its figures have changed: shares are of different moments.
+    totals = {i: max(1e6, sum(row[6] for row in state.properties[i].values())) for i in living}
     rows: dict[str, PropertyRow] = {}
     names = dict.fromkeys(
         [*state.property_reasons, *(n for r in state.properties.values() for n in r)]
     )
     for name in names:
         every = [r[name] for r in state.properties.values() if name in r]
-        shares = [state.properties[i][name][6] for i in living if name in state.properties[i]]
+        shares = [
+            state.properties[i][name][6] / totals[i] for i in living if name in state.properties[i]
+        ]
         trials, invalid, entries, edges, findings, cpu_ms, _, _ = _columns(every)
         rows[name] = PropertyRow(
             name,
@@ -108,7 +116,7 @@ def property_rows(state: State) -> dict[str, PropertyRow]:
             findings=int(sum(findings)),
             killed=state.property_kills.get(name, 0),
             cpu_s=sum(cpu_ms) / 1000,
-            share=sum(shares) / len(shares) / 1_000_000 if shares else 0.0,
+            share=sum(shares) / len(shares) if shares else 0.0,
             weights=property_weights(state, name),
         )
     return rows
@@ -146,9 +154,14 @@ def is_in_tests(finding: Finding) -> bool:
 
 
 def new_to_tests(state: State) -> list[Finding]:
-    """The crashes of properties that ``--write-examples`` may add to the tests."""
+    """The crashes of properties that are not an ``@example`` of the tests."""
     crashes = (f for f in state.findings.values() if f.property and f.category == CRASH.category)
     return [f for f in crashes if not is_in_tests(f)]
+
+
+def takes_examples(finding: Finding) -> bool:
+    """Whether the test can have an ``@example``: a stateful test cannot."""
+    return not finding.property.endswith(_STATEFUL)
 
 
 def properties_list(state: State) -> list[dict[str, Any]] | None:

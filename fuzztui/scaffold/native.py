@@ -43,6 +43,7 @@ class NativeTarget:
 _COPY: Final = 'set -e\ntar -C "$SOURCE" --exclude=./runs --exclude=./.git -cf - . | tar -xf -\n'
 """The build runs in a copy, as many builds write next to their sources."""
 
+_C: Final = (".c", ".cc", ".cpp", ".cxx")
 _FOR_CC: Final = 'CC="$CC" CXX="$CXX"'
 _BUILDS: Final = (
     (
@@ -143,6 +144,9 @@ def _program_of(project: Path, text: bytes, pattern: str) -> str:
             found = re.findall(r"^\w*_PROGRAMS\s*\+?=\s*([\w-]+)", made, re.MULTILINE)
             folder = path.parent.relative_to(project)
             names += [str(folder / name) for name in found]
+    if not names and project.joinpath("Makefile").is_file():  # a goal that a source is named after
+        goals = re.findall(r"^([\w.-]+)[ \t]*:(?!=)", text.decode(errors="replace"), re.MULTILINE)
+        names = [goal for goal in goals if any((project / f"{goal}{e}").is_file() for e in _C)]
     if not names:
         return ""
     best = next((name for name in names if "fuzz" in name), names[0])

@@ -96,5 +96,5 @@ def test_each_sample_is_offered_and_says_what_is_missing(monkeypatch):
     monkeypatch.setattr(home_module.shutil, "which", lambda name: None)
     rows = {row.file: row for row in sample_rows()}
     assert rows.keys() == {path.name for path in SAMPLES.glob("*.toml")}
-    assert rows["crashy-afl.toml"].needs == "AFL++" and not rows["tomllib-mu2.toml"].needs
+    assert rows["crashy-afl.toml"].needs == "needs AFL++" and not rows["tomllib-mu2.toml"].needs
     assert all(row.title for row in rows.values())

@@ -5,7 +5,7 @@ import json
 from fuzztui.model.checkpoint import from_json, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.inverses import inverse
-from fuzztui.model.properties import properties_list, property_rows
+from fuzztui.model.properties import properties_list, property_rows, takes_examples
 from fuzztui.model.state import MAX_PROPERTY_NAME, State
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import WeighProperty
@@ -48,6 +48,23 @@ def test_what_instances_know_together():
     assert listed[B]["signatures"] == ["E @ f"] and listed[C]["reason"] == "skipped: not today"
     assert state.other_tests == 7
     json.dumps(properties_list(state))
+
+
+def test_shares_of_different_moments_are_no_more_than_the_whole():
+    state = state_of(
+        ev.InstanceState("main", "running"),
+        ev.PropertyFigures("main", {A: row(share=900_000)}),
+        ev.PropertyFigures("main", {B: row(share=600_000)}),
+    )
+    assert sum(r.share for r in property_rows(state).values()) == 1
+
+
+def test_only_tests_that_can_have_examples_are_offered_the_patch():
+    state = state_of(
+        ev.FindingDescribed("main", "crash", "crashes/id:0", "E", "E", property="t.py::T::runTest"),
+        ev.FindingDescribed("main", "crash", "crashes/id:1", "E", "E", property=A),
+    )
+    assert [takes_examples(f) for f in state.findings.values()] == [False, True]
 
 
 def test_a_campaign_with_one_target_has_none():

@@ -42,6 +42,13 @@ def test_a_makefile_names_its_first_goal(tmp_path):
     assert found.program == "./tool"
 
 
+def test_a_makefile_whose_goal_is_named_after_a_source(tmp_path):
+    (tmp_path / "parse.c").touch()
+    (tmp_path / "Makefile").write_text("CFLAGS := -g\nparse: parse.c\n\t$(CC) $< -o $@\n")
+    (found,) = builds(tmp_path)
+    assert found.program == "./parse"
+
+
 def test_autotools_name_their_programs_in_makefile_am(tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "Makefile.am").write_text("bin_PROGRAMS = tool\n")

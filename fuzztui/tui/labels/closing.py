@@ -10,7 +10,7 @@ from pathlib import Path
 from fuzztui.base.text import several
 from fuzztui.model.discovery import discovery_rate, discovery_text
 from fuzztui.model.mutants import survivor_group
-from fuzztui.model.properties import failing_examples, new_to_tests
+from fuzztui.model.properties import failing_examples, new_to_tests, takes_examples
 from fuzztui.model.selectors import Group, groups
 from fuzztui.model.state import State
 from fuzztui.tui.base import format
@@ -132,7 +132,7 @@ def _commands(
     lines = start_commands(run) if state.state == "failed" else []
     if found and (file := place_of(found[0].first, state, run)) is not None:
         lines.append(repro_command(run, file.path))
-    if new_to_tests(state) and (line := examples_command(run)):
+    if any(map(takes_examples, new_to_tests(state))) and (line := examples_command(run)):
         lines.append(line)
     if any(survivor_group(m) and not m.stage for m in state.mutants.values()):
         lines.append(run_command(run, ["fuzztui", "mutants", "list", str(run), "--survivors"]))

@@ -13,7 +13,7 @@ from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.hosts import host_of
 from fuzztui.model.oracle import ORACLE
-from fuzztui.model.properties import is_in_tests
+from fuzztui.model.properties import is_in_tests, takes_examples
 from fuzztui.model.state import CommandStatus, Entry, Finding, State
 from fuzztui.model.verdicts import given_about, verdict_of
 from fuzztui.tui.base import format
@@ -318,7 +318,11 @@ def _for_pytest(finding: Finding, run: Path | None) -> list[Line]:
         words = "plain pytest fails with it at once: the input is saved for Hypothesis"
         lines.append(pair("pytest", words))
     if finding.property and finding.category == CRASH.category and (line := examples_command(run)):
-        lines.append(pair("add test", line, "valid"))
+        if takes_examples(finding):
+            lines.append(pair("add test", line, "valid"))
+        else:
+            words = "a stateful test takes no @example: 'fuzztui repro' prints its steps"
+            lines.append(pair("add test", words))
     return lines
 
 

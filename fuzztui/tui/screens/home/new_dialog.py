@@ -65,7 +65,7 @@ class NewScreen(Dialog[str | None]):
             options = [Option(plain(self._own, 200), id=OWN)]
             room = max((len(s.file) for s in self._samples), default=0) + 2
             for s in self._samples:
-                needs = f"needs {s.needs}: " if s.needs else ""
+                needs = f"{s.needs}: " if s.needs else ""
                 options.append(Option(plain(f"{s.file:<{room}}{needs}{s.title}", 200), id=s.file))
             yield OptionList(*options, markup=False)
 
