@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -259,6 +260,8 @@ def test_figures_that_disagree(run):
 def test_a_process_that_is_left_is_found_by_its_mark(tmp_path):
     env = {**os.environ, processes.MARK: str(tmp_path)}
     left = subprocess.Popen(["sleep", "600"], env=env, start_new_session=True)
+    while not Path(f"/proc/{left.pid}/environ").read_bytes():
+        time.sleep(0.001)  # empty while the kernel loads the program
     try:
         assert [p.pid for p in processes.find(str(tmp_path))] == [left.pid]
         processes.kill_all(str(tmp_path))
