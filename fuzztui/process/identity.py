@@ -122,16 +122,20 @@ class ProcessId:
             os.close(fd)
 
 
-def _look(pid: int) -> tuple[int, int, str] | None:
-    """Parent, start time and state of a living process."""
+def _stat(pid: int) -> list[str]:
+    """The fields of a living process after its name (proc(5), ``stat``); empty if there is none."""
     try:
         text = (_PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
-        return None
+        return []
     fields = text.rpartition(")")[2].split()  # the command's name may contain anything
-    if len(fields) < 20 or fields[0] in _DEAD:
-        return None
-    return int(fields[1]), int(fields[19]), fields[0]
+    return [] if len(fields) < 20 or fields[0] in _DEAD else fields
+
+
+def _look(pid: int) -> tuple[int, int, str] | None:
+    """Parent, start time and state of a living process."""
+    fields = _stat(pid)
+    return (int(fields[1]), int(fields[19]), fields[0]) if fields else None
 
 
 def check_proc() -> None:
@@ -195,12 +199,8 @@ def _with_marks(wanted: set[bytes], pids: Iterable[int]) -> tuple[list[ProcessId
 
 def _is_program(pid: int) -> bool:
     """Whether a living process is not one of the kernel's own threads."""
-    try:
-        text = (_PROC / str(pid) / "stat").read_text(errors="replace")
-        fields = text.rpartition(")")[2].split()
-        return fields[0] not in _DEAD and not int(fields[6]) & _KERNEL_THREAD
-    except (OSError, ValueError, IndexError):
-        return False
+    fields = _stat(pid)
+    return bool(fields) and not int(fields[6]) & _KERNEL_THREAD
 
 
 def kill_marked(run: Path, instance: str | None = None) -> int:
