@@ -160,7 +160,7 @@ class SuiteCorpus:
         self._turns = 0
         self._running: PropertyCorpus | None = None
         self._since_ns = time.process_time_ns()
-        self._told: dict[str, dict[str, Any]] = dict(context.reported.properties)
+        self._reported: dict[str, dict[str, Any]] = dict(context.reported.properties)
         self._due = 0.0
         reasons = {one.name: one.reason for one in suite.all}
         for part in in_parts(reasons):
@@ -404,9 +404,9 @@ class SuiteCorpus:
         rows: dict[str, Any] = {}
         for one in self.each:
             row = one.figures(shares.get(one.of.name, 0.0))
-            told = self._told.get(one.of.name)
-            if told is None or (row != told if last else _grown(row, told)):
-                rows[one.of.name] = self._told[one.of.name] = row
+            reported = self._reported.get(one.of.name)
+            if reported is None or (row != reported if last else _grown(row, reported)):
+                rows[one.of.name] = self._reported[one.of.name] = row
         for part in in_parts(rows):
             self._log.write(PropertyFigures(self._log.instance, part))
 
@@ -445,10 +445,10 @@ def example_seeds(suite: Suite) -> list[ExampleSeed]:
     ]
 
 
-def _grown(row: dict[str, Any], told: dict[str, Any]) -> bool:
-    if any(row[key] != told.get(key) for key in ("entries", "findings", "weight")):
+def _grown(row: dict[str, Any], reported: dict[str, Any]) -> bool:
+    if any(row[key] != reported.get(key) for key in ("entries", "findings", "weight")):
         return True
-    trials = told.get("trials")
+    trials = reported.get("trials")
     return not isinstance(trials, int) or row["trials"] > trials * (1 + _GROWN)
 
 

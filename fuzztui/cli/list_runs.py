@@ -208,7 +208,7 @@ def notes(looks: Sequence[RunLook]) -> list[str]:
             and of.lost
             and f"not connected: {several(len(of.lost), 'host')} ({', '.join(of.lost)})",
         ]
-        told = "; ".join(visible(str(text)) for text in wrong if text)
-        if told:
-            lines.append(f"{visible(short_path(look.run))[:MAX_PATH]}: {told[:500]}")
+        problems = "; ".join(visible(str(text)) for text in wrong if text)
+        if problems:
+            lines.append(f"{visible(short_path(look.run))[:MAX_PATH]}: {problems[:500]}")
     return lines

@@ -36,11 +36,11 @@ class GcovFile:
     of: dict[int, str] = field(default_factory=dict)
     """The function of each line."""
 
-    def add(self, told: Mapping[str, Any]) -> None:
+    def add(self, counts: Mapping[str, Any]) -> None:
         """Add the answer about the file in one object. Raises LookupError, TypeError."""
-        for row in told["functions"]:
+        for row in counts["functions"]:
             self.functions[row["start_line"], row["end_line"]] = str(row["demangled_name"])
-        for row in told["lines"]:
+        for row in counts["lines"]:
             line = int(row["line_number"])
             self.lines[line] = self.lines.get(line, False) or row["count"] > 0
             self.of[line] = str(row.get("function_name", ""))
@@ -167,6 +167,6 @@ class GcovMeasurement:
 
     def _files(self) -> dict[str, GcovFile]:
         found: dict[str, GcovFile] = {}
-        for name, told in self._build.files():
-            found.setdefault(str(self._origin / name), GcovFile()).add(told)
+        for name, counts in self._build.files():
+            found.setdefault(str(self._origin / name), GcovFile()).add(counts)
         return found

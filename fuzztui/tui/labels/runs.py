@@ -110,7 +110,7 @@ def detail(row: RunRow, width: int) -> list[Line]:
         of.unread and f"{of.unread:,} records of the log are not read yet",
         row.supervised and of.lost and f"not connected: {', '.join(of.lost)}",
     ]
-    told = [TextSpan(plain(str(text), 300), "pending") for text in wrong if text]
+    problems = [TextSpan(plain(str(text), 300), "pending") for text in wrong if text]
     hosts = f"on {several(len(of.hosts), 'host')}" if of.hosts else ""
-    second = [span for text in told for span in (text, TextSpan("  "))]
+    second = [span for text in problems for span in (text, TextSpan("  "))]
     return [first, second or [TextSpan(hosts, "muted")]]
