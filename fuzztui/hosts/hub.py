@@ -105,6 +105,8 @@ class Hub:
         self._alone = replace(campaign, budget_s=0.0, budget_trials=0)
         self._limits = CampaignLimits(self._alone, running_time(self.state))
         self._tasks = Tasks(self.record)
+        self._links: dict[str, asyncio.Task[None]] = {}
+        """By host: what is connected to it until its campaign has ended."""
         self._over = asyncio.Event()
         self._end_reason: EndReason | None = None
         self._left = False
@@ -210,8 +212,10 @@ class Hub:
         ready()
         ranked = await self._rank()
         self._linked = ranked
-        links = [tasks.spawn(self._run_member(m)) for m in self.members.values() if ranked]
+        for name in self.members if ranked else ():
+            self._link(name)
         await self._over.wait()
+        links = list(self._links.values())
         if links and not self._left:  # they note the end of their hosts
             await asyncio.wait(links, timeout=LAST_MEMBER_S)
         for link in links:
@@ -296,6 +300,9 @@ class Hub:
         self._clock.save()
         self.flush()
 
+    def _link(self, host: str) -> None:
+        self._links[host] = self._tasks.spawn(self._run_member(self.members[host]))
+
     async def _run_member(self, member: HostMember) -> None:
         try:
             await member.run()
@@ -330,6 +337,15 @@ class Hub:
     def request(self, host: str, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor on a host; False if it is not connected."""
         return self.members[host].request(request)
+
+    def retry(self, host: str) -> str:
+        """Connect again to a host that was given up. Returns why not; "" if it is done."""
+        link = self._links.get(host)
+        if self.leaving or link is None or not link.done():
+            return f"{host} cannot be tried again now"
+        self.members[host].retry()
+        self._link(host)
+        return ""
 
     async def _add_seed(self, command: AddSeed, progress: Progress) -> str:
         answer = await seeder(self._run_dir)(command, progress)

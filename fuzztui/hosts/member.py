@@ -220,6 +220,12 @@ class HostMember:
         self._record("failed", reason)
         self._over.set()
 
+    def retry(self) -> None:
+        """Forget that the host was given up, so that :meth:`run` connects to it again."""
+        self._failure, self._attempts = "", 0
+        self._over.clear()
+        self._record("connecting", "")
+
     async def read(self, file: str) -> bytes:
         """Return a file of the run over there. Raises LinkLost, ProtocolError."""
         answer = await self._link.ask("file", patience=READ_S, path=file)

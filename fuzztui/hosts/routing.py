@@ -67,6 +67,9 @@ class RoutingContext(Protocol):
     def stopping(self, by: str) -> None:
         """Called when a user stops the whole campaign."""
 
+    def retry(self, host: str) -> str:
+        """Connect again to a host that was given up. Returns why not; "" if it is done."""
+
 
 @dataclass(frozen=True, slots=True)
 class _About:
@@ -86,7 +89,8 @@ class _Sent:
     about: _About
     done: asyncio.Future[CommandAnswer]
     waiting: set[str] = field(default_factory=set)
-    answers: list[CommandAnswer] = field(default_factory=list)
+    answers: dict[str, CommandAnswer] = field(default_factory=dict)
+    """By host; an empty string: the hub itself."""
 
 
 class HostRouter:
@@ -223,6 +227,14 @@ class HostRouter:
         if self._handling.start(context.handlers, command_id, command):
             sent.waiting = {""}
             return done
+        host: str = getattr(command, "instance", "")
+        if command.name == "resume" and self._is_given_up(host):
+            sent.waiting = {""}
+            if problem := context.retry(host):
+                self._reject(command_id, problem)
+            else:
+                self._handled(CommandApplied(command_id, detail=f"{host} is tried again"))
+            return done
         hosts = self._hosts_of(command)
         if problem := command.problem or (hosts if isinstance(hosts, str) else ""):
             self._reject(command_id, problem)
@@ -261,9 +273,14 @@ class HostRouter:
         there = self._context.state.hosts.get(name)
         if there is not None and there.campaign in ENDED:
             return f"the campaign has ended on {name}"
-        if there is not None and there.state == "failed":
-            return f"{name} was given up: {there.reason}"
+        if there is not None and self._is_given_up(name):
+            again = f"resume --instance {name} tries it again"
+            return f"{name} was given up: {there.reason}; {again}"
         return ""
+
+    def _is_given_up(self, host: str) -> bool:
+        there = self._context.state.hosts.get(host)
+        return there is not None and there.state == "failed"
 
     def _send(self, host: str, command_id: str, sent: _Sent) -> None:
         request: dict[str, Any] = {
@@ -310,12 +327,12 @@ class HostRouter:
         if sent is None or host not in sent.waiting:
             return
         sent.waiting.discard(host)
-        sent.answers.append(answer)
+        sent.answers[host] = answer
         if sent.waiting:
             return
         del self._sent[command_id]
         if not sent.done.done():
-            sent.done.set_result(combined(sent.answers, sent.command, _details))
+            sent.done.set_result(combined(_with_hosts(sent.answers), sent.command, _details))
 
 
 def _over_there(command: Any, host: str) -> Command:
@@ -324,6 +341,15 @@ def _over_there(command: Any, host: str) -> Command:
     if getattr(command, "instance", "") == host:
         named = replace(command, instance="")
     return named
+
+
+def _with_hosts(answers: Mapping[str, CommandAnswer]) -> list[CommandAnswer]:
+    """The answers, with the host in front of each detail if there are several."""
+    if len({a.detail for a in answers.values() if a.detail}) < 2:
+        return list(answers.values())
+    return [
+        replace(a, detail=f"{host}: {a.detail}") if a.detail else a for host, a in answers.items()
+    ]
 
 
 def _details(answers: Sequence[CommandAnswer]) -> str:

@@ -220,6 +220,8 @@ class Action:
             return "Resume"
         if self.id == "instance.pause":
             what = "host" if now.on_hosts else "instance"
+            if now.on_hosts and now.instance and now.instance_state == "failed":
+                return "Try host again"
             return f"{'Resume' if now.instance_state == 'paused' else 'Pause'} {what}"
         if self.id == "table.mark" and now.marked:
             return f"{now.marked:,} marked"
@@ -502,6 +504,8 @@ def why_not_move_boundary(boundary: int, by: int) -> WhyNot:
 
 def why_not_show_hosts(now: ActionContext) -> str:
     """Why the table of hosts cannot be shown."""
+    if now.state == "empty":
+        return "the campaign log has not been read yet"
     return "" if now.hosts else "this campaign has no [hosts]: all of it runs on one machine"
 
 
