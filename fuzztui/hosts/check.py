@@ -12,7 +12,7 @@ from typing import Any, Final
 import fuzztui
 from fuzztui.base.bounds import real, whole
 from fuzztui.base.ssh import users_ssh
-from fuzztui.base.text import several, visible
+from fuzztui.base.text import ago, several, visible
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.schema import AFL
 from fuzztui.doctor.findings import (
@@ -218,13 +218,19 @@ def machine_findings(
     )
     yield judged(
         "clock",
-        f"{clock_s:+.1f} s",
+        _clock_text(clock_s),
         ""
         if abs(clock_s) <= _CLOCK_S
         else "set the clock there (NTP): times of its findings are off",
     )
     if kind == AFL:
         yield from _afl(facts, text)
+
+
+def _clock_text(seconds: float) -> str:
+    if abs(seconds) <= _CLOCK_S:
+        return f"{round(seconds, 1) + 0.0:+.1f} s"
+    return f"{ago(abs(seconds))} {'ahead' if seconds > 0 else 'behind'}"
 
 
 def _afl(facts: Mapping[str, Any], text: Mapping[str, str]) -> Iterator[MachineFinding]:
