@@ -310,10 +310,11 @@ def _instance_lines(i: Instance, now: RunStatus, found: Mapping[str, FindingTall
     state = now.state
     rate = instance_throughput(i, fuzzing_time(state), over=state.state in ENDED, lost=state.lost)
     files = [(kind, files_of(kind, i, found)) for kind in KINDS if kind.folder == CRASHES]
+    count = files_of(CRASH, i, found)
     crashes = "".join(f" {n:,} {kind.label}" for kind, n in files if n and kind is not CRASH)
     lines = [
         f"  {brief(i.id):<9} {_word(i, state):<10} {i.stats.execs:>12,} execs {speed(rate):>10} "
-        f"{i.corpus:>7,} corpus {files_of(CRASH, i, found):>4,} crashes{crashes}" + _old(i, now)
+        f"{i.corpus:>7,} corpus {count:>4,} {'crash' if count == 1 else 'crashes'}{crashes}" + _old(i, now)
     ]
     if i.id == ORACLE and (waiting := to_look_at(i.stats.pending)):
         lines.append(f"    {waiting}")

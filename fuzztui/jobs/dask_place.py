@@ -128,7 +128,8 @@ class DaskPlace:
 
     def describe(self) -> str:
         """``tls://10.0.0.5:8786 (16 slots)``."""
-        return f"{self.name} ({several(self._threads, 'slot')})"
+        waits = "" if self._threads else ": waiting for a worker"
+        return f"{self.name} ({several(self._threads, 'slot')}{waits})"
 
     def facts(self) -> PlaceFacts:
         """The versions, and the workers with their threads. Raises :class:`ClusterError`."""

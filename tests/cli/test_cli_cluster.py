@@ -51,6 +51,10 @@ def test_checking_local_slots(capsys):
     assert found["slots"] >= 1
 
 
+def test_an_address_is_no_file(capsys):
+    assert "--cluster" in refused(capsys, "cluster", "check", "tls://10.0.0.5:8786")
+
+
 def test_checking_what_is_wrong(tmp_path, capsys):
     file = tmp_path / "c.toml"
     file.write_text('[cluster]\nscheduler = "tcp://10.0.0.5:1"\n')

@@ -9,6 +9,7 @@ import pytest
 from hosted import CUT, hosted, write_run
 
 from fuzztui.cli import main
+from fuzztui.cli.ctl import say_waiting
 from fuzztui.cli.host_lines import HostNews, preparing, waits_for
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
@@ -164,3 +165,14 @@ def test_ctl_names_the_host_that_a_pending_command_waits_for(tmp_path):
     assert waits_for(tmp_path / "c", Pause("h2_main")) == "waits until h2 is connected again"
     assert waits_for(tmp_path / "c", Pause("h1_main")) == ""
     assert "h2" in waits_for(tmp_path / "c", Pause())
+
+
+@pytest.mark.parametrize(("instance", "named"), [("h2_main", True), ("h1_main", False)])
+def test_meanwhile_ctl_says_which_host_a_command_waits_for(tmp_path, capsys, instance, named):
+    log = hosted(2, 1, lost=["h2"])
+    log.add(ev.CommandIssued("c1", encode_command(Pause(instance)), "me"))
+    if named:
+        log.add(ev.CommandProgress("c1", "waits until h2 is connected again"))
+    write_run(tmp_path / "c", log)
+    say_waiting(tmp_path / "c", "pause", [Pause(instance)])
+    assert ("waits until h2 is connected again" in capsys.readouterr().err) is named
