@@ -476,6 +476,8 @@ def _why_not_running(run: Path) -> str:
         return "no campaign is running there"
     if now.problems:
         return f"the log is damaged, and its end is missing; {again} repairs it and resumes"
+    if now.state.hosts:
+        return f"the hub has ended; the hosts continue without it; {again} starts another hub"
     return f"the supervisor ended before the campaign; {again} resumes it"
 
 

@@ -11,6 +11,7 @@ from hosted import CUT, hosted, write_run
 from fuzztui.cli import main
 from fuzztui.cli.ctl import say_waiting
 from fuzztui.cli.host_lines import HostNews, preparing, waits_for
+from fuzztui.cli.output import NOT_RUNNING
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.remote.lock import RunLock
@@ -165,6 +166,14 @@ def test_ctl_names_the_host_that_a_pending_command_waits_for(tmp_path):
     assert waits_for(tmp_path / "c", Pause("h2_main")) == "waits until h2 is connected again"
     assert waits_for(tmp_path / "c", Pause("h1_main")) == ""
     assert "h2" in waits_for(tmp_path / "c", Pause())
+
+
+def test_ctl_without_a_hub_says_that_the_hosts_continue(tmp_path, capsys):
+    write_run(tmp_path / "c", hosted(2, 1))
+    assert main(["ctl", str(tmp_path / "c"), "pause"]) == NOT_RUNNING
+    err = capsys.readouterr().err
+    assert "hosts continue" in err
+    assert str(tmp_path / "c/campaign.toml") in err
 
 
 @pytest.mark.parametrize(("instance", "named"), [("h2_main", True), ("h1_main", False)])
