@@ -323,6 +323,11 @@ class Hub:
         return self._left or self._end_reason is not None
 
     @property
+    def ending(self) -> bool:
+        """Whether the campaign is being ended on all hosts."""
+        return self._end_reason is not None
+
+    @property
     def budget_raised(self) -> bool:
         """Whether hosts may run with a smaller budget of an earlier hub."""
         old, new = (self.state.budget_s, self.state.budget_trials), self._campaign
@@ -382,6 +387,8 @@ class Hub:
 
     async def _decide(self) -> None:
         """Draw conclusions for the whole campaign from the states of its hosts."""
+        if self._over.is_set():
+            return None
         state = self.state
         campaigns = {m.place.name: m.campaign_state for m in self.members.values()}
         living = {c for c in campaigns.values() if c not in ENDED}
@@ -437,6 +444,7 @@ class Hub:
     async def _finish(self) -> None:
         self.router.close()
         if not self._left and self._end_reason is not None:
+            self.router.campaign_ended()
             self.record(CampaignEnded(self._end_reason.state, self._end_reason.reason))
         await self._log.close_at_end(self._close_server)
 

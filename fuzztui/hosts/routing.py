@@ -8,6 +8,7 @@ connected gets the command when it is again; it executes a command with the same
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from fuzztui.remote.protocol import APPLIED, REJECTED, TIMEOUT, CommandAnswer
 from fuzztui.remote.server import Ticket
 from fuzztui.supervise.handling import HandlerTasks, combined
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
-from fuzztui.wire.commands import Command
+from fuzztui.wire.commands import Command, Stop
 from fuzztui.wire.events import (
     CommandApplied,
     CommandIssued,
@@ -166,6 +167,20 @@ class HostRouter:
         for command_id, sent in list(self._sent.items()):
             if host in sent.waiting:
                 self._answered(command_id, host, CommandAnswer(APPLIED, f"{host} has ended"))
+
+    def campaign_ended(self) -> None:
+        """Log that a stop of all hosts is done, also if a host could not answer.
+
+        Without a result it would be sent again when the campaign is resumed, and end it at once.
+        """
+        for command_id, status in list(self._context.state.commands.items()):
+            if status.state != "pending" or not _OWN.fullmatch(command_id):
+                continue
+            with contextlib.suppress(CodecError):
+                command = decode_command(status.command)
+                if isinstance(command, Stop) and not command.instance:
+                    done = CommandApplied(command_id, detail="the campaign has ended")
+                    self._context.record(done)
 
     def replied(self, host: str, reply: Mapping[str, Any]) -> None:
         """Take a reply of a host's supervisor: the event about it comes by the log."""

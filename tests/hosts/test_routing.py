@@ -172,6 +172,22 @@ def test_a_new_hub_sends_again_what_has_no_answer() -> None:
     routed(test)
 
 
+def test_a_stop_that_a_lost_host_has_not_answered_does_not_stop_the_resumed_campaign() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        context.down = {"b"}
+        ids = [router.submit(c, "ann").id for c in (Pause(), Stop("b"), Stop())]
+        router.replied("a", reply(context.sent[-1][1]))
+        router.campaign_ended()
+        router.close()
+        states = [context.state.commands[id_].state for id_ in ids]
+        assert states == ["pending", "pending", "applied"]
+        context.stopped_by = ""
+        HostRouter(context, "log").resume()
+        assert context.stopped_by == ""
+
+    routed(test)
+
+
 def test_events_of_a_host_get_the_ids_of_this_log() -> None:
     async def test(context: Context, router: HostRouter) -> None:
         assert router.translate("a", CommandIssued("log.c7", {}, "ann")) is None
