@@ -397,7 +397,13 @@ class Hub:
         if self._end_reason is not None:
             if time.monotonic() - self._stopping_since > STOP_S:
                 missing = [name for name, c in campaigns.items() if c not in ENDED]
-                self._warn(f"not connected, and so perhaps not stopped: {', '.join(missing)}")
+                known = (state.hosts.get(name) for name in missing)
+                stop = "".join(
+                    f"; fuzztui ctl {h.address}:{h.run} stop ends it there"
+                    for h in known
+                    if h is not None and h.address and h.run
+                )
+                self._warn(f"not connected, and so perhaps not stopped: {', '.join(missing)}{stop}")
                 self._end()
             return None
         if "running" in living and state.state in ("starting", "paused"):
