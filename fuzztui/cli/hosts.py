@@ -19,7 +19,7 @@ from fuzztui.cli.samples import campaign_or_project
 from fuzztui.hosts.check import HostReport, check_hosts
 
 _NO_CAMPAIGN: Final = '[target]\nfunction = "json:loads"\n[engine]\nkind = "zest"\n'
-"""A campaign file in place of the user's, if only the hosts are checked: its target is not tried."""
+"""A campaign file in place of the user's, if only hosts are checked: its target is not tried."""
 
 
 def check_all(options: argparse.Namespace) -> int:

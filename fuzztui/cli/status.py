@@ -310,11 +310,12 @@ def _instance_lines(i: Instance, now: RunStatus, found: Mapping[str, FindingTall
     state = now.state
     rate = instance_throughput(i, fuzzing_time(state), over=state.state in ENDED, lost=state.lost)
     files = [(kind, files_of(kind, i, found)) for kind in KINDS if kind.folder == CRASHES]
-    count = files_of(CRASH, i, found)
+    crashed = files_of(CRASH, i, found)
+    noun = "crash" if crashed == 1 else "crashes"
     crashes = "".join(f" {n:,} {kind.label}" for kind, n in files if n and kind is not CRASH)
     lines = [
         f"  {brief(i.id):<9} {_word(i, state):<10} {i.stats.execs:>12,} execs {speed(rate):>10} "
-        f"{i.corpus:>7,} corpus {count:>4,} {'crash' if count == 1 else 'crashes'}{crashes}" + _old(i, now)
+        f"{i.corpus:>7,} corpus {crashed:>4,} {noun}{crashes}" + _old(i, now)
     ]
     if i.id == ORACLE and (waiting := to_look_at(i.stats.pending)):
         lines.append(f"    {waiting}")

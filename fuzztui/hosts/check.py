@@ -28,9 +28,9 @@ from fuzztui.doctor.findings import (
 from fuzztui.hosts.bundle import HostProcess, open_host, python_of
 from fuzztui.hosts.facts import CHECKS
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
-from fuzztui.hosts.place import HostError, HostPlace
+from fuzztui.hosts.place import HERE, HostError, HostPlace
 from fuzztui.hosts.sending import ship
-from fuzztui.hosts.shipping import RUNS, host_run, shipment
+from fuzztui.hosts.shipping import RUNS, shipment
 
 AT_ONCE: Final = 8
 """Hosts that are checked at the same time: a jump host's sshd refuses more at once."""
@@ -121,9 +121,9 @@ async def _check(
         report.add("reached", OK, f"in {visitor.seconds:.1f} s, as {hello.host}")
         _versions(report, hello)
         kind = loaded.campaign.kind if loaded is not None else ""
-        path = host_run(loaded.campaign, place) if loaded is not None else place.path or RUNS
         ask = visitor.link.ask
         before = time.time()
+        path = place.path or RUNS  # not the run's own, whose name the start decides
         facts = await ask("check", patience=_ANSWER_S, engine=kind, path=path)
         clock = real(facts.get("wall")) - (before + time.time()) / 2
         if error := facts.get("error"):
@@ -214,7 +214,7 @@ def machine_findings(
     yield disk_finding(
         facts,
         "free space there, or set another path for this host",
-        'set another path for this host: [hosts] "ADDRESS" = { path = "/data/fuzz" }',
+        f'set another path: [hosts] "{place.address or HERE}" = {{ path = "/data/fuzz" }}',
     )
     yield judged(
         "clock",

@@ -105,7 +105,7 @@ class Hub:
         self._alone = replace(campaign, budget_s=0.0, budget_trials=0)
         self._limits = CampaignLimits(self._alone, running_time(self.state))
         self._tasks = Tasks(self.record)
-        self._links: dict[str, asyncio.Task[None]] = {}
+        self._links: dict[str, asyncio.Future[None]] = {}
         """By host: what is connected to it until its campaign has ended."""
         self._over = asyncio.Event()
         self._end_reason: EndReason | None = None

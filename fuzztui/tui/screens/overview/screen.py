@@ -358,7 +358,7 @@ class OverviewScreen(CampaignScreen):
             there = self.hosts.current
             campaign = there.host.campaign if there is not None else ""
             name = there.name if there is not None and campaign in ("running", "paused") else ""
-            if there is not None and there.host.state == "failed":  # given up: it can be tried again
+            if there is not None and there.host.state == "failed":  # it can be tried again
                 name, campaign = there.name, "failed"
             capabilities: frozenset[str] = frozenset()
             now = ActionContext(
