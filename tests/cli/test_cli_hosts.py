@@ -86,6 +86,18 @@ def test_text_warns_of_a_lost_host_and_groups_instances(hub, capsys):
     assert [line.split()[1:3] for line in lines if "h2_main" in line] == [["?", "running"]]
 
 
+def test_names_of_any_length_leave_the_columns_straight(tmp_path, capsys):
+    log = hosted(1, 1, lost=())
+    log.add(ev.InstanceState("server-room-3_main", "running"))
+    write_run(tmp_path / "c", log)
+    lock = RunLock(tmp_path / "c")
+    text = ask(capsys, "status", tmp_path / "c")
+    lock.release()
+    lines = [line for line in text.splitlines() if "_main" in line]
+    assert len(lines) == 2
+    assert len({line.lstrip().index(" execs") for line in lines}) == 1
+
+
 def test_without_a_hub_no_host_is_connected_and_all_continue(run, capsys):
     hosts = hosts_of(capsys, run)
     assert [row["connected"] for row in hosts.values()] == [False, False, False]
