@@ -317,8 +317,8 @@ def _instance_lines(
     noun = "crash" if crashed == 1 else "crashes"
     crashes = "".join(f" {n:,} {kind.label}" for kind, n in files if n and kind is not CRASH)
     lines = [
-        f"  {brief(i.id):<{width}} {_word(i, state):<10} {i.stats.execs:>12,} execs {speed(rate):>10} "
-        f"{i.corpus:>7,} corpus {crashed:>4,} {noun}{crashes}" + _old(i, now)
+        f"  {brief(i.id):<{width}} {_word(i, state):<10} {i.stats.execs:>12,} execs "
+        f"{speed(rate):>10} {i.corpus:>7,} corpus {crashed:>4,} {noun}{crashes}" + _old(i, now)
     ]
     if i.id == ORACLE and (waiting := to_look_at(i.stats.pending)):
         lines.append(f"    {waiting}")
