@@ -15,9 +15,9 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import bars, resample
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.timeaxis import time_axis
-from fuzztui.tui.labels.events import state_sign, state_style
 from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.hosts import brief_link
+from fuzztui.tui.labels.states import state_sign, state_style
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire.events import DIRECTORY_GONE
 from fuzztui.wire.finding_kinds import CRASH, DIFFERS, KINDS, FindingKind
