@@ -25,7 +25,7 @@ from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import CorpusEntry, SteerError
-from fuzztui.engines.loop.loop import Parts
+from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.suite import SuiteCorpus
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
