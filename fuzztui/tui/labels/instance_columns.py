@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fuzztui.model.finding_tallies import groups_of
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE, to_look_at
-from fuzztui.model.selectors import ENDED, groups_of, instance_throughput, own_time
+from fuzztui.model.selectors import ENDED, instance_throughput, own_time
 from fuzztui.model.series import Series
 from fuzztui.model.state import Instance
 from fuzztui.model.stats import PASSIVE

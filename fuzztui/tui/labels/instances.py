@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from fuzztui.base.text import several
+from fuzztui.model.finding_tallies import groups_of
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE
-from fuzztui.model.selectors import ENDED, groups_of, known_total, other_text
+from fuzztui.model.selectors import ENDED, known_total, other_text
 from fuzztui.model.state import Instance, Mutant
 from fuzztui.model.yields import rate_words
 from fuzztui.tui.base import format
