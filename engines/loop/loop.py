@@ -121,7 +121,7 @@ class Loop:
         self._blind = True
         """Whether no trial has executed any application code."""
         self._after_effects = AfterEffects(parts.executor, journal, self._triage, findings)
-        self._reruns = Reruns(
+        self.reruns = Reruns(
             parts,
             journal,
             rescue,
@@ -136,7 +136,7 @@ class Loop:
             log,
             findings=findings,
             triage=self._triage,
-            reruns=self._reruns,
+            reruns=self.reruns,
             reports=self._reports,
             confirm=confirm,
         )
@@ -145,7 +145,7 @@ class Loop:
             journal,
             store,
             saver=self._saver,
-            reruns=self._reruns,
+            reruns=self.reruns,
             reports=self._reports,
         )
         parts.executor.sparse = parts.sparse
@@ -161,7 +161,7 @@ class Loop:
             self.store,
             self.log,
             after_effects=self._after_effects,
-            reruns=self._reruns,
+            reruns=self.reruns,
             reports=self._reports,
             reported=reported,
             unsafe=unsafe,
@@ -247,10 +247,10 @@ class Loop:
         reasons = self._judge(execution)
         whole = execution
         if reasons:
-            self._reruns.complete(execution)
+            self.reruns.complete(execution)
             shrinks = self.parts.shrink_runs > 0 and not candidate.recovered
             if shrinks:
-                execution = self._reruns.shrink(candidate, execution)
+                execution = self.reruns.shrink(candidate, execution)
             self._keeper.keep(candidate, execution, reasons)
             if shrinks:
                 self._rescue.clear()
