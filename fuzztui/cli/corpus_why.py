@@ -17,7 +17,7 @@ from fuzztui.cli.runs import find_run, standing
 from fuzztui.corpus.entries import CorpusInput, CorpusInputs
 from fuzztui.corpus.measure import Measured
 from fuzztui.inprocess.replay import VALID
-from fuzztui.model.selectors import lineage
+from fuzztui.model.lineage import lineage
 from fuzztui.model.state import Entry, Finding, State
 
 _SHOWN = 10

@@ -31,21 +31,18 @@ from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.home.finding import is_run
 from fuzztui.model.comparisons import made_for_comparisons
 from fuzztui.model.discovery import discovery_rate, discovery_text
+from fuzztui.model.finding_tallies import FindingTally, files_of, groups, tallies
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.host_summary import host_summaries, is_reached
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
-    FindingTally,
     Totals,
-    files_of,
     fuzzing_time,
-    groups,
     instance_throughput,
     other_text,
     overtime,
     running_time,
-    tallies,
     throughput,
     totals,
 )

@@ -17,8 +17,9 @@ from fuzztui.model.fuzzfirst import (
     same_program,
     share_of,
 )
+from fuzztui.model.lineage import lineage
 from fuzztui.model.progress import PHASES, phase, tally, verdict
-from fuzztui.model.selectors import lineage, totals
+from fuzztui.model.selectors import totals
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
 from fuzztui.wire.events import (

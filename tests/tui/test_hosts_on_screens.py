@@ -9,9 +9,9 @@ import pytest
 from hosted import CUT, HubLog, connected, hosted, instances_on, start
 from turnlog import midway
 
+from fuzztui.model.finding_tallies import tallies
 from fuzztui.model.fold import apply
 from fuzztui.model.host_summary import host_summaries, waiting_commands
-from fuzztui.model.selectors import tallies
 from fuzztui.model.state import State
 from fuzztui.tui.frame.action_context import ActionContext, why_not_show_hosts
 from fuzztui.tui.frame.banner import Banner

@@ -9,7 +9,7 @@ from fuzztui.home.origin import TEST_FILE
 from fuzztui.model.fold import apply
 from fuzztui.model.properties import property_rows
 from fuzztui.model.state import State
-from fuzztui.tui.frame.property_actions import SMALLEST, PropertyContext
+from fuzztui.tui.frame.property_context import SMALLEST, PropertyContext
 from fuzztui.tui.labels.closing import closing_rows
 from fuzztui.tui.labels.details import finding_lines
 from fuzztui.tui.labels.lineage import Lineage

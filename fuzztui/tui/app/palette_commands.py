@@ -9,7 +9,7 @@ from rich.text import Text
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from fuzztui.tui.base.text import fit, plain
-from fuzztui.tui.frame.action_context import Action
+from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.actions import ACTIONS
 from fuzztui.tui.frame.host import host
 

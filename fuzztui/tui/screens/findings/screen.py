@@ -12,8 +12,8 @@ from textual.notifications import SeverityLevel
 from textual.worker import WorkType
 
 from fuzztui.base.signals import is_by_signal
+from fuzztui.model.finding_tallies import groups
 from fuzztui.model.groups import regrouping
-from fuzztui.model.selectors import groups
 from fuzztui.model.source_index import location
 from fuzztui.model.state import Changes, CommandStatus, Finding
 from fuzztui.model.verdicts import given_about, verdict_of

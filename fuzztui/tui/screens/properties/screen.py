@@ -12,8 +12,9 @@ from fuzztui.model.properties import PropertyRow, property_rows
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.action_context import Action, ActionContext, shared_context
-from fuzztui.tui.frame.property_actions import PropertyContext
+from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action_context import ActionContext, shared_context
+from fuzztui.tui.frame.property_context import PropertyContext
 from fuzztui.tui.frame.steered import SteeredScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.screens.properties.columns import SHARE, columns, shared_start
