@@ -19,6 +19,7 @@ from fuzztui.cli.progress import Estimate
 from fuzztui.cli.repro import finding_file
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import corpus_of
+from fuzztui.cli.until_eof import interrupt_at_eof
 from fuzztui.export.coverage import Coverage, formatted, ranges
 from fuzztui.inprocess.executed import (
     CoveredInput,
@@ -31,6 +32,8 @@ from fuzztui.model.state import State
 
 def coverage(options: argparse.Namespace) -> int:
     """Run the inputs of a run again, with each line traced, and report the lines."""
+    if options.until_eof:
+        interrupt_at_eof()
     if options.over_time and options.format not in (None, "json"):
         raise CliError("--over-time is for the table and --format json", USAGE)
     run = RunDir(find_run(options.run))
