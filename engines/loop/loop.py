@@ -643,4 +643,4 @@ class Loop:
 def _source_of(name: str) -> int:
     """The parent's id in an entry's file name; NO_ENTRY for seeds and imports."""
     _, _, rest = name.partition(",")
-    return int(rest[4:10]) if rest.startswith("src:") and rest[4:10].isdigit() else NO_ENTRY
+    return int(rest[4:10]) if rest.startswith("src:") and rest[4:10].isdecimal() else NO_ENTRY

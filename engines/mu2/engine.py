@@ -267,7 +267,7 @@ def build(context: Context) -> Parts:
 def _property_of(properties: SuiteCorpus, instance: str, killer: str) -> str:
     """The property of an entry ("main/12") of this instance; empty if there is none."""
     of, _, number = killer.rpartition("/")
-    return properties.name_of(int(number)) if of == instance and number.isdigit() else ""
+    return properties.name_of(int(number)) if of == instance and number.isdecimal() else ""
 
 
 def _code_of(context: Context) -> Iterator[str]:

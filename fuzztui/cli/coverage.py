@@ -79,7 +79,7 @@ def corpus_inputs(run: RunDir, state: State) -> list[CoveredInput]:
 
 def _entry(run: RunDir, given: str) -> Path:
     """The file of ``12``, ``id:12``, ``INSTANCE/12``, or a path. Raises :class:`CliError`."""
-    match = re.fullmatch(r"(?:([\w.-]+)/)?(?:id:)?(\d+)", given)
+    match = re.fullmatch(r"(?:([\w.-]+)/)?(?:id:)?(\d{1,18})", given)
     if match is None:
         return finding_file(run, given)
     names = run.out.glob(f"{match[1] or '*'}/queue/id:*")

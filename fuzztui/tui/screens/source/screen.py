@@ -237,7 +237,7 @@ class SourceScreen(ListingScreen[Row, None]):
     def reveal(self, key: str) -> None:
         """Open a file at a line: ``path:line``."""
         path, _, line = key.rpartition(":")
-        if not path or not line.isdecimal():
+        if not path or not line.isdecimal() or len(line) > 9:
             self.notify(plain(f"{key}: the log does not contain the line"), markup=False)
             return
         self.set_class(True, "-code")
