@@ -190,11 +190,6 @@ class RowFilter(Generic[R]):
         """Return whether the row meets all conditions; words are not looked at."""
         return all(test(row) for test in self.tests)
 
-    @property
-    def narrows(self) -> bool:
-        """Whether there is any word or condition."""
-        return bool(self.words or self.conditions)
-
 
 def parse_filter(text: str, keys: Mapping[str, FilterKey[R]]) -> RowFilter[R]:
     """Parse words and conditions. Never raises: see :attr:`RowFilter.problem`.

@@ -58,11 +58,11 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
         return table
 
     def sources(self) -> Sequence[object]:
-        """Return figures, and the instances' states."""
+        """Return figures, and the states of the instances and the campaign."""
         state = self.campaign
         lives = [state.instances[name].state for name in list(state.properties)]
         figures = [*state.properties.values(), state.property_kills]
-        return [*figures, *state.property_reasons.values(), *lives]
+        return [*figures, *state.property_reasons.values(), *lives, state.state]
 
     def rebuild(self, *, reset: bool) -> None:
         """Update the rows."""
