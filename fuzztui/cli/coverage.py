@@ -14,7 +14,7 @@ from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.mutants import AFL, own_campaign
-from fuzztui.cli.output import DONE, USAGE, CliError, duration
+from fuzztui.cli.output import DONE, USAGE, CliError, duration, put_text
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.repro import finding_file
 from fuzztui.cli.runs import find_run, standing
@@ -52,13 +52,9 @@ def coverage(options: argparse.Namespace) -> int:
     text = formatted(found, options.format) if options.format else None
     if text is None:
         text = "\n".join(map(visible, _table(found))) + "\n"
+    put_text(text, options.output)
     if options.output is None:
-        print(text, end="")
         return DONE
-    try:
-        options.output.write_text(text, encoding="utf-8", errors="surrogateescape")
-    except OSError as e:
-        raise CliError(f"-o {options.output}: {e.strerror or e}") from None
     total = found.total
     print(visible(f"{options.output}: {len(total.executed):,} of "
                   f"{several(len(total.statements), 'line')} ({total.percent:.1f}%)"))  # fmt: skip
