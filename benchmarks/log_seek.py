@@ -5,8 +5,8 @@
     python benchmarks/log_seek.py --events 8000 --hours 0.2 --mutants 8000  # a young mu2 campaign
 
 Generates the log of a campaign of four instances through the real writer, with the
-checkpoints a supervisor writes (``--mutants``: two of them tell of so many mutants,
-their kills and how often they were seen), and measures in one run:
+checkpoints a supervisor writes (``--mutants``: two of them report so many mutants,
+their kills and how often they were reached), and measures in one run:
 
 * open: a live session on the run, ready with the final state (goal: < 1 s);
 * the reader alone: the index of the log by its members' headers;
@@ -178,9 +178,9 @@ def campaign(events: int, hours: float) -> Iterator[tuple[float, Event]]:
 
 
 def mutation(mutants: int, end: float) -> list[tuple[float, Event]]:
-    """What two instances tell of mutants: three in four are killed, the rest met ever more often.
+    """Reports of two instances about mutants: three in four are killed, others reached more often.
 
-    A mutant is met 0.001 to 100 times a second; that is told when it has doubled, at
+    A mutant is reached 0.001 to 100 times a second; the count is reported when it has doubled, at
     most every 10 s, 500 mutants a line.
     """
     rng = random.Random(7)

@@ -589,7 +589,7 @@ class Loop:
         folder = self.store.directory / QUEUE
         names = sorted(entry_ids(folder).items())
         changed = 0
-        began = said = time.monotonic()
+        began = reported_at = time.monotonic()
         for at, (number, name) in enumerate(names):
             try:
                 data = (folder / name).read_bytes()
@@ -622,8 +622,8 @@ class Loop:
                 entry.reasons = reported.entries[number]
             else:
                 self.describe(entry)
-            if time.monotonic() - said > _SLOW_REBUILD_S:
-                said = time.monotonic()
+            if time.monotonic() - reported_at > _SLOW_REBUILD_S:
+                reported_at = time.monotonic()
                 self.log.message("info", f"running the queue again: {at + 1} of {len(names)}")
             if counters[j.STOP] == j.STOP_NOW:
                 raise Stopping

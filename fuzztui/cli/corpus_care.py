@@ -167,7 +167,7 @@ def _fresh(have: CorpusInputs, found: Sequence[CorpusInputs]) -> list[tuple[int,
     return fresh
 
 
-# ------------------------------------------------------------------ telling
+# ------------------------------------------------------------------ output
 
 
 def _counted(
@@ -184,7 +184,7 @@ def _counted(
 
 
 def _explain(inputs: CorpusInputs, measured: Measured, choice: Choice) -> None:
-    """Say what is left out, and what is kept for another reason than what it covers."""
+    """Print what is left out, and the entries that are kept for another reason than coverage."""
     _say_left_out(inputs)
     failing = [(inputs.entries[at].name, why_out(measured.inputs[at])) for at in choice.failing]
     _say_some("left out", failing)

@@ -163,7 +163,7 @@ def _check_output(output: Path, parts: Sequence[RunPart]) -> None:
 
 
 def _write(output: Path, parts: Sequence[RunPart], shards: MergedShards) -> None:
-    """Write the run beside its place, then rename it: there is never a half of it."""
+    """Write the run into a temporary directory, then rename that: it is never incomplete."""
     progress = Estimate()
     place = Path(os.path.realpath(output))
     try:

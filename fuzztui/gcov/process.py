@@ -33,7 +33,7 @@ class GcovProcess(HelperProcess):
 
     @staticmethod
     def wanted(campaign: Campaign) -> bool:
-        """Whether the lines of the target are to be measured by a build for gcov."""
+        """Whether the campaign wants the lines of the target to be measured by a build for gcov."""
         return campaign.kind == "afl" and bool(campaign.target.get("coverage"))
 
     async def finish(self) -> None:

@@ -170,7 +170,7 @@ def takes_examples(finding: Finding) -> bool:
 
 
 def properties_list(state: State) -> list[dict[str, Any]] | None:
-    """What ``status --json`` says of properties; None if the campaign has none."""
+    """The properties for ``status --json``; None if the campaign has none."""
     if not state.property_reasons and not state.properties:
         return None
     return [

@@ -118,7 +118,7 @@ class FoundClass:
 
 
 class ProjectFacts:
-    """What the project tells about arguments: its classes, and the literals that tests pass."""
+    """The project's facts about arguments: its classes, and the literals that tests pass."""
 
     def __init__(self, files: Sequence[PythonFile]) -> None:
         self.literals = passed_literals(files)

@@ -30,7 +30,7 @@ _UNITS: Final = {
 
 
 class ConditionError(ValueError):
-    """The text is not a condition; the message says what is wrong and what to write."""
+    """The text is not a condition; the message names the problem and what to write."""
 
 
 @dataclass(frozen=True, slots=True)

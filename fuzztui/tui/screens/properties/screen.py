@@ -30,7 +30,7 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
 
     TAB = "properties"
     SCOPES = ("listing", "marking")
-    # Names are long: only a very wide terminal has room for the details beside the table.
+    # Names are long: only a very wide terminal has room for the details next to the table.
     DEFAULT_CSS = """
     PropertiesScreen.-wide {
         & #listing { layout: vertical; }

@@ -37,7 +37,7 @@ Row = CodeNode | CodeLine
 
 
 class SourceScreen(ListingScreen[Row, None]):
-    """Files and functions beside the lines of one file; in a narrow terminal one of the two."""
+    """Files and functions next to the lines of one file; in a narrow terminal one of the two."""
 
     TAB = "source"
     HINT = "words, or conditions: cov=frontier mutants=● cover<50"
