@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < times; i++) {
       ft_set(&b, text + i % pieces * size, size);
       do tried++;
-      while (!ft_apply(&b, 1 << 21, &r, (int)ft_below(&r, FT_OPERATORS)));
+      while (!ft_apply(&b, 1 << 21, &r, (int)ft_below(&r, FT_MUTATORS)));
     }
     double done = now();
     printf("%.3f %.3f %.4f\n", (copied - begun) * 1e9 / (double)times,

@@ -55,7 +55,7 @@ static double now(void) {
 
 static int text(ft_buffer *b, ft_rng *r) {
   for (int i = 0; i < 16; i++)
-    if (ft_apply(b, 1 << 20, r, (int)ft_below(r, FT_OPERATORS))) return 1;
+    if (ft_apply(b, 1 << 20, r, (int)ft_below(r, FT_MUTATORS))) return 1;
   return 0;
 }
 

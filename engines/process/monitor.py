@@ -340,6 +340,7 @@ class WorkerMonitor:
         else:
             self._deaths += 1
         loading = phase == j.LOADING
+        why = f" ({self._last_line})" if self._last_line else ""
         allowed = _DEATHS_ALLOWED
         if outside:
             allowed = _KILLS_ALLOWED
@@ -350,13 +351,12 @@ class WorkerMonitor:
                 how = f"did not end within {LOAD_LIMIT_S:g} s"
             where = f'target.function = "{self._spec.target.function}": importing the target'
             raise CannotStart(
-                f"{where} {how}{self._lowered}"
+                f"{where} {how}{self._lowered}{why}"
                 if loading
-                else f"the worker {how}{self._lowered}, {self._deaths} times without a new trial;"
-                " see worker.log"
+                else f"the worker {how}{self._lowered}{why}, {self._deaths} times without a new"
+                " trial; see worker.log"
             )
         if not explained and not counters[j.STOP]:
-            why = f" ({self._last_line})" if self._last_line else ""
             how = f"{how} at trial {trial}{self._lowered}{why}"
             self._log.message("warning", f"the worker {how}; a new worker continues")
 

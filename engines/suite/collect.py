@@ -109,8 +109,13 @@ class PytestSession:
 
 
 def _check_version() -> None:
-    """Raise :class:`CannotStart` if pytest is too old."""
-    import pytest
+    """Raise :class:`CannotStart` if pytest is too old, or incomplete."""
+    try:
+        import pytest
+    except Exception as e:
+        raise CannotStart(
+            f"pytest of target.python ({sys.executable}) cannot be imported: {_words(e)}"
+        ) from None
 
     version = pytest.__version__
     if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < OLDEST_PYTEST:

@@ -16,7 +16,7 @@
 #define FT_BLOCK_ADAPTIVE 1
 
 /* The mutators with counters and weights: those of the table, then these. */
-enum { FT_TEMPLATE = FT_OPERATORS, FT_FRAGMENT, FT_BALANCED, FT_HAVOC, FT_ARMS };
+enum { FT_TEMPLATE = FT_MUTATORS, FT_FRAGMENT, FT_BALANCED, FT_HAVOC, FT_ARMS };
 
 typedef struct {
   uint64_t tried;   /* drawn */
@@ -46,6 +46,6 @@ _Static_assert(offsetof(ft_block, sequence) == 16 && offsetof(ft_block, havoc) =
                    offsetof(ft_block, trials) == 56 && offsetof(ft_block, arms) == 64 &&
                    offsetof(ft_block, wish) == 72 && offsetof(ft_block, arm) == 128,
                "as block.py has it");
-_Static_assert(sizeof(ft_block) <= FT_BLOCK_SIZE, "too many operators");
+_Static_assert(sizeof(ft_block) <= FT_BLOCK_SIZE, "too many mutators");
 
 #endif

@@ -130,9 +130,9 @@ def build(context: Context) -> Parts:
         if first:  # only once: a target that often kills its workers must not fill the log
             context.log.message(level, text)
 
-    operators = load(settings.library)
-    if operators.why or settings.why:
-        say("info", f"text mutators run in Python, not in C: {operators.why or settings.why}")
+    library = load(settings.library)
+    if library.why or settings.why:
+        say("info", f"text mutators run in Python, not in C: {library.why or settings.why}")
     if not spec.engine.seeds:
         say("warning", "engine.seeds is empty, but text mutators need programs to change")
     syntax = _syntax(settings, say, spec.dir / COMBY)
@@ -144,13 +144,13 @@ def build(context: Context) -> Parts:
         without |= {TEMPLATE} if not syntax.matches else set()
         without |= {FRAGMENT} if not syntax.language else set()
     writer = Writer(spec.dir / BLOCK, settings.block)
-    arms = MixtureState(writer.block, operators.weights, without)
+    arms = MixtureState(writer.block, library.weights, without)
     _count_saved(spec.dir, arms)
     publish = _Publish(writer, arms)
     publish()
     mutator = TextMixture(
         arms,
-        operators.apply,
+        library.apply,
         base.corpus,
         Havoc(rng, spec.engine.max_size, context.tokens, text=context.text),
         rng=rng,

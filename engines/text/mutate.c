@@ -1,4 +1,4 @@
-/* Text-level mutation (see mutate.h; the mutators are in operators.h).
+/* Text-level mutation (see mutate.h; the mutators are in mutators.h).
 
    A mutator scans the input at most twice: from a random position to the end, and, if that finds
    nothing, from the beginning. The changed part is also compared and copied (swapped parts are
@@ -22,15 +22,15 @@ typedef struct {
   enum kind kind;
   int delimiters; /* number of strings that are searched for, one after the other */
   string strings[3];
-} operator;
+} mutator;
 
 #define S(literal) {literal, sizeof(literal) - 1}
 #define FT_REPLACE(name, from, to) {REPLACE, 1, {S(from), S(to), S("")}},
 #define FT_SPAN(name, open, close, to) {SPAN, 2, {S(open), S(close), S(to)}},
 #define FT_SWAP(name, open, middle, close) {SWAP, 3, {S(open), S(middle), S(close)}},
 #define FT_DUPLICATE(name, open, close) {DUPLICATE, 2, {S(open), S(close), S("")}},
-static const operator table[FT_OPERATORS] = {
-#include "operators.h"
+static const mutator table[FT_MUTATORS] = {
+#include "mutators.h"
 };
 #undef FT_REPLACE
 #undef FT_SPAN
@@ -41,11 +41,11 @@ static const operator table[FT_OPERATORS] = {
 #define FT_SPAN(name, open, close, to) name,
 #define FT_SWAP(name, open, middle, close) name,
 #define FT_DUPLICATE(name, open, close) name,
-const char *const ft_names[FT_OPERATORS] = {
-#include "operators.h"
+const char *const ft_names[FT_MUTATORS] = {
+#include "mutators.h"
 };
 
-int ft_operators(void) { return FT_OPERATORS; }
+int ft_mutators(void) { return FT_MUTATORS; }
 
 /* --------------------------------------------------------------- generator */
 
@@ -98,7 +98,7 @@ int ft_replace(ft_buffer *b, size_t at, size_t old, const uint8_t *with, size_t 
   return 1;
 }
 
-/* --------------------------------------------------------------- operators */
+/* --------------------------------------------------------------- mutators */
 
 #define BLOCK 64
 
@@ -157,7 +157,7 @@ static int first_word(const ft_buffer *b, size_t from, size_t to, places *p) {
 /* Find the delimiters: the first one as early as possible within [from, to), each other one as early
    as possible after its predecessor. If blanks are the delimiters, the parts are words: a row of
    blanks is one delimiter, and the first word of an indented line is not empty. */
-static int locate(const ft_buffer *b, size_t from, size_t to, const operator *o, places *p) {
+static int locate(const ft_buffer *b, size_t from, size_t to, const mutator *o, places *p) {
   const string *s = o->strings;
   if (o->kind == SPAN && newline(s[0]) && blank(s[1])) return first_word(b, from, to, p);
   for (int i = 0; i < o->delimiters; i++) {
@@ -176,7 +176,7 @@ static int locate(const ft_buffer *b, size_t from, size_t to, const operator *o,
 /* Find the delimiters from a random position on, and if that fails, from the beginning. The second
    search only needs first delimiters before that position: if a later one were followed by the
    others, the first search would have succeeded. */
-static int occurrence(const ft_buffer *b, ft_rng *r, const operator *o, places *p) {
+static int occurrence(const ft_buffer *b, ft_rng *r, const mutator *o, places *p) {
   size_t from = ft_position(r, b->n), to = from + o->strings[0].n - 1;
   return locate(b, from, b->n, o, p) || locate(b, 0, to < b->n ? to : b->n, o, p);
 }
@@ -225,8 +225,8 @@ static int duplicate(ft_buffer *b, size_t limit, size_t begin, size_t end) {
 
 int ft_apply(ft_buffer *b, size_t limit, ft_rng *r, int op) {
   places p;
-  if (op < 0 || op >= FT_OPERATORS || !b->n) return 0;
-  const operator *o = &table[op];
+  if (op < 0 || op >= FT_MUTATORS || !b->n) return 0;
+  const mutator *o = &table[op];
   if (!occurrence(b, r, o, &p)) return 0;
   const string *s = o->strings;
   switch (o->kind) {

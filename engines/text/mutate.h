@@ -38,22 +38,22 @@ int ft_set(ft_buffer *b, const uint8_t *data, size_t n);
    position is outside, the result would exceed `limit`, or there is no memory. */
 int ft_replace(ft_buffer *b, size_t at, size_t old, const uint8_t *with, size_t n, size_t limit);
 
-/* The number of mutators in operators.h. */
+/* The number of mutators in mutators.h. */
 enum {
-  FT_OPERATORS = 0
+  FT_MUTATORS = 0
 #define FT_REPLACE(name, from, to) +1
 #define FT_SPAN(name, open, close, to) +1
 #define FT_SWAP(name, open, middle, close) +1
 #define FT_DUPLICATE(name, open, close) +1
-#include "operators.h"
+#include "mutators.h"
 #undef FT_REPLACE
 #undef FT_SPAN
 #undef FT_SWAP
 #undef FT_DUPLICATE
 };
 
-extern const char *const ft_names[FT_OPERATORS];
-int ft_operators(void); /* FT_OPERATORS, for programs that load the library */
+extern const char *const ft_names[FT_MUTATORS];
+int ft_mutators(void); /* FT_MUTATORS, for programs that load the library */
 
 /* Apply one mutator at a random occurrence. 1: the bytes have changed, and are at most `limit`;
    0: it does not apply or does not exist, and the bytes are unchanged. The generator advances in

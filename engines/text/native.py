@@ -102,7 +102,7 @@ def _array(numbers: Sequence[int]) -> Any:
 def _check(library: ctypes.CDLL) -> None:
     """Raises UnfitError unless the library has the mutators of our table, in the same order."""
     try:
-        count = library.ft_operators()
+        count = library.ft_mutators()
         names = (ctypes.c_char_p * count).in_dll(library, "ft_names")
         library.ft_apply_to, library.ft_weights  # noqa: B018
     except (AttributeError, ValueError) as e:

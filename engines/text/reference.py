@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from fuzztui.engines.text.table import OPERATORS, TextMutator, TextMutatorKind
+from fuzztui.engines.text.table import MUTATORS, TextMutator, TextMutatorKind
 
 _MASK: Final = 2**64 - 1
 
@@ -44,15 +44,15 @@ def apply(data: bytes, limit: int, rng: Rng, op: int) -> bytes | None:
 
     Returns None if it does not apply. ``rng`` advances in both cases, unless ``data`` is empty.
     """
-    if not 0 <= op < len(OPERATORS) or not data:
+    if not 0 <= op < len(MUTATORS) or not data:
         return None
-    operator = OPERATORS[op]
-    places = _occurrence(data, rng, operator)
+    mutator = MUTATORS[op]
+    places = _occurrence(data, rng, mutator)
     if places is None:
         return None
-    strings = operator.strings
+    strings = mutator.strings
     begin, end = places[0][0], places[-1][1]
-    match operator.kind:
+    match mutator.kind:
         case TextMutatorKind.REPLACE:
             made = strings[1]
         case TextMutatorKind.SPAN:
@@ -75,19 +75,19 @@ _Places = list[tuple[int, int]]
 """For each delimiter: its begin, and the begin of the text after it."""
 
 
-def _occurrence(data: bytes, rng: Rng, operator: TextMutator) -> _Places | None:
+def _occurrence(data: bytes, rng: Rng, mutator: TextMutator) -> _Places | None:
     """The delimiters' positions: at or after a random position, or else before it."""
     start = rng.position(len(data))
-    first = operator.strings[0]
-    found = _locate(data, start, len(data), operator)
-    return found or _locate(data, 0, start + len(first) - 1, operator)
+    first = mutator.strings[0]
+    found = _locate(data, start, len(data), mutator)
+    return found or _locate(data, 0, start + len(first) - 1, mutator)
 
 
-def _locate(data: bytes, start: int, end: int, operator: TextMutator) -> _Places | None:
+def _locate(data: bytes, start: int, end: int, mutator: TextMutator) -> _Places | None:
     """The first delimiter before ``end``, and each other one as soon as possible after it."""
     places = []
-    delimiters = operator.delimiters
-    if operator.kind is TextMutatorKind.SPAN and operator.strings[:2] == (b"\n", b" "):
+    delimiters = mutator.delimiters
+    if mutator.kind is TextMutatorKind.SPAN and mutator.strings[:2] == (b"\n", b" "):
         return _first_word(data, start, end)
     for number, delimiter in enumerate(delimiters):
         at = data.find(delimiter, start, end)

@@ -13,11 +13,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-TABLE: Final = Path(__file__).with_name("operators.h")
+TABLE: Final = Path(__file__).with_name("mutators.h")
 
 
 class TextMutatorKind(Enum):
-    """What a mutator does with its strings (see operators.h)."""
+    """What a mutator does with its strings (see mutators.h)."""
 
     REPLACE = "replace"
     SPAN = "span"
@@ -68,8 +68,8 @@ class TextMutator:
 
 
 def parse(text: str) -> tuple[TextMutator, ...]:
-    """Parse a table such as operators.h. Raises ValueError for a malformed line."""
-    return tuple(_operators(text))
+    """Parse a table such as mutators.h. Raises ValueError for a malformed line."""
+    return tuple(_mutators(text))
 
 
 _LINE: Final = re.compile(r"FT_([A-Z]+)\((.*)\)\Z")
@@ -77,7 +77,7 @@ _COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 
 
-def _operators(text: str) -> Iterator[TextMutator]:
+def _mutators(text: str) -> Iterator[TextMutator]:
     # A comment becomes as many empty lines, because errors name the line.
     bare = _COMMENT.sub(lambda m: "\n" * m[0].count("\n"), text)
     names = set[str]()
@@ -91,11 +91,11 @@ def _operators(text: str) -> Iterator[TextMutator]:
         name, *strings = _literals(match[2], number)
         if not _NAME.match(name) or name in names:
             raise ValueError(f"{TABLE.name}:{number}: the name {name!r} is not unique or invalid")
-        operator = TextMutator(name, kind, tuple(s.encode("latin-1") for s in strings))
-        if len(strings) != _STRINGS[kind] or not all(operator.delimiters):
+        mutator = TextMutator(name, kind, tuple(s.encode("latin-1") for s in strings))
+        if len(strings) != _STRINGS[kind] or not all(mutator.delimiters):
             raise ValueError(f"{TABLE.name}:{number}: {_STRINGS[kind]} strings are needed")
         names.add(name)
-        yield operator
+        yield mutator
 
 
 def _literals(arguments: str, number: int) -> tuple[str, ...]:
@@ -114,10 +114,10 @@ def _shown(string: bytes) -> str:
     return '"' + string.decode("latin-1").encode("unicode_escape").decode() + '"'
 
 
-OPERATORS: Final = parse(TABLE.read_text(encoding="ascii"))
+MUTATORS: Final = parse(TABLE.read_text(encoding="ascii"))
 """The text mutators in the order of the table: a mutator's number is its index."""
 
-NAMES: Final = tuple(operator.name for operator in OPERATORS)
+NAMES: Final = tuple(mutator.name for mutator in MUTATORS)
 
 TEMPLATE: Final = "template"
 FRAGMENT: Final = "fragment"

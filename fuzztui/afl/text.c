@@ -2,7 +2,7 @@
    (AFL_CUSTOM_MUTATOR_ONLY=1) beside steer.c, which makes no inputs.
 
    An input is made by a stack of 1, 2, 4 or 8 steps. Three probabilities, which can be changed
-   during the campaign, decide what a step is: a text mutator (engines/text/operators.h) or a
+   during the campaign, decide what a step is: a text mutator (engines/text/mutators.h) or a
    template, a splice (engines/text/pool.h), or plain havoc (havoc.h). An impossible step becomes
    havoc.
 
@@ -386,7 +386,7 @@ _Static_assert(FT_ARMS < 256, "a slot is a byte");
 
 static const char *name_of(int arm) {
   static const char *const others[] = {"template", "fragment", "balanced", "havoc"};
-  return arm < FT_OPERATORS ? ft_names[arm] : others[arm - FT_TEMPLATE];
+  return arm < FT_MUTATORS ? ft_names[arm] : others[arm - FT_TEMPLATE];
 }
 
 static char *path_of(const char *name) {

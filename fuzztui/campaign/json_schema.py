@@ -53,7 +53,7 @@ def _table_of(value: Schema) -> Schema:
 
 
 def _mutators() -> Schema:
-    from fuzztui.engines.text.table import OPERATORS as MUTATORS  # slow: read from a file
+    from fuzztui.engines.text.table import MUTATORS  # slow: read from a file
 
     return {"enum": [mutator.name for mutator in MUTATORS]}
 

@@ -134,7 +134,7 @@ def _known(names: list[str], allowed: tuple[str, ...], what: str) -> None:
 
 
 def _edits(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    from fuzztui.engines.text.table import OPERATORS as MUTATORS  # slow: read from a file
+    from fuzztui.engines.text.table import MUTATORS  # slow: read from a file
 
     _strings(key, value, base)
     _known(value, names := tuple(mutator.name for mutator in MUTATORS), "text mutator")

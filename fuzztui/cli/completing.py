@@ -104,7 +104,8 @@ def load_table() -> dict[str, Any]:
     newest = 0
     for folder in _CHANGED:
         with os.scandir(os.path.join(package, folder)) as entries:
-            newest = max(newest, *(e.stat().st_mtime_ns for e in entries))
+            times = (e.stat().st_mtime_ns for e in entries if e.name != "__pycache__")
+            newest = max(newest, *times)  # __pycache__ changes with each first import of a module
     key = f"{fuzztui.__version__} {newest} {package}"
     home = os.environ.get("XDG_CACHE_HOME", "")  # as base.user_dirs, which imports pathlib
     home = home if os.path.isabs(home) else os.path.expanduser("~/.cache")

@@ -178,11 +178,14 @@ def add_mutate(parser: argparse.ArgumentParser) -> Run:
         help="write the mutated files to DIR; default: show the changes",
     )
     parser.add_argument(
-        "--operator",
+        "--mutator",
         metavar="NAME",
         action="append",
         default=[],
         help="only this text mutator (may be repeated); default: all",
+    )
+    parser.add_argument(  # the former name
+        "--operator", dest="mutator", action="append", help=argparse.SUPPRESS
     )
     parser.add_argument(
         "--stack", metavar="K", type=count, default=1, help="text mutators per mutated file (1)"

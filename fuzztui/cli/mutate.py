@@ -15,7 +15,7 @@ from fuzztui.base.suggest import meant, near
 from fuzztui.base.text import several, visible
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
 from fuzztui.engines.text.reference import Rng, apply
-from fuzztui.engines.text.table import NAMES, OPERATORS
+from fuzztui.engines.text.table import MUTATORS, NAMES
 
 _TRIES: Final = 1000
 """Attempts to apply a mutator before the command gives up: many do not apply to a given input."""
@@ -34,7 +34,7 @@ class FileEdit:
     Both are whole lines; an empty string means no line.
     """
 
-    operator: str
+    mutator: str
     line: int
     old: str
     new: str
@@ -50,9 +50,9 @@ class MutatedFile:
 
     def name(self, number: int) -> str:
         """Return a valid file name for the mutated file, with its number, origin and mutators."""
-        ops = "+".join(change.operator for change in self.changes)
+        ops = "+".join(change.mutator for change in self.changes)
         if len(ops) > _MAX_OPS:
-            first = self.changes[0].operator
+            first = self.changes[0].mutator
             ops = f"{first}+and-{len(self.changes) - 1}-more"
         room = _MAX_NAME - len(f"{number:06},orig:,op:{ops}")
         origin = _ODD.sub("_", os.fsencode(self.file.name).decode("ascii", "replace"))
@@ -63,12 +63,12 @@ def mutate(options: argparse.Namespace) -> int:
     """Mutate files and print or write the result; return the exit code."""
     if options.list:
         width = max(map(len, NAMES))
-        for operator in OPERATORS:
-            print(f"{operator.name:<{width}}  {operator.effect}")
+        for mutator in MUTATORS:
+            print(f"{mutator.name:<{width}}  {mutator.effect}")
         return DONE
     if not options.files:
         raise CliError("mutate needs a FILE (--list shows the text mutators)", USAGE)
-    numbers = [_number(name) for name in options.operator] or list(range(len(NAMES)))
+    numbers = [_number(name) for name in options.mutator] or list(range(len(NAMES)))
     contents = {file: _read(file) for file in options.files}
     keep = _shown if options.output is None else _writer(options.output)
     made = 0
@@ -83,7 +83,7 @@ def _number(name: str) -> int:
     if name in NAMES:
         return NAMES.index(name)
     hint = meant(near(name, NAMES, least=0.4))
-    raise CliError(f"--operator {name}: unknown text mutator{hint} (--list shows all)", USAGE)
+    raise CliError(f"--mutator {name}: unknown text mutator{hint} (--list shows all)", USAGE)
 
 
 def _read(file: Path) -> bytes:
@@ -124,7 +124,7 @@ def _mutants(
         mutant = _mutant(file, contents[file], numbers, options.stack, rng)
         if mutant is None:
             which = " or ".join(NAMES[n] for n in numbers)
-            none = f"{which} does not apply" if options.operator else "no text mutator applies"
+            none = f"{which} does not apply" if options.mutator else "no text mutator applies"
             say(f"{_path(file)}: {none}")
             files.remove(file)
             continue
@@ -150,7 +150,7 @@ def _mutant(
     return MutatedFile(file, data, tuple(changes)) if changes else None
 
 
-def change(operator: str, before: bytes, after: bytes) -> FileEdit:
+def change(mutator: str, before: bytes, after: bytes) -> FileEdit:
     """Return the lines that a mutator has changed."""
     head = _shared(before, after)
     begin = before.rfind(b"\n", 0, head) + 1
@@ -165,7 +165,7 @@ def change(operator: str, before: bytes, after: bytes) -> FileEdit:
     also = next((n for n in range(most - same) if old[-1 - n] != new[-1 - n]), most - same)
     line = before.count(b"\n", 0, begin) + 1 + same
     return FileEdit(
-        operator,
+        mutator,
         line,
         _text(b"".join(old[same : len(old) - also])),
         _text(b"".join(new[same : len(new) - also])),
@@ -222,7 +222,7 @@ def _shown(number: int, mutant: MutatedFile) -> None:
     """Print the changed lines of each mutator, as in a unified diff."""
     print(f"--- {visible(_path(mutant.file))}\n+++ {number:06}")
     for c in mutant.changes:
-        print(f"@@ line {c.line}: {c.operator} @@")
+        print(f"@@ line {c.line}: {c.mutator} @@")
         for sign, text in zip("-+", _window(c.old, c.new, 200, 2000), strict=True):
             for line in text.removesuffix("\n").split("\n") if text else []:
                 print(f"{sign}{visible(line)}")
@@ -235,7 +235,7 @@ def _summary(mutant: MutatedFile) -> str:
     parts = []
     for c in mutant.changes:
         old, new = _window(c.old.removesuffix("\n"), c.new.removesuffix("\n"), 20, 100)
-        which = "" if alone else f"{c.operator}  "
+        which = "" if alone else f"{c.mutator}  "
         parts.append(visible(f"{which}line {c.line}: {old}  ->  {new}"))
     return "; ".join(parts)
 

@@ -157,6 +157,6 @@ def samples(options: argparse.Namespace) -> int:
         room = max(_MIN_WIDTH, width - indent)
         lines = textwrap.wrap(about(path), room, break_on_hyphens=False, break_long_words=False)
         for name, line in zip_longest([path.name], lines, fillvalue=""):
-            print(f"{name:<{indent}}{line}".rstrip())
+            print(f"{name:<{indent}}{line}".rstrip(), flush=True)
     say("run one: fuzztui NAME.toml")
     return DONE

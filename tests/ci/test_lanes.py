@@ -59,7 +59,7 @@ def test_each_test_is_in_a_lane():
     ("path", "some", "none"),
     [
         ("fuzztui/tui/frame/actions.py", "tests/tui", "tests/e2e/test_afl_run.py"),
-        ("engines/text/operators.h", "tests/engines/text", "tests/tui"),
+        ("engines/text/mutators.h", "tests/engines/text", "tests/tui"),
         ("engines/loop/loop.py", "tests/engines", "tests/tui"),
         ("fuzztui/afl/steer.c", "tests/afl", "tests/tui"),
         ("fuzztui/session.py", "tests/session", "tests/afl"),

@@ -55,14 +55,14 @@ def test_files_are_written_and_the_same_again(run, tmp_path):
 def test_what_changed_is_told(run, tmp_path):
     file = tmp_path / "a.c"
     file.write_text("int f() {\n  return g(x, yy);\n}\n")
-    code, out, _ = run(file, "--operator", "swap-args", "--count", 1, "--output", tmp_path / "o")
+    code, out, _ = run(file, "--mutator", "swap-args", "--count", 1, "--output", tmp_path / "o")
     assert code == DONE
     # From the first parenthesis on: the text-level approximation knows no nesting.
     assert re.search(r"op:swap-args  line [12]: .*  ->  ", out)
-    code, out, _ = run(file, "--operator", "insert-break", "--count", 1)
+    code, out, _ = run(file, "--mutator", "insert-break", "--count", 1)
     assert code == DONE
     assert re.search(r"@@ line [234]: insert-break @@\n\+break;\n\n", out)
-    code, out, _ = run(file, "--operator", "delete-line", "--count", 1)
+    code, out, _ = run(file, "--mutator", "delete-line", "--count", 1)
     assert re.fullmatch(
         r"--- \S+\n\+\+\+ 000001\n@@ line 2: delete-line @@\n-  return g\(x, yy\);\n\n|"
         r"--- \S+\n\+\+\+ 000001\n@@ line 3: delete-line @@\n-}\n\n",
@@ -93,7 +93,7 @@ def test_files_take_turns_and_what_nothing_applies_to_is_left_out(run, tmp_path)
     for name, text in [("a", "a==b"), ("b", "x"), ("c", "c==d")]:
         (tmp_path / name).write_text(text)
     files = [tmp_path / name for name in "abc"]
-    code, out, err = run(*files, "--count", 4, "--operator", "eq-to-ne", "--operator", "eq-to-lt")
+    code, out, err = run(*files, "--count", 4, "--mutator", "eq-to-ne", "--mutator", "eq-to-lt")
     assert code == DONE
     assert re.findall(r"--- .*/(.)\n", out).count("c") >= 1
     assert set(re.findall(r"@@ line 1: (.*) @@", out)) <= {"eq-to-ne", "eq-to-lt"}
@@ -107,7 +107,7 @@ def test_files_take_turns_and_what_nothing_applies_to_is_left_out(run, tmp_path)
 def test_a_stack_ends_where_nothing_applies_any_more(run, tmp_path):
     (tmp_path / "a").write_text("a!=b")
     code, out, _ = run(
-        tmp_path / "a", "--operator", "ne-to-eq", "--stack", 5, "--count", 1, "--output",
+        tmp_path / "a", "--mutator", "ne-to-eq", "--stack", 5, "--count", 1, "--output",
         tmp_path / "o",
     )  # fmt: skip
     assert (code, out.split()[0]) == (DONE, "000001,orig:a,op:ne-to-eq")
@@ -145,7 +145,7 @@ def test_a_name_that_is_no_utf8_is_shown_as_escapes(run, tmp_path):
 
 def test_the_operator_is_told_once(run, tmp_path):
     (tmp_path / "a").write_text("a!=b")
-    alone = ["--operator", "ne-to-eq", "--count", 1, "--output", tmp_path / "o"]
+    alone = ["--mutator", "ne-to-eq", "--count", 1, "--output", tmp_path / "o"]
     assert run(tmp_path / "a", *alone)[1] == ("000001,orig:a,op:ne-to-eq  line 1: a!=b  ->  a==b\n")
 
 
@@ -160,7 +160,7 @@ def test_control_bytes_of_a_file_never_reach_the_terminal(run, tmp_path):
 
 def test_one_long_line_is_cut(run, tmp_path):
     (tmp_path / "a").write_text("x" * 300_000 + "==" + "y" * 300_000)
-    code, out, _ = run(tmp_path / "a", "--operator", "eq-to-ne", "--count", 1)
+    code, out, _ = run(tmp_path / "a", "--mutator", "eq-to-ne", "--count", 1)
     assert (code, len(out) < 2000) == (DONE, True)
     assert "xx==yy" in out
     assert "xx!=yy" in out
@@ -189,8 +189,8 @@ def test_what_is_wrong_is_said(run, tmp_path):
         ([tmp_path / "fifo"], "fifo is not a regular file"),
         (["/dev/zero"], "/dev/zero is not a regular file"),
         ([tmp_path / "file" / "x"], "Not a directory"),
-        ([CRATE, "--operator", "swp-args"], "did you mean swap-args? (--list shows all)"),
-        ([CRATE, "--operator", "qqqqq"], "unknown text mutator (--list shows all)"),
+        ([CRATE, "--mutator", "swp-args"], "did you mean swap-args? (--list shows all)"),
+        ([CRATE, "--mutator", "qqqqq"], "unknown text mutator (--list shows all)"),
         ([CRATE, "--output", tmp_path / "file"], "is not a directory"),
         ([CRATE, "--output", tmp_path / "file" / "x"], "is not a directory"),
         ([CRATE, "--output", tmp_path / "link"], "is not a directory"),
@@ -209,3 +209,11 @@ def test_a_disk_that_is_full_is_told(run, tmp_path, monkeypatch):
     code, _, err = run(CRATE, "--output", tmp_path / "o")
     assert code == FAILED
     assert re.search(r"/o/000001,orig:crate\.c,op:\S+: No space left on device", err)
+
+
+def test_the_former_name_of_the_option_works(run, tmp_path):
+    (tmp_path / "a").write_bytes(b"a == b\n")
+    one = run(tmp_path / "a", "--mutator", "eq-to-ne", "--operator", "eq-to-lt", "--count", 4)
+    other = run(tmp_path / "a", "--mutator", "eq-to-ne", "--mutator", "eq-to-lt", "--count", 4)
+    assert one == other
+    assert "eq-to-lt" in one[1]

@@ -93,6 +93,12 @@ def test_exits_at_import(lab: Lab) -> None:
     refuse(lab, "app:target", "SystemExit: bye")
 
 
+def test_an_incomplete_pytest(lab: Lab) -> None:
+    lab.write("pytest/__init__.py", "import a_module_that_is_missing")
+    target = {"suite": [str(lab.src)], "include": ["shop"]}
+    refuse(lab, str(lab.src), "pytest", lab.python, "a_module_that_is_missing", target=target)
+
+
 def test_ends_the_process_at_import(lab: Lab) -> None:
     lab.write("app.py", "import os; os._exit(5)")
     refuse(lab, "app:target", "importing the target exited with status 5")
@@ -641,6 +647,7 @@ def test_stop_signal_and_capabilities(lab: Lab) -> None:
     (hello,) = events(spec.parent, "instance_hello")
     assert set(hello["capabilities"]) == {
         "pause", "resume", "stop", "skip", "promote", "demote", "reset", "add-seed",
+        "weigh-property",
     }  # fmt: skip
     assert hello["python"] == ".".join(map(str, sys.version_info[:3]))
     json.loads((spec.parent / "edges.json").read_text())

@@ -17,7 +17,7 @@ SHIPPED = [
     "fuzztui/engines/loop/loop.py",
     "fuzztui/engines/zest/engine.py",
     "fuzztui/engines/text/mutate.c",
-    "fuzztui/engines/text/operators.h",
+    "fuzztui/engines/text/mutators.h",
     "fuzztui/afl/text.c",
     "fuzztui/themes/midwatch.toml",
     "fuzztui/sample_campaigns/tomllib-zest.toml",

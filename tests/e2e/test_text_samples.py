@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.engines.text.table import OPERATORS
+from fuzztui.engines.text.table import MUTATORS
 
 TOP = Path(__file__).resolve().parents[2]
 SAMPLES = TOP / "sample_campaigns"
@@ -70,10 +70,10 @@ def test_it_is_built_offline_and_fuzzed(user):
     )
     assert float(stats["stability"].removesuffix("%")) > 95
     assert int(stats["edges_found"]) > 1300
-    # Its own text operators made what was found, and the program tells who parses.
+    # Its own text mutators made what was found, and the program tells who parses.
     queue = sorted((main / "queue").iterdir())
     made_by = {name for path in queue for name in re.split("[,+]", path.name.partition("op:")[2])}
-    assert made_by & {operator.name for operator in OPERATORS}
+    assert made_by & {mutator.name for mutator in MUTATORS}
     seeds = [path for path in queue if ",orig:" in path.name]
     done = subprocess.run(
         [user.run / "build/mujs", *seeds], capture_output=True, text=True, check=False

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +19,6 @@ from fuzztui.log.reader import LogReader
 from fuzztui.model.state import State
 from fuzztui.remote.lock import running
 from fuzztui.session import state_at_end
-from fuzztui.wire.codec import decode_record
 from fuzztui.wire.events import CommandIssued, Event, PassiveInstance, Record
 
 E = TypeVar("E", bound=Event)
@@ -96,15 +97,10 @@ class HubCampaign:
 
     def log_of(self, host: Host) -> list[Record]:
         """The log over there, as it is on the host's disk."""
-        code = (
-            "import pathlib,sys;sys.path.insert(0,sys.argv[2]);"
-            "from fuzztui.log.reader import LogReader;"
-            "from fuzztui.wire.codec import encode_record;"
-            "[print(encode_record(r)) for r in LogReader(pathlib.Path(sys.argv[1])).records()]"
-        )
-        here = Path(__file__).parents[2]
-        out = host.run(f"/usr/bin/python3 -c '{code}' {self.over_there} {here}").stdout
-        return [decode_record(line) for line in out.splitlines()]
+        packed = host.run(f"tar -C {self.over_there} -c log | base64").stdout
+        with tempfile.TemporaryDirectory() as copy:
+            subprocess.run(["tar", "-C", copy, "-x"], input=base64.b64decode(packed), check=True)
+            return list(LogReader(Path(copy)).records())
 
     def check_nothing_lost_or_doubled(self) -> None:
         """Each record of each host's log is in the hub's log, once, in order."""

@@ -71,7 +71,7 @@ int main(int argc, char **argv) {
           case 0: changed += ft_pool_splice(p, &h, &b, limit, &r); break;
           case 1: changed += ft_pool_template(p, &h, &b, limit, &r); break;
           case 2: ft_balanced(&b, limit, &r, exact, used); break;
-          case 3: ft_apply(&b, limit, &r, (int)ft_below(&r, FT_OPERATORS)); break;
+          case 3: ft_apply(&b, limit, &r, (int)ft_below(&r, FT_MUTATORS)); break;
           default:
             if (b.n) ft_replace(&b, ft_position(&r, b.n), ft_below(&r, 9), exact, ft_below(&r, 3), limit);
             else ft_set(&b, exact, used);

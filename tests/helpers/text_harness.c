@@ -1,9 +1,9 @@
 /* Calls all of mutate.c and aborts where it does not do what mutate.h says. To be compiled with
-   sanitizers: before each operator the input stands in memory of exactly its size.
+   sanitizers: before each mutator the input stands in memory of exactly its size.
 
-     harness < INPUT       bytes 0-7 seed the generator, 8 is how many operators, 9 the first
+     harness < INPUT       bytes 0-7 seed the generator, 8 is how many mutators, 9 the first
                            one, 10 and 11 how much it may grow, the rest is mutated
-     harness N             N random inputs made of pieces of the operators' own strings */
+     harness N             N random inputs made of pieces of the mutators' own strings */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +31,8 @@ static void exactly(ft_buffer *b, const uint8_t *data, size_t n) {
 }
 
 static void bandit(const uint8_t *data, size_t n, uint64_t prior) {
-  uint64_t numbers[4][FT_OPERATORS] = {{0}};
-  size_t room = sizeof *numbers, arms = n % (FT_OPERATORS + 1);
+  uint64_t numbers[4][FT_MUTATORS] = {{0}};
+  size_t room = sizeof *numbers, arms = n % (FT_MUTATORS + 1);
   for (size_t i = 0; i < 3; i++)
     if (n > i * room) memcpy(numbers[i], data + i * room, n < (i + 1) * room ? n - i * room : room);
   ft_weights(numbers[0], numbers[1], numbers[2], prior, (int)arms, numbers[3]);
@@ -52,7 +52,7 @@ static void try(const uint8_t *data, size_t n) {
   ft_buffer b = {0}, before = {0};
   exactly(&b, data, n);
   for (unsigned i = 0; i <= times; i++) {
-    int op = i ? (int)ft_below(&r, FT_OPERATORS) : (int)(first % (FT_OPERATORS + 2)) - 1;
+    int op = i ? (int)ft_below(&r, FT_MUTATORS) : (int)(first % (FT_MUTATORS + 2)) - 1;
     exactly(&before, b.at, b.n);
     exactly(&b, before.at, before.n);
     int applies = ft_apply(&b, limit, &r, op);
@@ -62,7 +62,7 @@ static void try(const uint8_t *data, size_t n) {
     must(applies != same, "says it has changed something and has not, or the other way round");
     if (applies) {
       must(b.n <= limit, "more than the limit");
-      must(op >= 0 && op < FT_OPERATORS && ft_names[op][0], "an operator that there is not");
+      must(op >= 0 && op < FT_MUTATORS && ft_names[op][0], "an mutator that there is not");
     }
   }
   /* The same by a place and a length that need not be within. */
@@ -70,7 +70,7 @@ static void try(const uint8_t *data, size_t n) {
   int done = ft_replace(&b, at, old, (const uint8_t *)"replacement", 11, limit);
   must(done == (at <= room && old <= room - at && room - old + 11 <= limit), "ft_replace");
   must(b.n == (done ? room - old + 11 : room), "ft_replace's length");
-  must(ft_apply_to(&b, data, n, limit, &r, first % FT_OPERATORS) || b.n == n, "ft_apply_to");
+  must(ft_apply_to(&b, data, n, limit, &r, first % FT_MUTATORS) || b.n == n, "ft_apply_to");
   bandit(data, n, ft_next(&r));
   free(b.at);
   free(before.at);

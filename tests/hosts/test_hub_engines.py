@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -148,10 +148,9 @@ def test_text(text):
 
 
 def test_findings_of_a_suite_are_examples_here(tmp_path: Path, hosts: Hosts) -> None:
-    for package in ("hypothesis", "_hypothesis_globals", "sortedcontainers"):
-        _copy_library(package, tmp_path / "libraries")
-    for package in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"):
-        _copy_library(package, tmp_path / "libraries")
+    for name in ("hypothesis", "sortedcontainers", "pytest", "pluggy", "iniconfig", "packaging",
+                 "pygments"):  # fmt: skip
+        _copy_distribution(name, tmp_path / "libraries")
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_shop.py").write_text(SUITE_TESTS)
     shop = "def price(count):\n    if count > 70000:\n        raise KeyError('much')\n"
@@ -177,16 +176,12 @@ def test_findings_of_a_suite_are_examples_here(tmp_path: Path, hosts: Hosts) -> 
     assert "1 failed, 1 passed" in done.stdout
 
 
-def _copy_library(package: str, to: Path) -> None:
-    found = importlib.util.find_spec(package)
-    if found is None or found.origin is None:
-        return  # only some versions have it
-    source = Path(found.origin)
-    if source.name == "__init__.py":
-        shutil.copytree(source.parent, to / package)
-    else:
-        to.mkdir(exist_ok=True)
-        shutil.copy(source, to)
+def _copy_distribution(name: str, to: Path) -> None:
+    """Copy an installed distribution with its metadata, which pytest reads."""
+    for file in importlib.metadata.distribution(name).files or ():
+        if ".." not in file.parts and "__pycache__" not in file.parts:
+            (to / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file.locate(), to / file)
 
 
 SPOTON = """

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from fuzztui.engines.text import reference
 from fuzztui.engines.text.native import load
 from fuzztui.engines.text.reference import Rng
-from fuzztui.engines.text.table import OPERATORS
+from fuzztui.engines.text.table import MUTATORS
 
-PIECES = sorted({piece for o in OPERATORS for piece in o.strings} | {b"x", b"foo", b"\0", b"\t"})
+PIECES = sorted({piece for o in MUTATORS for piece in o.strings} | {b"x", b"foo", b"\0", b"\t"})
 SEEDS = st.integers(0, 2**64 - 1)
 COUNTS = st.integers(0, 2000) | st.integers(0, 2**64 - 1)
 
@@ -31,7 +31,7 @@ def test_every_operator(data: bytes, seed: int, growth: int) -> None:
     assert native.name == "native", native.why
     limit = max(0, len(data) + growth)
     one, other = Rng(seed), Rng(seed)
-    for op in range(-1, len(OPERATORS) + 1):
+    for op in range(-1, len(MUTATORS) + 1):
         made = reference.apply(data, limit, one, op)
         assert native.apply(data, limit, other, op) == made, op
         assert one.state == other.state
@@ -44,8 +44,8 @@ def test_a_stack_of_operators(data: bytes, seed: int, limit: int) -> None:
     one, other = Rng(seed), Rng(seed)
     twin = data
     for _ in range(50):
-        op = one.below(len(OPERATORS))
-        assert other.below(len(OPERATORS)) == op
+        op = one.below(len(MUTATORS))
+        assert other.below(len(MUTATORS)) == op
         data = reference.apply(data, limit, one, op) or data
         twin = native.apply(twin, limit, other, op) or twin
         assert (data, one.state) == (twin, other.state)

@@ -74,7 +74,7 @@ def test_stacks_and_labels() -> None:
     ("block", "classes"),
     [
         (StatsBlock(1, 0, 0), {"havoc"}),
-        (StatsBlock(0, 1, 0), {"text", "havoc"}),  # where no operator applies
+        (StatsBlock(0, 1, 0), {"text", "havoc"}),  # where no mutator applies
         (StatsBlock(0, 0, 1), {"balanced", "havoc"}),
     ],
 )
@@ -118,7 +118,7 @@ def test_fragments_of_their_kind_go_on_from_what_became_of_it() -> None:
     assert any(len({*c.data.split()} & {*texts[1].split()}) > 1 for c in children if c.src == 0)
 
 
-def test_without_all_operators_text_is_havoc() -> None:
+def test_without_all_mutators_text_is_havoc() -> None:
     bench = Bench(StatsBlock(0, 1, 0), without=ARMS[:-1])
     bench.children(100)
     assert bench.tried() == {"havoc"}

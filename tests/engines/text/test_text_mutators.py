@@ -1,4 +1,4 @@
-"""What each text operator does, in words and by example, in C and in Python."""
+"""What each text mutator does, in words and by example, in C and in Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiled_text import text_library
 from fuzztui.engines.text import reference
 from fuzztui.engines.text.native import MutatorLibrary, load
 from fuzztui.engines.text.reference import Rng
-from fuzztui.engines.text.table import ARMS, NAMES, OPERATORS, TABLE, TextMutatorKind, parse
+from fuzztui.engines.text.table import ARMS, MUTATORS, NAMES, TABLE, TextMutatorKind, parse
 
 LIMIT = 1 << 20
 SEEDS = range(150)
@@ -19,11 +19,11 @@ SEEDS = range(150)
 
 
 @pytest.fixture(params=["native", "plain"])
-def operators(request) -> MutatorLibrary:
+def mutators(request) -> MutatorLibrary:
     return load(text_library() if request.param == "native" else "")
 
 
-# Words: what is meant. Then an input, and all that may come of it: an operator changes one
+# Words: what is meant. Then an input, and all that may come of it: an mutator changes one
 # occurrence, and each of them sooner or later.
 EFFECTS = [
     ("insert-if-false", "the statement behind a line's end is not executed any more",
@@ -101,38 +101,38 @@ EFFECTS = [
 
 
 def results(
-    operators: MutatorLibrary, data: bytes, name: str, limit: int = LIMIT
+    mutators: MutatorLibrary, data: bytes, name: str, limit: int = LIMIT
 ) -> set[bytes | None]:
     number = NAMES.index(name)
-    return {operators.apply(data, limit, Rng(seed), number) for seed in SEEDS}
+    return {mutators.apply(data, limit, Rng(seed), number) for seed in SEEDS}
 
 
-def test_every_operator_has_its_example():
+def test_every_mutator_has_its_example():
     assert sorted(name for name, *_ in EFFECTS) == sorted(NAMES)
     assert len(NAMES) == len(EFFECTS) == 64
     assert (*NAMES, "template", "fragment", "balanced", "havoc") == ARMS
 
 
 @pytest.mark.parametrize(("name", "words", "data", "allowed"), EFFECTS, ids=[e[0] for e in EFFECTS])
-def test_effect(operators, name, words, data, allowed):
+def test_effect(mutators, name, words, data, allowed):
     # An occurrence may be such that nothing comes of it (an empty block that is emptied).
-    assert results(operators, data, name) - {None} == set(allowed), words
+    assert results(mutators, data, name) - {None} == set(allowed), words
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("data", [b"", b"\0", b"\0x\xff", b"x" * 5000])
-def test_one_that_does_not_apply_says_so(operators, name, data):
-    assert results(operators, data, name) == {None}
+def test_one_that_does_not_apply_says_so(mutators, name, data):
+    assert results(mutators, data, name) == {None}
 
 
-@pytest.mark.parametrize("operator", OPERATORS, ids=NAMES)
-def test_it_needs_all_its_delimiters(operators, operator):
-    """A failed span operator of the released tool went on with strings of the one before."""
-    for number in range(len(operator.delimiters)):
-        rest = operator.delimiters[:number] + operator.delimiters[number + 1 :]
+@pytest.mark.parametrize("mutator", MUTATORS, ids=NAMES)
+def test_it_needs_all_its_delimiters(mutators, mutator):
+    """A failed span mutator of the released tool went on with strings of the one before."""
+    for number in range(len(mutator.delimiters)):
+        rest = mutator.delimiters[:number] + mutator.delimiters[number + 1 :]
         data = b"xy".join((b"", *rest, b""))
-        if operator.delimiters[number] not in rest:
-            assert results(operators, data, operator.name) == {None}, data
+        if mutator.delimiters[number] not in rest:
+            assert results(mutators, data, mutator.name) == {None}, data
 
 
 @pytest.mark.parametrize(
@@ -145,25 +145,25 @@ def test_it_needs_all_its_delimiters(operators, operator):
         ("empty-block", b"{}"),
     ],
 )
-def test_what_would_change_nothing_does_not_apply(operators, name, data):
-    assert results(operators, data, name) == {None}
+def test_what_would_change_nothing_does_not_apply(mutators, name, data):
+    assert results(mutators, data, name) == {None}
 
 
-def test_nul_is_a_byte_like_any_other(operators):
-    assert results(operators, b"\0a==b\0", "eq-to-ne") == {b"\0a!=b\0"}
-    assert results(operators, b"(\0a,b\0)", "swap-args") == {b"(b\0,\0a)"}
+def test_nul_is_a_byte_like_any_other(mutators):
+    assert results(mutators, b"\0a==b\0", "eq-to-ne") == {b"\0a!=b\0"}
+    assert results(mutators, b"(\0a,b\0)", "swap-args") == {b"(b\0,\0a)"}
 
 
-def test_one_byte_is_enough(operators):
-    assert results(operators, b"0", "zero-to-one") == {b"1"}
-    assert results(operators, b"!", "drop-not") == {b""}
+def test_one_byte_is_enough(mutators):
+    assert results(mutators, b"0", "zero-to-one") == {b"1"}
+    assert results(mutators, b"!", "drop-not") == {b""}
 
 
-def test_far_away_delimiters(operators):
+def test_far_away_delimiters(mutators):
     """The released tool looked no further than 1,024 bytes."""
     long = b"x" * 100_000
-    assert results(operators, b"{" + long + b"}", "delete-block") == {b""}
-    swapped = operators.apply(b"(" + long + b",b)", LIMIT, Rng(1), NAMES.index("swap-args"))
+    assert results(mutators, b"{" + long + b"}", "delete-block") == {b""}
+    swapped = mutators.apply(b"(" + long + b",b)", LIMIT, Rng(1), NAMES.index("swap-args"))
     assert swapped == b"(b," + long + b")"
 
 
@@ -176,16 +176,16 @@ def test_far_away_delimiters(operators):
         ("delete-block", b"{a}b", b"b"),
     ],
 )
-def test_the_limit(operators, name, data, made):
-    assert results(operators, data, name, len(made)) == {made}
-    assert results(operators, data, name, len(made) - 1) == {None}
-    assert results(operators, data, name, 2**70) == {made}
-    assert results(operators, data, name, -1) == {None}
+def test_the_limit(mutators, name, data, made):
+    assert results(mutators, data, name, len(made)) == {made}
+    assert results(mutators, data, name, len(made) - 1) == {None}
+    assert results(mutators, data, name, 2**70) == {made}
+    assert results(mutators, data, name, -1) == {None}
 
 
-def test_there_are_no_other_operators(operators):
-    assert operators.apply(b"(a,b)", LIMIT, Rng(1), -1) is None
-    assert operators.apply(b"(a,b)", LIMIT, Rng(1), len(NAMES)) is None
+def test_there_are_no_other_mutators(mutators):
+    assert mutators.apply(b"(a,b)", LIMIT, Rng(1), -1) is None
+    assert mutators.apply(b"(a,b)", LIMIT, Rng(1), len(NAMES)) is None
 
 
 # --------------------------------------------------------------------------- generator
@@ -208,54 +208,54 @@ def test_the_generator_is_splitmix64():
 EVEN = [1] * 64
 
 
-def test_who_finds_more_is_drawn_more(operators):
-    weights = operators.weights([900] * 64, [20, 3, *[0] * 62], EVEN, 1000)
+def test_who_finds_more_is_drawn_more(mutators):
+    weights = mutators.weights([900] * 64, [20, 3, *[0] * 62], EVEN, 1000)
     assert weights[0] > 3 * weights[1] > 6 * weights[2]
     assert sum(weights) == pytest.approx(1_000_000, rel=0.2)
     assert min(weights) >= 1_000_000 // 64 // 5
 
 
-def test_nobody_is_given_up(operators):
-    weights = operators.weights([10**6] * 64, [10**5, *[0] * 63], EVEN, 1000)
+def test_nobody_is_given_up(mutators):
+    weights = mutators.weights([10**6] * 64, [10**5, *[0] * 63], EVEN, 1000)
     assert weights[0] > 900_000
     assert set(weights[1:]) == {1_000_000 // 64 // 5}
 
 
-def test_what_is_not_known_is_as_it_was_wished(operators):
+def test_what_is_not_known_is_as_it_was_wished(mutators):
     wish = [250_000, 500_000, 250_000]
-    assert operators.weights([0, 0, 0], [0, 0, 0], wish, 20_000) == wish
-    assert operators.weights([90_000, 30_000, 0], [0, 0, 0], wish, 20_000) == wish, "no finds"
+    assert mutators.weights([0, 0, 0], [0, 0, 0], wish, 20_000) == wish
+    assert mutators.weights([90_000, 30_000, 0], [0, 0, 0], wish, 20_000) == wish, "no finds"
     # An arm that can do nothing does not win by that.
-    none = operators.weights([10_000, 30_000, 0], [10, 30, 0], wish, 20_000)
+    none = mutators.weights([10_000, 30_000, 0], [10, 30, 0], wish, 20_000)
     assert none == pytest.approx(wish, rel=0.01)
 
 
-def test_who_finds_as_much_as_the_others_keeps_what_was_wished(operators):
+def test_who_finds_as_much_as_the_others_keeps_what_was_wished(mutators):
     wish = [700_000, 200_000, 100_000]
-    weights = operators.weights([70_000, 20_000, 10_000], [700, 200, 100], wish, 20_000)
+    weights = mutators.weights([70_000, 20_000, 10_000], [700, 200, 100], wish, 20_000)
     assert weights == pytest.approx(wish, rel=0.01)
 
 
-def test_a_find_that_may_be_luck_does_not_move_much(operators):
-    untried, barren, lucky = operators.weights([0, 900, 900], [0, 0, 1], [1, 1, 1], 1000)
+def test_a_find_that_may_be_luck_does_not_move_much(mutators):
+    untried, barren, lucky = mutators.weights([0, 900, 900], [0, 0, 1], [1, 1, 1], 1000)
     assert barren < untried < lucky < 3 * barren
 
 
-def test_three_classes_keep_a_twentieth_each(operators):
+def test_three_classes_keep_a_twentieth_each(mutators):
     for wish in ([1, 1, 1], [1_000_000, 0, 0], [0, 0, 0]):
-        weights = operators.weights([30_000] * 3, [5000, 0, 0], wish, 20_000)
+        weights = mutators.weights([30_000] * 3, [5000, 0, 0], wish, 20_000)
         assert min(weights) / sum(weights) > 0.05
 
 
-def test_windows_beyond_all_bounds(operators):
+def test_windows_beyond_all_bounds(mutators):
     most = 2**64 - 1
     for row in ([most, 0], [0, most], [most, most]):
         for prior in (0, 1, most):
-            weights = operators.weights(row, row[::-1], [most, most], prior)
+            weights = mutators.weights(row, row[::-1], [most, most], prior)
             assert 100_000 <= min(weights) <= max(weights) <= 1_000_000
-    assert operators.weights([], [], [], 1) == []
+    assert mutators.weights([], [], [], 1) == []
     with pytest.raises(ValueError):
-        operators.weights([1], [], [1], 1)
+        mutators.weights([1], [], [1], 1)
 
 
 # ----------------------------------------------------------------------------- loading
@@ -286,7 +286,7 @@ def test_the_table_is_read_as_c_reads_it():
     assert [(o.name, o.kind, o.strings) for o in made] == [
         ("a-1", TextMutatorKind.SPAN, (b"\n", b'"\\', b""))
     ]
-    assert parse(TABLE.read_text()) == OPERATORS
+    assert parse(TABLE.read_text()) == MUTATORS
 
 
 @pytest.mark.parametrize(
@@ -311,15 +311,14 @@ def test_a_broken_table_names_the_line(line, why):
 
 
 def test_no_replacement_is_what_it_replaces():
-    for operator in OPERATORS:
+    for mutator in MUTATORS:
         assert (
-            operator.kind is not TextMutatorKind.REPLACE
-            or operator.strings[0] != operator.strings[1]
+            mutator.kind is not TextMutatorKind.REPLACE or mutator.strings[0] != mutator.strings[1]
         )
-        assert '"' in operator.effect
+        assert '"' in mutator.effect
 
 
 def test_the_package_has_the_sources():
     """They are compiled where fuzztui is installed."""
     directory = Path(reference.__file__).parent
-    assert {"mutate.c", "mutate.h", "operators.h"} <= {p.name for p in directory.iterdir()}
+    assert {"mutate.c", "mutate.h", "mutators.h"} <= {p.name for p in directory.iterdir()}

@@ -9,7 +9,7 @@ from compiled_text import compiler, harness
 
 
 @pytest.mark.slow
-def test_no_operator_reads_or_writes_where_it_may_not(tmp_path):
+def test_no_mutator_reads_or_writes_where_it_may_not(tmp_path):
     flags = "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Wall", "-Wextra"
     program = harness(compiler(), tmp_path / "harness", *flags)
     done = subprocess.run(
