@@ -207,7 +207,7 @@ class Record:
             if 0 <= at < len(module.edges):
                 edge = module.edges[at]
                 return f"{module.name}:{edge.line} {edge.qualname} {edge.kind} #{at}"
-        raise AssertionError(f"cell {cell} is nobody's")
+        raise AssertionError(f"cell {cell} is of no module")
 
 
 def _operation(name: str) -> str:

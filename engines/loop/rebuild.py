@@ -45,7 +45,7 @@ def rebuild(
     folder = store.directory / QUEUE
     names = sorted(entry_ids(folder).items())
     changed = 0
-    began = said = time.monotonic()
+    began = reported_at = time.monotonic()
     for at, (number, name) in enumerate(names):
         try:
             data = (folder / name).read_bytes()
@@ -76,8 +76,8 @@ def rebuild(
             entry.reasons = reported.entries[number]
         else:
             reports.describe(entry)
-        if time.monotonic() - said > _SLOW_REBUILD_S:
-            said = time.monotonic()
+        if time.monotonic() - reported_at > _SLOW_REBUILD_S:
+            reported_at = time.monotonic()
             log.message("info", f"running the queue again: {at + 1} of {len(names)}")
         if counters[j.STOP] == j.STOP_NOW:
             raise Stopping

@@ -112,7 +112,7 @@ def _host_and_port(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or (":" in host and not text.startswith("[")):
         host, port = text, str(_PORT)
-    if not port.isdigit() or int(port) > 65535 or not host:
+    if not port.isdecimal() or len(port) > 5 or int(port) > 65535 or not host:
         raise CliError(f"{text!r} is not an address such as 10.0.0.5:8786", USAGE)
     host = host.strip("[]")
     if host in ("0.0.0.0", "::"):

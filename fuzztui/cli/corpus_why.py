@@ -111,7 +111,7 @@ def _found(entry: CorpusInput, known: dict[str, Entry]) -> tuple[float, int, str
     return row.t, row.seq, entry.name
 
 
-# ------------------------------------------------------------------ what it is for
+# ------------------------------------------------------------------ output
 
 
 def _reasons(row: Entry | None, state: State) -> Iterator[str]:

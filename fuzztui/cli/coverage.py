@@ -14,11 +14,12 @@ from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.mutants import AFL, own_campaign
-from fuzztui.cli.output import DONE, USAGE, CliError, duration
+from fuzztui.cli.output import DONE, USAGE, CliError, duration, put_text
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.repro import finding_file
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import corpus_of
+from fuzztui.cli.until_eof import interrupt_at_eof
 from fuzztui.export.coverage import Coverage, formatted, ranges
 from fuzztui.inprocess.executed import (
     CoveredInput,
@@ -31,6 +32,8 @@ from fuzztui.model.state import State
 
 def coverage(options: argparse.Namespace) -> int:
     """Run the inputs of a run again, with each line traced, and report the lines."""
+    if options.until_eof:
+        interrupt_at_eof()
     if options.over_time and options.format not in (None, "json"):
         raise CliError("--over-time is for the table and --format json", USAGE)
     run = RunDir(find_run(options.run))
@@ -49,13 +52,9 @@ def coverage(options: argparse.Namespace) -> int:
     text = formatted(found, options.format) if options.format else None
     if text is None:
         text = "\n".join(map(visible, _table(found))) + "\n"
+    put_text(text, options.output)
     if options.output is None:
-        print(text, end="")
         return DONE
-    try:
-        options.output.write_text(text, encoding="utf-8", errors="surrogateescape")
-    except OSError as e:
-        raise CliError(f"-o {options.output}: {e.strerror or e}") from None
     total = found.total
     print(visible(f"{options.output}: {len(total.executed):,} of "
                   f"{several(len(total.statements), 'line')} ({total.percent:.1f}%)"))  # fmt: skip
@@ -76,7 +75,7 @@ def corpus_inputs(run: RunDir, state: State) -> list[CoveredInput]:
 
 def _entry(run: RunDir, given: str) -> Path:
     """The file of ``12``, ``id:12``, ``INSTANCE/12``, or a path. Raises :class:`CliError`."""
-    match = re.fullmatch(r"(?:([\w.-]+)/)?(?:id:)?(\d+)", given)
+    match = re.fullmatch(r"(?:([\w.-]+)/)?(?:id:)?(\d{1,18})", given)
     if match is None:
         return finding_file(run, given)
     names = run.out.glob(f"{match[1] or '*'}/queue/id:*")

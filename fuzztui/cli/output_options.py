@@ -151,6 +151,9 @@ def add_coverage(parser: argparse.ArgumentParser) -> Run:
         "--progress", action="store_true", help="with --by-line: messages about the progress"
     )
     parser.add_argument(
+        "--until-eof", action="store_true", help="end at the end of stdin, as with Ctrl-C"
+    )
+    parser.add_argument(
         "--root",
         metavar="DIR",
         type=Path,

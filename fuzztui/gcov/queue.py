@@ -175,7 +175,7 @@ def main(arguments: Sequence[str]) -> int:
         asyncio.run(_main(queue))
     finally:
         queue.remove()
-    return CANNOT  # it ends when it is told to, or when no build can be made
+    return CANNOT  # after SIGTERM, or because no build can be made
 
 
 if __name__ == "__main__":

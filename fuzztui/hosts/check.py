@@ -135,7 +135,7 @@ async def _check(
             return
         try:
             if place.address and kind == AFL and not _texts(facts.get("afl")).get("path"):
-                return  # said already; nothing could be started
+                return  # reported already; nothing could be started
             await _target(report, visitor, loaded, index, progress)
         finally:
             with contextlib.suppress(LinkLost):

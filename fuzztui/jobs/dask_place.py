@@ -114,7 +114,7 @@ class DaskPlace:
         self._cancel(ticket, CANCELLED)
 
     def close(self) -> None:
-        """Cancel everything, wait for the ends, leave the scheduler, and end what is ours."""
+        """Cancel everything, wait for the ends, leave the scheduler, end what it has started."""
         for ticket in list(self._futures):
             self._cancel(ticket, CLOSED)
         until = time.monotonic() + _CANCEL_S

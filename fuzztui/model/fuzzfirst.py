@@ -246,7 +246,7 @@ def file_of(killer: str) -> str:
     """The start of the path, in the run, of the file that ``m7/crashes/3`` names; or ""."""
     slot, _, rest = killer.partition("/")
     part, _, number = rest.partition("/")
-    if part not in FOLDERS or not number.isdigit():
+    if part not in FOLDERS or not number.isdecimal() or len(number) > 9:
         return ""
     turn = slot.partition("-")[0]
     return f"mutants/slots/{turn}/out/{slot}/{part}/id:{int(number):06}"

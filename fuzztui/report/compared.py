@@ -88,7 +88,7 @@ class RunComparison:
 
     @property
     def sides(self) -> Sequence[str]:
-        """The names of what stands side by side: groups, or runs."""
+        """The names of the columns: groups, or runs."""
         return self.groups or [run.name for run in self.runs]
 
     @cached_property

@@ -105,7 +105,7 @@ class Item:
 
 
 class Gutter(Enum):
-    """What stands beside a line."""
+    """The mark next to a line."""
 
     NONE = ""
     COVERED = "covered"

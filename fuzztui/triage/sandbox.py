@@ -108,7 +108,8 @@ def remove_sandboxes(run: Path) -> None:
     """Remove the sandboxes of a run whose creators were killed."""
     for left in _sandboxes(run).glob("fuzztui-*-*"):
         maker = left.name.split("-")[1]
-        if not (maker.isdigit() and psutil.pid_exists(int(maker))):
+        is_pid = maker.isdecimal() and len(maker) < 10
+        if not (is_pid and psutil.pid_exists(int(maker))):
             shutil.rmtree(left, ignore_errors=True)
 
 

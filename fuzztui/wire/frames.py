@@ -32,7 +32,7 @@ MAX_RULES: Final = 200
 """Rules that a verdicts file can have."""
 
 RULES_FILE: Final = ".skipped-frames"
-"""The file beside the instances of a run with the rules that hold, one on a line, for engines."""
+"""The file next to the instances of a run with the rules that hold, one on a line, for engines."""
 
 _IN: Final = " in "
 Rules = tuple[str, ...]

@@ -140,7 +140,8 @@ async def test_nothing_is_taken_while_the_disk_here_is_full(
     file = "crashes/id:000000,sig:06"
     records = [Record(1, 0.0, FindingSaved("a_main", "crash", file))]
     taking = asyncio.ensure_future(member.arrived(Batch(records, {f"a_main/{file}": b"x"})))
-    await asyncio.sleep(0.05)
+    while not hub.events:
+        await asyncio.sleep(0.01)
     assert [type(e) for e in hub.events] == [Message]
     full.clear()
     hub.writable = False

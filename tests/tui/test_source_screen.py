@@ -394,7 +394,7 @@ async def test_a_measured_log_is_replayed(drive, command):
 async def test_a_running_measurement_is_not_cancelled_by_its_key(drive, tmp_path, monkeypatch):
     script = tmp_path / "python"
     script.write_text(
-        f"#!{shutil.which('sh')}\ntrap 'exit 3' INT\n"
+        f"#!{shutil.which('sh')}\nexec 3<&0\n(cat <&3; kill $$) >/dev/null 2>&1 &\n"
         f"while ! [ -e {tmp_path}/go ]; do sleep 0.02; done\ncat {tmp_path}/answer\n"
     )
     script.chmod(0o755)
@@ -452,3 +452,11 @@ def test_events_about_lines_as_text():
     assert "on import" in describe(ev.LinesCovered("main", -1, {"/x": 5})).text
     assert "/a/b.py" in describe(ev.SourceFile("main", "/a/b.py")).text
     assert "no gcc" in describe(ev.CoverageBuild("failed", "no gcc")).text
+
+
+async def test_a_line_number_without_end_is_refused(drive):
+    async with drive(mutated(18, 60), toasts=True) as d:
+        await d.press("8")
+        d.screen.reveal(f"{PATH}:{'9' * 5000}")
+        await d.until(lambda: any(PATH in text for text in d.notices()))
+        assert not d.screen.has_class("-code")

@@ -79,7 +79,7 @@ class State:
     """By signature without these rules: the signatures of its findings, with their numbers;
     derived."""
     plain_signatures: dict[str, dict[str, int]] = field(default_factory=dict)
-    """The other way round: by signature, those without the rules."""
+    """The inverse: signatures without the rules, by signature with the rules."""
     unnumbered_groups: dict[str, list[str]] = field(default_factory=dict)
     """The signatures of ``groups`` by signature without line number; derived."""
     unnumbered_verdicts: dict[str, list[str]] = field(default_factory=dict)

@@ -143,7 +143,7 @@ class Action:
 
     def place(self, now: ActionContext) -> int:
         """Return the order in the footer now; 0: it is not shown there."""
-        # The number of marks comes first: it says on what the next command acts.
+        # The number of marks comes first: the next command acts on the marked rows.
         first = (now.marked and self.id == "table.mark") or (
             now.home is not None and now.row and self.id == "table.select"
         )

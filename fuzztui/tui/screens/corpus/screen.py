@@ -59,7 +59,7 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
         self._starts: OrderedDict[str, str] = OrderedDict()
         """The start of the file of each entry that was in view."""
         self._unread: set[str] = set()
-        """Entries in view of which the file is to be read."""
+        """Entries in view whose files have not been read."""
         self._reads_starts = False
         """Whether a worker reads them."""
         self._counted = (-1, -1)

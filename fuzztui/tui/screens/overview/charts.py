@@ -143,7 +143,7 @@ class ChartGrid(Grid, can_focus=True):
     """
 
     class Turned(Message):
-        """Other charts are to be shown."""
+        """The choice of charts has changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("chart"), *bindings("table")]
     DEFAULT_CSS = "ChartGrid { grid-gutter: 0 2; }"

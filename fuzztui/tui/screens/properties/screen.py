@@ -31,7 +31,7 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
 
     TAB = "properties"
     SCOPES = ("listing", "marking")
-    # Names are long: only a very wide terminal has room for the details beside the table.
+    # Names are long: only a very wide terminal has room for the details next to the table.
     DEFAULT_CSS = """
     PropertiesScreen.-wide {
         & #listing { layout: vertical; }
@@ -59,11 +59,11 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
         return table
 
     def sources(self) -> Sequence[object]:
-        """Return figures, and the instances' states."""
+        """Return figures, and the states of the instances and the campaign."""
         state = self.campaign
         lives = [state.instances[name].state for name in list(state.properties)]
         figures = [*state.properties.values(), state.property_kills]
-        return [*figures, *state.property_reasons.values(), *lives]
+        return [*figures, *state.property_reasons.values(), *lives, state.state]
 
     def rebuild(self, *, reset: bool) -> None:
         """Update the rows."""

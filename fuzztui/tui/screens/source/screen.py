@@ -37,7 +37,7 @@ Row = CodeNode | CodeLine
 
 
 class SourceScreen(ListingScreen[Row, None]):
-    """Files and functions beside the lines of one file; in a narrow terminal one of the two."""
+    """Files and functions next to the lines of one file; in a narrow terminal one of the two."""
 
     TAB = "source"
     HINT = "words, or conditions: cov=frontier mutants=● cover<50"
@@ -237,7 +237,7 @@ class SourceScreen(ListingScreen[Row, None]):
     def reveal(self, key: str) -> None:
         """Open a file at a line: ``path:line``."""
         path, _, line = key.rpartition(":")
-        if not path or not line.isdecimal():
+        if not path or not line.isdecimal() or len(line) > 9:
             self.notify(plain(f"{key}: the log does not contain the line"), markup=False)
             return
         self.set_class(True, "-code")
