@@ -26,6 +26,12 @@ from fuzztui.tui.screens.source.detail import Smallest
 MAX_ANSWER: Final = 64 << 20
 """Characters of the command's answer that are read."""
 
+MAX_MESSAGE: Final = 6
+"""Lines of its error message that are shown."""
+
+SAYS: Final = "fuzztui: "
+"""The start of each of its messages."""
+
 
 @dataclass(slots=True)
 class MeasuredLines:
@@ -90,15 +96,15 @@ class Measurement:
         reader.start()
         while line := await in_thread(lambda: messages.readline(2000)):
             if text := line.strip():
-                said = [text]
+                # An error may have several lines: the first one begins with the program's name.
+                said = [text] if text.startswith(SAYS) else [*said, text][:MAX_MESSAGE]
                 progress(text)
         code = await in_thread(process.wait)
         await in_thread(reader.join)
         if self._cancelled:
             return None, "cancelled"
         if code:
-            last = said[-1].removeprefix("fuzztui: ") if said else f"exit status {code}"
-            return None, last
+            return None, "\n".join(said).removeprefix(SAYS) or f"exit status {code}"
         try:
             return await in_thread(lambda: MeasuredLines.of(loads(answer[0]))), ""
         except (ValueError, LookupError, TypeError, AttributeError) as e:

@@ -29,7 +29,7 @@ from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.screens.source.code import CodeColumns, CodeLine, FileText, OpenFile, load_text
 from fuzztui.tui.screens.source.detail import Measuring, line_lines, node_lines
-from fuzztui.tui.screens.source.measure import MeasuredLines, Measurement
+from fuzztui.tui.screens.source.measure import SAYS, MeasuredLines, Measurement
 from fuzztui.tui.screens.source.tree import CODE, tree_columns
 from fuzztui.wire.conditions import FilterKey
 
@@ -80,6 +80,8 @@ class SourceScreen(ListingScreen[Row, None]):
         """The line whose mutants were looked at, and the number of the next one."""
         self._measured = MeasuredLines()
         self._measurement: Measurement | None = None
+        self._progress = ""
+        """The last message of the measurement that is running."""
 
     def body(self) -> list[Widget]:
         """Return both tables, the details and the filter."""
@@ -273,6 +275,7 @@ class SourceScreen(ListingScreen[Row, None]):
             state.coverage_reason,
             self._measure_key(),
             self.host.status.watched,
+            self._progress,
         )
 
     def _measure_key(self) -> str:
@@ -426,6 +429,7 @@ class SourceScreen(ListingScreen[Row, None]):
         if run is None:
             return
         self._measurement = Measurement(run)
+        self._show_progress("running the corpus again")
         measure: WorkType[None] = partial(self._measure, self._measurement)
         self.run_worker(measure, group="measure")
 
@@ -441,17 +445,21 @@ class SourceScreen(ListingScreen[Row, None]):
         self.notify("Running the corpus again.", timeout=4)
         measured, problem = await measurement.run(self._show_progress)
         self._measurement = None
+        self._show_progress("")
         if problem:
             self.notify(plain(problem), title="Not measured", severity="warning", markup=False)
         if measured is not None:
             self.host.when_free(lambda: self._take(measured))
 
     def _show_progress(self, text: str) -> None:
-        self.files.set_caption(plain(text))
+        self._progress = text.removeprefix(SAYS)
+        if not (self.is_mounted and self.app.is_running):
+            return  # called too late: the app is removing the widgets
+        self.files.set_caption(*([plain(self._progress)] if text else []))
+        self.show_detail()
 
     def _take(self, measured: MeasuredLines) -> None:
         self._measured, self._index.measured = measured, measured.files
-        self.files.set_caption()
         if self._file is not None and not self._file.rows:
             self.show(Changes(source=True))
             self._file.fill(self._text)
