@@ -182,6 +182,13 @@ def _gcov_runs(
     progress: Estimate,
 ) -> tuple[dict[str, list[int]], _ByLine, _ByLine]:
     """As :func:`_traced_runs`, of a C target. Raises :class:`CliError`, ``SupervisorError``."""
+    if not campaign.target.get("build"):
+        raise CliError(
+            f"{run.path}: the lines of a C target are measured in a build for gcov, and this "
+            "campaign has no target.build; set it with target.coverage = true in the campaign "
+            "file, and start the campaign again",
+            USAGE,
+        )
     if not campaign.target.get("coverage"):
         raise CliError(
             f"{run.path}: the lines of a C target are measured in a build for gcov, which this "

@@ -232,6 +232,10 @@ def test_without_the_build_a_message_says_what_to_do(home, hostile):
     assert by_line(home, hostile, "--set", "target.coverage=true")
     home("coverage", str(hostile), code=2)
     assert "--by-line" in home.stderr
+    text = re.sub(r"(?m)^build = .*$", "", frozen.read_text())
+    frozen.write_text(text.replace('"./crate"', json.dumps(str(hostile / "build" / "crate"))))
+    home("coverage", str(hostile), "--by-line", "--set", "target.coverage=true", code=2)
+    assert "target.build" in home.stderr
 
 
 def test_a_build_that_gcc_cannot_make_is_said_on_the_screen_and_harms_nothing(home):
