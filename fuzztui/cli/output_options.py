@@ -125,7 +125,10 @@ def add_coverage(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import coverage
     from fuzztui.export.coverage import FORMATS
 
-    parser.add_argument("run", metavar="RUN", type=Path, help=f"{RUN_HELP}, of a Python target")
+    parser.add_argument(
+        "run", metavar="RUN", type=Path,
+        help=f"{RUN_HELP}, of a Python target; with --by-line also of a C target",
+    )  # fmt: skip
     parser.add_argument(
         "--format", choices=FORMATS, help="default: a table of files with their missing lines"
     )

@@ -110,6 +110,8 @@ class Gutter(Enum):
     NONE = ""
     COVERED = "covered"
     MISSED = "missed"
+    REACHED = "reached"
+    """By a finding only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -475,6 +475,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
             mode=self.mode,
             state=self.campaign.state,
             engine=self.campaign.engine,
+            coverage_build=bool(self.campaign.coverage_build),
             stage=self.campaign.stage,
             mutators=self.status.mixture is not None or self.status.state == "empty",
             suite=self.status.suite or self.status.state == "empty",

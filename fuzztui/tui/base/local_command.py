@@ -19,6 +19,10 @@ MAX_OUTPUT: Final = 64 << 20
 """Characters of the command's output that are read."""
 MAX_LINE: Final = 2000
 """Maximal characters of the command's messages that are read as one line."""
+MAX_MESSAGE: Final = 6
+"""Lines of a message that are kept."""
+MESSAGE_PREFIX: Final = "fuzztui: "
+"""Each message begins with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +96,16 @@ async def _ended(process: subprocess.Popen[str], progress: Callable[[str], None]
     read: list[str] = []
     reader = Thread(target=_read, args=(output, read), daemon=True)
     reader.start()
-    last = ""
+    last: list[str] = []
     while line := await in_thread(lambda: messages.readline(MAX_LINE)):
         if text := line.strip():
-            last = text
+            last = [text] if text.startswith(MESSAGE_PREFIX) else [*last, text][:MAX_MESSAGE]
             progress(text)
     status = await in_thread(process.wait)
     await in_thread(reader.join)
     if process.stdin is not None:
         process.stdin.close()
-    return CommandResult(status, "".join(read), last.removeprefix("fuzztui: "))
+    return CommandResult(status, "".join(read), "\n".join(last).removeprefix(MESSAGE_PREFIX))
 
 
 def _read(output: IO[str], to: list[str]) -> None:

@@ -69,6 +69,8 @@ class ActionContext:
     """Whether the finding under the cursor is being minimised."""
     measuring: bool = False
     """Whether the coverage is being measured from the screen of the source."""
+    coverage_build: bool = False
+    """Whether the campaign has the build for gcov that lines of C targets need."""
     paused_replay: bool = False
     mutators: bool = False
     """Whether the campaign has statistics of text mutators, or its log was not read yet."""
@@ -207,8 +209,11 @@ def why_not_measure(now: ActionContext) -> str:
         return "there is no run of fuzztui here whose target could be run"
     if now.remote:
         return "the run is on another machine; there: fuzztui coverage RUN"
-    if now.engine == "afl":
-        return "lines of C targets need target.coverage = true in the campaign file: docs/source.md"
+    if now.engine == "afl" and not now.coverage_build:
+        return (
+            "lines of C targets need target.coverage = true in the campaign file; set it, and "
+            "start the campaign again (docs/source.md)"
+        )
     if not now.engine:
         return "the campaign is still starting"
     return ""
