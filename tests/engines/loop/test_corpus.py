@@ -19,11 +19,11 @@ from fuzztui.engines.directory.store import Store, candidate_tail, entry_ids
 from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.execute.failures import Failure, failure_of, hang_of, printable
 from fuzztui.engines.findings.findings import Description, Findings
-from fuzztui.engines.inputs.candidate import Candidate, from_label
+from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate, from_label
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, SteerError, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
-from fuzztui.engines.loop.loop import NO_ENTRY, _source_of
+from fuzztui.engines.loop.rebuild import _source_of
 
 
 def corpus_of(*edges: int, favored: bool = True) -> Corpus:
