@@ -33,6 +33,9 @@ TARGET = "\n".join(
             f"    if len(data) > {n} and data[{n}] == {n * 37 % 256}:\n        found += {n}"
             for n in range(30)
         ),
+        # Reached by inputs that differ between hosts: content that a host has is not sent to it.
+        "    total = sum(data)",
+        *(f"    if total % 211 == {n}:\n        found += {n}" for n in range(3, 90)),
         "    return found",
     ]
 )

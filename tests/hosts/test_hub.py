@@ -71,7 +71,9 @@ def test_finds_of_a_main_reach_the_main_of_another_host(campaign: HubCampaign) -
         names = campaign.hosts["h2"].run(f"ls -A {queue}", check=False).stdout.split()
         return [name for name in names if not name.endswith(PLACEHOLDER)]
 
-    campaign.until(lambda s: entries() and "h1_main" in peers("h2") and "h2_main" in peers("h1"))
+    campaign.until(lambda s: entries())
+    campaign.until(lambda s: "h1_main" in peers("h2"))
+    campaign.until(lambda s: "h2_main" in peers("h1"))
     there = entries()
     state = campaign.state()
     own = {e.file.rpartition("/")[2] for e in state.entries.values() if e.instance == "h1_main"}
