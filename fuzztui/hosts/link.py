@@ -77,6 +77,8 @@ class Batch:
 
     records: Sequence[Record]
     files: Mapping[str, bytes] = field(default_factory=dict)
+    size: int = 0
+    """Bytes of the records."""
 
 
 class LinkUser(Protocol):
@@ -340,4 +342,4 @@ def _batch(body: Mapping[str, Any]) -> Batch:
         if not isinstance(row, dict) or not isinstance(row.get("path"), str):
             raise ProtocolError("a file without a path")
         files[row["path"]] = to_bytes(row.get("data"))
-    return Batch(records, files)
+    return Batch(records, files, sum(map(len, lines)))
