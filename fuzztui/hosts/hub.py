@@ -32,6 +32,7 @@ from fuzztui.hosts.paths import PathsHere
 from fuzztui.hosts.room import HubRoom
 from fuzztui.hosts.routing import HostRouter
 from fuzztui.hosts.shipping import shipped_files
+from fuzztui.hosts.turns import Turns
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.launcher import Handler, Progress
@@ -119,6 +120,7 @@ class Hub:
         )
         self._show_full = notice.setter("room")
         relayed = {host.name: host.seq for host in self.state.hosts.values()}
+        self.turns = Turns()
         self.room = HubRoom(run_dir, campaign.hosts, relayed, self._full)
         self.members = {
             place.name: HostMember(self, loaded, run_dir, place, index)

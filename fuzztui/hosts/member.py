@@ -26,6 +26,7 @@ from fuzztui.hosts.routing import HostRouter
 from fuzztui.hosts.sending import ship
 from fuzztui.hosts.shipping import Shipment, host_run, shipment
 from fuzztui.hosts.storing import FULL_S, HostInputs
+from fuzztui.hosts.turns import Turns
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.model.passive import OURS
@@ -76,6 +77,7 @@ class MemberContext(Protocol):
     paths: PathsHere
     room: HubRoom
     router: HostRouter
+    turns: Turns
 
     @property
     def state(self) -> State:
@@ -337,7 +339,8 @@ class HostMember:
     async def _open(self) -> HostProcess:
         run = host_run(self._loaded.campaign, self.place, self._context.log_name)
         try:
-            return await open_host(self.place, [run])
+            async with self._context.turns.turn():
+                return await open_host(self.place, [run])
         except HostError as e:
             if e.lasting and not self._known.boot:  # never reached: it will not mend itself
                 self.failed(str(e))
@@ -403,8 +406,9 @@ class HostMember:
         self._starting = True
         try:
             self._record("preparing", "sending the campaign")
-            cargo = await asyncio.to_thread(self._shipment)
-            await ship(cargo, self._link.ask, lambda text: self._record("preparing", text))
+            async with self._context.turns.turn():
+                cargo = await asyncio.to_thread(self._shipment)
+                await ship(cargo, self._link.ask, lambda text: self._record("preparing", text))
             self._record("preparing", "starting the campaign")
             answer = await self._link.ask(
                 "start",

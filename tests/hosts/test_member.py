@@ -17,6 +17,7 @@ from fuzztui.hosts.member import HostMember
 from fuzztui.hosts.paths import PathsHere
 from fuzztui.hosts.place import HostPlace
 from fuzztui.hosts.room import HubRoom
+from fuzztui.hosts.turns import Turns
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
@@ -70,6 +71,7 @@ class Hub:
         self.hosts_instances = 4
         self.events: list[Event] = []
         self.records: list[Record] = []
+        self.turns = Turns()
         self.room = HubRoom(RunDir(tmp_path), [HostPlace("a", "a", 2, keep=KEEP)], {}, print)
 
     def record(self, *events: Event) -> None:
