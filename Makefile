@@ -42,11 +42,13 @@ ci: ## what CI runs for a change (installs AFL++ and other tools when it may)
 nightly: ## what CI runs each night: every test, four times the examples
 	.ci/run --all
 
-docs: $(INSTALLED) ## write docs/campaign.md, the man page and the figures of README and docs again
+docs: $(INSTALLED) ## write docs/campaign.md, the man page, the schema and the figures of README and docs again
 	$(BIN)/python -m fuzztui.campaign.docs > docs/campaign.md.new
 	mv docs/campaign.md.new docs/campaign.md
 	$(BIN)/fuzztui man > docs/fuzztui.1.new
 	mv docs/fuzztui.1.new docs/fuzztui.1
+	$(BIN)/fuzztui schema > campaign.schema.json.new
+	mv campaign.schema.json.new sample_campaigns/campaign.schema.json
 	$(BIN)/python benchmarks/readme.py
 
 bench-smoke: $(INSTALLED) ## run each benchmark with the smallest budgets

@@ -11,9 +11,10 @@ while triage runs the crashes again. Timed, each in a separate process:
 * the log: a reader of the campaign's log that looks every 5 ms.
 
 All are counted from the file's mtime: afl-fuzz closes a crash file at once after it has
-written it, and that stamp is never late (up to one kernel tick early), where whoever notes
-the close itself notes it late on a busy machine. Lost is what lies in ``crashes/`` at the end
-and was not told. The worst are of the first half second, before ``crashes/`` was seen to be there.
+written it, and that stamp is never late (up to one kernel tick early), while a process that
+watches for the close itself notices it late on a busy machine. A file that is in ``crashes/`` at
+the end and was not reported is lost. The worst delays are of the first half second, before
+``crashes/`` was noticed.
 
 Goal: p95 below 250 ms, none lost.
 """

@@ -45,7 +45,7 @@ def campaign(pipe: Connection, instance: Instance, traces: bool) -> None:
     loop = build(spec, journal, EventLog(spec.dir / "events.jsonl", spec.instance))
     entries, traced, trials = 0, 0.0, -1
     until = start = 0.0
-    before, report = loop.parts.before, loop._report_lines
+    before, report = loop.parts.before, loop.reruns.report_lines
 
     def timed(entry: int, execution: Any) -> None:
         nonlocal entries, traced
@@ -63,7 +63,7 @@ def campaign(pipe: Connection, instance: Instance, traces: bool) -> None:
             until = time.process_time() + pipe.recv()
         before(candidate)
 
-    loop._report_lines = timed  # type: ignore[method-assign]
+    loop.reruns.report_lines = timed  # type: ignore[method-assign]
     loop.parts.before = turn
     gc.collect()
     gc.freeze()  # as the worker does

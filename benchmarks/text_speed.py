@@ -7,7 +7,7 @@ files that are named), 16 of each size from all over the text. A mutation is wha
 asks for: the input is copied and one operator, each as likely as the others, applied to a
 random occurrence; where it does not apply another one is drawn, and that counts as part of
 the mutation. In each round every way is measured, one after the other; ratios are taken
-within a round, and their median is told (and the least and the most).
+within a round, and their median, least and most are printed.
 
 * memcpy: a copy of the same bytes, which is the least that a mutation can be;
 * C: the library, called by a loop in C, as by afl-fuzz;

@@ -6,7 +6,7 @@ Entries are stretches of 112 lines (or as many as ``--lines`` says) of
 sample_campaigns/json/json.c or a file that is named; the pool is made of all of them. A mutation
 is what a fuzzer asks for: the input is copied, then one step changes it; an operator that
 does not apply is replaced by another draw. In each round every way is measured, one after the
-other, and ratios are taken within a round; their median is told, and the least and the most.
+other, and ratios are taken within a round; their median, least and most are printed.
 
 * text: ``ft_apply``, each operator as likely as the others;
 * fragment, template, balanced: ``ft_pool_splice``, ``ft_pool_template``, ``ft_balanced``;

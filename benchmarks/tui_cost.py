@@ -1,4 +1,4 @@
-"""What the screen costs while nobody touches it: bytes to the terminal and CPU.
+"""The cost of the screen without input: bytes to the terminal and CPU.
 
 Programs run one after the other in a real pseudo-terminal, 120x40, true colour:
 

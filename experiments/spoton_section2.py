@@ -131,7 +131,7 @@ class Bench:
             raise RunFailed(f"{cell.name}: {(directory / 'worker.log').read_text()[-2000:]}")
         trial = trial_of(directory)
         if trial is None and trials_done(directory) < CAPS[cell.variant]:
-            raise RunFailed(f"{cell.name}: somebody ended it before its cap")
+            raise RunFailed(f"{cell.name}: ended from outside before its cap")
         return trial
 
 

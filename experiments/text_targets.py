@@ -89,7 +89,7 @@ class Target:
 
     @property
     def memory(self) -> str:
-        """What afl-fuzz and afl-showmap are told as -m."""
+        """The argument of -m for afl-fuzz and afl-showmap."""
         return str(self.campaign["target"].get("memory", "none")).removesuffix("MiB")
 
 

@@ -63,9 +63,9 @@ def answer_cell(args: argparse.Namespace, measure: Measure) -> bool:
 def run_cells(
     keys: Sequence[Key], measure: Measure, args: argparse.Namespace, said: Callable[[Row], str]
 ) -> bool:
-    """Measure cells and add their rows to ``args.rows`` as they come; tell how it goes.
+    """Measure cells and add their rows to ``args.rows`` as they come; print the progress.
 
-    ``said``: what is told of a row. Returns whether all went well.
+    ``said``: makes the text about a row. Returns whether all went well.
     """
     report = _Report(len(keys), args, said)
     if not keys:

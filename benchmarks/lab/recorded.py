@@ -30,7 +30,7 @@ from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import CorpusEntry
-from fuzztui.engines.loop.loop import Parts
+from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.stages import Stage
 from fuzztui.engines.process.worker import work
 from fuzztui.engines.spoton.types_file import TYPES
@@ -207,7 +207,7 @@ class Record:
             if 0 <= at < len(module.edges):
                 edge = module.edges[at]
                 return f"{module.name}:{edge.line} {edge.qualname} {edge.kind} #{at}"
-        raise AssertionError(f"cell {cell} is nobody's")
+        raise AssertionError(f"cell {cell} is of no module")
 
 
 def _operation(name: str) -> str:

@@ -1,7 +1,7 @@
 """Put the operands of comparisons into an input: each where the input has the other one.
 
 The input-to-state idea of RedQueen (Aschermann et al., NDSS 2019, section IV-A): a value that a
-program compares often stands in its input, so the input with the other value passes the comparison.
+program compares is often in its input, so the input with the other value passes the comparison.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _changes(pair: Operands) -> Iterator[tuple[Scalar, Scalar, Scalar]]:
 
 
 def _spellings(old: Scalar, new: Scalar, *, text: bool) -> Iterator[tuple[bytes, bytes]]:
-    """How both values may stand in an input."""
+    """The ways in which both values can be written in an input."""
     if isinstance(old, str) and isinstance(new, str):
         for codec in ("utf-8",) if text else ("utf-8", "latin-1", "utf-16-le", "utf-16-be"):
             try:

@@ -323,7 +323,7 @@ class OperandHooks(ast.NodeTransformer):
     def _hook(self, name: str, operand: ast.expr, *sites: ast.expr) -> ast.expr:
         return placed(ast.Call(marker(name), [operand, *sites], []), operand)
 
-    # ----------------------------------------------- what is not evaluated as it stands
+    # ----------------------------------------------- code that is not evaluated in its place
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Leave annotations unchanged: programs may read them."""

@@ -99,7 +99,7 @@ class Instrumenter(ast.NodeTransformer):
     ) -> None:
         """``base``: number of the module's first cell. ``counting``: probes count hits."""
         self.edges: list[Edge] = []
-        """The cells of the module; not of use if units are left out."""
+        """The cells of the module; without effect if units are left out."""
         self.spans: dict[tuple[int, int], UnitSpan] = {}
         """The units, by line and column."""
         self._next = base

@@ -1,6 +1,6 @@
 """Trials without the probes of covered cells (UnTracer, Nagy and Hicks 2019, for Python).
 
-Nearly all trials show nothing new, yet pay for every probe that they pass. So units are compiled
+Nearly all trials cover nothing new, yet execute every probe on their way. So units are compiled
 again without the probes of cells whose coverage is no news any more, and trials run this *sparse*
 code. What a trial still records is all that can be new, so it is judged as under all probes; where
 the complete coverage of an input is needed, the input runs under all probes.

@@ -1,4 +1,4 @@
-"""The shares of a suite's properties: work goes where it still pays, and everybody gets some.
+"""The shares of a suite's properties: most work for those that still cover new code.
 
 A property's share is proportional to its yield, the new cells that it lately brought for its work,
 and to the user's weight. One turn in five goes to the property that had the least work for its

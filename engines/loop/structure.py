@@ -1,7 +1,7 @@
 """Mutators of structure: parts of an input are deleted, repeated, exchanged and moved.
 
 The parts of a generator's choices are the items of a repetition (:meth:`Source.more`) and the
-calls of one function of the generator; the parts of a text are its lines and what stands between
+calls of one function of the generator; the parts of a text are its lines and the text between
 brackets or quotes. A part is only exchanged for one of the same kind, also from another entry.
 """
 

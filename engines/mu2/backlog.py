@@ -515,4 +515,4 @@ class Backlog:
 
 
 def _nothing(data: bytes, cost: int, runs: int, kills: int) -> None:
-    """Nobody counts the work."""
+    """The default of a function that counts work: do nothing."""

@@ -6,56 +6,48 @@ engine therefore consists of zest's parts, one more feedback and one more stage.
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.engines.base.errors import Stopping
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory import journal as j
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.forks import ChildHost
-from fuzztui.engines.execute.isolation import Isolation, read_index, write_index
+from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import CorpusEntry, SteerError
-from fuzztui.engines.loop.loop import Parts
+from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.suite import SuiteCorpus
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
+from fuzztui.engines.mu2.checks import Checks, code_of
 from fuzztui.engines.mu2.exact_pass import PassBudget
 from fuzztui.engines.mu2.feedback import KillFeedback
-from fuzztui.engines.mu2.isolated import IsolatedRunner
+from fuzztui.engines.mu2.isolated import IsolatedRunner, Reload
 from fuzztui.engines.mu2.kill_criterion import KillCriterion
+from fuzztui.engines.mu2.new_mutants import NewMutants
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.report import MutationReport
-from fuzztui.engines.mu2.restoration import MAX_INPUTS, NOT_JUDGED, RestorationCheck
 from fuzztui.engines.mu2.runner import Runner
 from fuzztui.engines.mu2.schedule import AdaptiveSchedule, FullSchedule
 from fuzztui.engines.mu2.set_ups import follow_set_ups, reloader
 from fuzztui.engines.mu2.settled import Settled
 from fuzztui.engines.mu2.steering import MutantSteering
-from fuzztui.engines.mu2.suspect_check import SuspectCheck
-from fuzztui.engines.mu2.table import INVALID, KILLED, MutantTable
-from fuzztui.engines.mutants.harness_modules import harness_modules
-from fuzztui.engines.mutants.lasting_state import TOO_LARGE
-from fuzztui.engines.mutants.late_modules import first_inputs, import_late_modules
+from fuzztui.engines.mu2.table import MutantTable
+from fuzztui.engines.mutants.late_modules import import_late_modules
 from fuzztui.engines.mutants.listing import left_out, shard_of
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Program
 from fuzztui.engines.zest import engine as zest
 from fuzztui.wire.commands import Command, WeighProperty
-from fuzztui.wire.events import MutantsShard
 
-_SHOWN: Final = 40
-"""Bytes of an input that a warning shows."""
 SILENT_LIMITS: Final = 5
 """Time limits for which a child process may be silent: a single run of a mutant is shorter."""
 
@@ -83,13 +75,69 @@ def prepare(spec: Spec, application: Application) -> Program:
 
 def build(context: Context) -> Parts:
     """The parts of a mu2 engine."""
-    spec, rng, journal, log = context.spec, context.rng, context.journal, context.log
-    executor, program = context.executor, context.prepared
+    program = context.prepared
     assert isinstance(program, Program)
-    suite = context.target.suite
     base = zest.build(context, program.census)
-    options = spec.engine.options
-    table = MutantTable(log, journal, context.reported, spec.equivalent)
+    spec, suite = context.spec, context.target.suite
+    interrupts = Interrupts(context.journal)
+    again = reloader(program, context.executor, context.target, spec.target)
+    # The worker's own limit of memory holds for its children.
+    host = replace(ChildHost.of(spec.target, "", limits=SILENT_LIMITS), memory_bytes=0)
+    if suite is not None:
+        host = replace(host, before=suite.leave)
+    parts = _analysis(context, program, again, replace(host, meanwhile=interrupts.stopping))
+    context.executor.observers.append(parts.probes)
+    settled = Settled(spec.dir)
+    backlog = _backlog(context, parts, base, settled)
+    feedback = KillFeedback(parts, base.feedbacks[0], backlog)
+    exact = bool(spec.engine.options.get("exact", True))
+    report = MutationReport(parts, backlog, context.log, exact=exact)  # its time begins here
+    new_mutants = NewMutants(context, parts)
+    loading_host = replace(host, meanwhile=interrupts.still_loading)
+    checks = Checks(context, parts, again, loading_host)
+    backlog.on_exact = lambda: checks.check_corpus(base.corpus, backlog)
+
+    def on_modules() -> None:
+        new_mutants.add()
+        program.remember(spec.target)
+
+    import_late_modules(
+        spec, context.executor, context.application, interrupts.still_loading, suite
+    )
+    on_modules()
+    checks.check_inputs()
+    settled.load((f"{m.id} {m.hash}" for m in program.mutants), code_of(context))
+    checks.check_suspects()
+    steering = MutantSteering(parts.table, backlog)
+    connected = _connected(base, backlog, feedback=feedback, report=report, steering=steering)
+    # Runs of mutants cleared the caches before the entry was saved; coverage is equal again.
+    connected.before_recall = program.clear_caches
+    connected.on_modules = on_modules
+    return connected
+
+
+class Interrupts:
+    """What long work calls now and then, so that it can be stopped and is not taken for a hang."""
+
+    def __init__(self, journal: TrialJournal) -> None:
+        self._counters = journal.counters
+
+    def stopping(self) -> None:
+        """Raise ``Stopping`` if a stop is requested."""
+        if self._counters[j.STOP] == j.STOP_NOW:
+            raise Stopping
+
+    def still_loading(self) -> None:
+        """The same before the first trial."""
+        self._counters[j.STARTED] = time.monotonic_ns()  # else the monitor reports a hang
+        self.stopping()
+
+
+def _analysis(context: Context, program: Program, again: Reload, host: ChildHost) -> Analysis:
+    """Return the parts that make, choose and run mutants; ``host`` runs isolated ones."""
+    spec, executor, journal = context.spec, context.executor, context.journal
+    options, suite = spec.engine.options, context.target.suite
+    table = MutantTable(context.log, journal, context.reported, spec.equivalent)
     isolation = Isolation.load(spec.dir)
     criterion = KillCriterion(
         options.get("oracle", "differential"),
@@ -97,17 +145,6 @@ def build(context: Context) -> Parts:
         executor.guarded,
         rejections=suite is None,
     )
-    # The worker's own limit of memory holds for its children.
-    host = replace(ChildHost.of(spec.target, "", limits=SILENT_LIMITS), memory_bytes=0)
-
-    def stopping() -> None:
-        if journal.counters[j.STOP] == j.STOP_NOW:
-            raise Stopping
-
-    def still_loading() -> None:
-        journal.counters[j.STARTED] = time.monotonic_ns()  # else the monitor reports a hang
-        stopping()
-
     runner = Runner(
         executor=executor,
         program=program,
@@ -118,33 +155,34 @@ def build(context: Context) -> Parts:
     )
     if suite is not None:
         follow_set_ups(suite, program, runner.put_back)
-        host = replace(host, before=suite.leave)
-    again = reloader(program, executor, context.target, spec.target)
     isolated = IsolatedRunner(
         executor,
         program,
         criterion,
         again,
-        replace(host, meanwhile=stopping),
+        host,
         import_s=context.target.import_s,
         import_periods=executor.guard.spent,
     )
-    parts = Analysis(
+    rng = context.rng
+    return Analysis(
         executor=executor,
         program=program,
         table=table,
         runner=runner,
         isolated=isolated,
-        pipeline=Pipeline(table, rng, log.message),
+        pipeline=Pipeline(table, rng, context.log.message),
         schedule=FullSchedule() if options.get("schedule") == "full" else AdaptiveSchedule(rng),
         probes=ProbeSelection(program, table),
         criterion=criterion,
         isolation=isolation,
         journal=journal,
     )
-    executor.observers.append(parts.probes)
-    settled = Settled(spec.dir)
-    properties = base.feedbacks[0]
+
+
+def _backlog(context: Context, parts: Analysis, base: Parts, settled: Settled) -> Backlog:
+    """Return the backlog of saved inputs; of a suite, with whose property's turn they count."""
+    spec, suite, properties = context.spec, context.target.suite, base.feedbacks[0]
     of_suite: dict[str, Any] = {}
     if suite is not None and isinstance(properties, SuiteCorpus):
         of_suite = {
@@ -160,75 +198,28 @@ def build(context: Context) -> Parts:
         scheduler=base.scheduler,
         instance=spec.instance,
         budget=lambda: PassBudget.of(
-            options.get("exact_budget"), spec.budget_trials, journal.counters
+            spec.engine.options.get("exact_budget"), spec.budget_trials, parts.journal.counters
         ),
         **of_suite,
     )
     if isinstance(properties, SuiteCorpus):
         backlog.on_begin, backlog.on_work = properties.begin, properties.count_work
-        table.property_of = partial(_property_of, properties, spec.instance)
-    feedback = KillFeedback(parts, base.feedbacks[0], backlog)
-    report = MutationReport(parts, backlog, log, exact=bool(options.get("exact", True)))
-    known = dict(read_index(spec.dir))
+        parts.table.property_of = partial(_property_of, properties, spec.instance)
+    return backlog
 
-    def found() -> None:
-        """Add the mutants of newly loaded modules to the table."""
-        fresh = program.scan()
-        if fresh:
-            if (shard := program.shard) is not None:
-                whole = program.program_sum
-                log.write(
-                    MutantsShard(log.instance, shard.number, shard.of, whole.mutants, whole.hex)
-                )
-            table.add(fresh, {m.id for m in fresh if known.get(m.id, m.hash) != m.hash})
-            table.isolate(isolation.outside)
-            ids = [(m.id, m.hash) for m in program.mutants]
-            # Keep hashes of modules that load late, even if the next worker dies before that.
-            late = [pair for pair in known.items() if pair[0] not in program.by_id]
-            write_index(spec.dir, ids + late)
 
-    def check_corpus() -> None:
-        """Isolate the mutants of code that an entry reaches only in a process of its own."""
-        entries = [(f"entry {e.id}", e.data) for e in base.corpus.entries]
-        for warning in check.run(entries, fresh=False):
-            log.message("warning", warning)
-        rows = [row for row in table.rows if row.mutant.unrestored and not row.isolated]
-        if rows:
-            killed = [row for row in rows if row.base == KILLED]
-            backlog.credit([row.killer for row in killed], -1)
-            table.requeue(killed)
-            table.isolate([row.id for row in rows])
-            backlog.reopen([row.mutant.index for row in rows])
-
-    backlog.on_exact = check_corpus
-
-    def on_modules() -> None:
-        found()
-        program.remember(spec.target)
+def _connected(
+    base: Parts,
+    backlog: Backlog,
+    *,
+    feedback: KillFeedback,
+    report: MutationReport,
+    steering: MutantSteering,
+) -> Parts:
+    """Return zest's parts with those of mutation analysis added to them."""
 
     def connect(describe: Callable[[CorpusEntry], None], pulse: Callable[[], bool]) -> None:
         backlog.on_kills, backlog.pulse = describe, pulse
-
-    import_late_modules(spec, executor, context.application, still_loading, suite)
-    on_modules()
-    if program.lasting is not None and program.lasting.left_out:
-        log.message("warning", TOO_LARGE)
-    choices = executor.form.choices
-    inputs = first_inputs(spec, choices=choices, most=MAX_INPUTS, suite=suite)
-    checked = [(f"input {data[:_SHOWN]!r}", data) for data in inputs]
-    loading_host = replace(host, meanwhile=still_loading)
-    check = RestorationCheck(executor, program, criterion, again, loading_host)
-    for warning in check.run(checked):
-        log.message("warning", warning)
-    table.isolate([m.id for m in program.mutants if m.unrestored])
-    for m in program.mutants:
-        if m.unit is not None and m.unit.unjudged and table.rows[m.index].base != INVALID:
-            table.invalidate(m.index, NOT_JUDGED)
-    settled.load((f"{m.id} {m.hash}" for m in program.mutants), _code_of(context))
-    SuspectCheck(executor, program, criterion, loading_host).run(isolation, log.message)
-    table.isolate(isolation.outside)
-    first, *others = base.stages
-    steering = MutantSteering(table, backlog)
 
     def before(candidate: Candidate) -> None:
         base.before(candidate)
@@ -249,16 +240,14 @@ def build(context: Context) -> Parts:
             return base.execute(command)
         return steering.execute(command)
 
+    first, *others = base.stages
     return replace(
         base,
         stages=[first, Analyse(backlog), *others],
         feedbacks=[*base.feedbacks, feedback],
         before=before,
-        # Runs of mutants cleared the caches before the entry was saved; coverage is equal again.
-        before_recall=program.clear_caches,
         tick=tick,
         finish=finish,
-        on_modules=on_modules,
         connect=connect,
         execute=execute,
     )
@@ -267,18 +256,4 @@ def build(context: Context) -> Parts:
 def _property_of(properties: SuiteCorpus, instance: str, killer: str) -> str:
     """The property of an entry ("main/12") of this instance; empty if there is none."""
     of, _, number = killer.rpartition("/")
-    return properties.name_of(int(number)) if of == instance and number.isdigit() else ""
-
-
-def _code_of(context: Context) -> Iterator[str]:
-    """Texts that change when the code under test or the harness changes."""
-    for name, module in sorted(context.application.table.modules.items()):
-        yield f"{name} {module.sha}"
-    target = context.spec.target
-    references = (target.function, target.generator, target.compare)
-    files = {Path(reference.rpartition(":")[0] or reference) for reference in references}
-    files |= {Path(str(sys.modules[name].__file__)) for name in harness_modules(target)}
-    for file in sorted(files):
-        if file.suffix == ".py":
-            with contextlib.suppress(OSError):
-                yield f"{file} {hashlib.sha256(file.read_bytes()).hexdigest()}"
+    return properties.name_of(int(number)) if of == instance and number.isdecimal() else ""

@@ -179,7 +179,7 @@ class AdaptiveSchedule:
         self.trial_turns += (turns - self.trial_turns) / self._samples
 
     def trial(self, *, covered: bool) -> None:
-        """Pay into the accounts."""
+        """Add a trial's part to the accounts."""
         self._trials += 1
         if covered:
             self._dry_since = self._trials

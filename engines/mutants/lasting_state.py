@@ -9,7 +9,7 @@ the containers that can be reached from its modules: dicts, lists, sets, deques,
 cells, and the attributes of classes, functions and instances of its classes. :meth:`look` compares
 them by identity, so it runs no code of the program (but ``__eq__`` of members of a set that has
 changed, if their hashes are equal); containers that differ are put back from then
-on. A program without such state pays for looking only.
+on. For a program without such state, only the search costs time.
 
 Not covered: state in C objects (iterators, ``itertools.count``, files, context variables), in
 ``random``, and in other packages.

@@ -51,7 +51,8 @@ from fuzztui.engines.instrument.importer import Application, scope_lines
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.line_reports import LineReports
-from fuzztui.engines.loop.loop import Loop, Parts
+from fuzztui.engines.loop.loop import Loop
+from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.stages import BUILTIN, list_seeds
 
 _PR_SET_PDEATHSIG: Final = 1

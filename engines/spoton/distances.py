@@ -20,7 +20,7 @@ from fuzztui.engines.spoton.relations import TypeRelations
 MATCH: Final = 3 / 4
 MISS: Final = 4 / 3
 MAX_FACTOR: Final = 8.0
-"""Bound of a factor, so that a type that most inputs lack is still picked now and then."""
+"""Bound of a factor, so that a type that most inputs lack is still picked sometimes."""
 
 
 def unify(goals: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -24,7 +24,7 @@ from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.typed import Annotated
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
-from fuzztui.engines.loop.loop import Parts
+from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.stages import Fresh, Mutate, Stage
 from fuzztui.engines.spoton.distances import Distances
 from fuzztui.engines.spoton.feedback import GoalFeedback, Mode

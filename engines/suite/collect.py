@@ -118,7 +118,7 @@ def _check_version() -> None:
         ) from None
 
     version = pytest.__version__
-    if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < OLDEST_PYTEST:
+    if tuple(int(part) for part in version.split(".")[:2] if part.isdecimal()) < OLDEST_PYTEST:
         oldest = ".".join(map(str, OLDEST_PYTEST))
         raise CannotStart(
             f"pytest {version} of target.python ({sys.executable}) is too old to collect suites;"

@@ -58,7 +58,7 @@ class GuardedParser:
 
 def _keys(file: Path) -> list[int]:
     try:
-        return [int(line) for line in file.read_text().split() if line.isdigit()]
+        return [int(line) for line in file.read_text().split() if line.isdecimal()]
     except (OSError, ValueError):
         return []
 

@@ -20,8 +20,8 @@ from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, SteerError
-from fuzztui.engines.loop.loop import Parts
 from fuzztui.engines.loop.mutate import Havoc
+from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.stages import Mutate, Seeds, Stage
 from fuzztui.engines.text.arms import AT, MixtureState
 from fuzztui.engines.text.block import BLOCK, StatsBlock, Writer

@@ -249,7 +249,7 @@ class Syntax:
 
 
 def _reason(error: Exception, pattern: str) -> str:
-    """The innermost cause of what ast-grep says, which is followed by a stack."""
+    """The innermost cause in an error of ast-grep, which ends with a stack."""
     lines = re.findall(r"^\s+\d+: (.*)$", str(error).partition("Stack backtrace")[0], re.MULTILINE)
     message = lines[-1] if lines else str(error).partition("\n")[0]
     for hole in _HOLE.finditer(pattern):

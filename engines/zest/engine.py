@@ -22,8 +22,8 @@ from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestScheduler
 from fuzztui.engines.loop.example_keeper import ExampleKeeper
 from fuzztui.engines.loop.feedback import CoverageFeedback
-from fuzztui.engines.loop.loop import Parts
 from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mutator, Splice, YieldMutators
+from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.stages import Fresh, Mutate, Recover, Seeds, Stage
 from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator, parts_of_text
 from fuzztui.engines.loop.suite import SuiteCorpus, example_seeds

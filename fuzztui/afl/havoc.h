@@ -1,5 +1,5 @@
-/* Plain havoc: one edit of bytes or of what looks like a number, by the weights of our engines'
-   own Havoc (engines/loop/mutate.py). Tokens come from AFL's dictionary files. */
+/* Plain havoc: one edit of bytes, or of digits that look like a number. The weights are those of
+   Havoc of in-process engines (engines/loop/mutate.py). Tokens come from AFL's dictionary files. */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,14 +13,14 @@
 #include "mutate.h"
 
 #define MAX_TOKENS 8192
-#define MAX_TOKEN 128           /* bytes, as afl-fuzz has it */
+#define MAX_TOKEN 128           /* bytes; the limit of afl-fuzz */
 #define MAX_DICTIONARY (4 << 20) /* bytes of a file */
-#define MAX_DIGITS 18          /* of a number that is reckoned with: it fits 64 bits */
+#define MAX_DIGITS 18          /* of a number that is changed by arithmetic: fits into 64 bits */
 
-typedef struct { /* one behind the other */
+typedef struct { /* the bytes of all tokens, concatenated */
   uint8_t *bytes;
   size_t n, room;
-  uint32_t *at; /* where each begins; the last one ends at `n` */
+  uint32_t *at; /* the offset of each; the last one ends at `n` */
   size_t count, at_room;
 } tokens;
 
@@ -32,7 +32,7 @@ static int hex(uint8_t c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* One more; what does not fit is left out. */
+/* Add a token; left out if it is too long, or there are too many. */
 static void add_token(tokens *t, const uint8_t *bytes, size_t n) {
   if (!n || n > MAX_TOKEN || t->count == MAX_TOKENS) return;
   if (!grow((void **)&t->bytes, &t->room, t->n + n, 1)) return;
@@ -42,8 +42,8 @@ static void add_token(tokens *t, const uint8_t *bytes, size_t n) {
   t->n += n;
 }
 
-/* A line such as name@1="a\x00b": not taken if its level is above `level`. What is no such line
-   is left out: afl-fuzz complains of it. */
+/* Add the token of a line such as name@1="a\x00b", except if its level is above `level`. Other
+   lines are left out: afl-fuzz reports them. */
 static void take_token(tokens *t, text line, int level) {
   const char *p = line.at, *end = p + line.n;
   uint8_t token[MAX_TOKEN];
@@ -67,7 +67,7 @@ static void take_token(tokens *t, text line, int level) {
   add_token(t, token, n);
 }
 
-/* All of a file of the user's, which may lie behind a link: bytes that the caller frees, or NULL. */
+/* Read a file of the user (links are followed). Returns bytes that the caller frees, or NULL. */
 static char *slurp(int fd, size_t most, size_t *n) {
   struct stat st;
   char *all = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) ? malloc(most + 1) : NULL;
@@ -80,7 +80,7 @@ static char *slurp(int fd, size_t most, size_t *n) {
 
 #define READING (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-/* Each file in a directory is a token, as afl-fuzz has it. */
+/* Add the content of each file in a directory as a token, as afl-fuzz does. */
 static void read_token_files(tokens *t, const char *path) {
   DIR *all = opendir(path);
   if (!all) return;
@@ -93,7 +93,7 @@ static void read_token_files(tokens *t, const char *path) {
   closedir(all);
 }
 
-/* What afl-fuzz takes as -x: a file, perhaps with @LEVEL behind it, or a directory. */
+/* Read an argument of -x: a file, with @LEVEL after it or without, or a directory. */
 static void read_dictionary(tokens *t, char *path) {
   size_t before = t->count, n;
   char *level = strchr(path, '@');
@@ -109,7 +109,7 @@ static void read_dictionary(tokens *t, char *path) {
   if (t->count == before) fprintf(stderr, "fuzztui: no tokens in %s\n", path);
 }
 
-/* The dictionaries of a list of paths, one a line. */
+/* Read the dictionaries of a list of paths, one a line. */
 static void read_tokens(tokens *t, const char *paths) {
   for (const char *end; *paths; paths = *end ? end + 1 : end) {
     end = strchrnul(paths, '\n');
@@ -121,7 +121,7 @@ static void read_tokens(tokens *t, const char *paths) {
 
 /* -------------------------------------------------------------------- blocks */
 
-/* `n` bytes more at `at`: the caller fills them. 0: there would be too many. */
+/* Insert `n` bytes at `at`, which the caller sets. 0: the input would be longer than `limit`. */
 static int open_gap(ft_buffer *b, size_t at, size_t n, size_t limit) {
   if (n > limit || b->n > limit - n || !ft_room(b, b->n + n)) return 0;
   memmove(b->at + at + n, b->at + at, b->n - at);
@@ -135,7 +135,7 @@ static int insert(ft_buffer *b, size_t at, const uint8_t *with, size_t n, size_t
   return 1;
 }
 
-/* 0: it is there already. */
+/* 0: the bytes there are the same already. */
 static int overwrite(ft_buffer *b, size_t at, const uint8_t *with, size_t n) {
   if (n > b->n - at) n = b->n - at;
   if (!memcmp(b->at + at, with, n)) return 0;
@@ -145,7 +145,7 @@ static int overwrite(ft_buffer *b, size_t at, const uint8_t *with, size_t n) {
 
 static int change(ft_buffer *b, size_t at, uint8_t to) { return overwrite(b, at, &to, 1); }
 
-/* Where a block begins, and how long it is: short more often than long. */
+/* Draw a block: returns its offset; `n`: its length, more often short than long. */
 static size_t block(const ft_buffer *b, ft_rng *r, size_t *n) {
   static const size_t sizes[] = {4, 16, 64, SIZE_MAX};
   size_t most = sizes[ft_below(r, 4)];
@@ -153,18 +153,18 @@ static size_t block(const ft_buffer *b, ft_rng *r, size_t *n) {
   return ft_position(r, b->n - *n + 1);
 }
 
-/* A block is there a second time. */
+/* Insert a copy of a block. */
 static int clone(ft_buffer *b, size_t limit, ft_rng *r) {
   size_t n, from = block(b, r, &n), at = ft_position(r, b->n + 1);
   if (!open_gap(b, at, n, limit)) return 0;
-  /* What stood behind the gap's place has moved; the block may have been cut in two. */
+  /* The bytes after the gap have moved; the gap may have cut the block in two. */
   size_t before = at <= from ? 0 : at - from < n ? at - from : n;
   memcpy(b->at + at, b->at + from, before);
   memcpy(b->at + at + before, b->at + from + before + n, n - before);
   return 1;
 }
 
-/* A block is written over another place; 0: that looks the same. */
+/* Overwrite a position by a copy of a block; 0: nothing has changed. */
 static int copy(ft_buffer *b, ft_rng *r) {
   size_t n, from = block(b, r, &n), to = ft_position(r, b->n - n + 1);
   if (!memcmp(b->at + to, b->at + from, n)) return 0;
@@ -172,7 +172,7 @@ static int copy(ft_buffer *b, ft_rng *r) {
   return 1;
 }
 
-/* Two blocks of one length that do not overlap change places; 0: they are the same. */
+/* Exchange two blocks of the same length that do not overlap; 0: they are equal. */
 static int exchange(ft_buffer *b, ft_rng *r) {
   size_t n, from = block(b, r, &n), to = ft_position(r, b->n - n + 1);
   size_t apart = from < to ? to - from : from - to;
@@ -201,7 +201,7 @@ static const char *const numbers[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* The value's low bytes, in either order. */
+/* Store the low bytes of a value, in either byte order. */
 static void put(uint8_t *to, uint64_t value, size_t width, int big) {
   for (size_t i = 0; i < width; i++)
     to[big ? width - 1 - i : i] = (uint8_t)(value >> 8 * i);
@@ -233,8 +233,8 @@ static int interest(ft_buffer *b, ft_rng *r) {
 
 static int is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
 
-/* A number in the text becomes another: a little more or less, a well-known one, or one digit
-   differs. Where there are none, one of the well-known is put in. */
+/* Replace a number in the text: by one that is a little larger or smaller, by a well-known one, or
+   by one with another digit. If there is none, insert a well-known one. */
 static int renumber(ft_buffer *b, size_t limit, ft_rng *r) {
   size_t start = ft_position(r, b->n), at = start, end;
   const char *known = numbers[ft_below(r, COUNT(numbers))];
@@ -269,7 +269,7 @@ typedef enum {
   INSERT_RANDOM, INSERT_PRINTABLE, INSERT_TOKEN, OVERWRITE_TOKEN,
 } edit;
 
-/* As often as it stands there. Those with tokens are the last. */
+/* Each edit is drawn as often as it is listed. Those that need tokens are the last. */
 static const uint8_t edits[] = {
     FLIP, FLIP, RANDOM, RANDOM, RANDOM, PRINTABLE, PRINTABLE, PRINTABLE,
     ARITHMETIC, ARITHMETIC, ARITHMETIC, INTERESTING, INTERESTING, NUMBER, NUMBER, NUMBER,
@@ -288,7 +288,7 @@ static const uint8_t *token(const tokens *t, ft_rng *r, size_t *n) {
   return t->bytes + t->at[i];
 }
 
-/* 0: not this one: the input would be too long, or the same. */
+/* 0: the edit is impossible: the input would be too long, or unchanged. */
 static int make_edit(ft_buffer *b, size_t limit, ft_rng *r, const tokens *t, edit what) {
   uint8_t bytes[4];
   const uint8_t *with;
@@ -333,7 +333,7 @@ static int make_edit(ft_buffer *b, size_t limit, ft_rng *r, const tokens *t, edi
   return 0;
 }
 
-/* One edit. The input is not empty afterwards. 0: it is what it was. */
+/* Make one edit. The input is not empty afterwards. 0: it is unchanged. */
 static int havoc(ft_buffer *b, size_t limit, ft_rng *r, const tokens *t) {
   uint32_t there = COUNT(edits) - (t->count ? 0 : WITH_TOKENS);
   uint8_t first = printable(r);

@@ -1,4 +1,4 @@
-/* Files of JSON lines: reading what others append, appending what others read.
+/* Files of JSON lines: reading lines that other processes append, appending lines.
 
    A process that appends may die or run out of disk in the middle of a line, and the target runs
    as the same user and may put anything in a file's place. */
@@ -13,8 +13,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#define MAX_SAID 1000      /* bytes of a line that we write */
-#define MAX_OWED (1 << 20) /* bytes of lines that wait for a full disk */
+#define MAX_SAID 1000      /* bytes of a line that is written */
+#define MAX_OWED (1 << 20) /* bytes of lines that wait for space on the disk */
 #define MAX_ID 200         /* bytes of a command's id */
 
 typedef struct {
@@ -25,17 +25,18 @@ typedef struct {
 typedef struct { /* a file to which other processes append lines */
   char *path;
   off_t at;
-  int endless; /* inside a line that is too long to mean anything */
+  int endless; /* inside a line that is longer than the buffer, which is ignored */
   char buffer[1 << 16];
 } inbox;
 
-typedef struct { /* a file that we append lines to */
+typedef struct { /* a file to which this process appends lines */
   char *path;
-  char *owed; /* whole lines that are not written yet */
+  char *owed; /* complete lines that are not written yet */
   size_t n, room;
 } outbox;
 
-/* Room for `need` things; 0 when there is no memory: then a command is lost, not the fuzzer. */
+/* Make room for `need` elements. 0: no memory; the caller then drops a command, and fuzzing
+   continues. */
 static int grow(void **array, size_t *room, size_t need, size_t size) {
   if (need <= *room) return 1;
   size_t more = need + need / 2 + 16;
@@ -47,7 +48,8 @@ static int grow(void **array, size_t *room, size_t need, size_t size) {
   return 1;
 }
 
-/* The target runs as the same user: a FIFO must not block, a symlink not lead elsewhere. */
+/* Open a regular file, or return -1. The target runs as the same user and may have put a FIFO or a
+   symbolic link there: opening must not block, and follows no link. */
 static int open_regular(const char *path, int flags) {
   int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
   struct stat st;
@@ -58,7 +60,7 @@ static int open_regular(const char *path, int flags) {
   return fd;
 }
 
-/* Hand on all whole lines after `file->at`; a torn last one waits for its end. */
+/* Call `take` with each complete line after `file->at`. An incomplete last line is read later. */
 static void read_lines(inbox *file, void (*take)(void *, text), void *whom) {
   int fd = open_regular(file->path, O_RDONLY);
   if (fd < 0) return;
@@ -81,7 +83,7 @@ static void read_lines(inbox *file, void (*take)(void *, text), void *whom) {
   close(fd);
 }
 
-/* Write what is owed, a line and a write() each. What the disk has no room for stays. */
+/* Write the lines that wait, each by one write(). If the disk is full, the rest waits. */
 static void pay(outbox *file) {
   if (!file->n) return;
   int fd = open_regular(file->path, O_RDWR | O_APPEND | O_CREAT);
@@ -90,7 +92,7 @@ static void pay(outbox *file) {
   off_t size = lseek(fd, 0, SEEK_END);
   if (size > 0 && pread(fd, &last, 1, size - 1) != 1) last = 0;
   while (file->n) {
-    /* A line that was cut short, by whomever, ends before the next. */
+    /* End a line that another process, or an earlier write(), has left incomplete. */
     if (last != '\n' && write(fd, "\n", 1) != 1) break;
     last = '\n';
     size_t n = (size_t)((char *)memchr(file->owed, '\n', file->n) + 1 - file->owed);
@@ -102,7 +104,7 @@ static void pay(outbox *file) {
   close(fd);
 }
 
-/* Owe a line. */
+/* Append a line to those that wait for pay(). A line that is too long is dropped. */
 __attribute__((format(printf, 2, 3))) static void say(outbox *file, const char *format, ...) {
   char line[MAX_SAID];
   va_list values;
@@ -124,7 +126,7 @@ static const char *blank(const char *p, const char *end) {
   return p;
 }
 
-/* Where the value at p ends; NULL if it does not: a torn line must not be half obeyed. */
+/* The end of the value at p. NULL: it has no end, as in a torn line, which must have no effect. */
 static const char *span(const char *p, const char *end) {
   int depth = 0;
   while (p < end) {
@@ -145,7 +147,7 @@ static const char *span(const char *p, const char *end) {
   return NULL;
 }
 
-/* The value of `key` in an object, as it is written there (strings with their quotes). */
+/* The value of `key` in an object, as JSON (strings with their quotes). */
 static text member(text object, const char *key) {
   const char *p = object.at, *end = p + object.n;
   const text nothing = {"", 0};
@@ -165,7 +167,7 @@ static text member(text object, const char *key) {
   }
 }
 
-/* The object that a line consists of. */
+/* The value of a line, without blanks around it; empty if the line is not exactly one value. */
 static text whole(text line) {
   const char *end = line.at + line.n, *start = blank(line.at, end), *stop = span(start, end);
   if (!stop || blank(stop, end) != end) return (text){"", 0};
@@ -181,7 +183,7 @@ static inline long number(const char *p, size_t n) {
   long value = 0;
   size_t digits = 0;
   for (; digits < n && p[digits] >= '0' && p[digits] <= '9'; digits++) {
-    if (digits == 7) return -1; /* no queue is that long, but a file can say so */
+    if (digits == 7) return -1; /* longer than any queue, but a file can contain any number */
     value = 10 * value + (p[digits] - '0');
   }
   return digits ? value : -1;
@@ -189,7 +191,7 @@ static inline long number(const char *p, size_t n) {
 
 /* ---------------------------------------------------------------- commands */
 
-/* A command's id without its quotes. It stays escaped as it came and goes back like that. */
+/* A command's id without its quotes. It stays escaped: the answer repeats it as it is. */
 static text id_of(text object) {
   text id = member(object, "id");
   if (id.n < 2 || id.n > MAX_ID || *id.at != '"') return (text){"", 0};

@@ -1,17 +1,16 @@
 /* Steering a running afl-fuzz: which entries of its queue it may fuzz.
 
-   A custom mutator that never mutates. afl-fuzz asks it about each entry that it has
-   picked (queue_get), and that is where an entry is skipped, or all others are until a
-   promoted one has come. Commands and answers are those of our own engines: lines of
-   control.jsonl (FUZZTUI_CONTROL), lines of events.jsonl (FUZZTUI_EVENTS).
+   A custom mutator that never mutates. afl-fuzz calls it for each entry that it has picked
+   (queue_get). The mutator then refuses an entry that is skipped; while a promoted entry is due
+   it refuses all others. Commands and answers are those of in-process engines: lines of
+   control.jsonl (FUZZTUI_CONTROL) and of events.jsonl (FUZZTUI_EVENTS).
 
-   afl-fuzz looks at its signals and its siblings only between entries. So nothing here
-   waits, and no refusal continues for ever: neither of everything there is, nor of the one
-   entry that newer versions insist on (the first favoured one).
+   afl-fuzz handles signals and imports from its peers only between entries. So this code never
+   waits, and never refuses for ever: neither all entries, nor the one entry that newer versions
+   pick again and again (the first favored one).
 
-   Whenever afl-fuzz continues with an old queue (-i -) it numbers the entries again, mostly in
-   reverse. So an entry is remembered by its first name, and commands from before the start
-   are not obeyed.
+   When afl-fuzz continues with an old queue (-i -) it renumbers the entries, mostly in reverse.
+   So an entry is remembered by its first name, and commands from before the start are rejected.
 
    The interface is declared here because Debian's afl++ has no headers. */
 
@@ -23,21 +22,21 @@
 #include "jsonl.h"
 
 #define MS 1000000LL
-#define POLL (20 * MS)          /* between two looks at control.jsonl */
-#define WEARY (50 * MS)         /* refuse everything for no longer than that */
-#define INSISTS 10000           /* refusals in a row of one and the same entry */
-#define TURN (2000 * MS)        /* of refusing all others for a promoted entry ... */
-#define PATIENCE (30000 * MS)   /* ... and of waiting for it altogether */
-#define VISIT (100 * MS)        /* who stays that long with an entry has fuzzed it */
-#define HICCUP (20 * MS)        /* a longer gap was not spent refusing: a pause, a visit */
-#define CLOCK_EVERY 32          /* refusals; one takes less than a microsecond */
+#define POLL (20 * MS)          /* between two reads of control.jsonl */
+#define MAX_REFUSING (50 * MS)  /* time without an accepted entry */
+#define MAX_REPEATS 10000       /* refusals of one entry in a row */
+#define TURN (2000 * MS)        /* time of refusing all others for a promoted entry */
+#define MAX_WAIT (30000 * MS)   /* time until a promoted entry is given up */
+#define MIN_VISIT (100 * MS)    /* an entry counts as fuzzed after this time */
+#define MAX_GAP (20 * MS)       /* a longer time between two calls was a pause or a visit */
+#define CLOCK_EVERY 32          /* refusals between two reads of the clock */
 
 typedef struct { /* one bit an entry */
   uint8_t *byte;
   size_t room;
 } bits;
 
-typedef struct { /* a promoted entry that is waited for */
+typedef struct { /* a promoted entry that is not fuzzed yet */
   long entry;
   uint64_t name;
   char id[MAX_ID + 1];
@@ -46,22 +45,22 @@ typedef struct { /* a promoted entry that is waited for */
 typedef struct {
   inbox control;
   outbox events;
-  set taken;      /* ids of commands that were seen or answered */
+  set taken;      /* ids of commands that were read or answered */
   set remembered; /* first names of entries that were skipped before the start */
-  bits described; /* entries that were steered then, by the numbers of then */
+  bits described; /* entries that were steered before the start, by their old ids */
   bits skipped;
-  turn *turns; /* the first one is waited for now */
+  turn *turns; /* the first one is due */
   size_t n_turns, turns_room;
 
-  const char *asked; /* path of the entry that queue_get is about */
+  const char *path_picked; /* the entry for which queue_get was called */
   int64_t now, polled;
-  int64_t refusing;  /* time since anything was accepted */
+  int64_t refusing;  /* time since an entry was accepted */
   uint32_t refused;  /* refusals since then */
-  long insisted;     /* the entry that was refused last ... */
-  uint32_t times;    /* ... and how often in a row */
-  int passing;       /* refuse nothing until something was fuzzed */
-  int told;          /* that skipping could not be obeyed */
-  int offered;       /* the promoted entry was accepted: will it be fuzzed? */
+  long last_refused; /* the entry of the last refusal */
+  uint32_t repeats;  /* how often that entry was refused in a row */
+  int passing;       /* accept every entry until one is fuzzed */
+  int warned;        /* the warning that a skipped entry is fuzzed was sent */
+  int offered;       /* the promoted entry was accepted, and is not fuzzed yet */
   int64_t offered_at, began, spent; /* of the first turn */
 } steering;
 
@@ -93,8 +92,8 @@ static long entry_of(const char *name) {
   return number(name + 3, strlen(name + 3));
 }
 
-/* What an entry was called when it came into the queue: when afl-fuzz numbers it again it
-   keeps that behind "orig:". */
+/* The hash of the name that an entry had when it was saved: afl-fuzz keeps that name after
+   "orig:" when it renumbers the entry. */
 static uint64_t first_name(const char *name) {
   const char *orig = strstr(name, ",orig:");
   if (orig) name = orig + 6;
@@ -102,14 +101,15 @@ static uint64_t first_name(const char *name) {
 }
 
 static DIR *open_queue(const steering *s) {
-  const char *slash = strrchr(s->asked, '/');
-  char *path = slash ? strndup(s->asked, (size_t)(slash - s->asked)) : strdup(".");
+  const char *slash = strrchr(s->path_picked, '/');
+  char *path = slash ? strndup(s->path_picked, (size_t)(slash - s->path_picked)) : strdup(".");
   DIR *queue = path ? opendir(path) : NULL;
   free(path);
   return queue;
 }
 
-/* Is the entry there, and is there another one that is not skipped? */
+/* Whether the entry exists (with its first name), and whether any other is not skipped. Returns 0
+   if the queue cannot be read. */
 static int look(const steering *s, long entry, uint64_t *name, int *there, int *others) {
   DIR *queue = open_queue(s);
   *there = *others = 0;
@@ -131,7 +131,7 @@ static const char *steer_of(const steering *s, long entry) {
   return bit(&s->skipped, entry) ? "skipped" : "";
 }
 
-/* `name` is for ourselves: the next of us reads it. */
+/* Report how an entry is steered. `name` is read by recall() after the next start. */
 static void describe(steering *s, long entry, uint64_t name) {
   say(&s->events,
       "{\"k\":\"entry_described\",\"instance\":\"\",\"id\":%ld,\"steer\":\"%s\","
@@ -143,7 +143,7 @@ static void apply(steering *s, const char *id, const char *format, long entry) {
   char detail[200];
   snprintf(detail, sizeof detail, format, entry);
   say(&s->events, "{\"k\":\"command_applied\",\"id\":\"%s\",\"detail\":\"%s\"}", id, detail);
-  s->told = 0;
+  s->warned = 0;
 }
 
 static void reject(steering *s, const char *id, const char *format, long entry) {
@@ -152,7 +152,7 @@ static void reject(steering *s, const char *id, const char *format, long entry) 
   say(&s->events, "{\"k\":\"command_rejected\",\"id\":\"%s\",\"reason\":\"%s\"}", id, reason);
 }
 
-/* The i-th turn is over. */
+/* Remove the i-th turn and return it. */
 static turn take_turn(steering *s, size_t i) {
   turn done = s->turns[i];
   s->n_turns--;
@@ -169,7 +169,7 @@ static void fuzzed(steering *s, const char *words) {
   pay(&s->events);
 }
 
-/* A skip that was there before stays: a rejected command changes nothing. */
+/* Reject the command of the first turn. If the entry was skipped before, it still is. */
 static void give_up(steering *s, const char *words) {
   turn lost = take_turn(s, 0);
   describe(s, lost.entry, lost.name);
@@ -177,7 +177,7 @@ static void give_up(steering *s, const char *words) {
   pay(&s->events);
 }
 
-/* An entry that has another command now is not waited for any more. */
+/* Reject the promotions of an entry that has got another command. */
 static void unpromote(steering *s, long entry, const char *words) {
   for (size_t i = s->n_turns; i-- > 0;)
     if (s->turns[i].entry == entry) {
@@ -207,13 +207,13 @@ static void skip_or_reset(steering *s, const char *id, long entry, uint64_t name
   apply(s, id, skips ? "entry %ld is skipped from now on" : "entry %ld takes its usual turn", entry);
 }
 
-typedef struct { /* what a line of control.jsonl asks for */
+typedef struct { /* of a line of control.jsonl */
   char id[MAX_ID + 1];
   char verb; /* s, p or r */
   long entry;
 } command;
 
-/* 0 if it is not for us (other commands are the supervisor's own) or was seen before. */
+/* Parse a command. Returns 0 if this mutator does not execute it, or has read it before. */
 static int understand(steering *s, text line, command *c) {
   text message = whole(line), id = id_of(message), what = member(message, "command");
   text name = member(what, "c"), entry = member(what, "entry");
@@ -231,7 +231,7 @@ static int understand(steering *s, text line, command *c) {
   return 1;
 }
 
-/* A line of control.jsonl from while we live. */
+/* Execute a line of control.jsonl that was written after the start. */
 static void obey(void *steered, text line) {
   steering *s = steered;
   command c;
@@ -252,7 +252,7 @@ static void obey(void *steered, text line) {
     skip_or_reset(s, c.id, c.entry, name, c.verb == 's');
 }
 
-/* A line of control.jsonl from before the start. */
+/* Reject a command that was written before the start. */
 static void expire(void *steered, text line) {
   steering *s = steered;
   command c;
@@ -263,7 +263,7 @@ static void expire(void *steered, text line) {
            c.entry);
 }
 
-/* A line of events.jsonl from before the start. */
+/* Restore the state from a line of events.jsonl that was written before the start. */
 static void recall(void *steered, text line) {
   steering *s = steered;
   text event = whole(line), kind = member(event, "k"), id = member(event, "id");
@@ -279,7 +279,7 @@ static void recall(void *steered, text line) {
   }
 }
 
-/* Find the entries that were skipped before the start, by their numbers of now. */
+/* Find the present ids of the entries that were skipped before the start, and report them. */
 static void take_stock(steering *s) {
   DIR *queue = s->remembered.n ? open_queue(s) : NULL;
   if (queue) {
@@ -300,21 +300,22 @@ static void poll_control(steering *s) {
   struct stat st;
   if (stat(s->control.path, &st) == 0 && st.st_size != s->control.at) {
     if (st.st_size < s->control.at) s->control.at = s->control.endless = 0;
-    read_lines(&s->control, obey, s); /* twice the same line is obeyed once */
+    read_lines(&s->control, obey, s); /* a line that is read twice is executed once */
   }
   pay(&s->events);
 }
 
 /* ---------------------------------------------------------------- deciding */
 
-/* Afl-fuzz can pick millions of entries a second: then even the clock is worth sparing. */
+/* Add up times, and read commands. afl-fuzz can pick millions of entries per second, so that even
+   reading the clock would cost much: it is read at each CLOCK_EVERY-th refusal. */
 static void tick(steering *s) {
   if (s->refused % CLOCK_EVERY) return;
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   int64_t now = t.tv_sec * 1000 * MS + t.tv_nsec, passed = now - s->now;
   s->now = now;
-  if (passed > HICCUP) passed = HICCUP;
+  if (passed > MAX_GAP) passed = MAX_GAP;
   if (s->refused) s->refusing += passed;
   if (s->n_turns) s->spent += passed;
   if (!s->polled) take_stock(s);
@@ -324,16 +325,16 @@ static void tick(steering *s) {
   }
 }
 
-/* How it stands with the promoted entry, before the next one is decided on. */
+/* End the turn of the promoted entry if it was fuzzed, or is given up. */
 static void settle(steering *s) {
-  if (s->offered && s->now - s->offered_at >= VISIT) /* a user skipped it, or it timed out */
+  if (s->offered && s->now - s->offered_at >= MIN_VISIT) /* skip-current, or a timeout */
     fuzzed(s, "afl-fuzz came to entry %ld and left it early");
   s->offered = 0;
   if (!s->n_turns) return;
   if (!s->began) s->began = s->now, s->spent = 0;
   if (s->spent >= TURN)
     give_up(s, "afl-fuzz does not pick entry %ld: it is a duplicate or has too little weight");
-  else if (s->now - s->began >= PATIENCE)
+  else if (s->now - s->began >= MAX_WAIT)
     give_up(s, "afl-fuzz insists on its favoured entries before entry %ld: try again later");
 }
 
@@ -346,12 +347,12 @@ static int accepts(steering *s, long entry) {
   }
   if (!s->n_turns && !bit(&s->skipped, entry)) return 1;
 
-  s->times = s->insisted == entry ? s->times + 1 : 1;
-  s->insisted = entry;
-  if (s->times < INSISTS && (s->n_turns || s->refusing < WEARY)) return s->passing;
+  s->repeats = s->last_refused == entry ? s->repeats + 1 : 1;
+  s->last_refused = entry;
+  if (s->repeats < MAX_REPEATS && (s->n_turns || s->refusing < MAX_REFUSING)) return s->passing;
   s->passing = 1;
-  if (!s->n_turns && !s->told) {
-    s->told = 1;
+  if (!s->n_turns && !s->warned) {
+    s->warned = 1;
     say(&s->events,
         "{\"k\":\"message\",\"level\":\"warning\",\"text\":\"afl-fuzz picks nothing but skipped "
         "entries: entry %ld is fuzzed anyway\"}",
@@ -363,7 +364,7 @@ static int accepts(steering *s, long entry) {
 
 /* --------------------------------------------------------- the custom mutator */
 
-static steering idle; /* takes no commands */
+static steering idle; /* used without control.jsonl and events.jsonl: accepts every entry */
 
 void *afl_custom_init(void *afl, unsigned seed) {
   (void)afl, (void)seed;
@@ -373,7 +374,7 @@ void *afl_custom_init(void *afl, unsigned seed) {
   s->control.path = strdup(control);
   s->events.path = strdup(events);
   if (!s->control.path || !s->events.path) return &idle;
-  s->insisted = -1;
+  s->last_refused = -1;
   inbox past = {.path = s->events.path};
   read_lines(&past, recall, s);
   read_lines(&s->control, expire, s);
@@ -396,26 +397,25 @@ void afl_custom_deinit(void *data) {
   free(s);
 }
 
-/* May afl-fuzz fuzz the entry that it has picked? */
+/* Returns whether afl-fuzz may fuzz the entry that it has picked. */
 uint8_t afl_custom_queue_get(void *data, const uint8_t *filename) {
   steering *s = data;
   if (s == &idle) return 1;
-  s->asked = (const char *)filename;
+  s->path_picked = (const char *)filename;
   tick(s);
   settle(s);
-  const char *slash = strrchr(s->asked, '/');
-  if (!accepts(s, entry_of(slash ? slash + 1 : s->asked))) {
+  const char *slash = strrchr(s->path_picked, '/');
+  if (!accepts(s, entry_of(slash ? slash + 1 : s->path_picked))) {
     s->refused++;
     return 0;
   }
-  s->refused = s->times = 0;
+  s->refused = s->repeats = 0;
   s->refusing = 0;
   return 1;
 }
 
-/* Asked once in the middle of fuzzing an entry: how many inputs do we want to make of it?
-   An accepted entry may still be left out by chance; to be asked this is the proof that
-   it was not. */
+/* Returns the number of inputs to make of an entry: none. afl-fuzz calls this once while it fuzzes
+   an entry. It may leave an accepted entry out by chance: this call shows that it did not. */
 uint32_t afl_custom_fuzz_count(void *data, const uint8_t *buf, size_t size) {
   (void)buf, (void)size;
   steering *s = data;
@@ -424,7 +424,7 @@ uint32_t afl_custom_fuzz_count(void *data, const uint8_t *buf, size_t size) {
   return 0;
 }
 
-/* Never called for 0 inputs, but afl-fuzz asks for their number only if this is here. */
+/* Never called for 0 inputs, but afl-fuzz calls fuzz_count only if this function exists. */
 size_t afl_custom_fuzz(void *data, uint8_t *buf, size_t size, uint8_t **out, uint8_t *more,
                        size_t more_size, size_t max_size) {
   (void)data, (void)size, (void)more, (void)more_size, (void)max_size;

@@ -1,16 +1,17 @@
 /* Mutating inputs as text in afl-fuzz: a custom mutator, meant to be the only one
    (AFL_CUSTOM_MUTATOR_ONLY=1) beside steer.c, which makes no inputs.
 
-   An input is made by a stack of 1, 2, 4 or 8 steps. Each is, by three probabilities that can
-   be changed while it runs: a text operator (engines/text/mutators.h) or a template, a splice
-   (engines/text/pool.h), or plain havoc (havoc.h). What cannot be done becomes havoc.
+   An input is made by a stack of 1, 2, 4 or 8 steps. Three probabilities, which can be changed
+   during the campaign, decide what a step is: a text mutator (engines/text/mutators.h) or a
+   template, a splice (engines/text/pool.h), or plain havoc (havoc.h). An impossible step becomes
+   havoc.
 
    Commands and answers are lines of control.jsonl (FUZZTUI_CONTROL) and events.jsonl
-   (FUZZTUI_EVENTS), as steer.c's are; of the commands, "mixture" is ours. What each operator
-   did, and the probabilities as they are now, are in the block (FUZZTUI_TEXT_BLOCK, see
-   engines/text/block.h), from where the next one of us continues.
+   (FUZZTUI_EVENTS), as for steer.c; this mutator executes the command "mixture". The counters of
+   each mutator and the present probabilities are in the statistics block (FUZZTUI_TEXT_BLOCK, see
+   engines/text/block.h), from which the next process continues.
 
-   Whatever is not there is done without: it is of use to a plain afl-fuzz, too.
+   All of these files and variables are optional, so that a plain afl-fuzz can use this mutator.
 
    The interface is declared here because Debian's afl++ has no headers. */
 
@@ -27,23 +28,23 @@
 
 #define MS 1000000LL
 #ifndef POLL
-#define POLL (20 * MS)     /* between two looks at what may have changed */
+#define POLL (20 * MS)     /* between two checks for commands and a new pool */
 #endif
-#define TRIES 16           /* operators that are drawn before a step becomes havoc */
-#define SLOTS 4096         /* of which an operator has as many as it weighs */
+#define TRIES 16           /* mutators that are drawn before a step becomes havoc */
+#define SLOTS 4096         /* divided among the mutators by weight */
 #define MAX_STEPS 8       /* of a stack */
 #define STACKS 4           /* 2^0 to 2^3 steps */
 #ifndef PERIOD
-#define PERIOD 10000       /* trials between two looks at what pays */
+#define PERIOD 10000       /* trials between two adaptations of the weights */
 #endif
-#define WHOLE 1000000      /* of weights */
-/* Of the adaptive mode: arms.py says why they are as they are. */
+#define WHOLE 1000000      /* the sum of the weights of a class */
+/* Of the adaptive mode: engines/text/arms.py explains the values. */
 #define PRIOR 1000
 #define CLASS_PRIOR 20000
 #define LEAST 0.05
 #define VAIN 200
-#define ONE (1ULL << 53)   /* of probabilities */
-#define MAX_COUNTED (1ULL << 53) /* of a counter in a block that another process has left */
+#define ONE (1ULL << 53)   /* probability 1 */
+#define MAX_COUNTED (1ULL << 53) /* of a counter in the block of another process */
 
 typedef struct {
   inbox control;
@@ -51,41 +52,41 @@ typedef struct {
   set answered; /* ids of commands */
   char *block_path;
   ft_block block;
-  int changed;          /* the block is not in its file as it is here */
-  uint64_t text, texts; /* below the first it is a text step, below the second no havoc */
+  int changed;          /* the block differs from its file */
+  uint64_t text, texts; /* a roll below `text`: a text step; below `texts`: a splice; else havoc */
   uint64_t without[FT_ARMS]; /* left out by the user */
-  int operators;             /* is there any that has a weight? */
-  uint8_t slots[SLOTS];      /* operators, as often as they weigh: one is drawn in no time */
+  int operators;             /* whether any mutator has a weight */
+  uint8_t slots[SLOTS];      /* mutators in proportion to their weights */
 
   ft_rng rng;
   tokens tokens;
   ft_buffer input;
   ft_pool *pool;
-  const char *trouble; /* with the pool, as it was told */
-  ft_host host;   /* what the pool knows of the entry */
-  int known;      /* `host` is about the entry that is being fuzzed */
-  int sha1_names; /* no names that tell of operators */
+  const char *trouble; /* with the pool, as reported; "": none */
+  ft_host host;   /* the pool's data about the entry */
+  int known;      /* `host` is of the entry that is being fuzzed */
+  int sha1_names; /* file names are hashes, without names of mutators */
   int alone;      /* no other mutator makes inputs */
 
-  int stack[MAX_STEPS]; /* distinct arms that changed the input that was made last */
+  int stack[MAX_STEPS]; /* the mutators that changed the newest input, each once */
   int stacked;
-  int steps;     /* how many did */
-  int described; /* afl-fuzz asked about it: it is being saved */
+  int steps;     /* steps that changed the newest input */
+  int described; /* afl-fuzz has called describe for the newest input: it is being saved */
   char words[256];
   int64_t polled;
 } mutator;
 
 /* ----------------------------------------------------------------- settings */
 
-typedef struct { /* how probable each class of steps is */
+typedef struct { /* the probability of each class of steps */
   double havoc, text, splice;
   int adaptive;
 } mixture;
 
 static const mixture usual = {0.25, 0.75, 0, 0};
 
-/* The weights that operators are drawn by: all alike in fixed mode, and when nothing is known.
-   For an input to which little applies dozens are drawn: that must not cost more than they do. */
+/* Set the weights by which mutators are drawn: equal ones in fixed mode (`alike`), and while all
+   are 0. For an input to which few mutators apply, dozens are drawn: `slots` makes that cheap. */
 static void set_weights(mutator *m, int alike) {
   ft_arm *arm = m->block.arm;
   uint64_t there = 0, sum = 0;
@@ -94,7 +95,7 @@ static void set_weights(mutator *m, int alike) {
     for (int i = 0; i <= FT_TEMPLATE; i++) arm[i].weight = there ? WHOLE / there : 0;
     arm[FT_FRAGMENT].weight = arm[FT_BALANCED].weight = WHOLE / 2;
     arm[FT_HAVOC].weight = WHOLE;
-    /* Whatever a fragment fits is spliced with one; the other way is for the rest. */
+    /* Splice a fragment wherever one fits; between delimiters elsewhere. */
     if (alike && !m->without[FT_FRAGMENT]) arm[FT_FRAGMENT].weight = WHOLE, arm[FT_BALANCED].weight = 0;
   }
   for (int i = 0; i < FT_ARMS; i++)
@@ -113,7 +114,7 @@ static int is_mixture(mixture x) {
          fabs(x.havoc + x.text + x.splice - 1) <= 1e-6;
 }
 
-/* 0: that is no mixture, and nothing has changed. */
+/* Returns 0, and changes nothing, if `x` is not a mixture. */
 static int set_mixture(mutator *m, mixture x) {
   if (!is_mixture(x)) return 0;
   double sum = x.havoc + x.text + x.splice;
@@ -128,7 +129,7 @@ static int set_mixture(mutator *m, mixture x) {
   return 1;
 }
 
-/* The same, by a command. */
+/* As set_mixture(), for the mixture that the user wishes. */
 static int wish_mixture(mutator *m, mixture x) {
   if (!set_mixture(m, x)) return 0;
   memcpy(m->block.wish, (double[]){x.havoc, x.text, x.splice}, sizeof m->block.wish);
@@ -137,10 +138,10 @@ static int wish_mixture(mutator *m, mixture x) {
 
 static uint64_t wished(double part) { return (uint64_t)((part > LEAST ? part : LEAST) * WHOLE); }
 
-/* What pays is done more often: operators within their class, and the classes. */
+/* Adapt the weights of mutators within their class, and the mixture, to their rates of finds. */
 static void adapt(mutator *m) {
   ft_block *b = &m->block;
-  static const int begin[] = {0, FT_FRAGMENT, FT_HAVOC, FT_ARMS}; /* of each class */
+  static const int begin[] = {0, FT_FRAGMENT, FT_HAVOC, FT_ARMS}; /* the first of each class */
   uint64_t applied[FT_ARMS], found[FT_ARMS], worth[FT_ARMS], weights[FT_ARMS];
   uint64_t applied_by[3] = {0}, found_by[3] = {0}, parts[3];
   for (int i = 0; i < FT_ARMS; i++) {
@@ -170,7 +171,7 @@ static void adapt(mutator *m) {
 
 /* -------------------------------------------------------------------- block */
 
-/* Into its file. Settings change while the sequence there is odd. */
+/* Write the block to its file. With `settings`, its sequence there is odd meanwhile. */
 static void publish(mutator *m, int settings) {
   ft_block *b = &m->block;
   m->changed = 0;
@@ -188,11 +189,11 @@ static void publish(mutator *m, int settings) {
     b->sequence++;
     done = done && pwrite(fd, &b->sequence, sizeof b->sequence, at) == sizeof b->sequence;
   }
-  if (!done) m->changed = 1; /* the disk is full: again with the next look */
+  if (!done) m->changed = 1; /* the disk is full: tried again at the next tick */
   close(fd);
 }
 
-/* Go on with the block of the one before us, if there is one: 0 if not. */
+/* Continue with the block of the previous process. Returns 0 if it has left no valid settings. */
 static int take_over(mutator *m) {
   ft_block old;
   int fd = m->block_path ? open_regular(m->block_path, O_RDONLY) : -1;
@@ -213,7 +214,7 @@ static int take_over(mutator *m) {
                          .window_applied = ft_at_most(a->window_applied, 1 << 30),
                          .window_found = ft_at_most(a->window_found, 1 << 20)};
   }
-  /* Cut off while settings were changed: they may be half of each. */
+  /* The process died while it wrote settings: they may be torn. */
   if (old.sequence & 1) return 0;
   int adaptive = (int)(old.flags & FT_BLOCK_ADAPTIVE);
   mixture now = {old.havoc, old.text, old.splice, adaptive};
@@ -241,7 +242,8 @@ static void percents(const mutator *m, char *to, size_t room) {
            100 * b->splice, b->flags & FT_BLOCK_ADAPTIVE ? ", adaptive" : "");
 }
 
-/* A line of control.jsonl. Those from before the start were not obeyed if nobody answered. */
+/* Execute a line of control.jsonl. A command from before the start is executed if it was never
+   answered. */
 static void obey(void *whom, text line) {
   mutator *m = whom;
   text message = whole(line), id = id_of(message), what = member(message, "command");
@@ -267,7 +269,7 @@ static void obey(void *whom, text line) {
       id.at, words);
 }
 
-/* A line of events.jsonl from before the start. */
+/* Note the command that a line of events.jsonl from before the start answers. */
 static void recall(void *whom, text line) {
   mutator *m = whom;
   text event = whole(line), kind = member(event, "k"), id;
@@ -285,7 +287,7 @@ static void poll_control(mutator *m) {
   pay(&m->events);
 }
 
-/* A pool that is refused must not be missed in silence. */
+/* Report why the pool is rejected, if it is. */
 static void complain(mutator *m) {
   m->trouble = ft_pool_trouble(m->pool);
   if (!*m->trouble) return;
@@ -296,7 +298,7 @@ static void complain(mutator *m) {
       m->trouble);
 }
 
-/* Now and then: is there a command, a new pool, something to tell? */
+/* Every POLL: look for commands and a new pool, and write what waits. */
 static void tick(mutator *m) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &t); /* takes 6 ns */
@@ -324,7 +326,8 @@ static int text_step(mutator *m, size_t limit) {
   return -1;
 }
 
-/* One way or, where it is impossible, the other: fragments first unless others pay more. */
+/* Splice in one of two ways, or in the other if that is impossible: a fragment first, except that
+   the adaptive mode draws by weight. Returns the mutator; -1: both are impossible. */
 static int splice_step(mutator *m, size_t limit, const uint8_t *other, size_t n) {
   int first = 0;
   if (m->block.flags & FT_BLOCK_ADAPTIVE) {
@@ -343,7 +346,7 @@ static int splice_step(mutator *m, size_t limit, const uint8_t *other, size_t n)
   return -1;
 }
 
-/* Can a step be one that has to know what stands where? */
+/* Whether a step may need the current positions of the entry's parts. */
 static int needs_spans(const mutator *m) {
   const ft_block *b = &m->block;
   return m->host.entry && (b->splice > 0 || (b->text > 0 && b->arm[FT_TEMPLATE].weight));
@@ -362,15 +365,15 @@ static void step(mutator *m, size_t limit, const uint8_t *other, size_t n) {
   m->steps++;
   for (int i = 0; i < m->stacked; i++)
     if (m->stack[i] == arm) return;
-  m->stack[m->stacked++] = arm; /* told once an input, as finds are */
+  m->stack[m->stacked++] = arm; /* counted once for each input, as finds are */
   m->block.arm[arm].applied++;
   m->block.arm[arm].window_applied++;
 }
 
-/* The input that was made last is none of our business any more. */
+/* Forget the newest input. */
 static void forget(mutator *m) { m->described = m->steps = m->stacked = 0; }
 
-/* What became of the input before: it was saved, but not into the queue. */
+/* Count the previous input as a crash or hang if it was saved, but not as a queue entry. */
 static void settle(mutator *m) {
   if (m->described)
     for (int i = 0; i < m->stacked; i++) m->block.arm[m->stack[i]].crashes++;
@@ -391,7 +394,7 @@ static char *path_of(const char *name) {
   return path && *path ? strdup(path) : NULL;
 }
 
-/* Names, with commas in between, of arms that the campaign does without. */
+/* Exclude mutators, by names that are separated by commas. */
 static void leave_out(mutator *m, const char *names) {
   for (size_t n; *names; names += n + (names[n] == ',')) {
     n = strcspn(names, ",");
@@ -400,7 +403,7 @@ static void leave_out(mutator *m, const char *names) {
   }
 }
 
-/* By the campaign's settings: FUZZTUI_TEXT=havoc,text,splice,adaptive. */
+/* Take the mixture from the campaign's settings, FUZZTUI_TEXT=havoc,text,splice,adaptive. */
 static void begin(mutator *m) {
   mixture x;
   const char *said = getenv("FUZZTUI_TEXT");
@@ -426,7 +429,7 @@ void *afl_custom_init(void *afl, unsigned seed) {
   m->block_path = path_of("FUZZTUI_TEXT_BLOCK");
   m->control.path = path_of("FUZZTUI_CONTROL");
   m->events.path = path_of("FUZZTUI_EVENTS");
-  if (!m->events.path) { /* who cannot be answered is not obeyed */
+  if (!m->events.path) { /* commands could not be answered */
     free(m->control.path);
     m->control.path = NULL;
   }
@@ -464,18 +467,19 @@ void afl_custom_deinit(void *data) {
   free(m);
 }
 
-/* Afl-fuzz turns to another entry. Before it mutates that it may trim it, or compare it with
-   its values: what it saves then is none of ours, though it asks us for a name. */
+/* Called when afl-fuzz begins with another entry. It may trim the entry first, or run its
+   comparison stage. It calls describe also for inputs that it saves there, which this mutator has
+   not made. */
 uint8_t afl_custom_queue_get(void *data, const uint8_t *filename) {
   (void)filename;
   mutator *m = data;
   settle(m);
-  tick(m); /* also while it trims and compares, for minutes perhaps */
+  tick(m); /* trimming and comparing can take minutes */
   m->known = 0;
   return 1;
 }
 
-/* One input. What comes back is never empty, and ours until the next call. */
+/* Make one input. It is never empty, and valid until the next call. */
 size_t afl_custom_fuzz(void *data, uint8_t *buf, size_t size, uint8_t **out, uint8_t *more,
                        size_t more_size, size_t max_size) {
   mutator *m = data;
@@ -506,11 +510,11 @@ size_t afl_custom_fuzz(void *data, uint8_t *buf, size_t size, uint8_t **out, uin
   return m->input.n;
 }
 
-/* The name of the input that was made last: its distinct operators, as many as fit into most
-   bytes with the NUL: afl-fuzz cuts off what does not, and then the name is not known again. */
+/* Returns a name for the newest input: its mutators, each once, as many as fit into `most` bytes
+   with the NUL. afl-fuzz would cut a longer name, and queue_new_entry would not find it again. */
 const char *afl_custom_describe(void *data, size_t most) {
   mutator *m = data;
-  if (!m->steps) return NULL; /* not one of ours */
+  if (!m->steps) return NULL; /* made by afl-fuzz or another mutator */
   m->described = 1;
   char count[16];
   size_t tail = (size_t)snprintf(count, sizeof count, ",rep:%d", m->steps), n = 3;
@@ -529,8 +533,9 @@ const char *afl_custom_describe(void *data, size_t most) {
   return m->words;
 }
 
-/* Into the queue comes what was described just now, if it is ours: another mutator, or afl-fuzz
-   itself, may have made it meanwhile. With names that are hashes nobody asks for a description. */
+/* Called for each new queue entry: credits the mutators of the newest input if the entry has its
+   name. Otherwise another mutator or afl-fuzz itself has made the entry. If file names are hashes,
+   afl-fuzz never calls describe: then the entry counts if no other mutator makes inputs. */
 uint8_t afl_custom_queue_new_entry(void *data, const uint8_t *fresh, const uint8_t *old) {
   (void)old;
   mutator *m = data;

@@ -14,7 +14,7 @@ from typing import Final
 MAX_SHARDS: Final = 10_000
 
 SHARD_PATTERN: Final = r"\s*[0-9]{1,5}\s*/\s*[0-9]{1,5}\s*"
-SHARD_HELP: Final = 'a part such as "2/5": the second of five, each of which is one command\'s'
+SHARD_HELP: Final = 'a shard K/N with K from 1 to N, such as "2/5": the second of five'
 
 _BITS: Final = 48
 """Of a program's hash: the sum of two is still exact as a float."""

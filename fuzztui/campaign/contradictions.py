@@ -246,6 +246,12 @@ def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
             "is the source for target.build, which is not set; add target.build, or "
             "remove target.source",
         )
+    if target.get("coverage") and not target["build"]:
+        yield (
+            "target.coverage",
+            "runs target.build once more, which is not set; add target.build, or remove "
+            "target.coverage",
+        )
 
 
 def _uses(oracle: Mapping[str, Any], source: str) -> bool:

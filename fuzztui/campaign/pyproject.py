@@ -17,7 +17,7 @@ PYPROJECT: Final = "pyproject.toml"
 PREFIX: Final = "tool.fuzztui."
 """What comes before the name of a table, ``[tool.fuzztui.target]``."""
 NAME: Final = "fuzztui"
-"""The name of files beside it: ``fuzztui.verdicts.toml``."""
+"""The name of files next to it: ``fuzztui.verdicts.toml``."""
 
 _HEADER: Final = re.compile(r"\s*\[")
 _OURS: Final = re.compile(r"""\s*\[\s*["']?tool["']?\s*\.\s*["']?fuzztui["']?\s*[].]""")

@@ -117,7 +117,7 @@ def add_optional_run(parser: argparse.ArgumentParser) -> None:
 def seconds(text: str) -> float:
     """Parse a duration. Raises :class:`argparse.ArgumentTypeError`."""
     try:
-        return parse_duration(float(text) if text.replace(".", "", 1).isdigit() else text)
+        return parse_duration(float(text) if text.replace(".", "", 1).isdecimal() else text)
     except ValueError as e:
         raise argparse.ArgumentTypeError(str(e)) from None
 

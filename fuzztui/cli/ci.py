@@ -396,7 +396,7 @@ class _Ci:
         say(text)
         self.outcome.notes.append(text)
 
-    # ------------------------------------------------------------------ telling
+    # ------------------------------------------------------------------ output
 
     def _report(self) -> None:
         outcome = self.outcome

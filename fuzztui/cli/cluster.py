@@ -22,6 +22,8 @@ from fuzztui.jobs.nodes import free_port, own_address, scheduler_argv, settings,
 from fuzztui.jobs.tls import CA, CERT, DAYS, KEY, TlsFiles, make_certificates, tls_files
 
 _PORT = 8786
+_SCHEMES = ("tls:/", "tcp:/")
+"""What an address begins with if it is taken for a path."""
 
 
 def cluster_of(options: argparse.Namespace, table: Mapping[str, Any]) -> ClusterConfig | None:
@@ -110,7 +112,7 @@ def _host_and_port(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or (":" in host and not text.startswith("[")):
         host, port = text, str(_PORT)
-    if not port.isdigit() or int(port) > 65535 or not host:
+    if not port.isdecimal() or len(port) > 5 or int(port) > 65535 or not host:
         raise CliError(f"{text!r} is not an address such as 10.0.0.5:8786", USAGE)
     host = host.strip("[]")
     if host in ("0.0.0.0", "::"):
@@ -148,6 +150,8 @@ def _become(argv: list[str], tls: TlsFiles | None) -> int:
 def check(options: argparse.Namespace) -> int:
     """Say what a cluster would be used for jobs: versions, workers, cores, TLS; with mends."""
     config = cluster_of(options, {})
+    if config is None and options.file is not None and str(options.file).startswith(_SCHEMES):
+        raise CliError(f"{options.file}: is an address, not a file; write --cluster ADDRESS", USAGE)
     if config is None and options.file is not None:
         try:
             config = read_cluster(options.file)

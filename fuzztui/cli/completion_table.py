@@ -29,7 +29,7 @@ _OF_COMMAND: Final = {
     ("report", "run"): "runs campaigns",
     ("score", "run"): "runs campaigns",
 }
-"""The kind of values of arguments that their name does not tell, by command and argument."""
+"""Kinds of values that do not follow from the argument's name, by command and argument."""
 
 
 def table(parsers: Parsers) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from fuzztui.corpus.choose import Choice, Kills, choose, covered_by, missing_aga
 from fuzztui.corpus.entries import CorpusInput, CorpusInputs
 from fuzztui.corpus.measure import Measured
 from fuzztui.export.corpus import name_of
-from fuzztui.home.finding import is_run
+from fuzztui.home.finding import is_run, runs_in
 
 _SHOWN = 5
 
@@ -149,7 +149,7 @@ def merge(options: argparse.Namespace) -> int:
 def _run_of(given: Path) -> RunDir | None:
     """The run that the user has named; None if it is another directory. Raises CliError."""
     if given.is_dir() and not is_run(given):
-        if run := next((path for path in sorted(given.iterdir()) if is_run(path)), None):
+        if run := min(runs_in(given), default=None):
             raise CliError(f"{given}: has runs in it; name one, such as {run}", USAGE)
         return None
     return RunDir(find_run(given))
@@ -167,7 +167,7 @@ def _fresh(have: CorpusInputs, found: Sequence[CorpusInputs]) -> list[tuple[int,
     return fresh
 
 
-# ------------------------------------------------------------------ telling
+# ------------------------------------------------------------------ output
 
 
 def _counted(
@@ -184,7 +184,7 @@ def _counted(
 
 
 def _explain(inputs: CorpusInputs, measured: Measured, choice: Choice) -> None:
-    """Say what is left out, and what is kept for another reason than what it covers."""
+    """Print what is left out, and the entries that are kept for another reason than coverage."""
     _say_left_out(inputs)
     failing = [(inputs.entries[at].name, why_out(measured.inputs[at])) for at in choice.failing]
     _say_some("left out", failing)

@@ -17,7 +17,7 @@ from fuzztui.cli.runs import find_run, standing
 from fuzztui.corpus.entries import CorpusInput, CorpusInputs
 from fuzztui.corpus.measure import Measured
 from fuzztui.inprocess.replay import VALID
-from fuzztui.model.selectors import lineage
+from fuzztui.model.lineage import lineage
 from fuzztui.model.state import Entry, Finding, State
 
 _SHOWN = 10
@@ -111,7 +111,7 @@ def _found(entry: CorpusInput, known: dict[str, Entry]) -> tuple[float, int, str
     return row.t, row.seq, entry.name
 
 
-# ------------------------------------------------------------------ what it is for
+# ------------------------------------------------------------------ output
 
 
 def _reasons(row: Entry | None, state: State) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -14,11 +15,12 @@ from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.mutants import AFL, own_campaign
-from fuzztui.cli.output import DONE, USAGE, CliError, duration
+from fuzztui.cli.output import DONE, USAGE, CliError, duration, put_text
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.repro import finding_file
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import corpus_of
+from fuzztui.cli.until_eof import interrupt_at_eof
 from fuzztui.export.coverage import Coverage, formatted, ranges
 from fuzztui.inprocess.executed import (
     CoveredInput,
@@ -27,17 +29,24 @@ from fuzztui.inprocess.executed import (
     instrumented_files,
 )
 from fuzztui.model.state import State
+from fuzztui.observe.afl_names import parse_name
 
 
 def coverage(options: argparse.Namespace) -> int:
     """Run the inputs of a run again, with each line traced, and report the lines."""
+    if options.until_eof:
+        interrupt_at_eof()
     if options.over_time and options.format not in (None, "json"):
         raise CliError("--over-time is for the table and --format json", USAGE)
     run = RunDir(find_run(options.run))
     state = standing(run.path).state  # damage of the log is reported also if the campaign is gone
     campaign = own_campaign(run.campaign, options.overrides)
-    if campaign.kind == AFL:
-        raise CliError(f"{run.path}: coverage is for Python targets, not for afl", USAGE)
+    if campaign.kind == AFL and not options.by_line:
+        raise CliError(
+            f"{run.path}: the tables of fuzztui coverage are for Python targets, not for afl; "
+            "for C targets there is --by-line",
+            USAGE,
+        )
     entry = options.entry
     inputs = corpus_inputs(run, state)
     if options.by_line:
@@ -49,13 +58,9 @@ def coverage(options: argparse.Namespace) -> int:
     text = formatted(found, options.format) if options.format else None
     if text is None:
         text = "\n".join(map(visible, _table(found))) + "\n"
+    put_text(text, options.output)
     if options.output is None:
-        print(text, end="")
         return DONE
-    try:
-        options.output.write_text(text, encoding="utf-8", errors="surrogateescape")
-    except OSError as e:
-        raise CliError(f"-o {options.output}: {e.strerror or e}") from None
     total = found.total
     print(visible(f"{options.output}: {len(total.executed):,} of "
                   f"{several(len(total.statements), 'line')} ({total.percent:.1f}%)"))  # fmt: skip
@@ -76,7 +81,7 @@ def corpus_inputs(run: RunDir, state: State) -> list[CoveredInput]:
 
 def _entry(run: RunDir, given: str) -> Path:
     """The file of ``12``, ``id:12``, ``INSTANCE/12``, or a path. Raises :class:`CliError`."""
-    match = re.fullmatch(r"(?:([\w.-]+)/)?(?:id:)?(\d+)", given)
+    match = re.fullmatch(r"(?:([\w.-]+)/)?(?:id:)?(\d{1,18})", given)
     if match is None:
         return finding_file(run, given)
     names = run.out.glob(f"{match[1] or '*'}/queue/id:*")
@@ -107,34 +112,30 @@ def _measured(
     return executed.coverage(root, over_time=options.over_time)
 
 
+_ByLine = dict[str, dict[int, CoveredInput | None]]
+"""By file and executed line an input; None: the line ran on import."""
+
+
 def _by_line(
     campaign: Campaign, run: RunDir, inputs: Sequence[CoveredInput], options: argparse.Namespace
 ) -> int:
     """Print, as JSON, the first and the smallest entry that execute each line.
 
-    The runner reports a line once, with the first input that executes it: the inputs run in the
-    order in which they were found, then the smallest first.
+    An order of the inputs gives the first one of each line: the inputs run in the order in which
+    they were found, then the smallest first.
     """
     if options.entry or options.over_time or options.format or options.output:
         raise CliError("--by-line prints JSON about all inputs, without other options", USAGE)
-    progress = Estimate(lines=options.progress)
     sizes = {i.file: size_of(i.file) for i in inputs}
     smallest_first = sorted(inputs, key=lambda i: (sizes[i.file], i.entry))
-
-    def run_again(order: Sequence[CoveredInput], before: int) -> ExecutedLines:
-        def show(done: int, _: int) -> None:
-            progress.show("inputs", before + done, 2 * len(inputs))
-
-        return executed_lines(campaign, run, files, order, show)
-
+    runs = _gcov_runs if campaign.kind == AFL else _traced_runs
+    progress = Estimate(lines=options.progress)
     try:
-        files = instrumented_files(run, campaign)
-        by_time, by_size = run_again(inputs, 0), run_again(smallest_first, len(inputs))
+        all_statements, first, smallest = runs(campaign, run, inputs, smallest_first, progress)
     except SupervisorError as e:
         raise CliError(str(e)) from None
     finally:
         progress.clear()
-    first, smallest = by_time.first_inputs(), by_size.first_inputs()
     print(json.dumps({"by_line": {
         file: {
             "statements": statements,
@@ -147,9 +148,77 @@ def _by_line(
                 for n, i in sorted(smallest.get(file, {}).items()) if i is not None
             ],
         }
-        for file, statements in by_time.statements.items()
+        for file, statements in all_statements.items()
     }}))  # fmt: skip
     return DONE
+
+
+def _traced_runs(
+    campaign: Campaign,
+    run: RunDir,
+    by_time: Sequence[CoveredInput],
+    by_size: Sequence[CoveredInput],
+    progress: Estimate,
+) -> tuple[dict[str, list[int]], _ByLine, _ByLine]:
+    """Run a Python target. Returns the statements, and the first inputs in both orders."""
+    files = instrumented_files(run, campaign)
+    found: list[ExecutedLines] = []
+    for order in (by_time, by_size):
+        before = len(found) * len(by_time)
+
+        def show(done: int, _: int, before: int = before) -> None:
+            progress.show("inputs", before + done, 2 * len(by_time))
+
+        found.append(executed_lines(campaign, run, files, order, show))
+    return found[0].statements, found[0].first_inputs(), found[1].first_inputs()
+
+
+def _gcov_runs(
+    campaign: Campaign,
+    run: RunDir,
+    by_time: Sequence[CoveredInput],
+    by_size: Sequence[CoveredInput],
+    progress: Estimate,
+) -> tuple[dict[str, list[int]], _ByLine, _ByLine]:
+    """As :func:`_traced_runs`, of a C target. Raises :class:`CliError`, ``SupervisorError``."""
+    if not campaign.target.get("build"):
+        raise CliError(
+            f"{run.path}: the lines of a C target are measured in a build for gcov, and this "
+            "campaign has no target.build; set it with target.coverage = true in the campaign "
+            "file, and start the campaign again",
+            USAGE,
+        )
+    if not campaign.target.get("coverage"):
+        raise CliError(
+            f"{run.path}: the lines of a C target are measured in a build for gcov, which this "
+            "campaign does not have; set target.coverage = true in the campaign file and start "
+            "the campaign again, or give --set target.coverage=true to this command",
+            USAGE,
+        )
+    from fuzztui.gcov.by_line import first_entries
+
+    by_key: dict[str, CoveredInput | None] = {_key(i): i for i in reversed(by_time)}
+
+    def show(done: int) -> None:
+        progress.show("entries", done, 2 * len(by_time))
+
+    progress.show_now("gcc builds the target for gcov")
+    # In the order in which the campaign measures them.
+    by_time = sorted(by_time, key=lambda i: parse_name(i.file.name).time_ms)
+    orders = [[i.file for i in order] for order in (by_time, by_size)]
+    try:
+        found = asyncio.run(first_entries(campaign, run, orders, show))
+    except (OSError, ValueError, LookupError, TypeError) as e:
+        raise CliError(f"target.coverage: {e}") from None
+    first, smallest = (
+        {
+            file: {line: by_key[key] for line, key in lines.items() if key in by_key}
+            for file, lines in order.lines.items()
+        }
+        for order in found
+    )
+    statements = {file: sorted(lines) for file, lines in found[0].statements.items()}
+    return statements, first, smallest
 
 
 def _key(entry: CoveredInput) -> str:

@@ -368,7 +368,7 @@ def ctl(options: argparse.Namespace) -> int:
     if isinstance(asked, MutantCommand):
         resolved = _resolved(asked, _report_selection(run, asked.select))
         commands = [(command, none) for command in resolved]
-    mute = Timer(_MUTE_S, say, [_WAITING.get(options.action, _NOT_YET)])
+    mute = Timer(_MUTE_S, say_waiting, [run, options.action, [c for c, _ in commands]])
     mute.daemon = True
     mute.start()
     try:
@@ -385,6 +385,12 @@ def ctl(options: argparse.Namespace) -> int:
         mute.cancel()
         client.close()
     return DONE if done else FAILED
+
+
+def say_waiting(run: Path, action: str, commands: Sequence[Command]) -> None:
+    """Say why there is no answer yet."""
+    hosts = next(filter(None, (waits_for(run, command) for command in commands)), "")
+    say(hosts or _WAITING.get(action, _NOT_YET))
 
 
 def _check_remote(options: argparse.Namespace, origin: Origin) -> None:
@@ -470,6 +476,8 @@ def _why_not_running(run: Path) -> str:
         return "no campaign is running there"
     if now.problems:
         return f"the log is damaged, and its end is missing; {again} repairs it and resumes"
+    if now.state.hosts:
+        return f"the hub has ended; the hosts continue without it; {again} starts another hub"
     return f"the supervisor ended before the campaign; {again} resumes it"
 
 

@@ -35,7 +35,7 @@ from fuzztui.export.pytest_run import CannotRun, PytestRunner
 from fuzztui.export.recorded import Recorded, RecordError
 from fuzztui.inprocess.ask import ask
 from fuzztui.minimise.turns import minimised_path
-from fuzztui.model.selectors import groups
+from fuzztui.model.finding_tallies import groups
 from fuzztui.model.state import State
 from fuzztui.model.verdicts import verdict_of
 from fuzztui.wire.verdicts import WONT_FIX

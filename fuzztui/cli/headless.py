@@ -15,9 +15,10 @@ from fuzztui.cli.mutant_lines import exact_pass, grouped
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, at_terminal, duration, say, speed
 from fuzztui.cli.runs import RunStatus, fold_all, open_session
 from fuzztui.cli.status import status_object, status_text
+from fuzztui.model.finding_tallies import listed, tallies
 from fuzztui.model.mutants import mutants_summary
 from fuzztui.model.progress import tally
-from fuzztui.model.selectors import ENDED, fuzzing_time, listed, tallies, totals
+from fuzztui.model.selectors import ENDED, fuzzing_time, totals
 from fuzztui.model.state import State
 from fuzztui.remote.client import ControlClient, RemoteError
 from fuzztui.remote.lock import running, trouble

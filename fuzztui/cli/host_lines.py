@@ -109,7 +109,7 @@ def waits_for(run: Path, command: Command) -> str:
 
 
 class HostNews:
-    """What has happened to the hosts since the last look, for users that see no screen."""
+    """Messages about hosts whose state has changed, for users without a screen."""
 
     def __init__(self) -> None:
         self._printed: dict[str, str] = {}

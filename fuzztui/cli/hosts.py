@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+from pathlib import Path
+from typing import Final
 
 from fuzztui.base.text import several
-from fuzztui.campaign import FrozenCampaign
-from fuzztui.campaign.places import HostPlace, address_problem, parse_host, places
+from fuzztui.campaign import CampaignError, FrozenCampaign, load
+from fuzztui.campaign.places import HostPlace
 from fuzztui.cli.finding_lines import finding_lines
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
 from fuzztui.cli.progress import Counter
@@ -16,12 +18,15 @@ from fuzztui.cli.run import load_file
 from fuzztui.cli.samples import campaign_or_project
 from fuzztui.hosts.check import HostReport, check_hosts
 
+_NO_CAMPAIGN: Final = '[target]\nfunction = "json:loads"\n[engine]\nkind = "zest"\n'
+"""A campaign file in place of the user's, if only hosts are checked: its target is not tried."""
+
 
 def check_all(options: argparse.Namespace) -> int:
     """Check all hosts at the same time. Returns 1 if one is not ready."""
     loaded: FrozenCampaign | None = None
     if options.file is None and options.hosts:
-        hosts = _given(options.hosts)
+        hosts = _given(options)
     else:
         file = campaign_or_project(options.file)
         loaded = load_file(file, options.overrides, options.hosts)
@@ -44,18 +49,13 @@ def check_all(options: argparse.Namespace) -> int:
     return DONE if ready == len(reports) else FAILED
 
 
-def _given(texts: list[str]) -> tuple[HostPlace, ...]:
-    """Return the hosts of ``--host``, without a campaign. Raises :class:`CliError`."""
-    table: dict[str, dict[str, int]] = {}
-    for text in texts:
-        try:
-            address, instances = parse_host(text)
-        except ValueError as e:
-            raise CliError(f"--host {text}: {e}", USAGE) from None
-        if problem := address_problem(address):
-            raise CliError(f"--host {text}: {address!r} {problem}", USAGE)
-        table.setdefault(address, {}).update({} if instances is None else {"instances": instances})
-    return places(table, 1)
+def _given(options: argparse.Namespace) -> tuple[HostPlace, ...]:
+    """Return the hosts of ``--host`` and ``--set``, without a campaign. Raises CliError."""
+    try:
+        loaded = load(Path("hosts"), options.overrides, text=_NO_CAMPAIGN, hosts=options.hosts)
+    except CampaignError as e:
+        raise CliError(str(e), USAGE) from None
+    return loaded.campaign.hosts
 
 
 def _shown(report: HostReport) -> str:

@@ -124,7 +124,7 @@ def listed_object(listed: RunList, sizes: dict[Path, int]) -> dict[str, Any]:
 
 
 def run_object(look: RunLook, size: int | None = None) -> dict[str, Any]:
-    """Return what ``--json`` says of one run. ``null`` is what is not known."""
+    """Return one run for ``--json``; unknown values are ``null``."""
     of = look.summary
     return {
         "run": str(look.run),

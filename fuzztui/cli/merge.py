@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.atomic import publish_text
 from fuzztui.base.bounds import loads
 from fuzztui.base.files import read_regular, temporary_directory
 from fuzztui.base.text import several, visible
 from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
 from fuzztui.cli import damage
 from fuzztui.cli.mutants import own_campaign
-from fuzztui.cli.output import DAMAGED, DONE, FAILED, NOT_RUNNING, USAGE, CliError, say
+from fuzztui.cli.output import DAMAGED, DONE, FAILED, NOT_RUNNING, USAGE, CliError, put_text, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_run, no_records, standing
 from fuzztui.home.finding import is_run
@@ -66,13 +65,7 @@ def _files(files: Sequence[Path], options: argparse.Namespace) -> int:
     else:
         merged, shards = merge_scores([(name, check_score(name, data)) for name, data in found])
     text = json.dumps(merged, indent=1) + "\n"
-    if options.output is None:
-        print(text, end="")
-    else:
-        try:
-            publish_text(options.output, text)
-        except OSError as e:
-            raise CliError(f"-o {options.output}: {e.strerror or e}") from None
+    put_text(text, options.output)
     _say_missing(shards)
     if options.output is not None and "score" in merged:
         print(visible(f"{options.output}: {_score_words(merged, shards)}"))
@@ -170,7 +163,7 @@ def _check_output(output: Path, parts: Sequence[RunPart]) -> None:
 
 
 def _write(output: Path, parts: Sequence[RunPart], shards: MergedShards) -> None:
-    """Write the run beside its place, then rename it: there is never a half of it."""
+    """Write the run into a temporary directory, then rename that: it is never incomplete."""
     progress = Estimate()
     place = Path(os.path.realpath(output))
     try:

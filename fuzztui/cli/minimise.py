@@ -9,7 +9,6 @@ import math
 import os
 import signal
 import sys
-import threading
 from collections.abc import Awaitable, Callable
 
 from fuzztui.base.text import visible
@@ -17,6 +16,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.output import DONE, CliError
 from fuzztui.cli.repro import afl_campaign, finding_file, repro_by_engine
 from fuzztui.cli.runs import find_run
+from fuzztui.cli.until_eof import at_eof
 from fuzztui.minimise import python_inputs
 from fuzztui.minimise.program_inputs import minimise as minimised
 from fuzztui.minimise.python_inputs import minimise_by_engine
@@ -43,7 +43,7 @@ def minimise(options: argparse.Namespace) -> int:
         return minimised(campaign, run_dir, file, output, line.show, stop=stop, longest_s=longest_s)
 
     try:
-        message = asyncio.run(_until_stopped(begin, at_eof=options.until_eof))
+        message = asyncio.run(_until_stopped(begin, until_eof=options.until_eof))
     except SupervisorError as e:
         raise CliError(str(e)) from None
     finally:
@@ -55,12 +55,12 @@ def minimise(options: argparse.Namespace) -> int:
 
 
 async def _until_stopped(
-    begin: Callable[[Callable[[], bool]], Awaitable[str]], *, at_eof: bool
+    begin: Callable[[Callable[[], bool]], Awaitable[str]], *, until_eof: bool
 ) -> str:
     """Call ``begin`` with a function that returns whether to stop, and await the result.
 
     Stopping keeps the smallest input found. SIGINT, SIGTERM and SIGHUP stop, and the end of stdin
-    if ``at_eof``. A SIGINT after that ends everything at once. Other signals do not, because a
+    if ``until_eof``. A SIGINT after that ends everything at once. Other signals do not, because a
     terminal that is closed sends SIGHUP and also ends stdin.
     """
     loop, stopped = asyncio.get_running_loop(), False
@@ -71,18 +71,15 @@ async def _until_stopped(
             stopped = True
             loop.remove_signal_handler(signal.SIGINT)
 
-    def read_stdin() -> None:
-        with contextlib.suppress(OSError):
-            while os.read(0, 4096):
-                pass
+    def stop_from_thread() -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: it has ended meanwhile
             loop.call_soon_threadsafe(stop)
 
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(signum) != signal.SIG_IGN:  # nohup
             loop.add_signal_handler(signum, stop)
-    if at_eof:
-        threading.Thread(target=read_stdin, daemon=True).start()
+    if until_eof:
+        at_eof(stop_from_thread)
     return await begin(lambda: stopped)
 
 

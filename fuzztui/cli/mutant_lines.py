@@ -7,8 +7,9 @@ from textwrap import wrap
 
 from fuzztui.base.text import several
 from fuzztui.cli.output import duration
+from fuzztui.model.finding_tallies import FindingTally, listed, tallies
 from fuzztui.model.mutants import Summary, mutants_summary
-from fuzztui.model.selectors import ENDED, FindingTally, listed, tallies, totals
+from fuzztui.model.selectors import ENDED, totals
 from fuzztui.model.state import State
 
 _BY_INTEREST = ("killed", "alive", "pending", "skipped", "equivalent", "invalid")

@@ -293,7 +293,7 @@ def _values(conditions: Iterable[FilterCondition], mutants: Sequence[Mutant]) ->
 
 
 def _in_order(value: str) -> tuple[int, str]:
-    return int(value) if value.isdecimal() else -1, value
+    return int(value) if value.isdecimal() and len(value) < 19 else -1, value
 
 
 # ------------------------------------------------------------------ looking up

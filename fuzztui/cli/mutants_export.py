@@ -10,12 +10,11 @@ from importlib.util import decode_source
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.atomic import publish_text
 from fuzztui.base.files import read_regular
 from fuzztui.base.text import brief, listed, several, visible
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.matrix import kept_matrix
-from fuzztui.cli.output import CliError, say
+from fuzztui.cli.output import CliError, put_text, say
 from fuzztui.cli.since import tree
 from fuzztui.export.mutation_report import MutatedSource, TestsOfMutants, mutation_report
 from fuzztui.inprocess.executed import instrumented_sources
@@ -38,13 +37,9 @@ def write_report(
         files, mutants, tests, has_run=bool(state.instances), reach_known=is_reach_known(state)
     )
     text = json.dumps(report, indent=1) + "\n"
+    put_text(text, output)
     if output is None:
-        print(text, end="")
         return
-    try:
-        publish_text(output, text)
-    except OSError as e:
-        raise CliError(f"-o {output}: {e.strerror or e}") from None
     shown = sum(len(file["mutants"]) for file in report["files"].values())
     print(visible(f"{output}: {several(shown, 'mutant')} of {several(len(files), 'file')}"))
 

@@ -22,7 +22,7 @@ from fuzztui.base.atomic import replace_text
 from fuzztui.base.files import read_json
 from fuzztui.campaign import Campaign, FrozenCampaign
 from fuzztui.cli.output import USAGE, CliError, say, still_run
-from fuzztui.home.finding import is_run
+from fuzztui.home.finding import is_run, runs_in
 from fuzztui.remote.address import supervised_runs
 from fuzztui.remote.lock import running
 
@@ -67,14 +67,14 @@ def newest_of_file(campaign: Campaign) -> Path | None:
     """
     file = campaign.file.resolve()
     folders = dict.fromkeys((campaign.output.parent, file.parent / "runs"))
-    runs = [run for folder in folders for run in _runs_in(folder) if _origin(run).file == file]
+    runs = [run for folder in folders for run in _own_runs(folder) if _origin(run).file == file]
     return max(runs, key=lambda run: _origin(run).began, default=None)
 
 
-def _runs_in(folder: Path) -> list[Path]:
+def _own_runs(folder: Path) -> list[Path]:
     """Return the user's own runs in a directory."""
     try:
-        return [run for run in folder.iterdir() if has_begun(run) and _is_own(run)]
+        return [run for run in runs_in(folder) if has_begun(run) and _is_own(run)]
     except OSError:
         return []
 

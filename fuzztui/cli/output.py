@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
+from fuzztui.base.atomic import publish_text
 from fuzztui.base.text import visible
 
 DONE, FAILED, USAGE, NOT_RUNNING, DAMAGED = 0, 1, 2, 3, 4
@@ -60,3 +62,14 @@ def duration(seconds: float) -> str:
     if s < 86400:
         return f"{s // 3600}h{s % 3600 // 60:02d}m"
     return f"{s // 86400}d{s % 86400 // 3600:02d}h{s % 3600 // 60:02d}m"
+
+
+def put_text(text: str, output: Path | None) -> None:
+    """Write a text to the file of ``-o``, or print it. Raises :class:`CliError`."""
+    if output is None:
+        print(text, end="")
+        return
+    try:
+        publish_text(output, text)
+    except OSError as e:
+        raise CliError(f"-o {output}: cannot be written: {e.strerror or e}") from None

@@ -125,7 +125,10 @@ def add_coverage(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import coverage
     from fuzztui.export.coverage import FORMATS
 
-    parser.add_argument("run", metavar="RUN", type=Path, help=f"{RUN_HELP}, of a Python target")
+    parser.add_argument(
+        "run", metavar="RUN", type=Path,
+        help=f"{RUN_HELP}, of a Python target; with --by-line also of a C target",
+    )  # fmt: skip
     parser.add_argument(
         "--format", choices=FORMATS, help="default: a table of files with their missing lines"
     )
@@ -149,6 +152,9 @@ def add_coverage(parser: argparse.ArgumentParser) -> Run:
     )
     parser.add_argument(
         "--progress", action="store_true", help="with --by-line: messages about the progress"
+    )
+    parser.add_argument(
+        "--until-eof", action="store_true", help="end at the end of stdin, as with Ctrl-C"
     )
     parser.add_argument(
         "--root",

@@ -88,6 +88,11 @@ class Estimate:
             self._shown = True
             self._counter.show_text(text)
 
+    def show_now(self, text: str) -> None:
+        """Show a text at once, for slow work that comes first."""
+        self._shown = True
+        self._counter.show_now(text)
+
     def clear(self) -> None:
         """Clear the line, if it is shown."""
         if self._shown:

@@ -18,7 +18,7 @@ from fuzztui.inprocess.executed import executed_lines, instrumented_files
 from fuzztui.model.source import SourceText, annotated_files
 from fuzztui.model.state import State
 from fuzztui.report.source import ReportedSource
-from fuzztui.wire.frames import LIBRARY, parse_frames
+from fuzztui.wire.frames import parse_frames
 
 SUFFIXES: Final = frozenset(
     [
@@ -92,7 +92,7 @@ def _names(state: State) -> dict[str, str]:
     names = {m.path: m.file for m in state.mutants.values() if m.path}
     for finding in state.findings.values() if len(names) < MAX_FILES else ():
         for frame in parse_frames(finding.frames) if finding.first else ():
-            if frame.kind != LIBRARY and frame.file.startswith("/"):
+            if frame.located and frame.file.startswith("/"):
                 names.setdefault(frame.file, "")
     return names
 

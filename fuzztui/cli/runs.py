@@ -17,7 +17,7 @@ from fuzztui.cli.output import DAMAGED, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.remote_runs import spec_of
 from fuzztui.cli.samples import named
-from fuzztui.home.finding import is_run
+from fuzztui.home.finding import is_run, runs_in
 from fuzztui.log.files import SEALED, LogError, list_tails
 from fuzztui.model.host_summary import LOST, NO_HUB, TROUBLE
 from fuzztui.model.selectors import ENDED, standing_name, wall_time
@@ -69,7 +69,7 @@ def find_run(given: Path | None) -> Path:
             f"{given}: this command is for runs of this machine; run it there: ssh {spec[0]}",
             USAGE,
         )
-    known = [path.name for path in Path("runs").glob("*") if is_run(path)]
+    known = [path.name for path in runs_in(Path("runs"))]
     offer = meant(near(given.name, known))
     raise CliError(f"{given}: there is no such run directory{offer}", NOT_RUNNING)
 
@@ -121,7 +121,7 @@ def _run_of(file: Path, implied: list[str], given: Path) -> Path:
 
 def _only_or_latest(parent: Path, nothing: WatchError | None = None) -> Path:
     """``nothing``: why the directory is not a directory of AFL either."""
-    runs = [p for p in parent.iterdir() if is_run(p)] if parent.is_dir() else []
+    runs = runs_in(parent)
     if not runs and nothing:
         raise CliError(f"no run in {nothing}", NOT_RUNNING)
     if not runs:

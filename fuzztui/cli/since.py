@@ -62,7 +62,7 @@ def tree() -> Path:
 
 
 def nothing_changed(code: CodeChanges, what: str) -> None:
-    """Tell that there is nothing to do, and what has changed instead."""
+    """Print that there is nothing to do, and how many functions have changed."""
     functions = sum(len(each.functions) for each in code.by_file.values())
     have = several(functions, "function has", "functions have") if functions else "no function has"
     say(f"no {what}: since {code.changes.what} {have} changed")

@@ -31,21 +31,18 @@ from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.home.finding import is_run
 from fuzztui.model.comparisons import made_for_comparisons
 from fuzztui.model.discovery import discovery_rate, discovery_text
+from fuzztui.model.finding_tallies import FindingTally, files_of, groups, tallies
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.host_summary import host_summaries, is_reached
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
-    FindingTally,
     Totals,
-    files_of,
     fuzzing_time,
-    groups,
     instance_throughput,
     other_text,
     overtime,
     running_time,
-    tallies,
     throughput,
     totals,
 )
@@ -272,12 +269,13 @@ def status_text(run: Path, now: RunStatus) -> str:
     lines = [f"{name:<9} {brief(text)}" for name, text in rows]
     shown, folded = folded_slots(state)
     found = tallies(state)
+    width = max([9, *(len(brief(i.id)) for i in shown)])
     for host in host_summaries(state, found).values():
         lines += host_lines(host, state, now.gone_s)
         for i in (i for i in shown if i.host == host.name):
-            lines += [f"  {line}" for line in _instance_lines(i, now, found)]
+            lines += [f"  {line}" for line in _instance_lines(i, now, found, width)]
     for i in (i for i in shown if i.host not in state.hosts):
-        lines += _instance_lines(i, now, found)
+        lines += _instance_lines(i, now, found, width)
     lines += [folded] if folded else []
     lines += property_lines(state)
     for keys in islice(state.groups.values(), MAX_GROUPS):
@@ -302,18 +300,22 @@ def status_text(run: Path, now: RunStatus) -> str:
     return "\n".join(lines)
 
 
-def _instance_lines(i: Instance, now: RunStatus, found: Mapping[str, FindingTally]) -> list[str]:
-    """Return the lines of ``status`` about one instance."""
+def _instance_lines(
+    i: Instance, now: RunStatus, found: Mapping[str, FindingTally], width: int
+) -> list[str]:
+    """Return the lines of ``status`` about one instance; ``width``: of the longest name."""
     if i.passive:
         words = f"{several(i.received, 'entry', 'entries')} of another run: {brief(i.passive)}"
-        return [f"  {brief(i.id):<9} {PASSIVE:<10} {words}"]
+        return [f"  {brief(i.id):<{width}} {PASSIVE:<10} {words}"]
     state = now.state
     rate = instance_throughput(i, fuzzing_time(state), over=state.state in ENDED, lost=state.lost)
     files = [(kind, files_of(kind, i, found)) for kind in KINDS if kind.folder == CRASHES]
+    crashed = files_of(CRASH, i, found)
+    noun = "crash" if crashed == 1 else "crashes"
     crashes = "".join(f" {n:,} {kind.label}" for kind, n in files if n and kind is not CRASH)
     lines = [
-        f"  {brief(i.id):<9} {_word(i, state):<10} {i.stats.execs:>12,} execs {speed(rate):>10} "
-        f"{i.corpus:>7,} corpus {files_of(CRASH, i, found):>4,} crashes{crashes}" + _old(i, now)
+        f"  {brief(i.id):<{width}} {_word(i, state):<10} {i.stats.execs:>12,} execs "
+        f"{speed(rate):>10} {i.corpus:>7,} corpus {crashed:>4,} {noun}{crashes}" + _old(i, now)
     ]
     if i.id == ORACLE and (waiting := to_look_at(i.stats.pending)):
         lines.append(f"    {waiting}")

@@ -180,7 +180,7 @@ def _sum(file: Path) -> str:
         return digest(file.read_bytes())
 
 
-# ------------------------------------------------------------------ telling
+# ------------------------------------------------------------------ output
 
 
 def _show(
@@ -208,7 +208,7 @@ def _show(
     _say_some([f"{brief(peer)}: not imported: {why}" for peer, why in result.others.items()])
     _say_some(
         [
-            f"{brief(peer)}: left {n:,}: {why}"
+            f"{brief(peer)}: {several(n, 'file')} not read: {why}"
             for peer, reasons in result.skipped.items()
             for why, n in reasons.items()
         ]

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.atomic import publish_text
-from fuzztui.cli.output import USAGE, CliError, say
+from fuzztui.cli.output import USAGE, CliError, put_text, say
 from fuzztui.report.html import html_page
 from fuzztui.report.markdown import markdown_page
 from fuzztui.report.parts import Page
@@ -50,11 +49,6 @@ def write_page(page: Page, data: Mapping[str, Any], format_: str, output: Path |
             text = json.dumps(data, indent=1) + "\n"
         case _:
             text = plain_page(page) + "\n"
-    if output is None:
-        print(text, end="")
-        return
-    try:
-        publish_text(output, text)
-    except OSError as e:
-        raise CliError(f"-o {output}: cannot be written: {e.strerror or e}") from None
-    say(f"wrote {output}, {len(text.encode()) / 1024:,.0f} KiB")
+    put_text(text, output)
+    if output is not None:
+        say(f"wrote {output}, {len(text.encode()) / 1024:,.0f} KiB")

@@ -115,7 +115,7 @@ def _libraries() -> Iterator[MachineFinding]:
 
 
 def _gdb() -> Iterator[MachineFinding]:
-    """Whether gdb can trace a program: it tells the stack of a crash without a sanitizer."""
+    """Whether gdb can trace a program, to get the stack of a crash without a sanitizer."""
     gdb = shutil.which("gdb")
     if gdb is None:
         text = "gdb is not on PATH; it shows the stack of crashes without a sanitizer"

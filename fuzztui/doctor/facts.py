@@ -49,5 +49,5 @@ def _existing(path: Path) -> Path:
 
 
 def line_of(path: Path) -> str:
-    """Return what a file of the kernel says; "" if it does not exist."""
+    """Return the text of a file of the kernel; "" if it does not exist."""
     return (read_if_regular(path, 200) or b"").decode(errors="replace").strip()

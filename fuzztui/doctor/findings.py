@@ -13,6 +13,8 @@ OK, WARNING, FAILED, ABSENT = "ok", "warning", "failed", "absent"
 """States. ABSENT: not installed, which only some campaigns need."""
 
 _LEAST_DISK: Final = 1 << 30
+_NO_DISK: Final = 64 << 20
+"""Free bytes below which no run can begin: fuzztui itself, unpacked, needs some 12 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +39,10 @@ def disk_finding(facts: Mapping[str, Any], where: str, elsewhere: str) -> Machin
         existing = facts.get("existing", path)
         text = visible(f"{path}: nothing can be made in {existing}")
         return MachineFinding("disk", FAILED, text, elsewhere)
-    return judged(
-        "disk",
-        f"{size_text(free)} free of {size_text(whole(facts.get('disk')))} at {path}",
-        "" if free >= _LEAST_DISK else where,
-    )
+    text = f"{size_text(free)} free of {size_text(whole(facts.get('disk')))} at {path}"
+    if 0 <= free < _NO_DISK:
+        return MachineFinding("disk", FAILED, visible(text), where)
+    return judged("disk", text, "" if free >= _LEAST_DISK else where)
 
 
 def kernel_findings(pattern: str, governor: str) -> Iterator[MachineFinding]:

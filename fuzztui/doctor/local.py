@@ -143,7 +143,7 @@ def _inotify() -> Iterator[MachineFinding]:
         yield MachineFinding("inotify", WARNING, text, mend)
         return
     os.close(descriptor)
-    few = watches.isdigit() and int(watches) < _LEAST_WATCHES
+    few = watches.isdecimal() and int(watches) < _LEAST_WATCHES
     yield judged(
         "inotify",
         f"{watches or 'unknown'} watches for each user",

@@ -268,7 +268,7 @@ class Baseline:
         try:
             names = [self.origin.name_of(file) for file in files]
         except BuildTreeError:
-            return  # it is said when mutants are made of it
+            return  # reported when mutants are made of the file
         plain, environment = self.environments()
         if not names or any(environment.seen(name) for name in names):
             return
@@ -292,7 +292,7 @@ class Baseline:
     # ------------------------------------------------------------------------------ environments
 
     def environments(self) -> tuple[BuildEnvironment | None, BuildEnvironment]:
-        """Where mutants are built: without AFL++'s passes if that is of use, and with them."""
+        """Where mutants are built: without AFL++'s passes if that is faster, and with them."""
         return None if self.no_duplicates_because else self._environments[
             _PLAIN
         ], self._environments[_AFL]

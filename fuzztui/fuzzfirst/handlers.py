@@ -49,7 +49,7 @@ class _Handlers:
         self._record = record
 
     def with_hints(self, handler: Handler) -> Handler:
-        """Wrap a handler: add to its answer what the user might wait for in vain."""
+        """Wrap a handler: its answer also names what does not happen in the present phase."""
 
         async def handle(command: Any, progress: Progress) -> str:
             message = await handler(command, progress)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzztui.base.atomic import replace_bytes
+from fuzztui.base.renamed_folders import renamed
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.fuzzfirst.batch import CHUNK, BatchRunner, Progress, silent
 from fuzztui.fuzzfirst.scratch import read_input
@@ -182,8 +183,8 @@ def write_whole(file: Path, data: bytes) -> None:
 
 def _directories(instance: Path, part: str) -> list[Path]:
     """Return a part's directory, after those of findings that afl-fuzz renamed, oldest first."""
-    away = instance.glob(f"{part}.*") if part != "queue" else ()
-    return [*sorted(away), instance / part]
+    away = renamed(instance, part) if part != "queue" else []
+    return [*reversed(away), instance / part]
 
 
 def _files(directory: Path) -> Iterator[Path]:

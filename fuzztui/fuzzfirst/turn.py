@@ -208,10 +208,10 @@ class Turn:
             living, enough = [], self._end_reason() or self._early_end(lives)
         if self._budget.executed() or self._mutant.state in UNWANTED:
             self._record_progress("collecting", enough)
-        elif lived:
+        elif lived and self._budget.has_begun:
             self._record_progress("refused", enough)
             self._judge()
-        else:  # no budget was left
+        else:  # no budget was left, or no worker of the cluster was free
             self._record_progress("queued")
 
     def _early_end(self, lives: Sequence[InstanceLife]) -> str:

@@ -30,6 +30,9 @@ class TurnBudget:
         self._adaptive: bool = campaign.mutants["adaptive"]
         self.in_trials = bool(campaign.budget_trials)
         """Whether the budget counts executions; if not, it counts seconds."""
+        self._placed = bool(campaign.mutants["cluster"])
+        self._waited = 0.0
+        """Seconds for which no worker of the cluster was free for the turn."""
         self._news_at = 0.0
         self._last_find = -1.0
         self._moved = (-1.0, 0.0)
@@ -37,6 +40,12 @@ class TurnBudget:
     @property
     def _mutant(self) -> Mutant:
         return self._context.state.mutants[self._key]
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether an engine of the turn has started: on a cluster it may wait for a worker."""
+        known = self._context.state.instances
+        return not self._placed or any(known[n].version for n in self._names if n in known)
 
     def begin(self) -> None:
         """Called when fuzzing starts or continues."""
@@ -47,7 +56,10 @@ class TurnBudget:
         """Return the used part of the budget, in seconds or executions."""
         if self.in_trials:
             return float(self.executed())
-        return fuzzed_for(self._context.state, self._mutant, self._context.now())
+        spent = fuzzed_for(self._context.state, self._mutant, self._context.now())
+        if not self.has_begun:
+            self._waited = spent
+        return spent - self._waited
 
     def executed(self) -> int:
         """Return the number of executions of the turn."""

@@ -1,1 +1,1 @@
-"""Lines of C targets: a build for gcov, and which queue entries cover which lines first."""
+"""Lines of C targets: a build for gcov, and the first and smallest queue entry of each line."""

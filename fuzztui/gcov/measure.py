@@ -13,14 +13,44 @@ from typing import Any, Final
 
 from fuzztui.base import ranges
 from fuzztui.base.files import read_if_regular
-from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.fuzzfirst.build_tree import BuildTree
 from fuzztui.fuzzfirst.gcov_build import GcovBuild
 from fuzztui.observe.afl_names import parse_name
 from fuzztui.observe.queues import Found
+from fuzztui.process.execute import ProcessMark
 from fuzztui.wire.codec import MAX_EVENT, encode_event
 from fuzztui.wire.events import Event, LinesCovered, SourceFile
 
+KEY: Final = "target.coverage"
 MAX_SOURCE: Final = 64 << 20
+MAX_INPUT: Final = 1 << 20
+"""Size of an entry; larger ones are not run."""
+TOGETHER: Final = 32
+"""Entries that run before gcov reads the counts."""
+
+
+def build_for(campaign: Campaign, run_dir: RunDir, home: Path, label: str) -> GcovBuild:
+    """Return the build for gcov of a campaign's target, with its files in ``home``.
+
+    ``label``: marks the processes that it starts. All of these are killed after each input, so
+    that no other process may use the label.
+    """
+    origin = Path(campaign.target["source"])
+    # A run below the source is no part of it; others are usually beside it.
+    runs = run_dir.path.parent
+    without = [run_dir.path] if runs == origin or origin.is_relative_to(runs) else [runs]
+    tree = BuildTree(home, origin, without)
+    return GcovBuild(campaign, ProcessMark(run_dir.path, label), tree, KEY)
+
+
+def read_entry(file: Path) -> Found | None:
+    """Return a queue entry; None if it is gone, empty or too large."""
+    data = read_if_regular(file, MAX_INPUT + 1)
+    if not data or len(data) > MAX_INPUT:
+        return None
+    return Found(file.parent.parent.name, file.name, data)
 
 
 @dataclass(slots=True)
@@ -94,6 +124,7 @@ class GcovMeasurement:
         self._left: dict[str, tuple[set[int], set[int]]] = {}
         """By path: lines and indexes of branches that no entry has covered."""
         self._numbers: dict[str, dict[tuple[int, int], int]] = {}
+        self._has_counted = False
 
     def start(self) -> None:
         """Report the files. Blocking. Raises OSError, :class:`SupervisorError`."""
@@ -120,28 +151,35 @@ class GcovMeasurement:
             self._left[path] = lines, branches
             self._numbers[path] = {key: n for n, key in enumerate(sorted(file.branches))}
 
-    async def measure(self, entries: Sequence[Found]) -> None:
+    async def measure(
+        self, entries: Sequence[Found], measured: Callable[[int], None] = lambda _: None
+    ) -> None:
         """Run entries, the earliest first. Raises OSError, :class:`SupervisorError`.
 
         They run together, because most cover nothing new; if one does, halves tell which.
+        ``measured`` is called with numbers of entries whose measurement is complete.
         """
         if not entries:
             return
         await asyncio.to_thread(self._build.clear)
         for entry in entries:
             await self._build.run(entry.data)
-        if not await asyncio.to_thread(self._build.has_counts):
+        files: dict[str, GcovFile] = {}
+        if await asyncio.to_thread(self._build.has_counts):
+            self._has_counted = True
+            files = await asyncio.to_thread(self._files)
+        elif not self._has_counted:  # otherwise the program was killed: at its time limit, mostly
             raise SupervisorError(
                 "the program that gcc --coverage has built wrote no counts: does it end by _exit()?"
             )
-        files = await asyncio.to_thread(self._files)
         new = {path: found for path, file in files.items() if any(found := self._new(path, file))}
-        if not new:
-            return
-        if len(entries) > 1:
+        if new and len(entries) > 1:
             half = len(entries) // 2
-            await self.measure(entries[:half])
-            await self.measure(entries[half:])
+            await self.measure(entries[:half], measured)
+            await self.measure(entries[half:], measured)
+            return
+        measured(len(entries))
+        if not new:
             return
         lines, branches = {}, {}
         for path, (of_lines, of_branches) in new.items():

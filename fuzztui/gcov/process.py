@@ -30,19 +30,11 @@ class GcovProcess(HelperProcess):
             label="gcov",
             undone="target.coverage: lines are not measured",
         )
-        self._over = asyncio.Event()
 
     @staticmethod
     def wanted(campaign: Campaign) -> bool:
-        """Whether the lines of the target are to be measured by a build for gcov."""
+        """Whether the campaign wants the lines of the target to be measured by a build for gcov."""
         return campaign.kind == "afl" and bool(campaign.target.get("coverage"))
-
-    async def run(self) -> None:
-        """See :meth:`HelperProcess.run`."""
-        try:
-            await super().run()
-        finally:
-            self._over.set()
 
     async def finish(self) -> None:
         """Let the process measure the entries that are left, if that takes no longer."""

@@ -22,12 +22,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.files import read_if_regular
 from fuzztui.campaign import Campaign, CampaignError, load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.build_tree import BuildTree
-from fuzztui.fuzzfirst.gcov_build import GcovBuild
-from fuzztui.gcov.measure import GcovMeasurement
+from fuzztui.gcov.measure import KEY, MAX_INPUT, TOGETHER, GcovMeasurement, build_for, read_entry
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.model.fold import apply
@@ -43,11 +40,7 @@ from fuzztui.wire.events import CoverageBuild, Event
 EVERY_S: Final = 1.0
 AT_ONCE: Final = 1000
 """Most entries of one queue in one pass over all queues."""
-TOGETHER: Final = 32
-"""Entries that run before gcov reads the counts."""
 NICE: Final = 15
-MAX_INPUT: Final = 1 << 20
-KEY: Final = "target.coverage"
 
 
 def _say(word: str, value: object) -> None:
@@ -75,14 +68,8 @@ class GcovQueue:
 
     def __init__(self, run_dir: RunDir, campaign: Campaign) -> None:
         self._run_dir = run_dir
-        place = run_dir.path / "gcov"
+        self._build = build_for(campaign, run_dir, run_dir.path / "gcov", "gcov-runs")
         origin = Path(campaign.target["source"])
-        # A run below the source is no part of it; others are usually beside it.
-        runs = run_dir.path.parent
-        without = [run_dir.path] if runs == origin or origin.is_relative_to(runs) else [runs]
-        self._build = GcovBuild(
-            campaign, ProcessMark(run_dir.path, "gcov-runs"), BuildTree(place, origin, without), KEY
-        )
         self._measurement = GcovMeasurement(self._build, origin, _report, known_lines(run_dir))
         self._queues = Queues(run_dir.out, MAX_INPUT)
         self._waiting: list[tuple[str, str]] = []
@@ -136,9 +123,9 @@ class GcovQueue:
     def _read(self, part: Sequence[tuple[str, str]]) -> Iterator[Found]:
         """Yield the entries that still exist; one that was renamed meanwhile is found again."""
         for instance, name in part:
-            data = read_if_regular(self._run_dir.instance(instance) / "queue" / name, MAX_INPUT)
-            if data:
-                yield Found(instance, name, data)
+            found = read_entry(self._run_dir.instance(instance) / "queue" / name)
+            if found is not None:
+                yield found
 
     def remove(self) -> None:
         """Delete the build."""
@@ -175,7 +162,7 @@ def main(arguments: Sequence[str]) -> int:
         asyncio.run(_main(queue))
     finally:
         queue.remove()
-    return CANNOT  # it ends when it is told to, or when no build can be made
+    return CANNOT  # after SIGTERM, or because no build can be made
 
 
 if __name__ == "__main__":

@@ -24,6 +24,17 @@ def is_run(path: Path) -> bool:
         return False
 
 
+def runs_in(directory: Path) -> list[Path]:
+    """Return the runs directly in a directory, also linked ones; none if it does not exist.
+
+    Raises OSError if it cannot be read.
+    """
+    try:
+        return [path for path in directory.iterdir() if is_run(path)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 @dataclass(frozen=True, slots=True)
 class FoundRuns:
     """The runs that were found, and what was left out."""

@@ -13,7 +13,7 @@ _EVERY = 1000
 def disk_bytes(run: Path, on_files: Callable[[int], None] = lambda _: None) -> int:
     """Return the bytes that the files of a run occupy; a file with several names counts once.
 
-    ``on_files`` is called now and then with the number of files so far. What cannot be read is
+    ``on_files`` is called from time to time with the number of files so far. What cannot be read is
     left out.
     """
     total = files = 0

@@ -6,7 +6,7 @@ must compile under Pythons that are too old for fuzztui (3.6), to say so.
 It writes lines that begin with ``MAGIC``: ``have`` or ``need``, then ``ready`` or ``failed`` with a
 JSON object. After ``need`` it reads the bundle from stdin, and not a byte more: what follows is for
 the server. ``~/.cache/fuzztui/lib/HASH`` has one version of fuzztui; who uses it holds a shared
-flock on its file ``.in-use``.
+flock on its file ``.in-use``, which lists the files: a copy that has lost some is replaced.
 """
 
 import base64
@@ -76,10 +76,24 @@ def hold(entry: Path) -> int:
         if os.path.samestat(os.fstat(fd), lock.stat()):
             if entry.stat().st_uid != os.geteuid():
                 raise BootFailure("foreign", path=str(entry))
-            os.utime(str(lock))
-            return fd
+            if is_whole(entry, fd):
+                os.utime(str(lock))
+                return fd
+            entry.rename(another(entry, OLD))  # removed when nobody uses it
     os.close(fd)
     return -1
+
+
+def is_whole(entry: Path, fd: int) -> bool:
+    """Whether all files are there, with their sizes: caches are cleaned by the age of files."""
+    for line in os.read(fd, 1 << 24).decode("utf-8", "surrogateescape").splitlines():
+        size, _, name = line.partition(" ")
+        try:
+            if (entry / name).stat().st_size != int(size):
+                return False
+        except OSError:
+            return False
+    return True
 
 
 def another(entry: Path, mark: str) -> Path:
@@ -98,6 +112,9 @@ def unpack(data: bytes, entry: Path) -> None:
             more = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
             with tarfile.open(fileobj=io.BytesIO(data)) as tar:
                 tar.extractall(str(part), **more)  # type: ignore[arg-type]
+                names = [str(m.size) + " " + m.name for m in tar.getmembers() if m.isfile()]
+            lock.write("\n".join(names).encode("utf-8", "surrogateescape"))
+            lock.flush()
             part.rename(entry)
     except OSError as e:
         shutil.rmtree(str(part), ignore_errors=True)

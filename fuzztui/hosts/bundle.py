@@ -173,7 +173,8 @@ class HostProcess:
         if self._drain is not None:
             with contextlib.suppress(TimeoutError):
                 # A process that the server has left may hold stderr open.
-                await asyncio.wait_for(asyncio.shield(self._drain), 1.0)
+                async with asyncio.timeout(1.0):
+                    await asyncio.shield(self._drain)
         return status
 
     def terminate(self) -> None:
@@ -190,7 +191,9 @@ class HostProcess:
         """End the process: first by the end of its stdin, then by a signal."""
         self.stdin.close()
         try:
-            await asyncio.wait_for(self.process.wait(), 2.0)
+            # Not wait_for: in Python 3.11 it loses a cancellation that comes when the process ends.
+            async with asyncio.timeout(2.0):
+                await self.process.wait()
         except TimeoutError:
             self.kill()
             await self.process.wait()

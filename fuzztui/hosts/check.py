@@ -12,7 +12,7 @@ from typing import Any, Final
 import fuzztui
 from fuzztui.base.bounds import real, whole
 from fuzztui.base.ssh import users_ssh
-from fuzztui.base.text import several, visible
+from fuzztui.base.text import ago, several, visible
 from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.schema import AFL
 from fuzztui.doctor.findings import (
@@ -28,9 +28,9 @@ from fuzztui.doctor.findings import (
 from fuzztui.hosts.bundle import HostProcess, open_host, python_of
 from fuzztui.hosts.facts import CHECKS
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
-from fuzztui.hosts.place import HostError, HostPlace
+from fuzztui.hosts.place import HERE, HostError, HostPlace
 from fuzztui.hosts.sending import ship
-from fuzztui.hosts.shipping import RUNS, host_run, shipment
+from fuzztui.hosts.shipping import RUNS, shipment
 
 AT_ONCE: Final = 8
 """Hosts that are checked at the same time: a jump host's sshd refuses more at once."""
@@ -121,9 +121,9 @@ async def _check(
         report.add("reached", OK, f"in {visitor.seconds:.1f} s, as {hello.host}")
         _versions(report, hello)
         kind = loaded.campaign.kind if loaded is not None else ""
-        path = host_run(loaded.campaign, place) if loaded is not None else place.path or RUNS
         ask = visitor.link.ask
         before = time.time()
+        path = place.path or RUNS  # not the run's own, whose name the start decides
         facts = await ask("check", patience=_ANSWER_S, engine=kind, path=path)
         clock = real(facts.get("wall")) - (before + time.time()) / 2
         if error := facts.get("error"):
@@ -135,7 +135,7 @@ async def _check(
             return
         try:
             if place.address and kind == AFL and not _texts(facts.get("afl")).get("path"):
-                return  # said already; nothing could be started
+                return  # reported already; nothing could be started
             await _target(report, visitor, loaded, index, progress)
         finally:
             with contextlib.suppress(LinkLost):
@@ -214,17 +214,23 @@ def machine_findings(
     yield disk_finding(
         facts,
         "free space there, or set another path for this host",
-        'set another path for this host: [hosts] "ADDRESS" = { path = "/data/fuzz" }',
+        f'set another path: [hosts] "{place.address or HERE}" = {{ path = "/data/fuzz" }}',
     )
     yield judged(
         "clock",
-        f"{clock_s:+.1f} s",
+        _clock_text(clock_s),
         ""
         if abs(clock_s) <= _CLOCK_S
         else "set the clock there (NTP): times of its findings are off",
     )
     if kind == AFL:
         yield from _afl(facts, text)
+
+
+def _clock_text(seconds: float) -> str:
+    if abs(seconds) <= _CLOCK_S:
+        return f"{round(seconds, 1) + 0.0:+.1f} s"
+    return f"{ago(abs(seconds))} {'ahead' if seconds > 0 else 'behind'}"
 
 
 def _afl(facts: Mapping[str, Any], text: Mapping[str, str]) -> Iterator[MachineFinding]:

@@ -1,4 +1,4 @@
-"""Files of hosts that screens at the hub show: copied on demand, beside the run's own files."""
+"""Files of hosts that screens at the hub show: copied on demand, next to the run's own files."""
 
 from __future__ import annotations
 

@@ -108,6 +108,8 @@ class Hub:
         self._alone = replace(campaign, budget_s=0.0, budget_trials=0)
         self._limits = CampaignLimits(self._alone, running_time(self.state))
         self._tasks = Tasks(self.record)
+        self._links: dict[str, asyncio.Future[None]] = {}
+        """By host: what is connected to it until its campaign has ended."""
         self._over = asyncio.Event()
         self._end_reason: EndReason | None = None
         self._left = False
@@ -218,8 +220,10 @@ class Hub:
         ready()
         ranked = await self._rank()
         self._linked = ranked
-        links = [tasks.spawn(self._run_member(m)) for m in self.members.values() if ranked]
+        for name in self.members if ranked else ():
+            self._link(name)
         await self._over.wait()
+        links = list(self._links.values())
         if links and not self._left:  # they note the end of their hosts
             await asyncio.wait(links, timeout=LAST_MEMBER_S)
         for link in links:
@@ -304,6 +308,9 @@ class Hub:
         self._clock.save()
         self.flush()
 
+    def _link(self, host: str) -> None:
+        self._links[host] = self._tasks.spawn(self._run_member(self.members[host]))
+
     async def _run_member(self, member: HostMember) -> None:
         try:
             await member.run()
@@ -324,6 +331,11 @@ class Hub:
         return self._left or self._end_reason is not None
 
     @property
+    def ending(self) -> bool:
+        """Whether the campaign is being ended on all hosts."""
+        return self._end_reason is not None
+
+    @property
     def budget_raised(self) -> bool:
         """Whether hosts may run with a smaller budget of an earlier hub."""
         old, new = (self.state.budget_s, self.state.budget_trials), self._campaign
@@ -338,6 +350,15 @@ class Hub:
     def request(self, host: str, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor on a host; False if it is not connected."""
         return self.members[host].request(request)
+
+    def retry(self, host: str) -> str:
+        """Connect again to a host that was given up. Returns why not; "" if it is done."""
+        link = self._links.get(host)
+        if self.leaving or link is None or not link.done():
+            return f"{host} cannot be tried again now"
+        self.members[host].retry()
+        self._link(host)
+        return ""
 
     async def _add_seed(self, command: AddSeed, progress: Progress) -> str:
         answer = await seeder(self._run_dir)(command, progress)
@@ -383,6 +404,8 @@ class Hub:
 
     async def _decide(self) -> None:
         """Draw conclusions for the whole campaign from the states of its hosts."""
+        if self._over.is_set():
+            return None
         self.room.look()
         state = self.state
         campaigns = {m.place.name: m.campaign_state for m in self.members.values()}
@@ -392,7 +415,13 @@ class Hub:
         if self._end_reason is not None:
             if time.monotonic() - self._stopping_since > STOP_S:
                 missing = [name for name, c in campaigns.items() if c not in ENDED]
-                self._warn(f"not connected, and so perhaps not stopped: {', '.join(missing)}")
+                known = (state.hosts.get(name) for name in missing)
+                stop = "".join(
+                    f"; fuzztui ctl {h.address}:{h.run} stop ends it there"
+                    for h in known
+                    if h is not None and h.address and h.run
+                )
+                self._warn(f"not connected, and so perhaps not stopped: {', '.join(missing)}{stop}")
                 self._end()
             return None
         if "running" in living and state.state in ("starting", "paused"):
@@ -439,6 +468,7 @@ class Hub:
     async def _finish(self) -> None:
         self.router.close()
         if not self._left and self._end_reason is not None:
+            self.router.campaign_ended()
             self.record(CampaignEnded(self._end_reason.state, self._end_reason.reason))
         await self._log.close_at_end(self._close_server)
 

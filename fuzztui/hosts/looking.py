@@ -1,4 +1,4 @@
-"""Requests of a user who looks at this host's run from another machine, beside its log."""
+"""Requests of a user at another machine about this host's run: files that are not in its log."""
 
 from __future__ import annotations
 

@@ -100,6 +100,10 @@ class MemberContext(Protocol):
         """Whether the campaign, or the hub, is being ended."""
 
     @property
+    def ending(self) -> bool:
+        """Whether the campaign is being ended on all hosts."""
+
+    @property
     def budget_raised(self) -> bool:
         """Whether hosts may run with a smaller budget of an earlier hub."""
 
@@ -147,6 +151,8 @@ class HostMember:
         self._index = index
         self._main = host_instances(place)[0]
         self._failure = ""
+        self._never_began = False
+        """Whether the campaign was stopped before it began on this host."""
         self._over = asyncio.Event()
         """Set when the campaign over there has ended, or the host was given up."""
         self._inputs = HostInputs(run_dir, place.name, self._main, context.record, context.room)
@@ -181,7 +187,9 @@ class HostMember:
     @property
     def campaign_state(self) -> str:
         """The state of the campaign over there; empty: not known yet."""
-        return "failed" if self._failure else self._known.campaign
+        if self._failure or self._never_began:
+            return "failed" if self._failure else "stopped"
+        return self._known.campaign
 
     @property
     def is_living(self) -> bool:
@@ -196,6 +204,8 @@ class HostMember:
     @property
     def end_reason(self) -> str:
         """Why the campaign over there has ended."""
+        if self._never_began:
+            return "stopped before it began"
         return self._failure or self._known.campaign_reason
 
     @property
@@ -226,6 +236,12 @@ class HostMember:
         self._failure = reason
         self._record("failed", reason)
         self._over.set()
+
+    def retry(self) -> None:
+        """Forget that the host was given up, so that :meth:`run` connects to it again."""
+        self._failure, self._attempts = "", 0
+        self._over.clear()
+        self._record("connecting", "")
 
     async def read(self, file: str) -> bytes:
         """Return a file of the run over there. Raises LinkLost, ProtocolError."""
@@ -401,7 +417,7 @@ class HostMember:
 
     async def _start(self) -> None:
         """Send what the campaign needs, and start its supervisor, unless it has ended."""
-        if self._starting or self.campaign_state in ENDED or self._context.leaving:
+        if self._starting or self.campaign_state in ENDED or self._gives_way():
             return
         self._starting = True
         try:
@@ -409,6 +425,8 @@ class HostMember:
             async with self._context.turns.turn():
                 cargo = await asyncio.to_thread(self._shipment)
                 await ship(cargo, self._link.ask, lambda text: self._record("preparing", text))
+            if self._gives_way():
+                return
             self._record("preparing", "starting the campaign")
             answer = await self._link.ask(
                 "start",
@@ -427,6 +445,13 @@ class HostMember:
             self._not_started(str(e))
         finally:
             self._starting = False
+
+    def _gives_way(self) -> bool:
+        """Whether nothing is to be started, because the campaign, or the hub, is being ended."""
+        if self._context.ending and not self._known.campaign:  # no supervisor could take a "stop"
+            self._never_began = True
+            self._over.set()
+        return self._context.leaving
 
     def _not_started(self, reason: str) -> None:
         """Give a host up; but try again if it has run before: its disk may be full for a while."""

@@ -201,8 +201,8 @@ class RunMirror:
             self._lost = reason
             for done in self._sent.values():
                 if not done.done():
-                    said = "the connection was lost; whether the command was applied, the log shows"
-                    done.set_result(CommandAnswer(TIMEOUT, said))
+                    text = "the connection was lost; whether the command was applied, the log shows"
+                    done.set_result(CommandAnswer(TIMEOUT, text))
         self._tell(self._message())
 
     def _message(self) -> str:

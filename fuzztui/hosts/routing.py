@@ -8,6 +8,7 @@ connected gets the command when it is again; it executes a command with the same
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from fuzztui.remote.protocol import APPLIED, REJECTED, TIMEOUT, CommandAnswer
 from fuzztui.remote.server import Ticket
 from fuzztui.supervise.handling import HandlerTasks, combined
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
-from fuzztui.wire.commands import Command
+from fuzztui.wire.commands import Command, Stop
 from fuzztui.wire.events import (
     CommandApplied,
     CommandIssued,
@@ -67,6 +68,9 @@ class RoutingContext(Protocol):
     def stopping(self, by: str) -> None:
         """Called when a user stops the whole campaign."""
 
+    def retry(self, host: str) -> str:
+        """Connect again to a host that was given up. Returns why not; "" if it is done."""
+
 
 @dataclass(frozen=True, slots=True)
 class _About:
@@ -86,7 +90,8 @@ class _Sent:
     about: _About
     done: asyncio.Future[CommandAnswer]
     waiting: set[str] = field(default_factory=set)
-    answers: list[CommandAnswer] = field(default_factory=list)
+    answers: dict[str, CommandAnswer] = field(default_factory=dict)
+    """By host; an empty string: the hub itself."""
 
 
 class HostRouter:
@@ -163,6 +168,20 @@ class HostRouter:
             if host in sent.waiting:
                 self._answered(command_id, host, CommandAnswer(APPLIED, f"{host} has ended"))
 
+    def campaign_ended(self) -> None:
+        """Log that a stop of all hosts is done, also if a host could not answer.
+
+        Without a result it would be sent again when the campaign is resumed, and end it at once.
+        """
+        for command_id, status in list(self._context.state.commands.items()):
+            if status.state != "pending" or not _OWN.fullmatch(command_id):
+                continue
+            with contextlib.suppress(CodecError):
+                command = decode_command(status.command)
+                if isinstance(command, Stop) and not command.instance:
+                    done = CommandApplied(command_id, detail="the campaign has ended")
+                    self._context.record(done)
+
     def replied(self, host: str, reply: Mapping[str, Any]) -> None:
         """Take a reply of a host's supervisor: the event about it comes by the log."""
         command_id, result = f"c{reply.get('n')}", reply.get("result")
@@ -223,6 +242,14 @@ class HostRouter:
         if self._handling.start(context.handlers, command_id, command):
             sent.waiting = {""}
             return done
+        host: str = getattr(command, "instance", "")
+        if command.name == "resume" and self._is_given_up(host):
+            sent.waiting = {""}
+            if problem := context.retry(host):
+                self._reject(command_id, problem)
+            else:
+                self._handled(CommandApplied(command_id, detail=f"{host} is tried again"))
+            return done
         hosts = self._hosts_of(command)
         if problem := command.problem or (hosts if isinstance(hosts, str) else ""):
             self._reject(command_id, problem)
@@ -261,9 +288,14 @@ class HostRouter:
         there = self._context.state.hosts.get(name)
         if there is not None and there.campaign in ENDED:
             return f"the campaign has ended on {name}"
-        if there is not None and there.state == "failed":
-            return f"{name} was given up: {there.reason}"
+        if there is not None and self._is_given_up(name):
+            again = f"resume --instance {name} tries it again"
+            return f"{name} was given up: {there.reason}; {again}"
         return ""
+
+    def _is_given_up(self, host: str) -> bool:
+        there = self._context.state.hosts.get(host)
+        return there is not None and there.state == "failed"
 
     def _send(self, host: str, command_id: str, sent: _Sent) -> None:
         request: dict[str, Any] = {
@@ -310,12 +342,12 @@ class HostRouter:
         if sent is None or host not in sent.waiting:
             return
         sent.waiting.discard(host)
-        sent.answers.append(answer)
+        sent.answers[host] = answer
         if sent.waiting:
             return
         del self._sent[command_id]
         if not sent.done.done():
-            sent.done.set_result(combined(sent.answers, sent.command, _details))
+            sent.done.set_result(combined(_with_hosts(sent.answers), sent.command, _details))
 
 
 def _over_there(command: Any, host: str) -> Command:
@@ -324,6 +356,15 @@ def _over_there(command: Any, host: str) -> Command:
     if getattr(command, "instance", "") == host:
         named = replace(command, instance="")
     return named
+
+
+def _with_hosts(answers: Mapping[str, CommandAnswer]) -> list[CommandAnswer]:
+    """The answers, with the host in front of each detail if there are several."""
+    if len({a.detail for a in answers.values() if a.detail}) < 2:
+        return list(answers.values())
+    return [
+        replace(a, detail=f"{host}: {a.detail}") if a.detail else a for host, a in answers.items()
+    ]
 
 
 def _details(answers: Sequence[CommandAnswer]) -> str:

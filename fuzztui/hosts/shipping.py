@@ -34,7 +34,7 @@ _STAYS: Final = ("notify", "cluster")
 """Tables of the hub alone; the key of ``cluster.tls`` must not travel."""
 
 HOST_RUN: Final = "@fuzztui-run@"
-"""Stands in words of commands for the absolute path of the host's run, which the host knows."""
+"""In commands: the absolute path of the host's run, which the host puts in its place."""
 
 SEEDS_APART: Final = 1000
 """Between the random seeds of two hosts: more instances than a host may have."""

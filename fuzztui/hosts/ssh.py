@@ -83,8 +83,8 @@ def complaint(address: str, status: int | None, stderr: str, python: str = "") -
     ``status``: its exit status, None: it was ended because nothing came in time. ``stderr``: the
     end of what it printed. ``python``: the interpreter that was started.
     """
-    said, ssh = _last_lines(stderr), users_ssh()
-    tail = f": {said}" if said else ""
+    last, ssh = _last_lines(stderr), users_ssh()
+    tail = f": {last}" if last else ""
     lower = stderr.lower()
     if status == _NOT_EXECUTABLE:
         return HostError(

@@ -111,7 +111,8 @@ class Standstill:
     def halted(self, process: ProcessId) -> None:
         """Continue an engine that a signal of another process stopped too long ago.
 
-        Kills an engine that was continued in vain, unless a debugger holds it. Call at each check.
+        Kills an engine that is still stopped after that, unless a debugger holds it. Call at each
+        check.
         """
         if self.looks not in (HALT_LOOKS, BAD_HALT_LOOKS):
             return

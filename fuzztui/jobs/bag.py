@@ -72,10 +72,6 @@ class Bag:
                 self._take(self.place.events.get())
             self._listener.on_look()
 
-    def post(self, command: Callable[[], None]) -> None:
-        """Have a command executed by the thread that runs the bag, soon. For other threads."""
-        self.place.events.put(command)
-
     def skip(self, id_: str, why: str = "skipped") -> bool:
         """Cancel a job; what runs of it ends. Returns whether it had not ended yet."""
         job = self.queue.jobs[id_]
@@ -107,8 +103,6 @@ class Bag:
                 self._ended(ticket, outcome)
             case PlaceNote(text):
                 self._listener.on_note(text)
-            case _ if callable(event):
-                event()
 
     def _ended(self, ticket: JobTicket, outcome: JobOutcome) -> None:
         job, queue = self.queue.jobs[ticket.job], self.queue

@@ -91,7 +91,7 @@ def _relay(
     assert process.stdout is not None
     fd = process.stdout.fileno()
     buffer, skipping, result = bytearray(), False, ""
-    look, window, said = 0.0, 0.0, 0
+    look, window, n_lines = 0.0, 0.0, 0
     while True:
         now = time.monotonic()
         if now >= look:
@@ -99,7 +99,7 @@ def _relay(
             if why := stopped():
                 return "stopped", why, ""
         if now >= window:
-            window, said = now + 1.0, 0
+            window, n_lines = now + 1.0, 0
         # A descendant that left the guard's tree may hold the pipe open.
         ended = process.poll() is not None
         if not select.select([fd], [], [], 0.0 if ended else POLL_S)[0]:
@@ -115,8 +115,8 @@ def _relay(
             if not skipping:
                 if buffer.startswith(_RESULT):
                     result = buffer.decode(errors="replace")
-                elif buffer.startswith(b"{") and len(buffer) <= MAX_LINE and said < MAX_LINES_S:
-                    said += 1
+                elif buffer.startswith(b"{") and len(buffer) <= MAX_LINE and n_lines < MAX_LINES_S:
+                    n_lines += 1
                     say(buffer.decode(errors="replace"))
             buffer.clear()
             skipping = False

@@ -114,7 +114,7 @@ class DaskPlace:
         self._cancel(ticket, CANCELLED)
 
     def close(self) -> None:
-        """Cancel everything, wait for the ends, leave the scheduler, and end what is ours."""
+        """Cancel everything, wait for the ends, leave the scheduler, end what it has started."""
         for ticket in list(self._futures):
             self._cancel(ticket, CLOSED)
         until = time.monotonic() + _CANCEL_S
@@ -128,7 +128,8 @@ class DaskPlace:
 
     def describe(self) -> str:
         """``tls://10.0.0.5:8786 (16 slots)``."""
-        return f"{self.name} ({several(self._threads, 'slot')})"
+        waits = "" if self._threads else ": waiting for a worker"
+        return f"{self.name} ({several(self._threads, 'slot')}{waits})"
 
     def facts(self) -> PlaceFacts:
         """The versions, and the workers with their threads. Raises :class:`ClusterError`."""

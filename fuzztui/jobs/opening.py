@@ -128,7 +128,7 @@ def started(config: ClusterConfig, tls: TlsFiles | None, say: Say) -> Started:
 def check_workers(place: Place, paths: Sequence[str], shared: Path) -> list[str]:
     """What workers lack for jobs that use files: fuzztui, these paths, and a common file system.
 
-    ``shared``: a directory of ours, in which a file is made that each worker must find. Returns
+    ``shared``: a directory in which a file is made that each worker must find. Returns
     texts for the user; none for local slots.
     """
     nonce = shared / f".probe-{uuid4().hex[:12]}"

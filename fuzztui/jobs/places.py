@@ -77,7 +77,7 @@ class Place(Protocol):
         """End the processes of an attempt. Its ``Ended`` follows; nothing if it has ended."""
 
     def close(self) -> None:
-        """Cancel everything, wait until the processes have ended, and let go of the place."""
+        """Cancel everything, wait until the processes have ended, and release the place."""
 
     def describe(self) -> str:
         """Return what the place is, for the user."""

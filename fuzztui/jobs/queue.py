@@ -72,7 +72,6 @@ class JobQueue:
         self._path = journal
         self._waiting = deque(ids)
         self.counts = dict.fromkeys(JobState, 0) | {JobState.WAITING: len(ids)}
-        self.paused = False
         fd = os.open(journal, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         self._file = os.fdopen(fd, "r+b", buffering=0)
         try:
@@ -100,8 +99,8 @@ class JobQueue:
     # ------------------------------------------------------------------ states
 
     def take(self) -> QueuedJob | None:
-        """Start a new attempt of the next job. None if none waits, or the queue is paused."""
-        if self.paused or not self._waiting:
+        """Start a new attempt of the next job. None if none waits."""
+        if not self._waiting:
             return None
         job = self.jobs[self._waiting.popleft()]
         self._apply(job, JobState.RUNNING)
@@ -150,28 +149,6 @@ class JobQueue:
                 job.lost, job.why = 0, ""
                 self._waiting.append(job.id)
                 self._write({"job": job.id, "again": True})
-
-    # ------------------------------------------------------------------- order
-
-    def promote(self, ids: Iterable[str]) -> list[str]:
-        """Put waiting jobs first, in the given order. Returns those that were moved."""
-        waiting = set(self._waiting)
-        moved = [id_ for id_ in dict.fromkeys(ids) if id_ in waiting]
-        self.reorder(moved)
-        return moved
-
-    def reorder(self, ids: Sequence[str]) -> None:
-        """Start waiting jobs in this order, and those that are not named after them."""
-        waiting = set(self._waiting)
-        first = [id_ for id_ in dict.fromkeys(ids) if id_ in waiting]
-        named = set(first)
-        self._waiting = deque([*first, *(id_ for id_ in self._waiting if id_ not in named)])
-        self._write({"order": first})
-
-    def pause(self, paused: bool = True) -> None:
-        """Start no further jobs, or start them again."""
-        self.paused = paused
-        self._write({"paused": paused})
 
     def close(self, *, sync: bool = True) -> None:
         """Close the journal, and wait until it is on the disk."""
@@ -236,7 +213,7 @@ class JobQueue:
         self._file.truncate(end)
         self._file.seek(end)
         self._requeue()
-        self._write({"opened": True})  # else a later reader would apply orders to another queue
+        self._write({"opened": True})  # a later reader puts the same jobs first
         return sum(self.counts[state] for state in ENDS)
 
     def _requeue(self) -> None:
@@ -253,16 +230,8 @@ class JobQueue:
 
     def _fold(self, line: dict[str, Any]) -> None:
         match line:
-            case {"order": list(ids)}:
-                waiting = set(self._waiting)
-                first = [i for i in ids if isinstance(i, str) and i in waiting]
-                named = set(first)
-                rest = (i for i in self._waiting if i not in named)
-                self._waiting = deque([*first, *rest])
             case {"opened": True}:
                 self._requeue()
-            case {"paused": bool(paused)}:
-                self.paused = paused
             case {"job": str(id_), "again": True} if id_ in self.jobs:
                 if (job := self.jobs[id_]).state == JobState.FAILED:
                     self._apply(job, JobState.WAITING)

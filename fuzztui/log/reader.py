@@ -11,7 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from fuzztui.log.blocks import SealedBlock
-from fuzztui.log.lines import Problems, upto_t
+from fuzztui.log.lines import Problems
 from fuzztui.log.sources import open_source
 from fuzztui.wire.events import Record
 
@@ -19,7 +19,6 @@ KEPT_BLOCKS = 4
 """Decoded blocks that are kept, so that paging and nearby seeks decode nothing."""
 
 _last = attrgetter("last")
-_first_t = attrgetter("t0")
 _seq = attrgetter("seq")
 
 
@@ -83,23 +82,6 @@ class LogReader:
         hot = self._source.hot
         start = bisect_right(hot, after_seq, key=_seq)
         return hot[start : start + limit]
-
-    def seq_at(self, t: float) -> int:
-        """The last record that is not after campaign time ``t``; 0 if there is none."""
-        hot = self._source.hot
-        if hot and hot[0].t <= t:
-            return hot[upto_t(hot, t) - 1].seq
-        index = self._source.index
-        i = bisect_right(index, t, key=_first_t)
-        while i > 0:
-            i -= 1
-            if index[i].t1 <= t:
-                return index[i].last
-            records = self._load(index[i])
-            n = upto_t(records, t)
-            if n:
-                return records[n - 1].seq
-        return 0
 
     def sealed(self) -> tuple[int, int]:
         """The number of the last sealed record, and the offset at which its member ends."""

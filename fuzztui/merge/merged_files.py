@@ -20,7 +20,7 @@ from fuzztui.observe.passive import source_of
 from fuzztui.wire.finding_kinds import FOLDERS
 
 _FILES: Final = ("fuzzer_stats", "plot_data", "edges.json", "spec.json")
-"""Of an instance, beside its queue and its findings."""
+"""Files of an instance that are copied, in addition to its queue and its findings."""
 
 _MAX_LINE: Final = 64 << 20
 

@@ -52,7 +52,7 @@ class RunPart:
         return hashlib.sha256(repr(identity).encode()).hexdigest()[:16]
 
     def rows(self) -> list[dict[str, Any]]:
-        """What the merged run says about it."""
+        """The rows about the part in ``merged.json``."""
         if self.inner:
             return self.inner
         shard = self.state

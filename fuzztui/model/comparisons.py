@@ -60,7 +60,7 @@ def comparisons_reported(state: State, e: ComparisonsReported, touched: ChangesB
 
 
 def _is_id(number: str) -> bool:
-    return number.isascii() and number.isdigit() and len(number) < 11 and int(number) < _MAX_ID
+    return number.isascii() and number.isdecimal() and len(number) < 11 and int(number) < _MAX_ID
 
 
 def comparison_rows(state: State) -> list[ComparisonRow]:

@@ -9,10 +9,11 @@ from heapq import nsmallest
 from typing import Any
 
 from fuzztui.model.changes import ChangesBuilder
+from fuzztui.model.lineage import lineage
 from fuzztui.model.mutants import bare, changed, put, score_of
 from fuzztui.model.mutators import finish_turn
 from fuzztui.model.progress import AT_WORK, PHASES, WAITING, phase, tally, together
-from fuzztui.model.selectors import ENDED, lineage, running_time
+from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import Entry, Finding, Mutant, State
 from fuzztui.model.stats import count, finite
 from fuzztui.wire.events import MutantPositions, MutantProgress, PhaseStarted
@@ -245,7 +246,7 @@ def file_of(killer: str) -> str:
     """The start of the path, in the run, of the file that ``m7/crashes/3`` names; or ""."""
     slot, _, rest = killer.partition("/")
     part, _, number = rest.partition("/")
-    if part not in FOLDERS or not number.isdigit():
+    if part not in FOLDERS or not number.isdecimal() or len(number) > 9:
         return ""
     turn = slot.partition("-")[0]
     return f"mutants/slots/{turn}/out/{slot}/{part}/id:{int(number):06}"

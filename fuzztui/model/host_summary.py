@@ -11,14 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from fuzztui.model.finding_tallies import FindingTally
 from fuzztui.model.passive import is_passive
-from fuzztui.model.selectors import (
-    ENDED,
-    FindingTally,
-    fuzzing_time,
-    instance_throughput,
-    known_rate,
-)
+from fuzztui.model.selectors import ENDED, fuzzing_time, instance_throughput, known_rate
 from fuzztui.model.state import CommandStatus, Host, Instance, State
 
 LOST: Final = "lost"

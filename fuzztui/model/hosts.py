@@ -96,7 +96,7 @@ def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
             i.host = e.host
     there_run = instances_of(state, e.host)
     touched.instances |= {i.id for i in there_run}
-    if e.state in _UNREACHED:
+    if e.state in _UNREACHED or (e.state == "connected" and e.reason):  # not well: its disk is full
         for i in there_run:
             out_of_reach(state, i)
 

@@ -40,6 +40,8 @@ class PropertyRow:
     """Of the work until the next report, from 0 to 1: the mean of the instances that run."""
     weights: dict[str, float] = field(default_factory=dict)
     """A user's, by instance."""
+    is_over: bool = False
+    """Whether the campaign has ended."""
 
     @property
     def weight(self) -> float:
@@ -48,12 +50,14 @@ class PropertyRow:
 
     @property
     def state(self) -> str:
-        """``not run``, ``failed``, ``off`` (weight 0) or ``run``."""
-        if self.reason:
+        """``not run``, ``failed``, ``off`` (weight 0), ``run``, or after the end ``passed``."""
+        if self.reason or (self.is_over and not self.trials):
             return "not run"
         if self.findings:
             return "failed"
-        return "run" if self.weight else "off"
+        if not self.weight:
+            return "off"
+        return "passed" if self.is_over else "run"
 
 
 def properties_found(state: State, e: PropertiesFound, touched: ChangesBuilder) -> None:
@@ -118,6 +122,7 @@ def property_rows(state: State) -> dict[str, PropertyRow]:
             cpu_s=sum(cpu_ms) / 1000,
             share=sum(shares) / len(shares) if shares else 0.0,
             weights=property_weights(state, name),
+            is_over=state.state in ENDED,
         )
     return rows
 
@@ -165,7 +170,7 @@ def takes_examples(finding: Finding) -> bool:
 
 
 def properties_list(state: State) -> list[dict[str, Any]] | None:
-    """What ``status --json`` says of properties; None if the campaign has none."""
+    """The properties for ``status --json``; None if the campaign has none."""
     if not state.property_reasons and not state.properties:
         return None
     return [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fuzztui.model.state import Finding, Mutant, State
-from fuzztui.wire.frames import LIBRARY, MAX_TEXT, parse_frames
+from fuzztui.wire.frames import MAX_TEXT, parse_frames
 
 COVERED: Final = "covered"
 MISSED: Final = "missed"
@@ -24,6 +24,13 @@ class AnnotatedLine:
     mutants: tuple[Mutant, ...] = ()
     findings: tuple[Finding, ...] = ()
     """The first of each group whose stack ends here, among the files with annotations."""
+    on_stack: bool = False
+    """Whether the line is on the stack of such a finding."""
+
+    @property
+    def reached_only(self) -> bool:
+        """Whether a finding has reached the line, and no input of the corpus: it is missed."""
+        return self.on_stack and self.coverage == MISSED
 
     @property
     def killed(self) -> int:
@@ -80,9 +87,9 @@ def annotated_files(state: State, files: Mapping[str, SourceText]) -> list[Annot
     mutants: dict[str, dict[int, list[Mutant]]] = {}
     for m in state.mutants.values():
         mutants.setdefault(m.path, {}).setdefault(m.line, []).append(m)
-    findings = _findings(state.findings.values(), files)
+    findings, stacks = _findings(state.findings.values(), files)
     return [
-        _annotated(source, mutants.get(path, {}), findings.get(path, {}))
+        _annotated(source, mutants.get(path, {}), findings.get(path, {}), stacks.get(path, ()))
         for path, source in files.items()
     ]
 
@@ -91,6 +98,7 @@ def _annotated(
     source: SourceText,
     mutants: Mapping[int, list[Mutant]],
     findings: Mapping[int, list[Finding]],
+    stacks: Collection[int],
 ) -> AnnotatedFile:
     known, executed = source.statements or (), source.executed
     lines = (
@@ -100,6 +108,7 @@ def _annotated(
             (COVERED if n in executed else MISSED) if n in known else "",
             tuple(mutants.get(n, ())),
             tuple(findings.get(n, ())),
+            n in stacks,
         )
         # As in Python and C: other characters that str.splitlines() knows end no line.
         for n, text in enumerate(source.text.removesuffix("\n").split("\n"), 1)
@@ -109,16 +118,21 @@ def _annotated(
 
 def _findings(
     findings: Iterable[Finding], files: Collection[str]
-) -> dict[str, dict[int, list[Finding]]]:
-    """The first finding of each group, at the innermost frame in one of the files."""
+) -> tuple[dict[str, dict[int, list[Finding]]], dict[str, set[int]]]:
+    """The first finding of each group, at the innermost frame in one of the files.
+
+    And the lines of the files on the stacks of these findings.
+    """
     paths = {path[-MAX_TEXT:]: path for path in files}  # as events contain them
     found: dict[str, dict[int, list[Finding]]] = {}
+    stacks: dict[str, set[int]] = {}
     for finding in findings:
         if not finding.first:
             continue
-        for frame in parse_frames(finding.frames):
-            if frame.kind != LIBRARY and frame.line and frame.file in paths:
-                lines = found.setdefault(paths[frame.file], {})
-                lines.setdefault(frame.line, []).append(finding)
-                break
-    return found
+        frames = [f for f in parse_frames(finding.frames) if f.located and f.file in paths]
+        for frame in frames:
+            stacks.setdefault(paths[frame.file], set()).add(frame.line)
+        for frame in frames[:1]:
+            lines = found.setdefault(paths[frame.file], {})
+            lines.setdefault(frame.line, []).append(finding)
+    return found, stacks

@@ -9,12 +9,13 @@ from fuzztui.model.source_lines import FileLines, LineCoverage
 from fuzztui.model.source_tree import CodeNode, FileTree
 from fuzztui.model.state import Changes, Finding, Mutant, State
 from fuzztui.model.targeting import GoalRow, goal_rows
-from fuzztui.wire.frames import LIBRARY, parse_frames
+from fuzztui.wire.frames import parse_frames
 
 MAX_FILES: Final = 5_000
 """Files that are listed."""
 
 _NO_LINES: Final[dict[int, list[str]]] = {}
+_NO_REACHED: Final[frozenset[int]] = frozenset()
 
 
 class SourceIndex:
@@ -31,6 +32,8 @@ class SourceIndex:
         """Ids by path and line."""
         self.findings: dict[str, dict[int, list[str]]] = {}
         """Keys of the first finding of each group, where its stack ends."""
+        self._reached: dict[str, set[int]] = {}
+        """Lines on the stacks of these findings."""
         self.goals: dict[str, dict[int, list[GoalRow]]] = {}
         """Uncovered goals."""
         self._names: dict[str, str] = {}
@@ -45,18 +48,20 @@ class SourceIndex:
     def take(self, state: State, changes: Changes) -> dict[str, set[int]]:
         """Take what has changed. Returns the lines that have, by file."""
         changed: dict[str, set[int]] = {}
+        new_findings = changes.reset or changes.findings
         if changes.source and self._sources != state.sources.keys():
             # Mutants may have been made in a copy of a file that is known only now.
             changes = changes if not self._kinds else changes | Changes(reset=True)
             self._sources = frozenset(state.sources)
             self._places.clear()
+            new_findings = True  # the files that frames name may be known only now
         if changes.reset:
             changed = {path: set() for path in self._trees}
             for kept in (self.mutants, self.findings, self.goals, self._kinds, self._trees):
                 kept.clear()
         if changes.reset or changes.source:
             self.coverage.take(state)
-        if changes.reset or changes.findings:
+        if new_findings:
             self._take_findings(state, changed)
         for id in state.mutants if changes.reset else changes.mutants:
             self._take_mutant(state.mutants[id], changed)
@@ -76,6 +81,7 @@ class SourceIndex:
         tree = self._trees.get(path)
         if file is None:
             return
+        file.reach(self._reached.get(path, _NO_REACHED))
         if tree is None or tree.file is not file:
             self._new_tree(path, changed)
             return
@@ -103,7 +109,18 @@ class SourceIndex:
             tree.add(line, now, 1)
 
     def _take_findings(self, state: State, changed: dict[str, set[int]]) -> None:
-        before, now = self.findings, _findings(state)
+        before = self.findings
+        now: dict[str, dict[int, list[str]]] = {}
+        reached: dict[str, set[int]] = {}
+        lines = StackLines(state)
+        for key, finding in state.findings.items():
+            stack = [*lines.of(finding)] if finding.first else []
+            if stack:
+                path, line = stack[0]
+                now.setdefault(path, {}).setdefault(line, []).append(key)
+            for path, line in stack:
+                reached.setdefault(path, set()).add(line)
+        self._reached = reached
         for path in {*before, *now}:
             old, new = before.get(path, {}), now.get(path, {})
             tree = self._tree(path, changed)
@@ -201,21 +218,41 @@ def _common_folder(paths: list[str]) -> str:
     return "/".join(folders[0][: max(0, same - 1)]) + "/" if same > 1 else ""
 
 
-def _findings(state: State) -> dict[str, dict[int, list[str]]]:
-    """The first finding of each group, at its innermost frame that is in no library."""
-    found: dict[str, dict[int, list[str]]] = {}
-    for key, finding in state.findings.items():
-        if finding.first and (at := location(finding)) is not None:
-            found.setdefault(at[0], {}).setdefault(at[1], []).append(key)
-    return found
+class StackLines:
+    """Finds the lines of stacks in the files of a state.
+
+    gdb gave names as the compiler got them in logs of earlier versions, for example
+    ``../src/parse.c``: these are looked for among the source files of the campaign.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._by_name: dict[str, list[str]] = {}
+        for path in state.sources:
+            self._by_name.setdefault(path.rpartition("/")[2], []).append(path)
+
+    def of(self, finding: Finding) -> Iterator[tuple[str, int]]:
+        """Yield path and line of the frames in files of the program, innermost first."""
+        for frame in parse_frames(finding.frames):
+            if frame.located and (path := self._path(frame.file)):
+                yield path, frame.line
+
+    def _path(self, file: str) -> str:
+        """Return the absolute path of a frame's file; an empty string: unknown, or ambiguous."""
+        if file.startswith("/"):
+            return file
+        parts = file.split("/")
+        while parts and parts[0] in (".", ".."):
+            del parts[0]
+        if not parts:
+            return ""
+        ending = "/" + "/".join(parts)
+        found = [p for p in self._by_name.get(parts[-1], ()) if p.endswith(ending)]
+        return found[0] if len(found) == 1 else ""
 
 
-def location(finding: Finding) -> tuple[str, int] | None:
-    """Return file and line of the innermost frame that is in no library; None: unknown."""
-    for frame in parse_frames(finding.frames):
-        if frame.kind != LIBRARY and frame.line and frame.file.startswith("/"):
-            return frame.file, frame.line
-    return None
+def location(finding: Finding, state: State) -> tuple[str, int] | None:
+    """Return file and line of the innermost frame in a file of the program; None: unknown."""
+    return next(StackLines(state).of(finding), None)
 
 
 def _slashes(path: str) -> list[int]:

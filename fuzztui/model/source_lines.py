@@ -6,7 +6,7 @@ line counts as covered since the first entry, over all instances, that has cover
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -33,10 +33,13 @@ MAX_NAME: Final = 4_096
 COVERED: Final = "covered"
 PARTLY: Final = "partly"
 """Executed, but a branch that begins there was never taken."""
+FINDING: Final = "finding"
+"""On the stack of a finding, and executed by no entry. It counts as not covered: an input that
+fails is no entry, and which other lines it has executed is unknown."""
 FRONTIER: Final = "frontier"
 """Never executed, but the decision before it was."""
 NEVER: Final = "never"
-STATES: Final = (COVERED, PARTLY, FRONTIER, NEVER)
+STATES: Final = (COVERED, PARTLY, FINDING, FRONTIER, NEVER)
 
 
 def source_file(state: State, e: SourceFile, touched: ChangesBuilder) -> None:
@@ -157,6 +160,8 @@ class FileLines:
         """By covered line: the first entry."""
         self.taken: set[int] = set()
         """Indexes of branches that were taken."""
+        self._reached: Set[int] = frozenset()
+        """Lines on stacks of findings."""
         self.states: dict[int, str] = dict.fromkeys(self.statements, NEVER)
         """The state of each statement, one of :data:`STATES`."""
         self._before: dict[int, str] = {}
@@ -196,6 +201,11 @@ class FileLines:
         self.taken |= new
         self._look({lines[n] for n in new})
 
+    def reach(self, lines: Set[int]) -> None:
+        """Show these lines, and no others, as those on stacks of findings."""
+        before, self._reached = self._reached, lines
+        self._look(before ^ lines)
+
     def show(self, first: Mapping[int, FirstEntry]) -> None:
         """Show other covered lines."""
         self.first = {n: f for n, f in first.items() if n in self.statements}
@@ -216,6 +226,8 @@ class FileLines:
     def _state(self, line: int) -> str:
         first = self.first
         if line not in first:
+            if line in self._reached:
+                return FINDING
             reached = any(at in first for at in self._decisions.get(line, ()))
             return FRONTIER if reached else NEVER
         if any(block not in first for block in self._blocks.get(line, ())):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from fuzztui.model.source_lines import FRONTIER, NEVER, FileLines
+from fuzztui.model.source_lines import COVERED, FRONTIER, NEVER, PARTLY, FileLines
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class FileTree:
     def move(self, line: int, before: str, now: str) -> None:
         """Count a line whose state has changed."""
         self.add(line, "frontier", (now == FRONTIER) - (before == FRONTIER))
-        ran = [state not in (NEVER, FRONTIER) for state in (before, now)]
+        ran = [state in (COVERED, PARTLY) for state in (before, now)]
         self.add(line, "covered", ran[1] - ran[0])
 
     def nodes(self, name: str, *, every: bool) -> Iterator[CodeNode]:

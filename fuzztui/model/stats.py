@@ -139,7 +139,7 @@ def instance_state(state: State, e: InstanceState, touched: ChangesBuilder) -> N
 
 
 def out_of_reach(state: State, i: Instance) -> None:
-    """Note that an instance is on a host that is not connected: what it does is unknown."""
+    """Note that an instance is on a host that reports nothing now: what it does is unknown."""
     if i.state not in IDLE_STATES:
         _set_rate(state, i, -1.0)
         _set_cpu(state, i, 0.0)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from fuzztui.model.comparisons import comparisons_dict
 from fuzztui.model.discovery import discovery_dict
+from fuzztui.model.finding_tallies import FindingTally, Group, files_of, groups, tallies
 from fuzztui.model.fuzzfirst import first_dict
 from fuzztui.model.host_summary import hosts_list, is_reached
 from fuzztui.model.mutants import mutants_dict
@@ -14,17 +15,12 @@ from fuzztui.model.mutators import mixture_dict
 from fuzztui.model.properties import properties_list
 from fuzztui.model.selectors import (
     ENDED,
-    FindingTally,
-    Group,
-    files_of,
     fuzzing_time,
-    groups,
     instance_throughput,
     pending_commands,
     progress,
     remaining,
     running_time,
-    tallies,
     throughput,
     totals,
 )

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from fuzztui.model.finding_tallies import groups
 from fuzztui.model.mutators import named_by
-from fuzztui.model.selectors import groups
 from fuzztui.model.state import Entry, Instance, State
 from fuzztui.model.stats import CPU_SERIES
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.base.text import brief, several
+from fuzztui.model.finding_tallies import tallies
 from fuzztui.model.mutants import mutants_summary
-from fuzztui.model.selectors import tallies, totals, wall_time
+from fuzztui.model.selectors import totals, wall_time
 from fuzztui.model.stall import advice
 from fuzztui.model.state import Finding, State
 from fuzztui.model.verdicts import verdict_of

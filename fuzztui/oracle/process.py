@@ -33,7 +33,6 @@ class OracleProcess(HelperProcess):
         )
         self._reported = 0
         self._due = 0.0
-        self._over = asyncio.Event()
 
     @staticmethod
     def wanted(campaign: Campaign) -> bool:
@@ -45,13 +44,6 @@ class OracleProcess(HelperProcess):
         """Number of entries that are known and not judged yet."""
         pending = self.stats.get("pending", 0)
         return pending if type(pending) is int else 0
-
-    async def run(self) -> None:
-        """See :meth:`HelperProcess.run`."""
-        try:
-            await super().run()
-        finally:
-            self._over.set()
 
     async def finish(self) -> None:
         """Let the process judge the entries that are left. If cancelled, end the process."""

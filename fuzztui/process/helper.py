@@ -64,12 +64,20 @@ class HelperProcess:
         self._rest = b""
         self._pid = 0
         self._ending = False
+        self._over = asyncio.Event()
+        """Set when :meth:`run` has returned."""
         self._problems: set[str] = set()
         self.stats: Mapping[str, Any] = {}
         """The numbers that the process printed last."""
 
     async def run(self) -> None:
         """Keep the process running until cancelled, until :meth:`end`, or status ``CANNOT``."""
+        try:
+            await self._keep_running()
+        finally:
+            self._over.set()
+
+    async def _keep_running(self) -> None:
         delay = FIRST_DELAY_S
         while not self._ending:
             started = time.monotonic()

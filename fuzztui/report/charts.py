@@ -35,7 +35,7 @@ def axis_of(most: float) -> tuple[float, int]:
 
 
 def axis_number(number: float) -> str:
-    """Format a number beside an axis: ``1.5M``, ``200k``, ``12``."""
+    """Format a number at an axis: ``1.5M``, ``200k``, ``12``."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
             return f"{number / size:.3g}{unit}"

@@ -11,7 +11,8 @@ from typing import Final
 
 from fuzztui.base.text import several
 from fuzztui.base.two_samples import a12, quartiles, rank_p
-from fuzztui.model.selectors import groups, running_time, totals
+from fuzztui.model.finding_tallies import groups
+from fuzztui.model.selectors import running_time, totals
 from fuzztui.model.state import Mutant, State
 from fuzztui.report.run import short_target
 
@@ -87,7 +88,7 @@ class RunComparison:
 
     @property
     def sides(self) -> Sequence[str]:
-        """The names of what stands side by side: groups, or runs."""
+        """The names of the columns: groups, or runs."""
         return self.groups or [run.name for run in self.runs]
 
     @cached_property

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from fuzztui.base.signals import signal_name
 from fuzztui.base.text import brief, several, visible
-from fuzztui.model.selectors import Group, groups, totals
+from fuzztui.model.finding_tallies import Group, groups
+from fuzztui.model.selectors import totals
 from fuzztui.model.state import Finding, State
 from fuzztui.model.verdicts import given_about, verdict_of
 from fuzztui.report.parts import Block, Code, Facts, Folded, Item, Note, Part, Section, moment

@@ -104,7 +104,8 @@ def _part(part: Part) -> Iterator[str]:
 def _listed(line: ListedLine) -> str:
     styles = [name for name, is_on in (
         ("hit", line.gutter is Gutter.COVERED), ("miss", line.gutter is Gutter.MISSED),
-        ("bad", line.is_finding), ("left", line.survivors > 0),
+        ("reach", line.gutter is Gutter.REACHED), ("bad", line.is_finding),
+        ("left", line.survivors > 0),
     ) if is_on]  # fmt: skip
     marks = " ".join(f"{sign}{n}" for sign, n in (("✓", line.killed), ("●", line.survivors)) if n)
     style = f' class="{" ".join(styles)}"' if styles else ""

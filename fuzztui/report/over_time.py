@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
-from fuzztui.model.selectors import group_heads
+from fuzztui.model.finding_tallies import group_heads
 from fuzztui.model.state import State
 from fuzztui.report.parts import ChartLine, Note, PageChart, Part
 from fuzztui.wire.finding_kinds import KINDS

@@ -105,11 +105,13 @@ class Item:
 
 
 class Gutter(Enum):
-    """What stands beside a line."""
+    """The mark next to a line."""
 
     NONE = ""
     COVERED = "covered"
     MISSED = "missed"
+    REACHED = "reached"
+    """By a finding only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a report of one run is made from: the state, and what stands beside the log."""
+"""What a report of one run is made from: the state, and other files of the run."""
 
 from __future__ import annotations
 

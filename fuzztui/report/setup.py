@@ -11,14 +11,9 @@ from typing import Final
 from fuzztui.base.text import ago, brief, clock, listed, several
 from fuzztui.model.commands import command_of
 from fuzztui.model.discovery import discovery_rate, discovery_text
+from fuzztui.model.finding_tallies import tallies
 from fuzztui.model.host_summary import host_summaries
-from fuzztui.model.selectors import (
-    ENDED,
-    fuzzing_time,
-    instance_throughput,
-    running_time,
-    tallies,
-)
+from fuzztui.model.selectors import ENDED, fuzzing_time, instance_throughput, running_time
 from fuzztui.model.state import RECENT_COMMANDS, CommandStatus, Instance, State
 from fuzztui.report.parts import Code, Facts, Folded, Note, Part, Section, Table, moment
 from fuzztui.report.run import ReportedRun

@@ -69,6 +69,7 @@ def source_json(source: ReportedSource | None) -> dict[str, Any]:
         file.name: {
             "statements": file.statements if source.inputs >= 0 else None,
             "missed_lines": [n.number for n in file.lines if n.coverage == MISSED],
+            "reached_by_finding_only": [n.number for n in file.lines if n.reached_only],
             "mutants": {
                 str(line.number): {"killed": line.killed, "survivors": line.survivors}
                 for line in file.lines
@@ -93,9 +94,11 @@ def _headline(source: ReportedSource) -> str:
     covered = sum(file.covered for file in source.files)
     statements = sum(file.statements for file in source.files)
     share = f" ({covered / statements:.1%})" if statements else ""
+    reached = sum(line.reached_only for file in source.files for line in file.lines)
+    more = f" Of the others, a finding has reached {reached:,}." if reached else ""
     return (
         f"{covered:,} of {several(statements, 'statement')}{share} were executed when the "
-        f"{several(source.inputs, 'input')} of the corpus ran again."
+        f"{several(source.inputs, 'input')} of the corpus ran again.{more}"
     )
 
 
@@ -153,7 +156,7 @@ def _listed(line: AnnotatedLine) -> ListedLine:
     return ListedLine(
         line.number,
         text.expandtabs(4),
-        _MARKS.get(line.coverage, Gutter.NONE),
+        Gutter.REACHED if line.reached_only else _MARKS.get(line.coverage, Gutter.NONE),
         killed=line.killed,
         survivors=len(survivors),
         is_finding=bool(line.findings),

@@ -66,6 +66,7 @@ pre.src{white-space:pre;overflow-x:auto;padding:.4rem 0;line-height:1.35}
 .src u{display:inline-block;width:6em;text-decoration:none;color:var(--dim);font-size:.85em}
 .src .hit{border-color:var(--c2)}
 .src .miss{border-color:var(--c5);background:color-mix(in srgb,var(--c5) 9%,transparent)}
+.src .reach{border-color:var(--c5);border-left-style:dashed}
 .src .left u{color:var(--c1)}
 .src .bad{background:color-mix(in srgb,var(--c5) 22%,transparent);font-weight:600}
 .src i{padding-left:11.4em;color:var(--c1);font-style:normal}

@@ -118,7 +118,7 @@ class FoundClass:
 
 
 class ProjectFacts:
-    """What the project tells about arguments: its classes, and the literals that tests pass."""
+    """The project's facts about arguments: its classes, and the literals that tests pass."""
 
     def __init__(self, files: Sequence[PythonFile]) -> None:
         self.literals = passed_literals(files)
@@ -331,13 +331,29 @@ def _with_literals(draw: str, literals: Sequence[object]) -> str:
     """Return an expression that draws what tests pass, and half of the time another value."""
     if not literals:
         return draw
-    chosen = f"source.choose([{', '.join(map(repr, literals))}])"
+    chosen = f"source.choose([{', '.join(map(literal_text, literals))}])"
     if not draw or draw == "{}":
         return chosen
     return f"{chosen} if source.boolean() else {draw}"
 
 
 # -------------------------------------------------------------------- what tests pass
+
+
+def literal_text(literal: object) -> str:
+    """Return a literal as source, always the same: the order of a set depends on the process."""
+    match literal:
+        case set():
+            return f"{{{', '.join(sorted(map(literal_text, literal)))}}}" if literal else "set()"
+        case list():
+            return f"[{', '.join(map(literal_text, literal))}]"
+        case tuple():
+            comma = "," if len(literal) == 1 else ""
+            return f"({', '.join(map(literal_text, literal))}{comma})"
+        case dict():
+            items = (f"{literal_text(k)}: {literal_text(v)}" for k, v in literal.items())
+            return f"{{{', '.join(items)}}}"
+    return repr(literal)
 
 
 def passed_literals(files: Iterable[PythonFile]) -> Mapping[tuple[str, int | str], list[object]]:
@@ -353,7 +369,7 @@ def passed_literals(files: Iterable[PythonFile]) -> Mapping[tuple[str, int | str
             for place, value in places:
                 try:
                     literal = ast.literal_eval(value)
-                    shown = repr(literal)
+                    shown = literal_text(literal)
                     ast.literal_eval(shown)  # inf, which is written 1e999, is none
                 except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
                     continue

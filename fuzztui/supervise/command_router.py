@@ -308,7 +308,7 @@ class CommandRouter:
             self._reject(command_id, life.name, f"{life.name} is not fuzzing ({life.state})")
         elif number is not None:
             life.signal(number)
-            self._context.record(CommandApplied(command_id, life.name, detail="with a signal"))
+            self._context.record(CommandApplied(command_id, life.name, detail="sent as a signal"))
         elif life.launcher.says_hello and not life.greeted:
             self._held.append((command_id, life.name))
         elif command.name in capabilities:
@@ -319,7 +319,8 @@ class CommandRouter:
                 self._reject(command_id, life.name, reason)
         elif isinstance(command, (Pause, Resume)):
             life.signal(signal.SIGSTOP if isinstance(command, Pause) else signal.SIGCONT)
-            self._context.record(CommandApplied(command_id, life.name, detail="with a signal"))
+            done = "paused" if isinstance(command, Pause) else "resumed"
+            self._context.record(CommandApplied(command_id, life.name, detail=done))
         else:
             engine = (instance.engine if instance else "") or "its engine"
             why = instance.unable.get(command.name, "") if instance else ""

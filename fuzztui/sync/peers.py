@@ -18,7 +18,7 @@ from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.sync.names import SharedName, digest, is_peer, parse_shared
 
 ABOUT: Final = ".fuzztui.json"
-"""What a run's directory says about its campaign. Other fuzzers have no such file."""
+"""The file about the campaign in a run's directory. Other fuzzers have no such file."""
 
 MAX_BYTES: Final = 1 << 20
 """The largest entry that AFL++ imports."""
@@ -67,7 +67,7 @@ class About:
 
 
 def read_about(directory: Path) -> About | None:
-    """Return what a run's directory says; None for that of another fuzzer, or without sense."""
+    """Return the content of that file; None if it is missing (another fuzzer) or damaged."""
     data = read_if_regular(directory / ABOUT, _MAX_ABOUT)
     try:
         found = loads(data) if data is not None else None

@@ -132,7 +132,7 @@ class QueueWriter:
         return len(new)
 
     def write(self, name: str, data: bytes) -> None:
-        """Replace a file beside the queue. Raises OSError."""
+        """Replace a file next to the queue. Raises OSError."""
         self._write(self.directory / name, data)
 
     def _write(self, file: Path, data: bytes) -> None:

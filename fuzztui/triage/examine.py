@@ -16,7 +16,15 @@ from fuzztui.process.execute import ProcessResult, execute
 from fuzztui.triage.gdb import Backtrace, crash_stack, gdb_path, hang_stacks
 from fuzztui.triage.sandbox import Sandbox
 from fuzztui.triage.sanitizer import Report, parse_report
-from fuzztui.triage.signature import Frame, common, cycle, relevant_frames, signature, signed
+from fuzztui.triage.signature import (
+    Frame,
+    common,
+    cycle,
+    naming_frame,
+    relevant_frames,
+    signature,
+    signed,
+)
 
 MIN_HANG_S = 0.5
 """Minimum seconds before the stack of a hang is read: on a busy machine, programs start slowly."""
@@ -122,15 +130,16 @@ async def _crashed(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction | N
 
 def _reported(report: Report) -> Reproduction:
     frames = relevant_frames(report.frames)
+    named = naming_frame(frames) if frames else None
     access = report.access.partition(" ")[0]
     # The function comes first, because a narrow screen cuts the end of a title.
-    title = report.kind + (f" in {frames[0].name}" if frames else "")
+    title = report.kind + (f" in {named.name}" if named else "")
     title += f" ({access})" if access else ""
     made = signed(report.kind, report.frames, access)
     return Reproduction(
         made.signature,
         visible(title)[:MAX_TITLE],
-        visible(frames[0].place)[:MAX_TITLE] if frames else "",
+        visible(named.place)[:MAX_TITLE] if named else "",
         _cut(visible(report.text, lines=True)),
         frames=made.frames,
         basis=made.basis,
@@ -152,14 +161,15 @@ def _verdict(
     """The result for a stack; names an endless recursion and quotes a failed assertion."""
     more: list[str] = []
     frames = relevant_frames(stack)
-    place = frames[0].place if frames else ""
+    named = naming_frame(frames) if frames else None
+    place = named.place if named else ""
     endless = cycle(frames) if kind == "SIGSEGV" else []
     printed = _last_output(outcome)
     if endless:
         title += f" in {endless[0].name}: endless recursion"
         place = f"in {endless[0].name}"
-    elif frames:
-        title += f" in {frames[0].name}"
+    elif named:
+        title += f" in {named.name}"
     if found := _ASSERTION.search(printed) if kind == "SIGABRT" else None:
         # The text is part of the signature: it comes from the program, not from the input.
         title += f": {found[0].strip()}"

@@ -43,6 +43,7 @@ _SAFE = (
     "set width 0",
 )
 _STYLE = (
+    "set filename-display absolute",
     "set print frame-arguments none",
     "set print entry-values no",
     "set print thread-events off",

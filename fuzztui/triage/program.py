@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzztui.base.files import read_regular
+from fuzztui.base.renamed_folders import present_file
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.fleet import OPTIONS
 from fuzztui.campaign.rundir import SupervisorError
@@ -173,17 +174,11 @@ def find_file(directory: Path, file: str) -> Path | None:
 
     A resumed afl-fuzz moves its findings to ``crashes.DATE/NAME``; the newest one is returned.
     """
-    if (directory / file).is_file():
-        return directory / file
     folder, _, name = file.partition("/")
-    if folder not in FOLDERS:
-        return None
-    try:
-        away = [d for d in directory.iterdir() if d.name.startswith(f"{folder}.")]
-    except OSError:
-        return None
-    found = (d / name for d in sorted(away, reverse=True))
-    return next((path for path in found if path.is_file()), None)
+    if folder in FOLDERS:
+        return present_file(directory, folder, name)
+    path = directory / file
+    return path if path.is_file() else None
 
 
 def repro_command_line(program: TargetProgram, file: Path) -> str:

@@ -80,6 +80,21 @@ class Sandbox:
 
 
 @contextmanager
+def private_directory(run: Path | None) -> Iterator[Path]:
+    """Context manager: a directory that is removed at the end.
+
+    It is in ``run``, where :func:`remove_sandboxes` finds it; None: among temporary files. Raises
+    OSError.
+    """
+    place = None
+    if run is not None:
+        place = _sandboxes(run)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with temporary_directory(f"fuzztui-{os.getpid()}-", place) as temporary:
+        yield Path(temporary)
+
+
+@contextmanager
 def open_sandbox(
     program: TargetProgram, data: bytes, mark: ProcessMark | None = None
 ) -> Iterator[Sandbox]:
@@ -88,12 +103,7 @@ def open_sandbox(
     With a ``mark`` the directory is in the mark's run, so that :func:`remove_sandboxes` finds it if
     this process is killed. Raises OSError.
     """
-    place = None
-    if mark:
-        place = _sandboxes(mark.run)
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with temporary_directory(f"fuzztui-{os.getpid()}-", place) as temporary:
-        directory = Path(temporary)
+    with private_directory(mark.run if mark else None) as directory:
         (directory / "cwd").mkdir()
         (directory / program.input_name).write_bytes(data)
         launch = _launcher(program)
@@ -108,7 +118,8 @@ def remove_sandboxes(run: Path) -> None:
     """Remove the sandboxes of a run whose creators were killed."""
     for left in _sandboxes(run).glob("fuzztui-*-*"):
         maker = left.name.split("-")[1]
-        if not (maker.isdigit() and psutil.pid_exists(int(maker))):
+        is_pid = maker.isdecimal() and len(maker) < 10
+        if not (is_pid and psutil.pid_exists(int(maker))):
             shutil.rmtree(left, ignore_errors=True)
 
 

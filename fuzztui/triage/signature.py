@@ -21,6 +21,7 @@ from fuzztui.wire.frames import (
     StackFrame,
     counting,
     frame_rows,
+    is_system_header,
     parse_frames,
     signature_of,
 )
@@ -65,6 +66,19 @@ _LIBRARY = re.compile(
     r"|\[vdso\]|linux-vdso\.so\.1"
 )
 
+_LINKED_IN = re.compile(
+    r"""
+      _(?![ZR])[_A-Z]\w*  # _Z and _R begin mangled names of C++ and Rust
+    | v?(f|s|d|as|sn)?w?(printf|scanf) | f?(put|get)w?[cs] | (get|put)w?char | f(read|write)
+    | qsort(_r)? | bsearch | (ato|strto)[a-z]+ | f?(open|close|flush) | getline | getdelim | perror
+    """,
+    re.VERBOSE,
+)
+"""Functions that belong to a statically linked C library, if they have no source file.
+
+C reserves the first kind of names for it.
+"""
+
 _SUFFIX = re.compile(r"(\.(isra|constprop|part|cold|lto_priv|llvm)(\.\d+)*|::h[0-9a-f]{16})+\Z")
 
 
@@ -102,11 +116,30 @@ class Frame:
             return True
         return bool(_LIBRARY.fullmatch(self.module.rpartition("/")[2]))
 
+    @property
+    def inherited(self) -> bool:
+        """Whether the call is in code of the C or C++ library that is part of the program's file.
+
+        Such code is inlined from a header, or linked statically.
+        """
+        if self.file:
+            return is_system_header(self.file)
+        return _LINKED_IN.fullmatch(self.name) is not None
+
 
 def relevant_frames(frames: Iterable[Frame]) -> list[Frame]:
     """Return the application's frames; if there are none, all frames with a name."""
     known = [frame for frame in frames if frame.name != "??"]
     return [frame for frame in known if not frame.runtime] or known
+
+
+def naming_frame(relevant: Sequence[Frame]) -> Frame:
+    """Return the frame by which users know a finding: the innermost one of the program itself.
+
+    ``relevant``: from :func:`relevant_frames`, not empty. Signatures do not depend on this: they
+    are also in logs and verdicts files, and must stay equal for the same bug.
+    """
+    return next((frame for frame in relevant if not frame.inherited), relevant[0])
 
 
 def cycle(frames: Sequence[Frame]) -> list[Frame]:
@@ -171,7 +204,7 @@ def signed(kind: str, frames: Iterable[Frame], *more: str) -> Signed:
         for n, f in enumerate(every)
     ]
     if endless:
-        stack = [StackFrame(f.name, f.file) for f in endless]
+        stack = [StackFrame(f.name, f.file, f.line) for f in endless]
     rows = frame_rows(stack, lambda frame: frame.function)
     basis = Basis(kind, depth=len(endless) or DEPTH, more=more)
     kept = parse_frames(rows)

@@ -80,7 +80,7 @@ class MutantVerdict:
 
 @dataclass(frozen=True, slots=True)
 class VerdictsContent:
-    """What a verdicts file says."""
+    """The content of a verdicts file."""
 
     findings: Mapping[str, FindingVerdict] = field(default_factory=dict)
     """By signature."""
@@ -91,7 +91,7 @@ class VerdictsContent:
 
 
 def read_content(file: Path) -> VerdictsContent | None:
-    """Return what the file says; None if there is no file. Raises :class:`VerdictsError`."""
+    """Return the file's content; None if there is no file. Raises :class:`VerdictsError`."""
     text = _text_of(file)
     return None if text is None else _checked(file, text)
 
@@ -264,7 +264,7 @@ def _text_of(file: Path) -> str | None:
 
 
 def _checked(file: Path, text: str) -> VerdictsContent:
-    """Return what the text of a file says."""
+    """Parse the text of a file."""
     try:
         data = tomli.loads(text)
     except tomli.TOMLDecodeError as e:

@@ -1,4 +1,4 @@
-"""What a user says goes into the verdicts file; from there the log gets what changed."""
+"""A user's verdicts are written into the verdicts file; changes of that file into the log."""
 
 from __future__ import annotations
 

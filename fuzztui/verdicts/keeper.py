@@ -105,7 +105,7 @@ class VerdictsKeeper:
         return before, self._equivalents
 
     def handlers(self) -> Mapping[str, Handler]:
-        """Return the handlers of the commands that change what the file says about findings."""
+        """Return the handlers of the commands that change the file's verdicts about findings."""
         return {
             JudgeFinding.name: self._judge,
             **dict.fromkeys((SkipFrames.name, CountFrames.name), self._change_frames),

@@ -30,7 +30,7 @@ _UNITS: Final = {
 
 
 class ConditionError(ValueError):
-    """The text is not a condition; the message says what is wrong and what to write."""
+    """The text is not a condition; the message names the problem and what to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +189,6 @@ class RowFilter(Generic[R]):
     def passes(self, row: R) -> bool:
         """Return whether the row meets all conditions; words are not looked at."""
         return all(test(row) for test in self.tests)
-
-    @property
-    def narrows(self) -> bool:
-        """Whether there is any word or condition."""
-        return bool(self.words or self.conditions)
 
 
 def parse_filter(text: str, keys: Mapping[str, FilterKey[R]]) -> RowFilter[R]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import posixpath
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,20 @@ MAX_RULES: Final = 200
 """Rules that a verdicts file can have."""
 
 RULES_FILE: Final = ".skipped-frames"
-"""The file beside the instances of a run with the rules that hold, one on a line, for engines."""
+"""The file next to the instances of a run with the rules that hold, one on a line, for engines."""
+
+_SYSTEM_HEADER: Final = re.compile(
+    r"""
+      /usr/include/ (?:[\w-]+-linux-\w+/)? (?: (?:bits|c\+\+)/ .* | [\w-]+-linux-\w+/c\+\+/ .*
+        | (?:ctype|stdio|stdlib|string|strings|wchar)\.h )
+    | /usr/lib(?:64|32)?/ (?:gcc|clang|llvm[\w.-]*)/ .* /include/ .*
+    """,
+    re.VERBOSE,
+)
+"""Headers of the C and C++ libraries and of compilers, whose functions are compiled into programs.
+
+Not all of ``/usr/include``: it also has libraries that are fuzzed.
+"""
 
 _IN: Final = " in "
 Rules = tuple[str, ...]
@@ -62,6 +76,12 @@ class StackFrame:
         name = self.file.rpartition("/")[2]
         return f"{name}{_IN}{self.function}" if name else self.function
 
+    @property
+    def located(self) -> bool:
+        """Whether the frame has a line in a file that belongs to the program."""
+        known = self.kind != LIBRARY and bool(self.line and self.file)
+        return known and not is_system_header(self.file)
+
     def row(self) -> dict[str, Any]:
         """Return the frame as an event contains it; values that are as by default are left out."""
         row: dict[str, Any] = {"function": self.function[:MAX_TEXT]}
@@ -72,6 +92,11 @@ class StackFrame:
         if self.kind != OWN:
             row["kind"] = self.kind
         return row
+
+
+def is_system_header(file: str) -> bool:
+    """Whether a file is a header of the C or C++ library, or of a compiler."""
+    return _SYSTEM_HEADER.fullmatch(posixpath.normpath(file)) is not None
 
 
 def frame_rows(

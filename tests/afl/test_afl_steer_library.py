@@ -312,7 +312,7 @@ def until_accepted(f: Fuzzer, *entries: int) -> int:
 @pytest.mark.slow
 def test_it_does_not_refuse_the_same_entry_for_ever(fuzzer):
     """Newer afl-fuzz picks its first favoured entry again and again."""
-    f = fuzzer(WEARY="(1LL << 60)")
+    f = fuzzer(MAX_REFUSING="(1LL << 60)")
     f.told("skip", 3)
     assert until_accepted(f, 3) == 3
     assert not f.picks(3)
@@ -359,7 +359,7 @@ def test_a_promotion_that_never_comes_is_given_up(fuzzer):
 
 @pytest.mark.slow
 def test_a_promotion_does_not_wait_for_ever_behind_favoured_entries(fuzzer):
-    f = fuzzer(TURN="(1LL << 60)", PATIENCE="(200 * MS)", INSISTS=100)
+    f = fuzzer(TURN="(1LL << 60)", MAX_WAIT="(200 * MS)", MAX_REPEATS=100)
     f.told("promote", 2)
     passed = 0
     while not f.answers():
@@ -372,7 +372,7 @@ def test_a_promotion_does_not_wait_for_ever_behind_favoured_entries(fuzzer):
 @pytest.mark.slow
 def test_an_entry_that_is_left_early_was_fuzzed(fuzzer):
     """The cmplog stage comes before the proof, and a user may leave the entry there."""
-    f = fuzzer(VISIT=0)
+    f = fuzzer(MIN_VISIT=0)
     f.told("promote", 2)
     assert f.picks(2, fuzz=False)
     assert f.picks(1)
@@ -582,7 +582,7 @@ class Model:
 def test_any_order_of_commands_visits_and_restarts(build, tmp_path_factory, steps):
     home = tmp_path_factory.mktemp("run")
     # However slow the machine: no guard and no end of patience in between.
-    never = dict.fromkeys(("WEARY", "TURN", "PATIENCE", "VISIT"), "(1LL << 60)")
+    never = dict.fromkeys(("MAX_REFUSING", "TURN", "MAX_WAIT", "MIN_VISIT"), "(1LL << 60)")
     f, model = Fuzzer(build(**AT_ONCE, **never), home, ENTRIES), Model()
     try:
         for verb, entry in steps:

@@ -49,6 +49,7 @@ REFUSED = [
     ("zest", [MUTANTS, "mutants.use=parallel", "mutants.returns=true"], "mutants.returns"),
     ("afl", ["target.source=."], "target.source"),
     ("afl", ["target.source=.", "oracle.run=['cat']", "oracle.message=x"], "target.source"),
+    ("afl", ["target.coverage=true"], "target.coverage"),
 ]
 
 TAKEN = [
@@ -65,6 +66,7 @@ TAKEN = [
     ("zest", [MUTANTS, "mutants.returns=true"]),
     ("afl", []),
     ("afl", ["target.source=.", "target.build=make"]),
+    ("afl", ["target.build=make", "target.coverage=true"]),
     ("afl", ["target.source=.", "oracle.run=['cat', '$SOURCE/x', '@@']", "oracle.message=x"]),
 ]
 

@@ -28,7 +28,8 @@ def test_init_makes_private_files_once(tmp_path, capsys):
 def test_a_scheduler_is_safe_or_not_at_all(tmp_path, capsys):
     assert "--tls" in refused(capsys, "cluster", "scheduler", "10.0.0.5")
     assert "0.0.0.0" in refused(capsys, "cluster", "scheduler", "0.0.0.0:8786")
-    assert "10.0.0.5:x" in refused(capsys, "cluster", "scheduler", "10.0.0.5:x")
+    for port in ("x", "²", "65536", "9" * 5000):
+        assert f"10.0.0.5:{port}" in refused(capsys, "cluster", "scheduler", f"10.0.0.5:{port}")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -49,6 +50,10 @@ def test_checking_local_slots(capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["problems"] == []
     assert found["slots"] >= 1
+
+
+def test_an_address_is_no_file(capsys):
+    assert "--cluster" in refused(capsys, "cluster", "check", "tls://10.0.0.5:8786")
 
 
 def test_checking_what_is_wrong(tmp_path, capsys):

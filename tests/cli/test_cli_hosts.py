@@ -9,7 +9,9 @@ import pytest
 from hosted import CUT, hosted, write_run
 
 from fuzztui.cli import main
+from fuzztui.cli.ctl import say_waiting
 from fuzztui.cli.host_lines import HostNews, preparing, waits_for
+from fuzztui.cli.output import NOT_RUNNING
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.remote.lock import RunLock
@@ -82,6 +84,18 @@ def test_text_warns_of_a_lost_host_and_groups_instances(hub, capsys):
     assert "ann@box2:/runs/ann/run2" in text
     assert text.count("ahead") == 1
     assert [line.split()[1:3] for line in lines if "h2_main" in line] == [["?", "running"]]
+
+
+def test_names_of_any_length_leave_the_columns_straight(tmp_path, capsys):
+    log = hosted(1, 1, lost=())
+    log.add(ev.InstanceState("server-room-3_main", "running"))
+    write_run(tmp_path / "c", log)
+    lock = RunLock(tmp_path / "c")
+    text = ask(capsys, "status", tmp_path / "c")
+    lock.release()
+    lines = [line for line in text.splitlines() if "_main" in line]
+    assert len(lines) == 2
+    assert len({line.lstrip().index(" execs") for line in lines}) == 1
 
 
 def test_without_a_hub_no_host_is_connected_and_all_continue(run, capsys):
@@ -164,3 +178,22 @@ def test_ctl_names_the_host_that_a_pending_command_waits_for(tmp_path):
     assert waits_for(tmp_path / "c", Pause("h2_main")) == "waits until h2 is connected again"
     assert waits_for(tmp_path / "c", Pause("h1_main")) == ""
     assert "h2" in waits_for(tmp_path / "c", Pause())
+
+
+def test_ctl_without_a_hub_says_that_the_hosts_continue(tmp_path, capsys):
+    write_run(tmp_path / "c", hosted(2, 1))
+    assert main(["ctl", str(tmp_path / "c"), "pause"]) == NOT_RUNNING
+    err = capsys.readouterr().err
+    assert "hosts continue" in err
+    assert str(tmp_path / "c/campaign.toml") in err
+
+
+@pytest.mark.parametrize(("instance", "named"), [("h2_main", True), ("h1_main", False)])
+def test_meanwhile_ctl_says_which_host_a_command_waits_for(tmp_path, capsys, instance, named):
+    log = hosted(2, 1, lost=["h2"])
+    log.add(ev.CommandIssued("c1", encode_command(Pause(instance)), "me"))
+    if named:
+        log.add(ev.CommandProgress("c1", "waits until h2 is connected again"))
+    write_run(tmp_path / "c", log)
+    say_waiting(tmp_path / "c", "pause", [Pause(instance)])
+    assert ("waits until h2 is connected again" in capsys.readouterr().err) is named

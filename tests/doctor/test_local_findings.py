@@ -43,7 +43,8 @@ def test_all_is_well(tmp_path):
     ("fact", "what", "state"),
     [
         ({"memory_free": 100 << 20}, "memory", WARNING),
-        ({"disk_free": 1 << 20}, "disk", WARNING),
+        ({"disk_free": 100 << 20}, "disk", WARNING),
+        ({"disk_free": 1 << 20}, "disk", FAILED),
         ({"writable": False}, "disk", FAILED),
     ],
 )

@@ -93,3 +93,9 @@ def test_the_first_and_the_smallest_entry_of_each_line(finished):
     smaller = [f for f in queue if f.stat().st_size < size]
     assert line in measured(smaller)[parser][1]
     finished("coverage", str(finished.run), "--by-line", "--format", "lcov", code=2)
+
+
+def test_the_command_ends_with_its_stdin(finished):
+    # The screen's measurement: stdin ends with the app, here at once.
+    answer = finished("coverage", str(finished.run), "--by-line", "--until-eof", code=130)
+    assert answer == ""

@@ -14,7 +14,8 @@ from fuzztui.campaign import load, write_frozen
 from fuzztui.campaign.rundir import prepare_run
 from fuzztui.cli.output import FINDINGS
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS, mutant_behind
-from fuzztui.model.selectors import ENDED, lineage
+from fuzztui.model.lineage import lineage
+from fuzztui.model.selectors import ENDED
 from fuzztui.supervise.daemon import start
 from fuzztui.wire.commands import SkipMutants, Stop
 from fuzztui.wire.events import (

@@ -16,7 +16,8 @@ from fuzztui.campaign import load, write_frozen
 from fuzztui.campaign.rundir import prepare_run
 from fuzztui.fuzzfirst.build import directory_name
 from fuzztui.model.fuzzfirst import mutant_behind, queue
-from fuzztui.model.selectors import ENDED, lineage
+from fuzztui.model.lineage import lineage
+from fuzztui.model.selectors import ENDED
 from fuzztui.process.identity import ProcessId
 from fuzztui.supervise.daemon import start
 from fuzztui.wire.commands import (

@@ -1,11 +1,16 @@
-"""The covered lines of a C target in the log are those of gcov on the same queue."""
+"""The covered lines of a C target, in the log and by line, are those of gcov on the same queue."""
 
+import contextlib
+import json
 import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
+from homes import FUZZTUI
 
 from fuzztui.log.reader import LogReader
 from fuzztui.model.fold import apply
@@ -96,6 +101,141 @@ def test_the_lines_in_the_log_are_those_of_gcov(home, tmp_path):
     texts = [text for step in steps for text in step.lines.values()]
     assert len(steps) >= before
     assert len(texts) == len(set(texts))
+
+
+HOSTILE = """\
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    char data[9] = "";
+    FILE *file = fopen(argv[1], "r+b");
+    if (!file || !fread(data, 1, 8, file)) return 1;
+    if (data[0] == 'h')
+        for (;;) sleep(1);
+    if (data[0] == 'f')
+        if (fork() == 0) for (;;) sleep(1);
+    if (data[0] == 'c')
+        abort();
+    fputs("changed", file);
+    fclose(file);
+    fopen("left behind", "w");
+    unlink(argv[1]);
+    return 0;
+}
+"""
+
+
+def by_line(home, run, *options):
+    return json.loads(home("coverage", str(run), "--by-line", *options))["by_line"]
+
+
+def test_the_first_and_the_smallest_entry_of_each_line_of_a_c_target(home, tmp_path):
+    file = start(home)
+    file.write_text(file.read_text().replace('"12s"', '"8s"'))
+    home(str(file), "--headless", code=None)
+    run, source = home.path / "runs" / "crate", home.path / "src" / "crate.c"
+    (rows,) = by_line(home, run).values()
+    assert not [*run.glob("supervisor/bench/*")], "the build is not left behind"
+    _, lines = state_of(run)
+    (logged,) = lines.files.values()
+    first = {line: entry for line, entry, _ in rows["first"]}
+    assert set(rows["statements"]) == logged.statements
+    assert set(first) == set(logged.first)
+    smallest = {line: (entry, size) for line, entry, size in rows["smallest"]}
+    assert set(smallest) == set(first)
+    assert any(entry != first[line] for line, (entry, _) in smallest.items())
+    # The judge runs each of these entries alone.
+    files = {f"{f.parts[-3]}/{int(f.name[3:9])}": f for f in run.glob("out/*/queue/id:*")}
+    ran = {}
+    for key in {*first.values(), *(entry for entry, _ in smallest.values())}:
+        ran[key], _ = by_gcov(source, [files[key]], tmp_path / key.replace("/", "-"))
+    for line, (entry, size) in smallest.items():
+        assert files[entry].stat().st_size == size
+        assert line in ran[entry]
+        assert line in ran[first[line]]
+        for other, of_other in ran.items():
+            assert line not in of_other or files[other].stat().st_size >= size
+    most = max(size for _, size in smallest.values())
+    smaller = [f for f in files.values() if f.stat().st_size < most]
+    of_smaller, _ = by_gcov(source, smaller, tmp_path / "smaller")
+    assert {line for line, (_, size) in smallest.items() if size == most}.isdisjoint(of_smaller)
+
+
+@pytest.fixture
+def hostile(home):
+    """A run of a program that hangs, forks and deletes its input, with such entries."""
+    file = start(home)
+    (home.path / "src" / "crate.c").write_text(HOSTILE)
+    text = file.read_text().replace('"12s"', '"3s"')
+    file.write_text(text.replace("[engine]", 'timeout = "100ms"\n[engine]'))
+    home(str(file), "--headless", code=None)
+    run = home.path / "runs" / "crate"
+    queue = run / "out" / "main" / "queue"
+    for old in queue.glob("id:*"):
+        old.unlink()
+    for n, data in enumerate((b"hang", b"fork", b"crash", b"x", b"xx")):
+        (queue / f"id:{n:06d},time:{n}").write_bytes(data)
+    return run
+
+
+def left_processes(run):
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if str(run) in " ".join(process.cmdline()):
+                found.append(process)
+    return found
+
+
+def test_hostile_entries_are_bounded_and_leave_nothing(home, hostile):
+    before = sorted(str(p.relative_to(hostile)) for p in hostile.rglob("*"))
+    sources = sorted((home.path / "src").iterdir())
+    (rows,) = by_line(home, hostile).values()
+    smallest = {line: entry for line, entry, _ in rows["smallest"]}
+    line = {text.strip(): n for n, text in enumerate(HOSTILE.splitlines(), 1)}
+    # As in the campaign: a program that dies or is killed leaves no counts.
+    assert {line["abort();"], line["for (;;) sleep(1);"]}.isdisjoint(smallest)
+    assert smallest[line["if (fork() == 0) for (;;) sleep(1);"]] == "main/1"
+    assert smallest[line["return 0;"]] == "main/3"
+    assert sorted(str(p.relative_to(hostile)) for p in hostile.rglob("*")) == before
+    assert sorted((home.path / "src").iterdir()) == sources
+    assert [*hostile.glob("out/main/queue/*")], "the entries themselves are as before"
+    assert not left_processes(hostile)
+
+
+def test_a_measurement_that_is_cancelled_leaves_nothing(home, hostile):
+    command = [FUZZTUI, "coverage", str(hostile), "--by-line", "--progress"]
+    with subprocess.Popen(
+        command, cwd=home.path, env=home.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    ) as process:  # fmt: skip
+        said = process.stderr.readline()
+        assert "gcc builds" in said
+        while "entries" not in said:
+            said = process.stderr.readline()
+            assert said
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+    assert process.returncode not in (0, 1)
+    assert out == ""
+    assert "Traceback" not in errors
+    assert not [*hostile.glob("supervisor/bench/*")]
+    assert not left_processes(hostile)
+
+
+def test_without_the_build_a_message_says_what_to_do(home, hostile):
+    frozen = hostile / "campaign.toml"
+    frozen.write_text(frozen.read_text().replace("coverage = true", "coverage = false"))
+    home("coverage", str(hostile), "--by-line", code=2)
+    assert "target.coverage = true" in home.stderr
+    assert by_line(home, hostile, "--set", "target.coverage=true")
+    home("coverage", str(hostile), code=2)
+    assert "--by-line" in home.stderr
+    text = re.sub(r"(?m)^build = .*$", "", frozen.read_text())
+    frozen.write_text(text.replace('"./crate"', json.dumps(str(hostile / "build" / "crate"))))
+    home("coverage", str(hostile), "--by-line", "--set", "target.coverage=true", code=2)
+    assert "target.build" in home.stderr
 
 
 def test_a_build_that_gcc_cannot_make_is_said_on_the_screen_and_harms_nothing(home):

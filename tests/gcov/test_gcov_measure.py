@@ -85,6 +85,28 @@ def test_a_program_that_writes_no_counts_is_said(tmp_path):
         asyncio.run(measurement.measure([Found("main", "id:000000", b"\1")]))
 
 
+def test_an_entry_that_is_killed_harms_no_other(tmp_path):
+    """It writes no counts, alone or beside others."""
+    build = Build(tmp_path)
+    run, numbers, events = build.run, [], []
+    build.has_counts = lambda: bool(build.ran)
+
+    async def run_or_be_killed(data):
+        if 9 not in data:
+            await run(data)
+
+    build.run = run_or_be_killed
+    (tmp_path / "a.c").write_text("int x;\n")
+    measurement = GcovMeasurement(build, ORIGIN, events.append, {})
+    measurement.start()
+    inputs = [[9], [1], [2, 9], [3], [1]]
+    entries = [Found("main", f"id:{n:06d}", bytes(i)) for n, i in enumerate(inputs)]
+    asyncio.run(measurement.measure(entries, numbers.append))
+    found = [(e.entry, e.lines["/src/a.c"]) for e in events[1:]]
+    assert found == [(1, "1"), (3, "3")]
+    assert sum(numbers) == len(inputs)
+
+
 def test_a_build_without_coverage_is_said(tmp_path):
     build = Build(tmp_path)
     build.files = lambda: []

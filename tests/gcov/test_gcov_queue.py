@@ -46,7 +46,7 @@ def test_a_long_queue_is_not_held_in_memory(run_dir, tmp_path, monkeypatch):
             with (folder / f"id:{n:06d},time:{time},op:havoc").open("wb") as file:
                 file.write(b"x")
                 file.truncate(SIZE)
-    monkeypatch.setattr(queue, "GcovBuild", lambda *_: Build())
+    monkeypatch.setattr(queue, "build_for", lambda *_: Build())
     measurement = Measurement()
     monkeypatch.setattr(queue, "GcovMeasurement", lambda *_: measurement)
     waiting = GcovQueue(run_dir, SimpleNamespace(target={"source": str(tmp_path / "src")}))

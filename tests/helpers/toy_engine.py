@@ -16,7 +16,7 @@ from fuzztui.engines.kinds import EngineKind, Option
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
-from fuzztui.engines.loop.loop import Parts
+from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.stages import Fresh, Mutate, Recover, Seeds
 
 KIND = EngineKind(

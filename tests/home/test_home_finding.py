@@ -5,7 +5,7 @@ import os
 import pytest
 
 from fuzztui.home import finding
-from fuzztui.home.finding import MAX_DEPTH, find_runs
+from fuzztui.home.finding import MAX_DEPTH, find_runs, runs_in
 
 
 def run_in(path):
@@ -48,3 +48,12 @@ def test_a_loop_of_links_and_a_missing_directory_end_the_search(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path)
     found = find_runs([tmp_path, tmp_path / "missing"])
     assert found.runs == [] and [path for path, _ in found.unread] == [tmp_path / "missing"]
+
+
+def test_runs_directly_in_a_directory(tmp_path):
+    run_in(tmp_path / "runs" / "deeper" / "one")
+    run_in(tmp_path / "runs" / "two")
+    (tmp_path / "runs" / "linked").symlink_to(tmp_path / "runs" / "deeper" / "one")
+    (tmp_path / "runs" / "file").touch()
+    assert {run.name for run in runs_in(tmp_path / "runs")} == {"two", "linked"}
+    assert runs_in(tmp_path / "gone") == runs_in(tmp_path / "runs" / "file") == []

@@ -99,6 +99,25 @@ def test_becomes_the_server_which_reads_what_follows(stub, tmp_path):
     assert "for it" in second.finish(b"for it\n")
 
 
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_text("")])
+def test_a_copy_that_has_lost_a_file_is_replaced(stub, tmp_path, damage):
+    data = packed()
+    first = stub(data)
+    assert first.word() == "need"
+    first.finish(data + b"1\n")
+    entry = tmp_path / ".cache/fuzztui/lib" / name_of(data)
+    (entry / "compiled.so").touch()  # what engines add is no damage
+    again = stub(data)
+    assert again.word() == "have"
+    again.finish(b"2\n")
+
+    damage(entry / "server.py")
+    mended = stub(data)
+    assert mended.word() == "need"
+    assert "for it" in mended.finish(data + b"for it\n")
+    assert [p.name for p in entry.parent.iterdir()] == [name_of(data)]
+
+
 def test_two_starts_at_once_with_an_empty_cache(stub, tmp_path):
     data = packed()
     one, two = stub(data), stub(data)

@@ -1,11 +1,13 @@
 """The bundle, starting a server on this machine, and what the errors of ssh mean."""
 
+import asyncio
 import io
 import tarfile
 
 import pytest
 
 from fuzztui.hosts.bundle import bundle, open_host, remote_script
+from fuzztui.hosts.check import check_hosts
 from fuzztui.hosts.place import HostError, HostPlace
 from fuzztui.hosts.ssh import complaint, ssh_argv
 
@@ -106,6 +108,18 @@ async def test_what_a_failed_start_means(monkeypatch, tmp_path, answer, advised)
     error = await ssh_of(monkeypatch, tmp_path, f"exec cat {tmp_path}/line")
     assert advised in error.advice
     assert "\x1b" not in str(error)
+
+
+async def test_the_check_of_a_host_whose_server_ends_at_once_ends(monkeypatch, tmp_path):
+    """In Python 3.11 ``wait_for`` lost the cancellation, and the link connected for ever."""
+    ssh = tmp_path / "ssh"
+    ssh.write_text("#!/bin/sh\nprintf '\\0fuzztui-boot 1 ready\\n'; echo reason >&2; exit 1\n")
+    ssh.chmod(0o755)
+    monkeypatch.setenv("FUZZTUI_SSH", str(ssh))
+    async with asyncio.timeout(60.0):
+        (report,) = await check_hosts([BOX], None, lambda text: None)
+    assert not report.is_ready
+    assert report.findings[-1].text == "reason"
 
 
 async def test_a_host_that_ends_before_it_starts(monkeypatch, tmp_path):

@@ -50,6 +50,7 @@ def test_a_good_host():
         ({"cores": 1}, {"cores": "warning"}),
         ({"memory_free": 300 << 20}, {"memory": "warning"}),
         ({"disk_free": 100 << 20}, {"disk": "warning"}),
+        ({"disk_free": 10 << 20}, {"disk": "failed"}),
         ({"writable": False}, {"disk": "failed"}),
         ({"clock_s": 60.0}, {"clock": "warning"}),
         ({"clock_s": -60.0}, {"clock": "warning"}),
@@ -102,6 +103,24 @@ def test_hosts_without_a_file(reports, capsys):
     assert reports.loaded is None
     rows = json.loads(capsys.readouterr().out)
     assert [(row["host"], row["ready"]) for row in rows] == [("a", True), ("b", True)]
+
+
+def test_keys_of_hosts_without_a_file(reports):
+    keys = ("--set", "hosts.user@a.python=python3.12", "--set", "hosts.b.path=/data")
+    assert run("--host", "user@a*8", *keys) == DONE
+    # An unchecked key was ignored in silence, and the check was of another interpreter.
+    assert {(p.address, p.python, p.path) for p in reports.asked} == {
+        ("user@a", "python3.12", ""), ("b", "", "/data"),
+    }  # fmt: skip
+    with pytest.raises(CliError) as error:
+        run("--host", "a", "--set", "hosts.a.pyhton=x")
+    assert error.value.code == USAGE
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(-0.01, "+0.0 s"), (3600.2, "60 min ahead")])
+def test_the_clock_in_words(seconds, text):
+    found = machine_findings(PLACE, seconds, GOOD, "zest")
+    assert next(f.text for f in found if f.what == "clock") == text
 
 
 def test_one_that_is_not_ready(reports, capsys):

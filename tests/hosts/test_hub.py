@@ -203,4 +203,19 @@ def test_what_a_small_limit_left_on_hosts_follows_with_a_larger_one(
     for entry in campaign.state().entries.values():
         if entry.instance == "h1_main":
             assert (campaign.run / "out/h1_main" / entry.file).exists()
+
+
+def test_a_host_that_was_given_up_is_tried_again_on_request(hosts: Hosts, tmp_path: Path) -> None:
+    campaign = HubCampaign(tmp_path, hosts, "again")
+    campaign.fuzztui("hosts", "check", campaign.file)  # a copy of fuzztui is there
+    hosts["h1"].fill_disk()
+    try:
+        campaign.fuzztui(campaign.file, "--detach")
+        campaign.until(lambda s: "h1" in s.hosts and s.hosts["h1"].state == "failed")
+    finally:
+        hosts["h1"].free_disk()
+    campaign.fuzztui("ctl", str(campaign.run), "pause", "--instance", "h1", code=1)
+    campaign.fuzztui("ctl", str(campaign.run), "resume", "--instance", "h1")
+    campaign.until(lambda s: s.hosts["h1"].campaign == "running" and s.instances["h1_main"].corpus)
+    campaign.check_nothing_lost_or_doubled()
     campaign.stop()

@@ -16,8 +16,9 @@ from fuzztui.cli import main
 from fuzztui.hosts import hub as module
 from fuzztui.hosts.hub import Hub
 from fuzztui.log.reader import LogReader
+from fuzztui.model.state import Host
 from fuzztui.wire.commands import Stop
-from fuzztui.wire.events import CampaignEnded, CampaignState, Event, FindingSaved, Record
+from fuzztui.wire.events import CampaignEnded, CampaignState, Event, FindingSaved, Message, Record
 
 CAMPAIGN = """
 [engine]
@@ -92,6 +93,23 @@ async def test_no_budget_ends_a_campaign_that_cannot_be_told(
     hub._log.writable = True
     await hub._decide()
     assert stops == ["fuzztui"]
+
+
+async def test_hosts_that_are_not_reached_are_named_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = hub_in(tmp_path)
+    hub._linked = True
+    seen: list[Event] = []
+    monkeypatch.setattr(hub, "record", lambda *events: seen.extend(events))
+    monkeypatch.setattr(module, "STOP_S", -1.0)
+    there = Host("nowhere", "me@nowhere.invalid", "lost", run="/r")
+    monkeypatch.setitem(hub.state.hosts, "nowhere", there)
+    hub.stopping("ann")
+    for _ in range(3):  # until its links have ended
+        await hub._decide()
+    (message,) = [e for e in seen if isinstance(e, Message)]
+    assert "ctl me@nowhere.invalid:/r stop" in message.text
 
 
 @pytest.mark.slow

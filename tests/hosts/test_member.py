@@ -64,7 +64,7 @@ class Hub:
         self.exchange = Exchange()
         self.paths = PathsHere({"tree0-p/a.py": Path("/project/p/a.py")})
         self.hosts = ["a", "b"]
-        self.leaving = False
+        self.leaving = self.ending = False
         self.writable = True
         self.budget_raised = False
         self.log_name = "log"
@@ -146,7 +146,8 @@ async def test_nothing_is_taken_while_the_disk_here_is_full(
     file = "crashes/id:000000,sig:06"
     records = [Record(1, 0.0, FindingSaved("a_main", "crash", file))]
     taking = asyncio.ensure_future(member.arrived(Batch(records, {f"a_main/{file}": b"x"})))
-    await asyncio.sleep(0.05)
+    while not hub.events:
+        await asyncio.sleep(0.01)
     assert [type(e) for e in hub.events] == [Message]
     full.clear()
     hub.writable = False
@@ -364,6 +365,34 @@ async def test_a_host_that_ran_and_cannot_be_started_now_is_tried_again(
         assert len(asked) == 2
         await member._start()
         assert member.campaign_state == "failed"
+
+
+@pytest.mark.parametrize("when", ["before", "while sending"])
+@pytest.mark.parametrize("ran", [True, False])
+async def test_a_campaign_that_is_stopped_before_it_began_on_a_host_has_ended_there(
+    member: HostMember, hub: Hub, monkeypatch: pytest.MonkeyPatch, when: str, ran: bool
+) -> None:
+    asked: list[str] = []
+
+    async def ask(what: str, **fields: Any) -> dict[str, Any]:
+        asked.append(what)
+        return {}
+
+    async def ship(*_: Any) -> None:
+        hub.leaving = hub.ending = True
+
+    monkeypatch.setattr(member._link, "ask", ask)
+    monkeypatch.setattr(module, "ship", ship)
+    monkeypatch.setattr(member, "_shipment", type("Cargo", (), {"campaign_text": ""}))
+    if ran:
+        event = CampaignState("running")
+        hub.relay(Record(1, 1.0, event, "a"), event)
+    if when == "before":
+        await ship()
+    await member._start()
+    assert not asked
+    assert member._over.is_set() is not ran
+    assert member.campaign_state == ("running" if ran else "stopped")
 
 
 @pytest.mark.parametrize("raised", [True, False])

@@ -14,7 +14,7 @@ from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.remote.protocol import APPLIED, REJECTED, TIMEOUT
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Pause, SetMixture, SkipEntry, SkipMutants, Stop
+from fuzztui.wire.commands import Pause, Resume, SetMixture, SkipEntry, SkipMutants, Stop
 from fuzztui.wire.events import (
     CampaignEnded,
     CommandApplied,
@@ -38,6 +38,8 @@ class Context:
         self.down: set[str] = set()
         self.sent: list[tuple[str, Mapping[str, Any]]] = []
         self.stopped_by = ""
+        self.retried: list[str] = []
+        self.refusal = ""
         for name in ("a_main", "a_s1", "b_main"):
             self._add(Record(1, 0.0, InstanceState(name, "running"), name[0], 1, 0.0))
 
@@ -62,6 +64,10 @@ class Context:
 
     def stopping(self, by: str) -> None:
         self.stopped_by = by
+
+    def retry(self, host: str) -> str:
+        self.retried.append(host)
+        return self.refusal
 
 
 def reply(request: Mapping[str, Any], result: str = APPLIED, detail: str = "") -> dict[str, Any]:
@@ -101,6 +107,33 @@ def test_a_command_for_all_needs_the_answer_of_each_host() -> None:
     routed(test)
 
 
+def test_answers_that_differ_name_their_hosts() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        for details, expected in ((("x", "x"), "x"), (("x", "y"), "a: x; b: y")):
+            ticket = router.submit(Pause(), "ann")
+            for (host, request), detail in zip(context.sent[-2:], details, strict=True):
+                router.replied(host, reply(request, detail=detail))
+            assert (await ticket.answer).detail == expected
+
+    routed(test)
+
+
+@pytest.mark.parametrize("refusal", ["", "not now"])
+def test_a_host_that_was_given_up_is_tried_again_on_request(refusal: str) -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        context.refusal = refusal
+        context.record(HostState("b", "failed", "the disk is full"))
+        answer = await router.submit(Pause("b"), "ann").answer
+        assert answer.result == REJECTED
+        assert "resume --instance b" in answer.detail
+        answer = await router.submit(Resume("b"), "ann").answer
+        assert answer.result == (REJECTED if refusal else APPLIED)
+        assert context.retried == ["b"]
+        assert not context.sent
+
+    routed(test)
+
+
 def test_mutants_of_one_host_are_enough() -> None:
     async def test(context: Context, router: HostRouter) -> None:
         ticket = router.submit(SkipMutants("m:1"), "ann")
@@ -135,6 +168,22 @@ def test_a_new_hub_sends_again_what_has_no_answer() -> None:
         again = HostRouter(context, "log")
         again.resume()
         assert [dict(request) for _, request in context.sent[2:]] == before
+
+    routed(test)
+
+
+def test_a_stop_that_a_lost_host_has_not_answered_does_not_stop_the_resumed_campaign() -> None:
+    async def test(context: Context, router: HostRouter) -> None:
+        context.down = {"b"}
+        ids = [router.submit(c, "ann").id for c in (Pause(), Stop("b"), Stop())]
+        router.replied("a", reply(context.sent[-1][1]))
+        router.campaign_ended()
+        router.close()
+        states = [context.state.commands[id_].state for id_ in ids]
+        assert states == ["pending", "pending", "applied"]
+        context.stopped_by = ""
+        HostRouter(context, "log").resume()
+        assert context.stopped_by == ""
 
     routed(test)
 

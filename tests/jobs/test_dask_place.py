@@ -149,6 +149,12 @@ os.kill(worker, signal.SIGKILL)
     assert until(lambda: place.slots() == 3)
 
 
+def test_without_a_worker_it_says_that_it_waits_for_one(place, monkeypatch):
+    assert "waiting" not in place.describe()
+    monkeypatch.setattr(place, "_threads", 0)
+    assert "waiting for a worker" in place.describe()
+
+
 def test_the_scheduler_is_killed_and_comes_back(cluster, place, tmp_path):
     queue = JobQueue(tmp_path / "j", "bag", ["a", "b", "c", "d"])
     notes, first = [], []

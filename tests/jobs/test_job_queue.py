@@ -47,26 +47,13 @@ def test_restart_continues_from_the_journal(tmp_path):
     queue.take(), queue.take()
     queue.done("a", 1, {"n": 1})
     queue.cancel("d", "skipped")
-    queue.promote(["c"])
-    queue.pause()
     queue = reopened(queue, tmp_path / "j")
     assert queue.resumed == 2
     assert queue.jobs["a"].result == {"n": 1}
     assert queue.jobs["d"].why == "skipped"
     assert queue.waiting() == ["b", "c"], "what ran waits again, before all others"
-    assert queue.take() is None, "still paused"
-    queue.pause(False)
     assert (queue.take().attempt, queue.take().attempt) == (2, 1)
     assert queue.take() is None
-
-
-def test_order(tmp_path):
-    queue = JobQueue(tmp_path / "j", "bag", IDS)
-    assert queue.promote(["d", "x", "b", "d"]) == ["d", "b"]
-    assert queue.waiting() == ["d", "b", "a", "c"]
-    queue.reorder(["c"])
-    queue = reopened(queue, tmp_path / "j")
-    assert queue.waiting() == ["c", "d", "b", "a"]
 
 
 def test_the_journal_of_another_bag_is_begun_anew(tmp_path):
@@ -131,7 +118,7 @@ def test_random_histories_are_the_same_after_each_restart(tmp_path):
     results = {}
     for step in range(600):
         id_ = rnd.choice(ids)
-        match rnd.randrange(7):
+        match rnd.randrange(6):
             case 0 | 1:
                 queue.take()
             case 2:
@@ -142,11 +129,9 @@ def test_random_histories_are_the_same_after_each_restart(tmp_path):
                     results[id_] = {"s": step}
             case 3:
                 queue.lost(id_, queue.jobs[id_].attempt, "", counts=True)
-            case 4:
-                queue.promote(rnd.sample(ids, 3))
-            case 5 if rnd.random() < 0.1:
+            case 4 if rnd.random() < 0.1:
                 queue.cancel(id_)
-            case 6 if rnd.random() < 0.2:
+            case 5 if rnd.random() < 0.2:
                 before = queue.waiting()
                 running = [job.id for job in queue.running()]
                 queue = reopened(queue, tmp_path / "j", ids)

@@ -50,13 +50,6 @@ def test_records_from_anywhere(run):
     assert numbers(reader, 0, 0) == []
 
 
-def test_seq_at(run):
-    reader = LogReader(run)
-    records = list(reader.records())
-    for t in [-1, 0, 0.3, 0.5, 1, 4.9, 5, 5.5, 36.9, 37, 1e9]:
-        assert reader.seq_at(t) == max((r.seq for r in records if r.t <= t), default=0)
-
-
 def test_few_blocks_are_decoded_and_remembered(run, monkeypatch):
     reader = LogReader(run)
     decoded = []
@@ -93,7 +86,7 @@ def test_no_log_is_an_error_in_words(tmp_path):
 def test_a_log_that_has_not_begun(tmp_path):
     (tmp_path / "log").mkdir()
     reader = LogReader(tmp_path)
-    assert (reader.last_seq, reader.last_t, reader.seq_at(5), numbers(reader)) == (0, 0.0, 0, [])
+    assert (reader.last_seq, reader.last_t, numbers(reader)) == (0, 0.0, [])
     writer = LogWriter(tmp_path / "log")
     writer.append(Message("info", "x"), 1)
     writer.close()
@@ -136,7 +129,7 @@ def test_plain_files_are_indexed(tmp_path, monkeypatch):
     assert list(reader.records()) == records
     assert numbers(reader, 3210, 5) == list(range(3211, 3216))
     for r in records[::97]:
-        assert reader.seq_at(r.t) == r.seq
+        assert numbers(reader, r.seq - 1, 1) == [r.seq]
     assert len(reader._source.hot) < 101
     assert not reader.problems
 

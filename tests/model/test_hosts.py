@@ -85,6 +85,19 @@ def test_the_end_of_one_host_is_not_the_end_of_the_campaign() -> None:
     assert (state.hosts["h1"].campaign, state.hosts["h1"].campaign_reason) == ("failed", "no space")
 
 
+def test_a_host_that_cannot_write_its_log_has_no_rate_until_it_reports_again() -> None:
+    log = HubLog()
+    log.own(CampaignState("running"), HostState("h1", "connected"))
+    log.relay("h1", 1, InstanceState("h1_main", "running"))
+    log.relay("h1", 2, Stats("h1_main", execs=10, execs_per_sec=5.0))
+    assert log.state.instances["h1_main"].execs_per_sec == 5.0
+    log.own(HostState("h1", "connected", "the disk is full"))
+    assert log.state.instances["h1_main"].execs_per_sec == -1.0
+    log.own(HostState("h1", "connected"))
+    log.relay("h1", 3, Stats("h1_main", execs=20, execs_per_sec=6.0))
+    assert log.state.instances["h1_main"].execs_per_sec == 6.0
+
+
 def test_lost_records_of_a_host_are_counted_in_its_own_numbers() -> None:
     log = HubLog()
     log.relay("h1", 100, RecordsLost(91, "damaged"))

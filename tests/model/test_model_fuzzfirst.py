@@ -8,6 +8,7 @@ from fuzztui.model.checkpoint import from_json, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import (
     PROMOTED_BUDGET,
+    file_of,
     first_dict,
     fuzzed_for,
     mutant_behind,
@@ -17,8 +18,9 @@ from fuzztui.model.fuzzfirst import (
     same_program,
     share_of,
 )
+from fuzztui.model.lineage import lineage
 from fuzztui.model.progress import PHASES, phase, tally, verdict
-from fuzztui.model.selectors import lineage, totals
+from fuzztui.model.selectors import totals
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
 from fuzztui.wire.events import (
@@ -283,3 +285,13 @@ def test_it_all_survives_a_checkpoint():
     assert again == c.state
     assert first_dict(again) == first_dict(c.state)
     assert again.instances["m2"].origins == {"3": "m1/9"}
+
+
+def test_the_file_of_a_killer_in_a_turn():
+    assert file_of("m7/crashes/3") == "mutants/slots/m7/out/m7/crashes/id:000003"
+    assert file_of("m7-2/hangs/12") == "mutants/slots/m7/out/m7-2/hangs/id:000012"
+
+
+@pytest.mark.parametrize("number", ["", "x", "-1", "²", "9" * 5000])
+def test_a_killer_in_a_log_can_be_any_text(number):
+    assert file_of(f"m7/crashes/{number}") == ""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.model import selectors
+from fuzztui.model import finding_tallies, lineage, selectors
 from fuzztui.model.fold import apply
 from fuzztui.model.series import BRIEF_LIMIT, LIMIT, Series
 from fuzztui.model.state import State
@@ -111,7 +111,7 @@ def test_findings_sorted_and_filtered():
 
 
 def test_groups():
-    one, two = selectors.groups(CAMPAIGN)
+    one, two = finding_tallies.groups(CAMPAIGN)
     assert (one.signature, one.first.key, keys(one.findings)) == (
         "S",
         "b/crashes/1",
@@ -123,20 +123,20 @@ def test_groups():
 
 def test_lineage_goes_back_to_the_seed_across_instances():
     def line(row):
-        return keys(selectors.lineage(CAMPAIGN, row))
+        return keys(lineage.lineage(CAMPAIGN, row))
 
     assert line(CAMPAIGN.entries["a/0"]) == []
     assert line(CAMPAIGN.entries["b/6"]) == ["b/5", "a/1", "a/0"]
     assert line(CAMPAIGN.findings["b/crashes/1"]) == ["b/6", "b/5", "a/1", "a/0"]
-    (step,) = selectors.lineage(CAMPAIGN, CAMPAIGN.findings["a/hangs/1"])
+    (step,) = lineage.lineage(CAMPAIGN, CAMPAIGN.findings["a/hangs/1"])
     assert (step.key, step.entry) == ("a/99", None)
 
 
 def test_lineage_ends_at_a_cycle():
     state = fold(*((n, EntrySaved("a", n, src=[(n + 1) % 3])) for n in range(3)))
-    assert keys(selectors.lineage(state, state.entries["a/0"])) == ["a/1", "a/2"]
+    assert keys(lineage.lineage(state, state.entries["a/0"])) == ["a/1", "a/2"]
     state = fold((0, EntrySaved("a", 0, src=[0])))
-    assert selectors.lineage(state, state.entries["a/0"]) == []
+    assert lineage.lineage(state, state.entries["a/0"]) == []
 
 
 def test_lineage_ends_where_it_is_from_before_the_log():
@@ -149,7 +149,7 @@ def test_lineage_ends_where_it_is_from_before_the_log():
     state = fold(*((0, entry_event("m", name, 1, -1)) for name in resumed + found))
 
     def line(key):
-        return keys(selectors.lineage(state, state.entries[key]))
+        return keys(lineage.lineage(state, state.entries[key]))
 
     assert [line(f"m/{n}") for n in range(3)] == [[], [], []]
     assert (line("m/3"), line("m/4")) == (["m/0"], ["m/3", "m/0"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fuzztui.base.signals import signal_signature
 from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.finding_tallies import tallies
 from fuzztui.model.fold import apply
 from fuzztui.model.new_groups import target_groups
-from fuzztui.model.selectors import tallies
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
 from fuzztui.model.verdicts import verdict_of

@@ -117,11 +117,88 @@ def test_goals_and_findings_have_places():
     assert [g.location for g in index.goals_at(PATHS[0], 3)] == ["pkg/a.py:3:then"]
     assert {3, 5} <= changed[PATHS[0]]
     (finding,) = state.findings.values()
-    assert location(finding) == (PATHS[0], 5)
+    assert location(finding, state) == (PATHS[0], 5)
     assert index.findings_at(PATHS[0], 5) == [finding.key]
     assert goal_line("a:b") is None
     assert goal_place("pkg/a.py:3:then", state) == (PATHS[0], 3)
     assert goal_place("pkg/c.py:1:else", state) is None
+
+
+def with_finding(state, frames, *, seq=100, number=0):
+    file = f"crashes/{number}"
+    events = [
+        FindingSaved("main", "crash", file, 1),
+        FindingDescribed(
+            "main", "crash", file, f"s{number}", frames=frames, basis={"name": f"E{number}"}
+        ),
+    ]
+    changes = apply(state, [Record(seq + n, 2.0, e) for n, e in enumerate(events)])
+    return changes, list(state.findings.values())[-1]
+
+
+def test_a_finding_is_at_the_innermost_line_of_the_program():
+    header = "/usr/include/x86_64-linux-gnu/bits/stdio2.h"
+    frames = [
+        {"function": "abort", "file": "./stdlib/abort.c", "line": 79, "kind": "library"},
+        {"function": "snprintf", "file": header, "line": 54},
+        {"function": "no_line", "file": "/p/x.c"},
+        {"function": "parse", "file": "/p/parse.c", "line": 5},
+    ]
+    state = State()
+    _, finding = with_finding(state, frames)
+    assert location(finding, state) == ("/p/parse.c", 5)
+    _, finding = with_finding(state, frames[:3], seq=200, number=1)
+    assert location(finding, state) is None
+
+
+def test_relative_names_of_earlier_logs_are_looked_for_among_the_sources():
+    state, index = State(), SourceIndex()
+    frames = [{"function": "f", "file": "../src/a.c", "line": 5}]
+    changes, finding = with_finding(state, frames)
+    index.take(state, changes)
+    assert location(finding, state) is None
+    # The build for gcov reports the files after the first findings.
+    files = ["/p/src/a.c", "/p/other/a.c", "/p/src/b.c"]
+    events = [SourceFile("", file, "", "s", "1-9") for file in files]
+    changes = apply(state, [Record(200 + n, 3.0, e) for n, e in enumerate(events)])
+    index.take(state, changes)
+    assert location(finding, state) == ("/p/src/a.c", 5)
+    assert index.findings_at("/p/src/a.c", 5) == [finding.key]
+    for name in ("a.c", "..", "", "./src/", "rc/a.c"):  # two files have it, or none
+        _, other = with_finding(state, [{**frames[0], "file": name}], seq=300, number=1)
+        assert location(other, state) is None
+
+
+def test_a_line_that_only_a_finding_has_reached_has_its_own_state_and_is_not_covered():
+    state, index = State(), SourceIndex()
+    path = "/p/a.c"
+    events = [
+        SourceFile("", path, "", "s", "1-9", ["1-9 f"], [3, 4, 3, 6]),
+        LinesCovered("main", 1, {path: "1-3"}),
+    ]
+    index.take(state, apply(state, [Record(n, 1.0, e) for n, e in enumerate(events, 1)]))
+    (before, _) = index.nodes(path, "a.c", every=True)
+    assert index.lines(path).states[4] == index.lines(path).states[6] == "frontier"
+    frames = [{"function": f, "file": path, "line": n} for f, n in (("g", 8), ("f", 4), ("m", 2))]
+    changes, finding = with_finding(state, frames)
+    changed = index.take(state, changes)
+    states = index.lines(path).states
+    assert {n: states[n] for n in (2, 4, 5, 6, 8)} == {
+        2: "covered", 4: "finding", 5: "never", 6: "frontier", 8: "finding",
+    }  # fmt: skip
+    assert {4, 8} <= changed[path]
+    assert index.findings_at(path, 8) == [finding.key]
+    (after, _) = index.nodes(path, "a.c", every=True)
+    assert (after.covered, after.statements) == (before.covered, before.statements) == (3, 9)
+    assert (before.frontier, after.frontier) == (2, 1)
+    # Once an entry executes the line, it is covered.
+    covered = LinesCovered("main", 2, {path: "4"})
+    index.take(state, apply(state, [Record(300, 3.0, covered)]))
+    assert (states[4], states[8]) == ("covered", "finding")
+    fresh = SourceIndex()
+    fresh.take(state, Changes(reset=True))
+    assert fresh.lines(path).states == states
+    assert [*fresh.nodes(path, "a.c", every=True)] == [*index.nodes(path, "a.c", every=True)]
 
 
 def test_a_hostile_log_does_not_fill_the_memory(monkeypatch):

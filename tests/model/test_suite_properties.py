@@ -50,6 +50,21 @@ def test_what_instances_know_together():
     json.dumps(properties_list(state))
 
 
+def test_states_after_the_end():
+    state = state_of(
+        ev.InstanceState("main", "running"),
+        ev.PropertiesFound("main", {A: "", B: "", C: "skipped"}, 0),
+        ev.PropertyFigures("main", {"off": row(trials=9, weight=0.0), A: row(trials=10)}),
+        ev.PropertyFigures("main", {B: row(trials=4, findings=1), "no turn": row()}),
+    )
+    states = {r.name: r.state for r in property_rows(state).values()}
+    assert states == {A: "run", B: "failed", C: "not run", "off": "off", "no turn": "run"}
+    apply(state, [Record(state.seq + 1, 9.0, ev.CampaignEnded("stopped"))])
+    states = {r.name: r.state for r in property_rows(state).values()}
+    assert states == {A: "passed", B: "failed", C: "not run", "off": "off", "no turn": "not run"}
+    assert [one["state"] for one in properties_list(state)] == [*states.values()]
+
+
 def test_shares_of_different_moments_are_no_more_than_the_whole():
     state = state_of(
         ev.InstanceState("main", "running"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fuzztui.model.checkpoint import from_json, to_json
 from fuzztui.model.fold import apply
-from fuzztui.model.selectors import lineage
+from fuzztui.model.lineage import lineage
 from fuzztui.model.state import State
 from fuzztui.observe.afl_names import parse_name
 from fuzztui.observe.saved_inputs import entry_event

@@ -16,6 +16,7 @@ from fuzztui.model.chain import Chain, Link
 from fuzztui.model.checkpoint import CheckpointError, CheckpointMark, from_json, tables, to_json
 from fuzztui.model.commands import missed_commands, unanswered
 from fuzztui.model.fold import apply
+from fuzztui.model.lineage import lineage
 from fuzztui.model.mutants import mutants_summary
 from fuzztui.model.series import LIMIT
 from fuzztui.model.state import MUTANT_STATES, RECENT_COMMANDS, RECENT_RECORDS, Changes, State
@@ -199,7 +200,7 @@ def test_tables_agree_with_each_other(records):
         assert {f.signature for f in group} == {signature}
         assert [f.first for f in group] == [True] + [False] * (len(group) - 1)
     for row in [*state.entries.values(), *state.findings.values()]:
-        keys = [s.key for s in selectors.lineage(state, row)]
+        keys = [s.key for s in lineage(state, row)]
         assert len(keys) == len(set(keys))
 
 

@@ -55,8 +55,8 @@ def parts_of(given: ReportedSource, kind: type) -> list:
 
 def test_each_line_has_its_gutter_and_what_is_there(state: State) -> None:
     (listing,) = parts_of(source(state), SourceLines)
-    hit, miss = Gutter.COVERED, Gutter.MISSED
-    assert [line.gutter for line in listing.lines] == [hit, hit, miss, miss]
+    hit, miss, reached = Gutter.COVERED, Gutter.MISSED, Gutter.REACHED
+    assert [line.gutter for line in listing.lines] == [hit, hit, miss, reached]
     assert [(line.killed, line.survivors) for line in listing.lines] == [
         (0, 0),
         (1, 0),
@@ -66,6 +66,16 @@ def test_each_line_has_its_gutter_and_what_is_there(state: State) -> None:
     assert [line.is_finding for line in listing.lines] == [False, False, False, True]
     assert len(listing.lines[2].notes) == 5, "four mutants, and how many more"
     assert len(listing.lines[3].notes) == 1
+
+
+def test_a_line_that_only_a_finding_has_reached_is_missed(state: State) -> None:
+    given = source(state)
+    (file,) = given.files
+    assert (file.covered, file.statements) == (2, 4)
+    rows = source_json(given)["m.py"]
+    assert (rows["missed_lines"], rows["reached_by_finding_only"]) == ([3, 4], [4])
+    unmeasured = source_json(source(state, measured=False))["m.py"]
+    assert unmeasured["reached_by_finding_only"] == []
 
 
 def test_hostile_source_stays_text(state: State) -> None:

@@ -1,12 +1,15 @@
 """Calls that need a harness are found in sources, and the harness makes them."""
 
+import ast
+import os
 import random
+import subprocess
 import sys
 
 import pytest
 
 from fuzztui.engines.inputs.source import Source
-from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT
+from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, literal_text
 from fuzztui.scaffold.calls import HarnessCall
 from fuzztui.scaffold.harness import edits_text, generator_text, harness_text
 from fuzztui.scaffold.python_targets import python_targets
@@ -201,3 +204,43 @@ def test_names_of_the_target_do_not_collide_with_those_of_the_harness(tmp_path, 
         generator_text(HarnessCall("clash", "generate", arguments=arguments), TEXT, [b"a"], [])
     )
     assert names["target"]({"x": "a", "y": True}) == ("a", True)
+
+
+@pytest.mark.parametrize(
+    "literal",
+    [{"b", "a", 3}, set(), [{2.5, None}], ({1, 2},), {"x": {"b", "a"}, "y": ((),)}, b"x", "é", -1],
+)
+def test_a_literal_as_source_is_the_same_value(literal):
+    assert ast.literal_eval(literal_text(literal)) == literal
+
+
+WRITES = """
+import sys
+from pathlib import Path
+from fuzztui.scaffold.arguments import TEXT
+from fuzztui.scaffold.harness import generator_text
+from fuzztui.scaffold.python_targets import python_targets
+from fuzztui.scaffold.tree import python_files
+for target in python_targets(python_files(Path(sys.argv[1]))):
+    if target.call is not None:
+        print(generator_text(target.call, TEXT, [b"a"], ["b"]))
+"""
+
+
+def test_two_processes_write_the_same_harness(tmp_path):
+    (tmp_path / "mod.py").write_text(CODE + "def parse_all(text: str, words, modes: Mode): ...\n")
+    (tmp_path / "test_mod.py").write_text(
+        "from mod import parse_all\ndef test_it():\n"
+        "    parse_all('x', {'one', 'two', 'three'}, Mode.A)\n"
+        "    parse_all('x', [{'four', 'five', 'six'}], Mode.A)\n"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", WRITES, str(tmp_path)],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in range(1, 5)
+    }  # fmt: skip
+    (text,) = texts
+    assert "'three'" in text

@@ -29,7 +29,7 @@ from fuzztui.triage import examine, gdb
 from fuzztui.triage.afl import AflTriage
 from fuzztui.triage.examine import examine_crash, examine_hang, printable
 from fuzztui.triage.program import TargetProgram, find_file, repro_command_line
-from fuzztui.triage.sandbox import open_sandbox
+from fuzztui.triage.sandbox import open_sandbox, remove_sandboxes
 from fuzztui.wire.commands import CancelMinimise, Minimise
 from fuzztui.wire.events import FindingDescribed, FindingSaved, Record
 
@@ -624,3 +624,11 @@ def test_minimise_without_the_tool(campaign, tmp_path):
         asyncio.run(deed(Minimise("crashes/id:1", "s1"), quiet))
     assert minimised_path(home, file) == home.path / "minimised/s1/id:0"
     assert minimised_path(home, tmp_path / "x") == home.path / "minimised/x"
+
+
+@pytest.mark.parametrize("maker", ["²", "9" * 30])
+def test_a_sandbox_of_no_process_is_removed(tmp_path, maker):
+    left = tmp_path / "supervisor" / "bench" / f"fuzztui-{maker}-x"
+    left.mkdir(parents=True)
+    remove_sandboxes(tmp_path)
+    assert not left.exists()

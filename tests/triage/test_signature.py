@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from fuzztui.triage.gdb import parse_backtraces
 from fuzztui.triage.sanitizer import parse_report
-from fuzztui.triage.signature import Frame, common, cycle, relevant_frames, signature
+from fuzztui.triage.signature import (
+    Frame,
+    common,
+    cycle,
+    naming_frame,
+    relevant_frames,
+    signature,
+    signed,
+)
 
 OVERFLOW = b"""reading x
 =================================================================
@@ -185,6 +193,47 @@ def test_runtimes_are_passed_over_but_not_the_application():
     assert relevant_frames(below + ours) == ours
     assert relevant_frames(below) == below  # better than nothing
     assert relevant_frames([Frame("", module="/usr/lib/libc.so.6", offset=3), *ours]) == ours
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        [Frame("snprintf", "/usr/include/x86_64-linux-gnu/bits/stdio2.h", 54, "/t", 5)],
+        [Frame("atoi", "/usr/include/stdlib.h", 364, "/t", 5)],
+        [Frame("std::vector<int>::at", "/usr/include/c++/12/bits/stl_vector.h", 1, "/t", 5)],
+        [Frame("f", "/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/new", 1)],
+        [Frame("_mm_load_si128", "/usr/lib/llvm-14/lib/clang/14.0.6/include/emmintrin.h", 3)],
+        [Frame(name, module="/t", offset=7) for name in ("__vfprintf_internal", "snprintf")],
+    ],
+)
+def test_a_finding_has_the_name_of_the_programs_frame_not_of_the_c_librarys(inner):
+    ours = [Frame("parse", "/src/parse.c", 54, "/t", 9), Frame("main", "/src/main.c", 8, "/t", 99)]
+    assert naming_frame([*inner, *ours]) == ours[0]
+    assert naming_frame(inner) == inner[0]  # better than nothing
+
+
+def test_a_library_that_is_installed_may_be_what_is_fuzzed():
+    for file in ("/usr/include/nlohmann/json.hpp", "/usr/include/boost/bits/x.hpp", "/src/c++/x.h"):
+        one = Frame("next", file, 3)
+        assert naming_frame([one, Frame("main", "/src/main.c", 8)]) is one
+    one = Frame("png_read_row", module="/t", offset=7)  # compiled without -g, the harness with it
+    assert naming_frame([one, Frame("main", "/src/main.c", 8)]) is one
+
+
+def test_the_frame_that_names_a_finding_does_not_change_its_signature():
+    """A resumed campaign, and verdicts files, have signatures that earlier versions have made."""
+    header = "/usr/include/x86_64-linux-gnu/bits/stdio2.h"
+    stack = [Frame("abort"), Frame("snprintf", header, 54), Frame("parse", "../parse.c", 54),
+             Frame("main", "../main.c", 8)]  # fmt: skip
+    absolute = [Frame(f.function, f.file.replace("..", "/src"), f.line) for f in stack]
+    assert signed("SIGABRT", stack).signature == "SIGABRT-c5a2a584c0"
+    assert signed("SIGABRT", absolute).signature == "SIGABRT-c5a2a584c0"
+
+
+def test_an_endless_recursion_has_lines():
+    stack = [Frame("value", "/p.c", 7), Frame("list", "/p.c", 3)] * 40
+    made = signed("SIGSEGV", stack)
+    assert [(row["function"], row["line"]) for row in made.frames] == [("list", 3), ("value", 7)]
 
 
 def test_a_signature_goes_by_the_top_of_the_stack():

@@ -10,15 +10,14 @@ from fuzztui.tui.app.help import flat, help_sections
 from fuzztui.tui.app.home import HomeApp
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.frame.action_context import ActionContext
-from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
+from fuzztui.tui.frame.actions import ACTIONS, BY_ID, HOME_SCREENS, bindings
 from fuzztui.tui.frame.footer import actions_for
-from fuzztui.tui.frame.home_actions import HOME_SCREENS
 from fuzztui.tui.frame.home_context import HomeContext
 from fuzztui.tui.frame.listing import ListingScreen
-from fuzztui.tui.frame.property_actions import PropertyContext
+from fuzztui.tui.frame.property_context import PropertyContext
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.tui.frame.targeting_actions import TargetingContext
+from fuzztui.tui.frame.targeting_context import TargetingContext
 from fuzztui.tui.screens.corpus.screen import CorpusScreen
 from fuzztui.tui.screens.findings.screen import FindingsScreen
 from fuzztui.tui.screens.log.screen import LogScreen

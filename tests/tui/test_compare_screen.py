@@ -115,3 +115,11 @@ def test_the_curve_of_kills_ends_at_the_figure() -> None:
     )
     ends = [curve.values[-1] for curve in _curves(of, "killed")]
     assert ends == [of.figure(r, "killed") for r in of.runs] == [2, 1]
+
+
+@pytest.mark.parametrize("key", ["q", "escape", "ctrl+c", "ctrl+q"])
+async def test_keys_that_leave(of: RunComparison, key: str) -> None:
+    app = CompareApp(of)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press(key)
+        assert app._exit

@@ -10,8 +10,8 @@ from fuzztui.cli.headless import exit_code
 from fuzztui.cli.mutant_lines import found_rows
 from fuzztui.cli.output import DONE, FINDINGS
 from fuzztui.cli.runs import RunStatus
+from fuzztui.model.finding_tallies import FindingTally, group_heads, tallies
 from fuzztui.model.fold import apply
-from fuzztui.model.selectors import FindingTally, group_heads, tallies
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
 from fuzztui.tui.base import format

@@ -18,9 +18,8 @@ from fuzztui.tui.app.theme_picker import ThemeScreen
 from fuzztui.tui.base.dialogs import ConfirmScreen
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.themes import load_themes
-from fuzztui.tui.frame.actions import ACTIONS, BY_ID
+from fuzztui.tui.frame.actions import ACTIONS, BY_ID, HOME, HOME_SCREENS
 from fuzztui.tui.frame.footer import Footer, actions_for
-from fuzztui.tui.frame.home_actions import HOME, HOME_SCREENS
 
 
 @pytest.fixture(autouse=True)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hosted import CUT, HubLog, connected, hosted, instances_on, start
 from turnlog import midway
 
+from fuzztui.model.finding_tallies import tallies
 from fuzztui.model.fold import apply
 from fuzztui.model.host_summary import host_summaries, waiting_commands
-from fuzztui.model.selectors import tallies
 from fuzztui.model.state import State
+from fuzztui.tui.frame.action_context import ActionContext, why_not_show_hosts
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.labels.event_rows import event_rows
 from fuzztui.tui.labels.hosts import (
@@ -25,7 +27,7 @@ from fuzztui.tui.labels.status import Status, status_of
 from fuzztui.tui.screens.overview.hosts import HostTabs
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Pause
+from fuzztui.wire.commands import Pause, Resume
 
 
 def folded(log: HubLog, until: float | None = None) -> State:
@@ -241,6 +243,24 @@ async def test_the_table_of_hosts_and_the_instances_of_one(drive):
         assert d.screen.hosts.current.name == "h2"
         await d.press("t")
         assert len(d.screen.instances.source) == 8
+
+
+async def test_a_host_that_was_given_up_is_tried_again_by_the_same_key(drive):
+    log = hosted(2, 1, lost=())
+    log.add(ev.HostState("h1", "failed", "its disk is full"))
+    async with drive(log) as d:
+        await d.press("t")
+        assert d.screen.hosts.current.name == "h1"
+        await d.press("P")
+        assert d.world.supervisor.commands == [Resume("h1")]
+
+
+def test_without_a_log_it_is_not_known_whether_there_are_hosts():
+    read = ActionContext(state="running")
+    assert "[hosts]" in why_not_show_hosts(read)
+    unread = why_not_show_hosts(ActionContext())
+    assert unread and "[hosts]" not in unread
+    assert not why_not_show_hosts(replace(read, hosts=True))
 
 
 async def test_hosts_are_sorted_by_their_link(drive):

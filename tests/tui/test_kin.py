@@ -6,8 +6,8 @@ import pytest
 from fakes import Log, started
 
 from fuzztui.model.fold import apply
+from fuzztui.model.lineage import lineage
 from fuzztui.model.saved import identity
-from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Changes, State
 from fuzztui.tui.labels.lineage import Lineage, ParentEntry, parents_brief, parents_text
 from fuzztui.wire import events as ev

@@ -9,7 +9,7 @@ from fuzztui.home.origin import TEST_FILE
 from fuzztui.model.fold import apply
 from fuzztui.model.properties import property_rows
 from fuzztui.model.state import State
-from fuzztui.tui.frame.property_actions import SMALLEST, PropertyContext
+from fuzztui.tui.frame.property_context import SMALLEST, PropertyContext
 from fuzztui.tui.labels.closing import closing_rows
 from fuzztui.tui.labels.details import finding_lines
 from fuzztui.tui.labels.lineage import Lineage
@@ -222,3 +222,17 @@ def test_after_the_end_a_share_is_of_the_past():
     assert "65%" in ended["share"] and "now" not in ended["share"]
     assert running["state"].startswith("failed") and ended["state"] == "failed"
     assert running["state"] != "failed"  # why it still has a share
+
+
+@pytest.mark.slow
+async def test_states_change_with_the_end_of_the_campaign(drive):
+    log = suite()
+    async with drive(log) as d:
+        await d.press("0")
+        states = lambda: {row.name: row.state for row in d.screen._rows.values()}  # noqa: E731
+        await d.until(lambda: states()[A] == "run")
+        log.add(ev.CampaignEnded("stopped", "by ann"))
+        await d.until(
+            lambda: states() == {A: "passed", B: "failed", HOSTILE: "passed", C: "not run"}
+        )
+        await d.until(lambda: "passed" in d.text())

@@ -3,14 +3,18 @@
 import json
 import shutil
 import sys
+from dataclasses import replace
 
 import pytest
 from fakes import Log, running, started
 from mutated import mutated
 from sourced import PATH, source_file, sourced
 
+from fuzztui.model.source_lines import STATES
 from fuzztui.tui.base.dialogs import ConfirmScreen
 from fuzztui.tui.labels.events import describe
+from fuzztui.tui.labels.legend import LEGEND
+from fuzztui.tui.labels.source import GUTTER, MEANINGS
 from fuzztui.tui.screens.source.code import CHANGED, load_text
 from fuzztui.tui.screens.source.measure import MeasuredLines
 from fuzztui.wire import events as ev
@@ -347,11 +351,10 @@ ANSWER = {
 def command(tmp_path, monkeypatch):
     """A stand-in for the command that answers ``ANSWER``, or fails with a message."""
 
-    def answers(text, code=0):
+    def answers(text, code=0, says="fuzztui: inputs: 1 of 2"):
         script = tmp_path / "python"
         script.write_text(
-            f"#!{shutil.which('sh')}\necho 'fuzztui: inputs: 1 of 2' >&2\n"
-            f"cat {tmp_path}/answer\nexit {code}\n"
+            f"#!{shutil.which('sh')}\necho '{says}' >&2\ncat {tmp_path}/answer\nexit {code}\n"
         )
         script.chmod(0o755)
         (tmp_path / "answer").write_text(text)
@@ -378,6 +381,68 @@ async def test_coverage_of_an_old_log_is_measured(drive, command):
         assert d.screen.table.cursor == "main/3"
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_smallest_entry_of_a_c_target(drive, size, tmp_path, monkeypatch):
+    """The log of a C target has its lines, but not the smallest entry of each."""
+    script = tmp_path / "python"
+    script.write_text(
+        f"#!{shutil.which('sh')}\necho 'fuzztui: entries: 1 of 7, 9s left' >&2\n"
+        f"while ! [ -e {tmp_path}/go ]; do sleep 0.02; done\ncat {tmp_path}/answer\n"
+    )
+    script.chmod(0o755)
+    (tmp_path / "answer").write_text(json.dumps(ANSWER))
+    monkeypatch.setattr(sys, "executable", str(script))
+    log = Log()
+    for record in sourced().records:
+        event = record.event
+        if isinstance(event, ev.CampaignStarted):
+            event = replace(event, engine="afl")
+        log.add(event, dt=record.t - log.t)
+    log.add(ev.CoverageBuild("ready"))
+    async with drive(log, size=size, toasts=True) as d:
+        await d.press("8")
+        d.screen.reveal(f"{PATH}:12")
+        await d.until(lambda: "main/1" in d.text())
+        await d.press("b")  # nothing was measured yet
+        await d.until(lambda: "1 of 7, 9s left" in d.text())
+        (tmp_path / "go").touch()
+        await d.until(lambda: d.screen._measured.done and not d.screen._progress)
+        assert "9s left" not in d.text()
+        assert gutter(d, 12) == "covered"
+        await d.press("b")
+        await d.until(lambda: d.screen.TAB == "corpus")
+        assert d.screen.table.cursor == "main/3"
+
+
+async def test_a_line_that_only_a_finding_has_reached(drive):
+    log = sourced()
+    before = log.records[-1].t
+    frames = [{"function": f, "file": PATH[-200:], "line": n} for f, n in (("f", 32), ("g", 30))]
+    log.add(
+        ev.FindingSaved("main", "hang", "hangs/id:000000", 0, [3], "havoc", 0, 9, 9, 31),
+        ev.FindingDescribed(
+            "main", "hang", "hangs/id:000000", "sig-2", "hang", frames=frames, basis={"name": "H"}
+        ),
+        dt=60.0,
+    )  # fmt: skip
+    async with drive(log, size=(120, 40), replay_at=before) as d:
+        await opened(d)
+        covered = d.screen._rows[PATH].covered
+        assert gutter(d, 32) == "never"
+        d.app.seek(before + 60.0)
+        await d.until(lambda: gutter(d, 32) == "finding")
+        assert gutter(d, 30) == "partly"
+        assert d.screen._rows[PATH].covered == covered
+        d.screen.reveal(f"{PATH}:32")
+        await d.until(lambda: "╳ finding" in d.text())
+
+
+def test_the_help_explains_each_state_of_a_line():
+    assert {*GUTTER} == {*MEANINGS} == {*STATES}
+    for state, (glyph, _) in GUTTER.items():
+        assert f"{glyph} {state}" in LEGEND["code"]["cov"]
+
+
 async def test_a_measured_log_is_replayed(drive, command):
     command(json.dumps(ANSWER))
     log = mutated(18, 60)
@@ -394,7 +459,7 @@ async def test_a_measured_log_is_replayed(drive, command):
 async def test_a_running_measurement_is_not_cancelled_by_its_key(drive, tmp_path, monkeypatch):
     script = tmp_path / "python"
     script.write_text(
-        f"#!{shutil.which('sh')}\ntrap 'exit 3' INT\n"
+        f"#!{shutil.which('sh')}\nexec 3<&0\n(cat <&3; kill $$) >/dev/null 2>&1 &\n"
         f"while ! [ -e {tmp_path}/go ]; do sleep 0.02; done\ncat {tmp_path}/answer\n"
     )
     script.chmod(0o755)
@@ -426,6 +491,11 @@ async def test_a_measurement_that_fails_says_why(drive, command):
     async with drive(mutated(18, 60), toasts=True) as d:
         await d.press("8", "r")
         await d.until(lambda: any("1 of 2" in text for text in d.notices()))
+        command("", 2, "fuzztui: target.coverage failed:\n  a.c:3: error: here\n  make: 2")
+        await d.press("r")
+        await d.until(
+            lambda: any("failed:" in t and "error: here" in t and "2" in t for t in d.notices())
+        )
         command("{}")
         await d.press("r")
         await d.until(lambda: any("damaged" in text for text in d.notices()))
@@ -452,3 +522,11 @@ def test_events_about_lines_as_text():
     assert "on import" in describe(ev.LinesCovered("main", -1, {"/x": 5})).text
     assert "/a/b.py" in describe(ev.SourceFile("main", "/a/b.py")).text
     assert "no gcc" in describe(ev.CoverageBuild("failed", "no gcc")).text
+
+
+async def test_a_line_number_without_end_is_refused(drive):
+    async with drive(mutated(18, 60), toasts=True) as d:
+        await d.press("8")
+        d.screen.reveal(f"{PATH}:{'9' * 5000}")
+        await d.until(lambda: any(PATH in text for text in d.notices()))
+        assert not d.screen.has_class("-code")

@@ -11,7 +11,7 @@ from fakes import Supervisor, running, started
 from mixed import mixed
 
 from fuzztui.remote.client import Result
-from fuzztui.tui.frame.targeting_actions import MOST, PendingTargeting, TargetingContext
+from fuzztui.tui.frame.targeting_context import MOST, PendingTargeting, TargetingContext
 from fuzztui.tui.labels.targeting import (
     place_of,
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from watch_lab import PLOT, Fuzzer, row, stats, watching
 
-from fuzztui.model.selectors import lineage
+from fuzztui.model.lineage import lineage
 from fuzztui.watch import history, instance, queue
 from fuzztui.wire.events import (
     ALL_GONE,

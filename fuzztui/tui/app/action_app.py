@@ -13,7 +13,7 @@ from textual.theme import Theme
 
 from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.help import HelpScreen
-from fuzztui.tui.app.palette_commands import ActionProvider
+from fuzztui.tui.app.palette_commands import ActionPalette, ActionProvider
 from fuzztui.tui.app.theme_picker import ThemeScreen
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.text import plain
@@ -165,6 +165,11 @@ class ActionApp(ThemedApp):
 
     def do_app_palette(self) -> None:  # noqa: D102
         self.action_command_palette()
+
+    def action_command_palette(self) -> None:
+        """Open the command palette; Textual's own key for it calls this."""
+        if not isinstance(self.screen, ActionPalette):
+            self.push_screen(ActionPalette())
 
     # ---------------------------------------------------------------- theme
 

@@ -21,9 +21,10 @@ from textual.worker import WorkType
 
 from fuzztui.base.text import several
 from fuzztui.log.reader import LogReader
+from fuzztui.model.finding_tallies import FindingTally, tallies
 from fuzztui.model.fuzzfirst import can_go_on
 from fuzztui.model.host_summary import waiting_commands
-from fuzztui.model.selectors import ENDED, FindingTally, tallies
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, CommandStatus, State
 from fuzztui.session import Session
 from fuzztui.tui.app.action_app import ActionApp
@@ -474,6 +475,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
             mode=self.mode,
             state=self.campaign.state,
             engine=self.campaign.engine,
+            coverage_build=bool(self.campaign.coverage_build),
             stage=self.campaign.stage,
             mutators=self.status.mixture is not None or self.status.state == "empty",
             suite=self.status.suite or self.status.state == "empty",

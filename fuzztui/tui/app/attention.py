@@ -1,4 +1,4 @@
-"""Which groups of findings a user has not seen yet, and which are to be announced now."""
+"""Which groups of findings a user has not seen yet, and which to announce now."""
 
 from __future__ import annotations
 

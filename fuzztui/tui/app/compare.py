@@ -89,6 +89,7 @@ class CompareApp(ThemedApp):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,escape", "quit", "Leave"),
+        Binding("ctrl+c", "quit", show=False),
         Binding("v", "next_chart", "Chart"),
         Binding("left", "move_cursor(-1)", priority=True),
         Binding("right", "move_cursor(1)", priority=True),

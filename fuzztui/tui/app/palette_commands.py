@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import ClassVar
 
 from rich.text import Text
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.binding import BindingType
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
+from fuzztui.tui.base.dialogs import LEAVES
 from fuzztui.tui.base.text import fit, plain
-from fuzztui.tui.frame.action_context import Action
+from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.actions import ACTIONS
 from fuzztui.tui.frame.host import host
 
@@ -21,6 +24,12 @@ SCREENSHOT = "Screenshot: Save the screen as SVG"
 
 MARGIN = 6
 """Cells of the palette that rows do not have: its padding and the scrollbar."""
+
+
+class ActionPalette(CommandPalette):
+    """Textual's palette, with the keys of all dialogs."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [LEAVES]
 
 
 class ActionProvider(Provider):

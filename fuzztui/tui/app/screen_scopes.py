@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fuzztui.tui.frame.home_actions import HOME_SCREENS
+from fuzztui.tui.frame.actions import HOME_SCREENS
 
 
 def screen_scopes() -> Iterator[Sequence[str]]:

@@ -144,7 +144,7 @@ class BackgroundQuery:
             self.answers.complete.wait(left)
 
     def take_attributes(self) -> list[Any] | None:
-        """Return, once, the terminal's attributes before the question, which are to be restored."""
+        """Return, once, the terminal's attributes before the question, which must be restored."""
         before, self._before = self._before, None
         return before
 

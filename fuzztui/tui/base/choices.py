@@ -13,7 +13,7 @@ from fuzztui.tui.base.remembered import state_file, write_state
 
 FILE = "opened"
 MAX_BYTES = 4096
-"""Length from which on the file is not one of ours."""
+"""Maximal bytes of the file; a longer one was not written by fuzztui."""
 
 
 class ViewOptions:

@@ -18,6 +18,9 @@ MOST = 400
 """Maximal length of an answer that is not a path."""
 
 
+LEAVES = Binding("ctrl+c,ctrl+q", "app.help_quit", show=False)
+"""Leave the app, whose own keys have no effect while a dialog is open."""
+
 T = TypeVar("T")
 
 
@@ -41,6 +44,7 @@ class Dialog(ModalScreen[T]):
     }
     """
 
+    BINDINGS: ClassVar[list[BindingType]] = [LEAVES]
     _answered = False
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:

@@ -53,7 +53,7 @@ def count(n: int) -> str:
 
 
 def rate(per_second: float) -> str:
-    """Return a rate; the label beside it has the unit (per second)."""
+    """Return a rate; the label next to it has the unit (per second)."""
     if not 0 <= per_second < math.inf:
         return NONE
     if per_second >= _BEYOND:

@@ -1,7 +1,7 @@
 """Up to which record of its log a user has seen the findings of each run.
 
 One JSON object in ``$XDG_STATE_HOME/fuzztui/looks``, from the path of a run to the Unix time of the
-campaign's start, which tells two runs in the same directory apart, and the record's number.
+campaign's start, which distinguishes two runs in the same directory, and the record's number.
 """
 
 from __future__ import annotations

@@ -49,9 +49,9 @@ class Presence(Generic[T]):
         lacking = self._lacking()
         for key in keys if lacking else ():
             row = model.row(key)
-            told = [] if row is None else [id for id in lacking if self._text(id, row)]
-            if row is not None and told and model.position(key) is not None:
-                self._note(told, key, row)
+            shown = [] if row is None else [id for id in lacking if self._text(id, row)]
+            if row is not None and shown and model.position(key) is not None:
+                self._note(shown, key, row)
 
     def look(self, model: RowModel[T], within: float) -> bool:
         """Decide, of a large table in ``within`` seconds. Returns whether done."""

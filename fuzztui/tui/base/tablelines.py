@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class TableFrame:
-    """What all lines of a frame have in common: Textual computes it anew at each access."""
+    """What all lines of a frame have in common: Textual computes it again at each access."""
 
     def __init__(self, table: ScrollView) -> None:
         self._table = table
@@ -80,7 +80,7 @@ def header_line(
     """Draw ``width`` cells of the header, from cell ``x`` on.
 
     Signs at the edges mark columns out of view, and those that only a wider table has.
-    The first of ``notes`` (longest first) that fits is shown beside a title, never over one; none
+    The first of ``notes`` (longest first) that fits is shown next to a title, never over one; none
     is shown if none fits.
     """
     segments = [Segment(" ", base)]
@@ -107,7 +107,7 @@ def header_line(
     if x + width < layout.total:
         header = Strip([*header.crop(0, width - 1), Segment("›", sign)])
     elif layout.hidden:
-        # In the last gap: at the end, or in front of the last title. No column pays for it.
+        # In the last gap: at the end, or in front of the last title. It narrows no column.
         start, end = ([gap.span() for gap in re.finditer(" {2,}", header.text)] or [(0, 0)])[-1]
         if end > start:
             at = end - 1 if end == width or end - start < 3 else end - 2

@@ -23,7 +23,7 @@ _CALM_ENDS = (
     *(n * _HOUR for n in (1, 2, 4, 8, 16)),
     *(n * _DAY for n in (1, 2, 4, 8, 16, 30)),
 )
-"""The same for an axis that is to be changed rarely."""
+"""The same for an axis that should change rarely."""
 
 _PARTS = 10
 """A window moves by this part of it, so that its cells stay the same for some time."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.frame.home_context import HomeContext
-from fuzztui.tui.frame.property_actions import PropertyContext
-from fuzztui.tui.frame.targeting_actions import TargetingContext
-from fuzztui.wire.commands import Command
+from fuzztui.tui.frame.property_context import PropertyContext
+from fuzztui.tui.frame.targeting_context import TargetingContext
 from fuzztui.wire.mixture import Mixture, stuck
 
 FUZZING = frozenset({"", "running", "stalled"})
@@ -71,6 +69,8 @@ class ActionContext:
     """Whether the finding under the cursor is being minimised."""
     measuring: bool = False
     """Whether the coverage is being measured from the screen of the source."""
+    coverage_build: bool = False
+    """Whether the campaign has the build for gcov that lines of C targets need."""
     paused_replay: bool = False
     mutators: bool = False
     """Whether the campaign has statistics of text mutators, or its log was not read yet."""
@@ -112,142 +112,6 @@ def with_keys(text: str, now: ActionContext) -> str:
 
 
 WhyNot = Callable[[ActionContext], str]
-
-
-def always(now: ActionContext) -> str:
-    """Return an empty string: the check of an action that is always possible."""
-    return ""
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One thing that a user can do.
-
-    ``scope``: always (everywhere), app (on all screens of a campaign), table, or a screen's name.
-    ``needs`` is the capability that the row's engine must have announced. ``footer``: order in the
-    footer, 0 is not shown there.
-    """
-
-    id: str
-    keys: tuple[str, ...]
-    label: str
-    help: str
-    group: str
-    scope: str = "app"
-    needs: str = ""
-    does: str = ""
-    """What an engine without the capability cannot do: completes "cannot ..."."""
-    footer: int = 0
-    check: WhyNot = always
-    mode: str = ""
-    """The only mode (live or replay) that has this action; in the other mode the action is hidden,
-    not greyed."""
-    ended: bool = False
-    """Whether the action is for campaigns that have ended; before, the footer hides the action."""
-    engine: str = ""
-    """The only engine whose campaigns show this action in the footer. Their supervisor executes
-    the action itself, so that their instances need not announce the capability."""
-    queue: bool | None = None
-    """True: in the footer of fuzz-first campaigns only; False: of other campaigns only; None: of
-    all."""
-    hosts: bool = False
-    """Whether only campaigns on hosts show this action in the footer."""
-    command: Callable[..., Command] | None = None
-    """Makes the command that this action sends. Its scope's screen passes what the row means there:
-    id and instance of an entry, a selection of mutants, or a :class:`TargetingContext`."""
-    run: str = ""
-    """The action whose method carries this one out, too; an empty string: it has its own."""
-    args: tuple[Any, ...] = ()
-    """Arguments of that method."""
-
-    @property
-    def method(self) -> tuple[str, tuple[Any, ...]]:
-        """The name of the method that carries out this action, and its arguments.
-
-        It is a method of the focused widget, one of its ancestors, the screen or the application,
-        whichever has it first: ``do_SCOPE_command`` if the row has a command, otherwise
-        ``do_ID``, with underscores in place of dots.
-        """
-        if self.command is not None:
-            return f"do_{self.scope}_command", (self,)
-        return "do_" + (self.run or self.id).replace(".", "_"), self.args
-
-    def keys_now(self, now: ActionContext) -> tuple[str, ...]:
-        """Return this action's keys: the user's, or the registry's; the user may have left none."""
-        return now.keys.get(self.id, self.keys)
-
-    def with_keys(self, now: ActionContext) -> Action:
-        """Return this action with the user's keys."""
-        return replace(self, keys=self.keys_now(now))
-
-    def key_label(self, now: ActionContext) -> str:
-        """Return the name of this action's first key; an empty string without a key."""
-        return next(map(key_name, self.keys_now(now)), "")
-
-    def why_not(self, now: ActionContext) -> str:
-        """Return why this action is impossible now, for users; an empty string if possible."""
-        if self.mode and now.mode != self.mode:
-            return f"only in a {self.mode}" if self.mode == "replay" else "not in a replay"
-        if self.ended and now.state not in ENDED:
-            return "the campaign has not ended"
-        reason = with_keys(self.check(now), now)
-        if reason or not self.needs:
-            return reason
-        return next(filter(None, map(self._why_unable, (now, *now.also))), "")
-
-    def _why_unable(self, now: ActionContext) -> str:
-        """Why the engine of the row cannot carry out this action."""
-        engine = f"{now.instance}'s engine" if now.instance else "this campaign's engine"
-        if why := now.unable.get(self.needs):
-            return f"{engine} cannot {self.does}: {why}"
-        if self.engine and self.engine == now.engine:
-            return ""
-        if now.capabilities is None:
-            return f"{now.instance or 'the engine'} has not reported its capabilities yet"
-        if self.needs not in now.capabilities:
-            return f"{engine} cannot {self.does}"
-        return ""
-
-    def elsewhere(self, now: ActionContext) -> bool:
-        """Whether the footer leaves this action out, which is for another table or other rows."""
-        if now.home is not None:
-            return self.id in now.home.elsewhere()
-        return now.aiming is not None and self.id in now.aiming.elsewhere()
-
-    def title(self, now: ActionContext) -> str:
-        """Return the label now: a key that switches something on and off has two."""
-        if self.id == "campaign.pause" and now.state == "paused":
-            return "Resume"
-        if self.id == "instance.pause":
-            what = "host" if now.on_hosts else "instance"
-            return f"{'Resume' if now.instance_state == 'paused' else 'Pause'} {what}"
-        if self.id == "table.mark" and now.marked:
-            return f"{now.marked:,} marked"
-        if self.id == "replay.play" and now.mode == "replay":
-            return "Play" if now.paused_replay else "Pause"
-        if self.id == "finding.minimise" and now.minimising:
-            return "Cancel"
-        if self.id == "source.measure" and now.measuring:
-            return "Cancel"
-        if self.id == "overview.hosts" and now.on_hosts:
-            return "Instances"
-        if self.id == "mixture.adaptive" and now.adaptive:
-            return "Hold fixed"
-        if self.id.startswith("types.") and now.aiming is not None:
-            return now.aiming.labels().get(self.id, self.label)
-        if now.property is not None:
-            return now.property.labels().get(self.id, self.label)
-        if now.home is not None:
-            return now.home.labels().get(self.id, self.label)
-        return self.label
-
-    def place(self, now: ActionContext) -> int:
-        """Return the order in the footer now; 0: it is not shown there."""
-        # The number of marks comes first: it says on what the next command acts.
-        first = (now.marked and self.id == "table.mark") or (
-            now.home is not None and now.row and self.id == "table.select"
-        )
-        return 1 if first else self.footer
 
 
 def row_context(instance: Instance | None) -> ActionContext:
@@ -345,8 +209,11 @@ def why_not_measure(now: ActionContext) -> str:
         return "there is no run of fuzztui here whose target could be run"
     if now.remote:
         return "the run is on another machine; there: fuzztui coverage RUN"
-    if now.engine == "afl":
-        return "lines of C targets need target.coverage = true in the campaign file: docs/source.md"
+    if now.engine == "afl" and not now.coverage_build:
+        return (
+            "lines of C targets need target.coverage = true in the campaign file; set it, and "
+            "start the campaign again (docs/source.md)"
+        )
     if not now.engine:
         return "the campaign is still starting"
     return ""
@@ -364,117 +231,14 @@ def without_supervisor(now: ActionContext) -> bool:
     return ours and (now.state in ENDED or (now.alive is False and now.state != "empty"))
 
 
-def why_not_steer_entry(now: ActionContext) -> str:
-    """Why the entry under the cursor cannot be steered."""
-    return why_not_steer(now) or why_no_row(now)
-
-
-def why_killed(now: ActionContext) -> str:
-    """Why a command for mutants that are not killed is impossible."""
-    killed = now.mutant == "killed"
-    return why_not_steer_mutants(now) or (
-        "the mutant is already killed; press {mutant.requeue:r} to requeue it" if killed else ""
-    )
-
-
 def judges_ended(now: ActionContext) -> bool:
     """Whether mutants of a campaign that has ended can be judged: a command records the verdict."""
     return without_supervisor(now) and now.state in ENDED and now.engine == "mu2"
 
 
-def why_not_select_mutants(now: ActionContext) -> str:
-    """Why no command about several mutants is possible."""
-    return why_no_row(now) if judges_ended(now) else why_not_steer_mutants(now)
-
-
-def _why_not_judge(now: ActionContext) -> str:
-    """Why a mutant that is not in a worklist cannot get a verdict."""
-    if not judges_ended(now):
-        return why_killed(now)
-    open_ = now.mutant in ("", "alive", "pending", "skipped", "equivalent")
-    return why_no_row(now) or ("" if open_ else f"the mutant is {now.mutant}")
-
-
-def why_not_steer_mutants(now: ActionContext) -> str:
-    """Why mutants cannot be steered; in fuzz-first: only during the mutant phase they can."""
-    reason = why_not_steer(now) or ("" if now.row else "no mutant under the cursor")
-    if not reason and now.stage and now.stage != "mutants" and not now.go_on:
-        return "the mutant phase is over: its budget is used up, the target is being fuzzed"
-    return reason
-
-
-_OVER = {
-    "done": "its turn is over; press {mutant.requeue:r} to give it another turn",
-    "refused": "the mutant was rejected; press {mutant.requeue:r} to give it another turn",
-    "skipped": "the mutant is skipped; press {mutant.requeue:r} to give it a turn",
-    "equivalent": "the mutant is marked equivalent; press {mutant.requeue:r} to give it a turn",
-}
-_AT_WORK = {
-    "pruning": "the mutant is being fuzzed; press {mutant.skip:d} to end its turn",
-    "fuzzing": "the mutant is being fuzzed; press {mutant.skip:d} to end its turn",
-    "collecting": "its turn has just ended; its inputs are being transferred",
-}
-_NEVER = {
-    "failed": "the mutant does not build; press {mutant.requeue:r} to build it again",
-    "dropped": "a duplicate of another mutant or of the original",
-}
-
-
-def why_not_move(now: ActionContext) -> str:
-    """Why the mutant cannot get another position: in a worklist it must be waiting."""
-    if not now.stage:
-        return why_killed(now)
-    return why_not_steer_mutants(now) or (_AT_WORK | _OVER | _NEVER).get(now.phase, "")
-
-
-def why_not_move_step(now: ActionContext) -> str:
-    """Why the mutant cannot move up or down in the worklist."""
-    return why_not_move(now) or ("" if now.stage else "this campaign has no worklist of mutants")
-
-
-def why_not_skip(now: ActionContext) -> str:
-    """Why the mutant cannot be skipped. A mutant that is being fuzzed can be."""
-    if not now.stage:
-        return _why_not_judge(now)
-    ending = {"collecting": _AT_WORK["collecting"]}
-    return why_not_steer_mutants(now) or (ending | _OVER | _NEVER).get(now.phase, "")
-
-
-def why_not_promote(now: ActionContext) -> str:
-    """Why the mutant cannot be promoted. A mutant that is being fuzzed gets more time."""
-    return (
-        ""
-        if now.stage and now.phase == "fuzzing" and not why_not_steer_mutants(now)
-        else why_not_move(now)
-    )
-
-
-def why_not_equivalent(now: ActionContext) -> str:
-    """Why the mutant cannot be marked equivalent."""
-    if not now.stage:
-        return _why_not_judge(now)
-    dropped = {"dropped": _NEVER["dropped"]}
-    return why_not_steer_mutants(now) or why_killed(now) or dropped.get(now.phase, "")
-
-
-def why_not_accept(now: ActionContext) -> str:
-    """Why the mutant cannot be accepted as a survivor."""
-    if now.engine not in ("", "mu2"):
-        return "survivors are accepted with engine mu2"
-    reason = why_no_row(now) if judges_ended(now) else why_not_steer_mutants(now)
-    survives = now.mutant in ("", "alive", "pending")
-    return reason or ("" if survives else f"the mutant is {now.mutant}")
-
-
-def why_not_requeue(now: ActionContext) -> str:
-    """Why the mutant cannot be requeued. After the campaign's end this takes back a verdict."""
-    if not now.stage and judges_ended(now):
-        excluded = now.mutant in ("", "skipped", "equivalent")
-        return why_no_row(now) or ("" if excluded else "the mutant is not skipped or equivalent")
-    if reason := why_not_steer_mutants(now):
-        return reason
-    known = {"waiting": "the mutant is already waiting for its turn", "dropped": _NEVER["dropped"]}
-    return (_AT_WORK | known).get(now.phase, "") if now.stage else ""
+def why_not_steer_entry(now: ActionContext) -> str:
+    """Why the entry under the cursor cannot be steered."""
+    return why_not_steer(now) or why_no_row(now)
 
 
 def why_not_show_mutators(now: ActionContext) -> str:
@@ -502,6 +266,8 @@ def why_not_move_boundary(boundary: int, by: int) -> WhyNot:
 
 def why_not_show_hosts(now: ActionContext) -> str:
     """Why the table of hosts cannot be shown."""
+    if now.state == "empty":
+        return "the campaign log has not been read yet"
     return "" if now.hosts else "this campaign has no [hosts]: all of it runs on one machine"
 
 

@@ -1,4 +1,4 @@
-"""The filter of a table: what its input line says, applied to the rows."""
+"""The filter of a table: the conditions of its input line, applied to the rows."""
 
 from __future__ import annotations
 

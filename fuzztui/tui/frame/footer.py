@@ -10,7 +10,8 @@ from rich.cells import cell_len
 from fuzztui.model.selectors import ENDED
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
 from fuzztui.tui.base.painter import painter
-from fuzztui.tui.frame.action_context import Action, ActionContext
+from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID
 
 ALWAYS = ("app.quit", "app.help")

@@ -12,8 +12,8 @@ from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.strip import StatusCanvas
-from fuzztui.tui.labels.events import state_sign, state_style
 from fuzztui.tui.labels.hosts import hosts_text
+from fuzztui.tui.labels.states import state_sign, state_style
 from fuzztui.wire.events import ALL_GONE
 
 FINDINGS = "findings"

@@ -36,7 +36,7 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
     """A table and a details pane. Subclasses make the table and the details.
 
     Details are drawn at once without their preview (``P``, content of a file), and again when a
-    thread has read the preview. The pane is beside the table, or below in a narrow terminal.
+    thread has read the preview. The pane is next to the table, or below in a narrow terminal.
     """
 
     SCOPES: ClassVar[tuple[str, ...]] = ("listing",)

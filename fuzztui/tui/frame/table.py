@@ -26,6 +26,7 @@ from textual.worker import WorkType
 from fuzztui.tui.base.canvas import TextSpan, changed_spans
 from fuzztui.tui.base.chosen_columns import chosen
 from fuzztui.tui.base.columns import Column, Layout
+from fuzztui.tui.base.marked_rows import MarkedRows
 from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.palette import Palette
 from fuzztui.tui.base.presence import Presence
@@ -152,9 +153,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.follow = follow
         """With the cursor on the last row, new rows move it along (as ``tail -f``)."""
         self.cursor: str | None = None
-        self.marks: dict[str, None] = {}
-        """Keys of the rows that the user has marked, in the order of marking."""
-        self._marked_last: str | None = None
+        self.marks = MarkedRows()
         self.keeps_line = False
         """Whether the cursor stays on its line, not on its row, until the user moves it."""
         self._moved = False
@@ -313,19 +312,17 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     @property
     def hidden_marks(self) -> int:
         """Number of marked rows that the filter hides."""
-        return sum(self.source.position(key) is None for key in self.marks)
+        return self.marks.hidden(self.source)
 
     def marked_rows(self) -> list[T]:
         """Return the marked rows that still exist, in the order of marking."""
-        rows = map(self.source.row, self.marks)
-        return [row for row in rows if row is not None]
+        return self.marks.rows(self.source)
 
     def clear_marks(self) -> bool:
         """Unmark all rows. Returns False if none was marked."""
         if not self.marks:
             return False
         self.marks.clear()
-        self._marked_last = None
         self._marks_changed()
         return True
 
@@ -338,11 +335,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         key = self.cursor
         if key is None or not self.MARKABLE:
             return
-        if key in self.marks:
-            del self.marks[key]
-        else:
-            self.marks[key] = None
-        self._marked_last = key
+        self.marks.toggle(key)
         self.move_to(self._row + 1)
         self._marks_changed()
 
@@ -350,10 +343,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         """Mark all rows from the one that was marked last to the one under the cursor."""
         if self.cursor is None or not self.MARKABLE:
             return
-        start = None if self._marked_last is None else self.source.position(self._marked_last)
-        first, last = sorted((self._row if start is None else start, self._row))
-        self.marks |= dict.fromkeys(self.source.key(i) for i in range(first, last + 1))
-        self._marked_last = self.cursor
+        self.marks.extend(self._row, self.source)
         self._marks_changed()
 
     # -------------------------------------------------------------- cursor
@@ -599,16 +589,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def _header(self, x: int, width: int) -> Strip:
         base = self.get_component_rich_style("bigtable--header")
         sign = base + self._palette["bold primary"]
-        notes = [plain(text) for text in (*self._mark_notes(), *self._captions)]
+        notes = [plain(text) for text in (*self.marks.notes(self.source), *self._captions)]
         return header_line(self._layout, self.rows, notes, x, width, base=base, sign=sign)
-
-    def _mark_notes(self) -> Sequence[str]:
-        if not self.marks:
-            return ()
-        words, hidden = f"{len(self.marks):,} marked", self.hidden_marks
-        if not hidden:
-            return (words,)
-        return f"{words}, {hidden:,} hidden", f"{words} ({hidden:,})"
 
     def notify_style_update(self) -> None:
         """Discard all drawn rows, because the theme changed."""

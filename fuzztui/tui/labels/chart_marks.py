@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from fuzztui.model.state import State
 from fuzztui.tui.base.chart import Mark
-from fuzztui.tui.labels.events import state_sign
 from fuzztui.tui.labels.glyphs import STEERED, finding_sign
+from fuzztui.tui.labels.states import state_sign
 from fuzztui.wire.commands import Pause, Resume
 from fuzztui.wire.finding_kinds import FindingKind
 

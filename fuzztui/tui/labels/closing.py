@@ -9,9 +9,9 @@ from pathlib import Path
 
 from fuzztui.base.text import several
 from fuzztui.model.discovery import discovery_rate, discovery_text
+from fuzztui.model.finding_tallies import Group, groups
 from fuzztui.model.mutants import survivor_group
 from fuzztui.model.properties import failing_examples, new_to_tests, takes_examples
-from fuzztui.model.selectors import Group, groups
 from fuzztui.model.state import State
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.details import finding_text, repro_command

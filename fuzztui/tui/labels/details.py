@@ -238,7 +238,7 @@ def finding_lines(
     report.
 
     ``moved``: the current path of the finding's file, if known to differ from the recorded path.
-    ``width``: cells; two outputs of an oracle are beside each other if they have room.
+    ``width``: cells; two outputs of an oracle are side by side if they have room.
     """
     style = finding.category
     name = finding_title(finding)

@@ -12,8 +12,9 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.labels.events import clock_text, command_text, state_sign, state_style
+from fuzztui.tui.labels.events import clock_text, command_text
 from fuzztui.tui.labels.facts import Fact, fact
+from fuzztui.tui.labels.states import state_sign, state_style
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire.finding_kinds import KINDS, FindingKind
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fuzztui.model.finding_tallies import groups_of
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE, to_look_at
-from fuzztui.model.selectors import ENDED, groups_of, instance_throughput, own_time
+from fuzztui.model.selectors import ENDED, instance_throughput, own_time
 from fuzztui.model.series import Series
 from fuzztui.model.state import Instance
 from fuzztui.model.stats import PASSIVE
@@ -15,9 +16,9 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import bars, resample
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.timeaxis import time_axis
-from fuzztui.tui.labels.events import state_sign, state_style
 from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.hosts import brief_link
+from fuzztui.tui.labels.states import state_sign, state_style
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire.events import DIRECTORY_GONE
 from fuzztui.wire.finding_kinds import CRASH, DIFFERS, KINDS, FindingKind

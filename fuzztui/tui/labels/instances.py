@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from fuzztui.base.text import several
+from fuzztui.model.finding_tallies import groups_of
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE
-from fuzztui.model.selectors import ENDED, groups_of, known_total, other_text
+from fuzztui.model.selectors import ENDED, known_total, other_text
 from fuzztui.model.state import Instance, Mutant
 from fuzztui.model.yields import rate_words
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.labels.events import engine_text, state_sign, state_style
+from fuzztui.tui.labels.events import engine_text
 from fuzztui.tui.labels.facts import Fact, fact
 from fuzztui.tui.labels.hosts import host_facts
 from fuzztui.tui.labels.instance_columns import (
@@ -26,6 +27,7 @@ from fuzztui.tui.labels.instance_columns import (
     state_word,
 )
 from fuzztui.tui.labels.mutants import brief_change, place
+from fuzztui.tui.labels.states import state_sign, state_style
 from fuzztui.tui.labels.status import FRESH_S, Status
 from fuzztui.wire.finding_kinds import KINDS
 

@@ -182,8 +182,9 @@ LEGEND: dict[str, dict[str, str]] = {
     },
     "code": {
         "line": "Number of the line",
-        "cov": "█ covered, ▒ partly (a branch was never taken), ◆ frontier (never executed, but "
-        "the decision before it was), ░ never; nothing: no statement begins here",
+        "cov": "█ covered, ▒ partly (a branch was never taken), ╳ finding (reached by a finding "
+        "only, which does not count as covered), ◆ frontier (never executed, but the decision "
+        "before it was), ░ never; nothing: no statement begins here",
         "mutants": "Mutants on the line: ● alive, ◌ pending, ✓ killed, ⊘ skipped, ≡ equivalent",
         "findings": "Groups of findings whose stack ends on the line: ✗ crash, ▲ hang, ≠ differs",
         "types": "The type that decides the line's uncovered goal",

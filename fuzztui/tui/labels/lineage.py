@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.model.lineage import lineage
 from fuzztui.model.saved import identity, parent_of
-from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Changes, Entry, Finding, Mutant, State
 
 MAX_STEPS = 1000

@@ -132,7 +132,7 @@ class Filter:
 
 
 def parse_filter(text: str, more: Mapping[str, FilterKey[Mutant]] | None = None) -> Filter:
-    """Parse words and conditions; ``more``: keys beside those of selections."""
+    """Parse words and conditions; ``more``: keys in addition to those of selections."""
     found = conditions.parse_filter(text, {**KEYS, **(more or {})})
     if not found.conditions:
         return Filter(found.words, problem=found.problem)

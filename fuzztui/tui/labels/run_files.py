@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from fuzztui.base.renamed_folders import present_file
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.wire.finding_kinds import FOLDERS, kind_of
-
-MAX_RESUMED = 200
-"""Maximal number of folders of earlier starts in which a file is searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +85,7 @@ def settled(place: RunFile) -> RunFile:
     """
     folder, _, name = place.relative.rpartition("/")
     above, _, kind = folder.rpartition("/")
-    if kind not in FOLDERS or os.path.lexists(place.path):
+    found = present_file(place.root / above, kind, name) if kind in FOLDERS else None
+    if found is None:
         return place
-    try:
-        with os.scandir(place.root / above) as found:
-            dated = sorted((e.name for e in found if e.name.startswith(f"{kind}.")), reverse=True)
-    except (OSError, ValueError):
-        return place
-    for other in dated[:MAX_RESUMED]:
-        moved = RunFile(place.root, f"{above}/{other}/{name}" if above else f"{other}/{name}")
-        if os.path.lexists(moved.path):
-            return moved
-    return place
+    return RunFile(place.root, "/".join((*filter(None, [above]), found.parent.name, name)))

@@ -1,4 +1,4 @@
-"""The outputs of a differential oracle's two sides, beside each other. Pure."""
+"""The outputs of a differential oracle's two sides, side by side. Pure."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from fuzztui.model.source_lines import COVERED, FRONTIER, NEVER, PARTLY
+from fuzztui.model.source_lines import COVERED, FINDING, FRONTIER, NEVER, PARTLY
 from fuzztui.model.state import Finding, Mutant
 from fuzztui.model.targeting import GoalRow
 from fuzztui.tui.base.columns import Cell
@@ -15,6 +15,7 @@ from fuzztui.tui.labels.mutants import SIGNS
 GUTTER: Final[dict[str, Cell]] = {
     COVERED: ("█", "valid"),
     PARTLY: ("▒", "pending"),
+    FINDING: ("╳", "bold crash"),
     FRONTIER: ("◆", "bold alive"),
     NEVER: ("░", "muted"),
 }
@@ -23,6 +24,7 @@ GUTTER: Final[dict[str, Cell]] = {
 MEANINGS: Final[dict[str, str]] = {
     COVERED: "executed, and every branch that begins here was taken",
     PARTLY: "executed, but a branch that begins here was never taken",
+    FINDING: "reached by a finding only: executed by no queue entry, so not covered",
     FRONTIER: "never executed, but the decision before it was",
     NEVER: "never executed",
 }

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
+from fuzztui.model.finding_tallies import FindingTally, tallies
 from fuzztui.model.host_summary import HostSummary, host_summaries, is_reached
 from fuzztui.model.mutants import Summary, mutants_summary
 from fuzztui.model.mutators import MixtureSummary, mixture_summary
 from fuzztui.model.selectors import (
     ENDED,
-    FindingTally,
     overtime,
     pending_commands,
     running_time,
-    tallies,
     throughput,
     totals,
     tree_of,

@@ -1,4 +1,4 @@
-"""What the operations that make inputs have brought: comparisons beside the mutators. Pure."""
+"""Yields of the operations that make inputs: the mutators, and replaced comparisons. Pure."""
 
 from __future__ import annotations
 

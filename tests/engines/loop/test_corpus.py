@@ -19,10 +19,11 @@ from fuzztui.engines.directory.store import Store, candidate_tail, entry_ids
 from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.execute.failures import Failure, failure_of, hang_of, printable
 from fuzztui.engines.findings.findings import Description, Findings
-from fuzztui.engines.inputs.candidate import Candidate, from_label
+from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate, from_label
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, SteerError, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
+from fuzztui.engines.loop.rebuild import _source_of
 
 
 def corpus_of(*edges: int, favored: bool = True) -> Corpus:
@@ -424,3 +425,15 @@ def test_spec_that_is_no_json_object(tmp_path: Path, text: str) -> None:
     file.write_text(text)
     with pytest.raises(CannotStart, match=r"spec\.json"):
         read_spec(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "parent"),
+    [
+        ("id:000012,src:000003,time:5", 3),
+        ("id:000012,orig:seed", NO_ENTRY),
+        ("id:000012,src:²²²²²²", NO_ENTRY),
+    ],
+)
+def test_the_parent_in_a_file_name(name: str, parent: int) -> None:
+    assert _source_of(name) == parent

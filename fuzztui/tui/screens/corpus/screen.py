@@ -19,7 +19,8 @@ from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import NEVER, Cell, Column
-from fuzztui.tui.frame.action_context import Action, ActionContext, rows_context
+from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action_context import ActionContext, rows_context
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.input_screen import InputScreen
 from fuzztui.tui.frame.table import BigTable
@@ -58,7 +59,7 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
         self._starts: OrderedDict[str, str] = OrderedDict()
         """The start of the file of each entry that was in view."""
         self._unread: set[str] = set()
-        """Entries in view of which the file is to be read."""
+        """Entries in view whose files have not been read."""
         self._reads_starts = False
         """Whether a worker reads them."""
         self._counted = (-1, -1)

@@ -12,8 +12,8 @@ from textual.notifications import SeverityLevel
 from textual.worker import WorkType
 
 from fuzztui.base.signals import is_by_signal
+from fuzztui.model.finding_tallies import groups
 from fuzztui.model.groups import regrouping
-from fuzztui.model.selectors import groups
 from fuzztui.model.source_index import location
 from fuzztui.model.state import Changes, CommandStatus, Finding
 from fuzztui.model.verdicts import given_about, verdict_of
@@ -404,13 +404,13 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         self.run_worker(work, group="judge")
 
     def do_row_source(self) -> None:
-        """Open the Source screen at the innermost line that is in no library."""
+        """Open the Source screen at the innermost line that belongs to the program."""
         finding = self.table.current
-        at = location(finding) if finding is not None else None
+        at = location(finding, self.campaign) if finding is not None else None
         if at is not None:
             self.host.go_to_row("source", f"{at[0]}:{at[1]}")
         elif finding is not None:
-            self.notify("No frame of this finding has a file and a line outside libraries.")
+            self.notify("No frame of this finding has a line of a file outside libraries.")
 
     def _is_minimising(self, finding: Finding) -> bool:
         """Whether this screen or the supervisor is minimising the finding."""

@@ -16,7 +16,7 @@ from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.dialogs import Dialog
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.text import fit, plain
-from fuzztui.tui.frame.action_context import Action
+from fuzztui.tui.frame.action import Action
 from fuzztui.tui.labels.mutant_groups import MutantGroup
 from fuzztui.tui.labels.mutants import SIGNS
 

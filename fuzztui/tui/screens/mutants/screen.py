@@ -375,7 +375,7 @@ class MutantsScreen(MutantControls):
 
     @property
     def screen_keys(self) -> Mapping[str, FilterKey[Mutant]]:
-        """Keys of the filter beside those that commands understand: the columns of the table."""
+        """Keys of the filter: those that commands understand, and the columns of the table."""
         return {
             name: key for name, key in column_keys(self.table.columns).items() if name not in KEYS
         }

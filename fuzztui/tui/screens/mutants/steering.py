@@ -14,11 +14,11 @@ from fuzztui.model.state import Mutant
 from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.action_context import Action, judges_ended
-from fuzztui.tui.frame.actions import BY_ID
+from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action_context import judges_ended
+from fuzztui.tui.frame.actions import BY_ID, MUTANTS
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.local_verdict import record_verdict
-from fuzztui.tui.frame.mutant_actions import MUTANTS
 from fuzztui.tui.labels.mutant_groups import Filter, MutantGroup, marked, one, scopes
 from fuzztui.tui.screens.mutants.functions import group_of
 from fuzztui.tui.screens.mutants.group_menu import ScopeScreen

@@ -46,7 +46,7 @@ _LEFT_TEXTS = {
     UNREACHED: "were never reached",
     UNKNOWN_REACH: "were never infected",
 }
-"""What is said of the survivors of a group."""
+"""Texts about the survivors of a group."""
 
 
 _MEANINGS = {

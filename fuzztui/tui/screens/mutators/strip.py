@@ -35,7 +35,7 @@ class MixtureStrip(StatusCanvas):
         self._who = ""
 
     def ask(self, asked: SetMixture | None, who: str = "") -> None:
-        """Set the pending command, and a text on who has to answer."""
+        """Set the pending command, and a text about the instances that must answer."""
         if (asked, who) != (self._asked, self._who):
             self._asked, self._who = asked, who
             self.repaint()

@@ -64,7 +64,7 @@ class Aside(Canvas):
         self._due |= changes.campaign or bool(changes.mutants or changes.findings or changes.reset)
 
     def is_due(self, now: float, changes: Changes) -> bool:
-        """Whether something is to be shown: a finding at once, the rest from time to time."""
+        """Whether to show changes: a finding at once, the rest from time to time."""
         if changes.reset or changes.findings:
             return True
         return self._due and abs(now - self._shown_t) >= EVERY_S

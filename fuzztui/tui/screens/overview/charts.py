@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.containers import Grid
 from textual.message import Message
 
-from fuzztui.model.selectors import group_heads
+from fuzztui.model.finding_tallies import group_heads
 from fuzztui.model.state import State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.chart import AXIS, WAITING, Chart, ChartContent, Curve, View
@@ -143,7 +143,7 @@ class ChartGrid(Grid, can_focus=True):
     """
 
     class Turned(Message):
-        """Other charts are to be shown."""
+        """The choice of charts has changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("chart"), *bindings("table")]
     DEFAULT_CSS = "ChartGrid { grid-gutter: 0 2; }"

@@ -358,6 +358,8 @@ class OverviewScreen(CampaignScreen):
             there = self.hosts.current
             campaign = there.host.campaign if there is not None else ""
             name = there.name if there is not None and campaign in ("running", "paused") else ""
+            if there is not None and there.host.state == "failed":  # it can be tried again
+                name, campaign = there.name, "failed"
             capabilities: frozenset[str] = frozenset()
             now = ActionContext(
                 row=True, instance=name, instance_state=campaign, capabilities=capabilities
@@ -369,7 +371,9 @@ class OverviewScreen(CampaignScreen):
     def do_instance_pause(self) -> None:
         """Pause or resume one instance, or all instances of a host."""
         row = self.describe_row()
-        if row.instance and row.instance_state == "paused":
+        if row.instance and (
+            row.instance_state == "paused" or (row.on_hosts and row.instance_state == "failed")
+        ):
             self.host.steer(Resume(row.instance), f"resume {row.instance}")
         elif row.instance:
             self.host.steer(Pause(row.instance), f"pause {row.instance}")

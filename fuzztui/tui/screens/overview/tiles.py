@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
+from fuzztui.model.finding_tallies import FindingTally, listed
 from fuzztui.model.mutants import Summary
-from fuzztui.model.selectors import FindingTally, listed
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, TextSpan

@@ -12,7 +12,9 @@ from fuzztui.tui.base.text import plain
 SHARE = "share"
 """The column by which the table is sorted at first."""
 
-STYLES = {"not run": "muted", "failed": "crash", "off": "muted", "run": "valid"}
+STYLES = {
+    "not run": "muted", "failed": "crash", "off": "muted", "run": "valid", "passed": "valid",
+}  # fmt: skip
 """The style of each state."""
 
 

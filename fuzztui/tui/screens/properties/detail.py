@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from fuzztui.base.text import several
 from fuzztui.model.properties import PropertyRow
-from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Finding, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
@@ -21,17 +20,16 @@ MAX_FINDINGS = 20
 def property_lines(row: PropertyRow, state: State) -> list[Line]:
     """Return name, state, figures, and the findings."""
     file, _, name = row.name.partition("::")
-    over = state.state in ENDED
     lines: list[Line] = [
         [TextSpan(plain(name or file), "bold")],
         [TextSpan(plain(file if name else ""), "muted")],
         [],
-        pair("state", row.state + _goes_on(row, over=over), STYLES[row.state]),
+        pair("state", row.state + _goes_on(row), STYLES[row.state]),
     ]
     if row.reason:
         return [*lines, pair("because", plain(row.reason))]
     share, weight = format.share(row.share), f"weight {row.weight:g}"
-    share = f"had {share} of the work at the end" if over else f"{share} of the work now"
+    share = f"had {share} of the work at the end" if row.is_over else f"{share} of the work now"
     lines += [
         pair("share", f"{share}, {weight}"),
         pair("trials", f"{row.trials:,}, {row.invalid:,} of them invalid"),
@@ -55,9 +53,10 @@ def property_lines(row: PropertyRow, state: State) -> list[Line]:
     return lines
 
 
-def _goes_on(row: PropertyRow, *, over: bool) -> str:
+def _goes_on(row: PropertyRow) -> str:
     """Why a failed property still has a share."""
-    return "; it is fuzzed on, for other failures" if row.state == "failed" and not over else ""
+    goes_on = row.state == "failed" and not row.is_over
+    return "; it is fuzzed on, for other failures" if goes_on else ""
 
 
 def findings_of(state: State, name: str) -> Sequence[Finding]:

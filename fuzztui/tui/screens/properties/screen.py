@@ -12,8 +12,9 @@ from fuzztui.model.properties import PropertyRow, property_rows
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.action_context import Action, ActionContext, shared_context
-from fuzztui.tui.frame.property_actions import PropertyContext
+from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action_context import ActionContext, shared_context
+from fuzztui.tui.frame.property_context import PropertyContext
 from fuzztui.tui.frame.steered import SteeredScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.screens.properties.columns import SHARE, columns, shared_start
@@ -30,7 +31,7 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
 
     TAB = "properties"
     SCOPES = ("listing", "marking")
-    # Names are long: only a very wide terminal has room for the details beside the table.
+    # Names are long: only a very wide terminal has room for the details next to the table.
     DEFAULT_CSS = """
     PropertiesScreen.-wide {
         & #listing { layout: vertical; }
@@ -58,11 +59,11 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
         return table
 
     def sources(self) -> Sequence[object]:
-        """Return figures, and the instances' states."""
+        """Return figures, and the states of the instances and the campaign."""
         state = self.campaign
         lives = [state.instances[name].state for name in list(state.properties)]
         figures = [*state.properties.values(), state.property_kills]
-        return [*figures, *state.property_reasons.values(), *lives]
+        return [*figures, *state.property_reasons.values(), *lives, state.state]
 
     def rebuild(self, *, reset: bool) -> None:
         """Update the rows."""

@@ -42,6 +42,8 @@ class Measuring:
     key: str
     """The key that measures; an empty string: that is impossible."""
     watched: bool
+    progress: str = ""
+    """The progress of a measurement; an empty string: none is running."""
 
     def unknown(self) -> str:
         """Return why the coverage of a file or line is not known, in one line."""
@@ -86,10 +88,13 @@ def line_lines(
     """Return the details of a line. ``smallest``: by line, None before it was measured."""
     coverage, state = file.coverage, file.state
     lines: list[Line] = [_head(row, file, name)]
+    if measuring.progress:
+        lines.append(pair("measuring", measuring.progress, "pending"))
     if row.text.strip():
         lines.append([TextSpan(plain(row.text.strip()), "bold")])
     if coverage is not None and coverage.measured and row.number in coverage.statements:
-        lines += _coverage(row.number, coverage, state, smallest, measuring.key)
+        key = "" if measuring.progress else measuring.key
+        lines += _coverage(row.number, coverage, state, smallest, key)
     elif coverage is None or not coverage.measured:
         lines.append(pair("covered", measuring.unknown(), "muted"))
     for mutant in file.mutants(row.number)[:MAX_LISTED]:
@@ -174,6 +179,8 @@ def node_lines(node: CodeNode, measuring: Measuring) -> list[Line]:
     """Return the details of a file or function."""
     where = node.path + (f":{node.first}-{node.last}" if node.function else "")
     lines: list[Line] = [[TextSpan(plain(node.function or node.name), "bold")], pair("path", where)]
+    if measuring.progress:
+        lines.append(pair("measuring", measuring.progress, "pending"))
     if node.statements > 0 <= node.covered:
         share = format.share(node.covered / node.statements)
         text = f"{node.covered:,} of {several(node.statements, 'statement')} ({share})"

@@ -1,30 +1,19 @@
-"""Measuring which entries reach which lines, by the command ``fuzztui coverage --by-line``.
-
-The command is a separate process, because the screens import nothing that runs targets.
-"""
+"""Measuring which entries reach which lines, by the command ``fuzztui coverage --by-line``."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Thread
-from typing import Any, Final
+from typing import Any
 
 from fuzztui.base import ranges
 from fuzztui.base.bounds import loads
 from fuzztui.model.source_lines import FileLines, FirstEntry
 from fuzztui.model.state import SourceRow
 from fuzztui.tui.base.background import in_thread
+from fuzztui.tui.base.local_command import LocalCommand
 from fuzztui.tui.screens.source.detail import Smallest
-
-MAX_ANSWER: Final = 64 << 20
-"""Characters of the command's answer that are read."""
 
 
 @dataclass(slots=True)
@@ -68,61 +57,24 @@ class Measurement:
     """One run of the command."""
 
     def __init__(self, run: Path) -> None:
-        self._run = run
-        self._process: subprocess.Popen[str] | None = None
-        self._cancelled = False
+        arguments = ["coverage", "--by-line", "--progress", str(run)]
+        self._command = LocalCommand(lambda: arguments)
 
     async def run(self, progress: Callable[[str], None]) -> tuple[MeasuredLines | None, str]:
         """Measure; ``progress`` is called with each line of the command's messages.
 
         Returns the result (None: there is none), and why not.
         """
-        said: list[str] = []
-        try:
-            process = await in_thread(self._start)
-        except OSError as e:
-            return None, f"{sys.executable}: {e.strerror}"
-        output, messages = process.stdout, process.stderr
-        assert output is not None
-        assert messages is not None
-        answer: list[str] = []
-        reader = Thread(target=lambda: answer.append(output.read(MAX_ANSWER)), daemon=True)
-        reader.start()
-        while line := await in_thread(lambda: messages.readline(2000)):
-            if text := line.strip():
-                said = [text]
-                progress(text)
-        code = await in_thread(process.wait)
-        await in_thread(reader.join)
-        if self._cancelled:
+        result = await self._command.run(progress)
+        if self._command.cancelled:
             return None, "cancelled"
-        if code:
-            last = said[-1].removeprefix("fuzztui: ") if said else f"exit status {code}"
-            return None, last
+        if result.status:
+            return None, result.message or f"exit status {result.status}"
         try:
-            return await in_thread(lambda: MeasuredLines.of(loads(answer[0]))), ""
+            return await in_thread(lambda: MeasuredLines.of(loads(result.output))), ""
         except (ValueError, LookupError, TypeError, AttributeError) as e:
             return None, f"the answer of fuzztui coverage is damaged: {e}"
 
     def cancel(self) -> None:
         """End the command."""
-        self._cancelled = True
-        if self._process is not None and self._process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.send_signal(signal.SIGINT)
-
-    def _start(self) -> subprocess.Popen[str]:
-        # -P: a fuzztui/ in the current directory must not be imported.
-        command = [sys.executable, "-P", "-m", "fuzztui", "coverage", "--by-line", "--progress"]
-        self._process = subprocess.Popen(
-            [*command, str(self._run)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            errors="backslashreplace",
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )
-        if self._cancelled:  # while the command was starting
-            self.cancel()
-        return self._process
+        self._command.cancel()

@@ -21,6 +21,7 @@ from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import column_keys
 from fuzztui.tui.base.dialogs import ConfirmScreen
+from fuzztui.tui.base.local_command import MESSAGE_PREFIX
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext
@@ -37,7 +38,7 @@ Row = CodeNode | CodeLine
 
 
 class SourceScreen(ListingScreen[Row, None]):
-    """Files and functions beside the lines of one file; in a narrow terminal one of the two."""
+    """Files and functions next to the lines of one file; in a narrow terminal one of the two."""
 
     TAB = "source"
     HINT = "words, or conditions: cov=frontier mutants=● cover<50"
@@ -80,6 +81,8 @@ class SourceScreen(ListingScreen[Row, None]):
         """The line whose mutants were looked at, and the number of the next one."""
         self._measured = MeasuredLines()
         self._measurement: Measurement | None = None
+        self._progress = ""
+        """The last message of the measurement that is running."""
 
     def body(self) -> list[Widget]:
         """Return both tables, the details and the filter."""
@@ -237,7 +240,7 @@ class SourceScreen(ListingScreen[Row, None]):
     def reveal(self, key: str) -> None:
         """Open a file at a line: ``path:line``."""
         path, _, line = key.rpartition(":")
-        if not path or not line.isdecimal():
+        if not path or not line.isdecimal() or len(line) > 9:
             self.notify(plain(f"{key}: the log does not contain the line"), markup=False)
             return
         self.set_class(True, "-code")
@@ -273,6 +276,7 @@ class SourceScreen(ListingScreen[Row, None]):
             state.coverage_reason,
             self._measure_key(),
             self.host.status.watched,
+            self._progress,
         )
 
     def _measure_key(self) -> str:
@@ -426,6 +430,7 @@ class SourceScreen(ListingScreen[Row, None]):
         if run is None:
             return
         self._measurement = Measurement(run)
+        self._show_progress("running the corpus again")
         measure: WorkType[None] = partial(self._measure, self._measurement)
         self.run_worker(measure, group="measure")
 
@@ -441,17 +446,21 @@ class SourceScreen(ListingScreen[Row, None]):
         self.notify("Running the corpus again.", timeout=4)
         measured, problem = await measurement.run(self._show_progress)
         self._measurement = None
+        self._show_progress("")
         if problem:
             self.notify(plain(problem), title="Not measured", severity="warning", markup=False)
         if measured is not None:
             self.host.when_free(lambda: self._take(measured))
 
     def _show_progress(self, text: str) -> None:
-        self.files.set_caption(plain(text))
+        self._progress = text.removeprefix(MESSAGE_PREFIX)
+        if not (self.is_mounted and self.app.is_running):
+            return  # called too late: the app is removing the widgets
+        self.files.set_caption(*([plain(self._progress)] if text else []))
+        self.show_detail()
 
     def _take(self, measured: MeasuredLines) -> None:
         self._measured, self._index.measured = measured, measured.files
-        self.files.set_caption()
         if self._file is not None and not self._file.rows:
             self.show(Changes(source=True))
             self._file.fill(self._text)

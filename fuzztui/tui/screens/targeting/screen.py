@@ -26,10 +26,11 @@ from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.action_context import Action, ActionContext, shared_context
+from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action_context import ActionContext, shared_context
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.table_tabs import TableTabs
-from fuzztui.tui.frame.targeting_actions import PendingTargeting, TargetingContext
+from fuzztui.tui.frame.targeting_context import PendingTargeting, TargetingContext
 from fuzztui.tui.labels.latest_saved import FINDS
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.targeting import (

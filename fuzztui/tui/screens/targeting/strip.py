@@ -34,7 +34,7 @@ class TargetingStrip(StatusCanvas):
         self._next: Sequence[tuple[str, float]] = ()
 
     def ask(self, asked: Sequence[str], who: str) -> None:
-        """Set labels of the pending commands, and a text on who has to answer."""
+        """Set labels of the pending commands, and a text about the instances that must answer."""
         if (asked, who) != (self._asked, self._who):
             self._asked, self._who = asked, who
             self.repaint()

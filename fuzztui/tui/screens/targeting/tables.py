@@ -85,7 +85,7 @@ class TypeTables(SteeredScreen[TypeRow | GoalRow, SourceExcerpt]):
         self.set_focus(self.types if self.table is self.targets else self.targets)
 
     def narrow(self, text: str) -> None:
-        """Filter both tables: a type's name is also shown beside the goals that it decides."""
+        """Filter both tables: the rows of goals contain names of types, too."""
         problems = []
         for table in (self.types, self.targets):
             found = parse_filter(text, column_keys(table.columns))

@@ -1,4 +1,4 @@
-"""Actions of the home screen; see :mod:`fuzztui.tui.frame.actions`.
+"""Actions of the home screen.
 
 Its table has the scope ``runs``, the runs side by side have ``beside``, and both have ``home``.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fuzztui.tui.frame.action_context import Action, ActionContext, WhyNot
+from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action_context import ActionContext, WhyNot
 from fuzztui.tui.frame.home_context import MAX_PANES, HomeContext
 
 

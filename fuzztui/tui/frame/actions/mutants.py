@@ -1,17 +1,17 @@
-"""Actions of the screen of mutants; see :mod:`fuzztui.tui.frame.actions`."""
+"""Actions of the Mutants screen."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from fuzztui.tui.frame.action_context import (
-    Action,
-    why_no_row,
+from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action_context import why_no_row, why_not_pause
+from fuzztui.tui.frame.actions.row_actions import editor, source_link
+from fuzztui.tui.frame.mutant_checks import (
     why_not_accept,
     why_not_equivalent,
     why_not_move,
     why_not_move_step,
-    why_not_pause,
     why_not_promote,
     why_not_requeue,
     why_not_select_mutants,
@@ -139,4 +139,6 @@ MUTANTS = (
         "Copy path and line of the mutant", "Mutants",
         scope="mutants", check=why_no_row, footer=24,
     ),
+    source_link("mutants", "Mutants", "the mutant's line"),
+    editor("mutants", "Mutants", "the mutant's file at its line"),
 )  # fmt: skip

@@ -1,0 +1,48 @@
+"""The state of a campaign after some prefix of its log.
+
+Plain data, changed only by :func:`fuzztui.model.fold.apply`. Tables are dicts keyed by id and grow
+at their end. Their rows (:class:`Entry`, :class:`Finding`, :class:`Mutant`) are frozen and replaced
+as a whole: states of different times share them, so seeking is cheap (:mod:`fuzztui.model.chain`).
+Series are bounded (:mod:`fuzztui.model.series`). A state can be stored as JSON
+(:mod:`fuzztui.model.checkpoint`).
+"""
+
+from __future__ import annotations
+
+from fuzztui.model.state.campaign import (
+    MAX_PROPERTIES,
+    MAX_PROPERTY_NAME,
+    RECENT_COMMANDS,
+    RECENT_RECORDS,
+    State,
+)
+from fuzztui.model.state.changes import Changes
+from fuzztui.model.state.commands import CommandStatus
+from fuzztui.model.state.engines import MixtureChange, UncoveredGoal
+from fuzztui.model.state.instances import FILE_COUNTS, NO_STATS, Host, Instance
+from fuzztui.model.state.mutants import MUTANT_STATES, Mutant
+from fuzztui.model.state.saved import Entry, Finding, FindingVerdict
+from fuzztui.model.state.source import CoverageStep, SourceRow
+
+__all__ = [
+    "FILE_COUNTS",
+    "MAX_PROPERTIES",
+    "MAX_PROPERTY_NAME",
+    "MUTANT_STATES",
+    "NO_STATS",
+    "RECENT_COMMANDS",
+    "RECENT_RECORDS",
+    "Changes",
+    "CommandStatus",
+    "CoverageStep",
+    "Entry",
+    "Finding",
+    "FindingVerdict",
+    "Host",
+    "Instance",
+    "MixtureChange",
+    "Mutant",
+    "SourceRow",
+    "State",
+    "UncoveredGoal",
+]

@@ -1,0 +1,150 @@
+"""One thing that a user can do on a screen: its keys, its text, when it is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fuzztui.model.selectors import ENDED
+from fuzztui.tui.base.keynames import key_name
+from fuzztui.tui.frame.action_context import ActionContext, WhyNot, with_keys
+from fuzztui.wire.commands import Command
+
+
+def always(now: ActionContext) -> str:
+    """Return an empty string: the check of an action that is always possible."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that a user can do.
+
+    ``scope``: always (everywhere), app (on all screens of a campaign), table, or a screen's name.
+    ``needs`` is the capability that the row's engine must have announced. ``footer``: order in the
+    footer, 0 is not shown there.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    label: str
+    help: str
+    group: str
+    scope: str = "app"
+    needs: str = ""
+    does: str = ""
+    """What an engine without the capability cannot do: completes "cannot ..."."""
+    footer: int = 0
+    check: WhyNot = always
+    mode: str = ""
+    """The only mode (live or replay) that has this action; in the other mode the action is hidden,
+    not greyed."""
+    ended: bool = False
+    """Whether the action is for campaigns that have ended; before, the footer hides the action."""
+    engine: str = ""
+    """The only engine whose campaigns show this action in the footer. Their supervisor executes
+    the action itself, so that their instances need not announce the capability."""
+    queue: bool | None = None
+    """True: in the footer of fuzz-first campaigns only; False: of other campaigns only; None: of
+    all."""
+    hosts: bool = False
+    """Whether only campaigns on hosts show this action in the footer."""
+    command: Callable[..., Command] | None = None
+    """Makes the command that this action sends. Its scope's screen passes what the row means there:
+    id and instance of an entry, a selection of mutants, or a :class:`TargetingContext`."""
+    run: str = ""
+    """The action whose method carries this one out, too; an empty string: it has its own."""
+    args: tuple[Any, ...] = ()
+    """Arguments of that method."""
+
+    @property
+    def method(self) -> tuple[str, tuple[Any, ...]]:
+        """The name of the method that carries out this action, and its arguments.
+
+        It is a method of the focused widget, one of its ancestors, the screen or the application,
+        whichever has it first: ``do_SCOPE_command`` if the row has a command, otherwise
+        ``do_ID``, with underscores in place of dots.
+        """
+        if self.command is not None:
+            return f"do_{self.scope}_command", (self,)
+        return "do_" + (self.run or self.id).replace(".", "_"), self.args
+
+    def keys_now(self, now: ActionContext) -> tuple[str, ...]:
+        """Return this action's keys: the user's, or the registry's; the user may have left none."""
+        return now.keys.get(self.id, self.keys)
+
+    def with_keys(self, now: ActionContext) -> Action:
+        """Return this action with the user's keys."""
+        return replace(self, keys=self.keys_now(now))
+
+    def key_label(self, now: ActionContext) -> str:
+        """Return the name of this action's first key; an empty string without a key."""
+        return next(map(key_name, self.keys_now(now)), "")
+
+    def why_not(self, now: ActionContext) -> str:
+        """Return why this action is impossible now, for users; an empty string if possible."""
+        if self.mode and now.mode != self.mode:
+            return f"only in a {self.mode}" if self.mode == "replay" else "not in a replay"
+        if self.ended and now.state not in ENDED:
+            return "the campaign has not ended"
+        reason = with_keys(self.check(now), now)
+        if reason or not self.needs:
+            return reason
+        return next(filter(None, map(self._why_unable, (now, *now.also))), "")
+
+    def _why_unable(self, now: ActionContext) -> str:
+        """Why the engine of the row cannot carry out this action."""
+        engine = f"{now.instance}'s engine" if now.instance else "this campaign's engine"
+        if why := now.unable.get(self.needs):
+            return f"{engine} cannot {self.does}: {why}"
+        if self.engine and self.engine == now.engine:
+            return ""
+        if now.capabilities is None:
+            return f"{now.instance or 'the engine'} has not reported its capabilities yet"
+        if self.needs not in now.capabilities:
+            return f"{engine} cannot {self.does}"
+        return ""
+
+    def elsewhere(self, now: ActionContext) -> bool:
+        """Whether the footer leaves this action out, which is for another table or other rows."""
+        if now.home is not None:
+            return self.id in now.home.elsewhere()
+        return now.aiming is not None and self.id in now.aiming.elsewhere()
+
+    def title(self, now: ActionContext) -> str:
+        """Return the label now: a key that switches something on and off has two."""
+        if self.id == "campaign.pause" and now.state == "paused":
+            return "Resume"
+        if self.id == "instance.pause":
+            what = "host" if now.on_hosts else "instance"
+            if now.on_hosts and now.instance and now.instance_state == "failed":
+                return "Try host again"
+            return f"{'Resume' if now.instance_state == 'paused' else 'Pause'} {what}"
+        if self.id == "table.mark" and now.marked:
+            return f"{now.marked:,} marked"
+        if self.id == "replay.play" and now.mode == "replay":
+            return "Play" if now.paused_replay else "Pause"
+        if self.id == "finding.minimise" and now.minimising:
+            return "Cancel"
+        if self.id == "source.measure" and now.measuring:
+            return "Cancel"
+        if self.id == "overview.hosts" and now.on_hosts:
+            return "Instances"
+        if self.id == "mixture.adaptive" and now.adaptive:
+            return "Hold fixed"
+        if self.id.startswith("types.") and now.aiming is not None:
+            return now.aiming.labels().get(self.id, self.label)
+        if now.property is not None:
+            return now.property.labels().get(self.id, self.label)
+        if now.home is not None:
+            return now.home.labels().get(self.id, self.label)
+        return self.label
+
+    def place(self, now: ActionContext) -> int:
+        """Return the order in the footer now; 0: it is not shown there."""
+        # The number of marks comes first: the next command acts on the marked rows.
+        first = (now.marked and self.id == "table.mark") or (
+            now.home is not None and now.row and self.id == "table.select"
+        )
+        return 1 if first else self.footer

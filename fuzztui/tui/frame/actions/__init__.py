@@ -1,0 +1,79 @@
+"""The registry of actions: everything that a user can do on the screens.
+
+Key bindings, the footer, the command palette and the help screen are generated from
+:data:`ACTIONS`. An action's ``id`` is stable, because users' keymaps contain ids.
+:attr:`~fuzztui.tui.frame.action.Action.method` carries out the action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual.binding import Binding, BindingType
+
+from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.actions.campaign import CAMPAIGN
+from fuzztui.tui.frame.actions.corpus import CORPUS
+from fuzztui.tui.frame.actions.findings import FINDINGS
+from fuzztui.tui.frame.actions.general import GENERAL
+from fuzztui.tui.frame.actions.home import HOME, HOME_SCREENS
+from fuzztui.tui.frame.actions.log import LOG
+from fuzztui.tui.frame.actions.mutants import MUTANTS
+from fuzztui.tui.frame.actions.mutators import MUTATORS
+from fuzztui.tui.frame.actions.overview import CHARTS, OVERVIEW
+from fuzztui.tui.frame.actions.properties import PROPERTIES
+from fuzztui.tui.frame.actions.replay import REPLAY
+from fuzztui.tui.frame.actions.screens import SCREENS
+from fuzztui.tui.frame.actions.source import SOURCE
+from fuzztui.tui.frame.actions.tables import LISTING, MARKING, SORTING, TABLE
+from fuzztui.tui.frame.actions.types import TYPES
+
+__all__ = [
+    "ACTIONS",
+    "BY_ID",
+    "GROUPS",
+    "HOME",
+    "HOME_SCREENS",
+    "MUTANTS",
+    "NATIVE",
+    "bindings",
+]
+
+ACTIONS: tuple[Action, ...] = (
+    *SCREENS,
+    *CAMPAIGN,
+    *CORPUS,
+    *MUTANTS,
+    *MUTATORS,
+    *PROPERTIES,
+    *TYPES,
+    *SOURCE,
+    *FINDINGS,
+    *OVERVIEW,
+    *LOG,
+    *REPLAY,
+    *TABLE,
+    *CHARTS,
+    *SORTING,
+    *MARKING,
+    *LISTING,
+    *HOME,
+    *GENERAL,
+)
+BY_ID: dict[str, Action] = {action.id: action for action in ACTIONS}
+GROUPS: tuple[str, ...] = tuple(dict.fromkeys(action.group for action in ACTIONS))
+
+NATIVE = {"focus.next"}
+"""Actions whose keys Textual binds; they are listed for the help screen."""
+
+
+def bindings(scope: str, among: Iterable[Action] = ACTIONS) -> list[BindingType]:
+    """Return Textual's bindings of one scope. Ids are kept, so that a keymap can change the keys.
+
+    Textual never sees an action as disabled: pressing a greyed key shows the reason.
+    """
+    return [
+        Binding(",".join(a.keys), f"app.perform('{a.id}')", a.label, show=False, id=a.id)
+        for a in among
+        if a.scope == scope and a.id not in NATIVE
+    ]

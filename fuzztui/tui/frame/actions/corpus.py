@@ -1,0 +1,53 @@
+"""Actions of the Corpus screen."""
+
+from __future__ import annotations
+
+from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action_context import why_no_row, why_not_steer_entry
+from fuzztui.tui.frame.actions.row_actions import editor, source_link, view_input
+from fuzztui.wire.commands import DemoteEntry, PromoteEntry, ResetEntry, SkipEntry
+
+CORPUS = (
+    Action(
+        "entry.promote", ("u",), "Promote",
+        "Fuzz this entry next, with the energy of a favored one", "Corpus",
+        scope="corpus", needs="promote", does="promote entries",
+        check=why_not_steer_entry, footer=10, mode="live", command=PromoteEntry,
+    ),
+    Action(
+        "entry.skip", ("d",), "Skip",
+        "Never pick this entry again", "Corpus",
+        scope="corpus", needs="skip", does="skip entries",
+        check=why_not_steer_entry, footer=11, mode="live", command=SkipEntry,
+    ),
+    Action(
+        "entry.reset", ("r",), "Reset",
+        "Undo skip, promote and demote of this entry", "Corpus",
+        scope="corpus", needs="reset", does="reset entries",
+        check=why_not_steer_entry, footer=12, mode="live", command=ResetEntry,
+    ),
+    Action(
+        "entry.demote", ("D",), "Demote",
+        "Pick this entry as rarely as possible, with minimal energy", "Corpus",
+        scope="corpus", needs="demote", does="demote entries",
+        check=why_not_steer_entry, footer=17, mode="live", command=DemoteEntry,
+    ),
+    source_link("corpus", "Corpus", "the line that the entry was the first to execute"),
+    view_input("corpus", "Corpus"),
+    editor("corpus", "Corpus", "a copy of the input"),
+    Action(
+        "entry.copy", ("c",), "Copy path",
+        "Copy the path of the entry's file", "Corpus",
+        scope="corpus", check=why_no_row, footer=13,
+    ),
+    Action(
+        "entry.parent", ("backspace",), "Parent",
+        "Go to the entry from which this one was mutated", "Corpus",
+        scope="corpus", check=why_no_row, footer=14,
+    ),
+    Action(
+        "corpus.yields", ("v",), "Yield",
+        "What comparisons and mutators have brought, by place", "Corpus",
+        scope="corpus", footer=12,
+    ),
+)  # fmt: skip

@@ -1,0 +1,44 @@
+"""Actions of the Mutators screen."""
+
+from __future__ import annotations
+
+from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action_context import why_no_row, why_not_mix, why_not_move_boundary
+
+_MIX = "change its mixture during the campaign"
+
+MUTATORS = (
+    *(
+        Action(
+            f"mixture.{name}", (key,), label, text, "Mutators",
+            scope="mutators", needs="mixture", does=_MIX,
+            check=why_not_move_boundary(*move), footer=footer, mode="live",
+            run="mixture.move", args=move,
+        )
+        for name, key, label, text, move, footer in (
+            ("text", "less_than_sign", "Havoc→text", "Move 5% of the steps from havoc to text",
+             (0, -1), 10),
+            ("havoc", "greater_than_sign", "Text→havoc", "Move 5% of the steps from text to havoc",
+             (0, 1), 11),
+            ("splice", "left_square_bracket", "Text→splice",
+             "Move 5% of the steps from text to splice", (1, -1), 12),
+            ("unsplice", "right_square_bracket", "Splice→text",
+             "Move 5% of the steps from splice to text", (1, 1), 13),
+        )
+    ),
+    Action(
+        "mixture.adaptive", ("A",), "Adaptive",
+        "Make successful mutators more probable, or fix the mixture", "Mutators",
+        scope="mutators", needs="mixture", does=_MIX, check=why_not_mix, footer=9, mode="live",
+    ),
+    Action(
+        "mutator.find", ("backspace",), "Find",
+        "Go to the latest entry or finding of this mutator", "Mutators",
+        scope="mutators", check=why_no_row, footer=22,
+    ),
+    Action(
+        "mutator.copy", ("c",), "Copy name",
+        "Copy the mutator's name, for `fuzztui mutate`", "Mutators",
+        scope="mutators", check=why_no_row, footer=23,
+    ),
+)  # fmt: skip

@@ -1,0 +1,46 @@
+"""Actions of the Overview's table and of its charts."""
+
+from __future__ import annotations
+
+from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action_context import why_not_show_hosts
+
+OVERVIEW = (
+    Action(
+        "overview.hosts", ("t",), "Hosts",
+        "Switch between the instances and the hosts with their sums; enter: those of one host",
+        "Campaign",
+        scope="overview", check=why_not_show_hosts, footer=11, hosts=True,
+    ),
+    Action(
+        "overview.copy_next", ("c",), "Copy command",
+        "Copy a command line of the closing card; again: the one after it", "Campaign",
+        scope="overview", footer=9, mode="live", ended=True,
+    ),
+)  # fmt: skip
+
+CHARTS = (
+    Action(
+        "overview.arrows", ("left", "right"), "Chart cursor",
+        "Name the key that goes to the charts: there the arrows move a cursor", "Charts",
+        scope="overview", mode="live",
+    ),
+    Action(
+        "overview.charts", ("v",), "Charts",
+        "Show other charts: findings, corpus, growth per minute, library code", "Charts",
+        scope="overview", footer=18,
+    ),
+    Action(
+        "overview.window", ("w",), "Window",
+        "Charts of the last 5 minutes, of the last hour, or of the whole campaign", "Charts",
+        scope="overview", footer=19,
+    ),
+    *(
+        Action(f"chart.{name}", (name,), label, text, "Charts", scope="chart",
+               run="chart.move", args=(by,))
+        for name, label, text, by in (
+            ("left", "Earlier", "With the focus on the charts: the values of an earlier time", -1),
+            ("right", "Later", "With the focus on the charts: the values of a later time", 1),
+        )
+    ),
+)  # fmt: skip

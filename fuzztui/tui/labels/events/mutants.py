@@ -1,0 +1,120 @@
+"""Events about mutants as text: of mu2, and of a fuzz-first campaign."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fuzztui.base.text import several
+from fuzztui.model.stats import finite
+from fuzztui.tui.base.themes import SEMANTIC
+from fuzztui.tui.labels.events.base import MUTANTS, STATS, Described, describe
+from fuzztui.tui.labels.worklist_text import transferred_text
+from fuzztui.wire.events import (
+    MutantPositions,
+    MutantProgress,
+    MutantRuns,
+    MutantsFound,
+    MutantState,
+    MutationStats,
+    PhaseStarted,
+)
+
+TURNS = {
+    "queued": "waits for its turn",
+    "building": "is being built",
+    "built": "is built and waits for its turn",
+    "pruning": "starts its turn: inputs on which it fails are pruned",
+    "fuzzing": "is being fuzzed",
+    "collecting": "has ended its turn: its inputs are being transferred",
+    "done": "is done",
+    "failed": "does not build",
+    "dropped": "is a duplicate",
+    "refused": "is rejected",
+}
+"""Text for each progress of a mutant."""
+
+_TURN_STYLES = {
+    "fuzzing": "running", "done": "finished", "failed": "failed", "refused": "hang",
+}  # fmt: skip
+
+
+@describe.register
+def _found(event: MutantsFound) -> Described:
+    text = f"{len(event.mutants):,} in {event.file or event.module}"
+    return Described("mutants", text, "muted", event.instance, MUTANTS)
+
+
+@describe.register
+def _state(event: MutantState) -> Described:
+    text = event.id
+    if event.state == "killed":
+        text += f"  by {event.killer}" if event.killer else ""
+        text += f"  ({event.oracle})" if event.oracle else ""
+        text += f"  {event.detail}" if event.detail else ""
+    else:
+        text += f"  {event.state}" + (f": {event.reason}" if event.reason else "")
+        text += f"  {event.steer}" if event.steer else ""
+    style = event.state if event.state in SEMANTIC else "muted"
+    label = "kill" if event.state == "killed" else "mutant"
+    return Described(label, text, style, event.instance, MUTANTS)
+
+
+@describe.register
+def _runs(event: MutantRuns) -> Described:
+    text = f"runs of {several(len(event.runs), 'mutant')}"
+    return Described("mutants", text, "muted", event.instance, STATS)
+
+
+@describe.register
+def _analysis(event: MutationStats) -> Described:
+    text = (
+        f"{several(event.runs, 'run')}  program {event.original_s:.1f}s  mutants "
+        f"{event.mutants_s:.1f}s  compiling {event.compile_s:.1f}s  "
+        f"rest {event.rest_s:.1f}s"
+    )
+    return Described("analysis", text, "muted", event.instance, STATS)
+
+
+@describe.register
+def _phase(event: PhaseStarted) -> Described:
+    text, why = "the target is being fuzzed", event.reason
+    if event.stage == "mutants":
+        text, why = "mutants are being fuzzed", event.reason or _plan(event.plan)
+    text += f": {why}" if why else ""
+    return Described("phase", text, "running")
+
+
+def _plan(plan: dict[str, Any]) -> str:
+    """What the budget allows, as far as the plan contains it."""
+    known = {name: finite(n) for name, n in plan.items() if type(n) in (int, float)}
+    words = []
+    if "count" in known:
+        words.append(f"the budget allows about {several(int(known['count']), 'mutant')}")
+    if "listed" in known and "made" in known:
+        words.append(f"{int(known['listed']):,} of {int(known['made']):,} are listed")
+    return "; ".join(words)
+
+
+@describe.register
+def _progress(event: MutantProgress) -> Described:
+    style = _TURN_STYLES.get(event.stage, "muted")
+    text = f"{event.id}  {progress_text(event)}"
+    return Described("mutant", text, style, event.slot, MUTANTS)
+
+
+def progress_text(event: MutantProgress) -> str:
+    """Return the progress of a mutant, as text that follows its id."""
+    text = TURNS.get(event.stage, event.stage)
+    if event.stage == "done":
+        reported = {k: v for k, v in event.brought.items() if type(v) is int}
+        text += f": {transferred_text(reported) or 'nothing new'} for the target"
+        text += f", {several(reported['kills'], 'kill')}" if reported.get("kills", 0) > 0 else ""
+    elif event.reason:
+        text += f": {event.reason.strip().partition(chr(10))[0]}"
+    return text
+
+
+@describe.register
+def _positions(event: MutantPositions) -> Described:
+    text = f"{several(len(event.places), 'mutant')} moved in the worklist"
+    return Described("worklist", text, "muted", "", MUTANTS)

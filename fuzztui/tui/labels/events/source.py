@@ -1,0 +1,29 @@
+"""Events about the target's source and its coverage as text."""
+
+from __future__ import annotations
+
+from fuzztui.base.text import several
+from fuzztui.tui.labels.events.base import MESSAGES, STATS, Described, describe
+from fuzztui.tui.labels.states import with_reason
+from fuzztui.wire.events import CoverageBuild, LinesCovered, SourceFile
+
+
+@describe.register
+def _file(event: SourceFile) -> Described:
+    text = f"{event.path}  {several(len(event.functions), 'function')}"
+    return Described("source", text, "muted", event.instance, STATS)
+
+
+@describe.register
+def _lines(event: LinesCovered) -> Described:
+    where = f"#{event.entry}" if event.entry >= 0 else "on import"
+    texts = [f"{path.rpartition('/')[2]}:{lines}" for path, lines in event.lines.items()]
+    new = "  ".join(texts) or "branches only"
+    return Described("lines", f"{where}  {new}", "muted", event.instance, STATS)
+
+
+@describe.register
+def _build(event: CoverageBuild) -> Described:
+    style = "failed" if event.state == "failed" else "muted"
+    text = with_reason(event.state, event.reason)
+    return Described("coverage", text, style, "", MESSAGES)

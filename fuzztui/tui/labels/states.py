@@ -1,0 +1,54 @@
+"""States of campaigns, instances and hosts as text, colour and glyph."""
+
+from __future__ import annotations
+
+from fuzztui.tui.base.themes import SEMANTIC
+
+
+def with_reason(state: str, reason: str) -> str:
+    """Return a state and, if there is one, its reason."""
+    return f"{state}: {reason}" if reason else state
+
+
+_STATE_STYLES = {
+    "starting": "pending",
+    "restarting": "stalled",
+    "stopping": "pending",
+    "stopped": "finished",
+    "waiting": "muted",
+    "passive": "imported",
+    "empty": "muted",
+    "connecting": "pending",
+    "preparing": "pending",
+    "connected": "running",
+    "lost": "failed",
+    "ended": "finished",
+}
+
+_STATE_SIGNS = {
+    "running": "●",
+    "passive": "⇄",
+    "paused": "‖",
+    "stalled": "▲",
+    "starting": "◌",
+    "restarting": "↻",
+    "stopping": "◍",
+    "stopped": "■",
+    "finished": "✓",
+    "failed": "✗",
+    "connecting": "◌",
+    "preparing": "◌",
+    "connected": "●",
+    "lost": "▲",
+    "ended": "✓",
+}
+
+
+def state_style(state: str) -> str:
+    """Return the colour of the state of a campaign, an instance, or the connection to a host."""
+    return _STATE_STYLES.get(state) or (state if state in SEMANTIC else "muted")
+
+
+def state_sign(state: str) -> str:
+    """Return a glyph for a state that is distinguishable without colour."""
+    return _STATE_SIGNS.get(state, "○")

@@ -1,0 +1,132 @@
+"""The commands that a user can give to a running campaign.
+
+A command names instances and entries by id, never by row. It is sent as one JSON object: from
+client to supervisor over the control socket, from supervisor to engine as a line of
+``control.jsonl``. The engine or the supervisor answers with ``command_applied`` or
+``command_rejected``. The meaning of a command for instances is described in its class. Whether a
+handler of the supervisor executes it instead of the engines depends on the campaign
+(``instances.launcher.Launcher.handlers``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# isort: off
+# COMMAND_NAMES, which messages and `fuzztui ctl` list, has the order of these imports.
+from fuzztui.wire.commands.base import Command
+from fuzztui.wire.commands.campaign import Pause, Resume, Stop
+from fuzztui.wire.commands.entries import (
+    AddSeed,
+    DemoteEntry,
+    EntryCommand,
+    PromoteEntry,
+    ResetEntry,
+    SkipCurrent,
+    SkipEntry,
+)
+from fuzztui.wire.commands.findings import (
+    CancelMinimise,
+    CountFrames,
+    FindingCommand,
+    FramesCommand,
+    JudgeFinding,
+    Minimise,
+    SkipFrames,
+)
+from fuzztui.wire.commands.mutators import SetMixture
+from fuzztui.wire.commands.targeting import (
+    IgnoreGoal,
+    PinGoal,
+    SetTargetedShare,
+    TypeCommand,
+    WeighType,
+)
+from fuzztui.wire.commands.properties import WeighProperty
+from fuzztui.wire.commands.mutants import (
+    AcceptMutants,
+    ExactPass,
+    MarkEquivalent,
+    MoveMutants,
+    MutantCommand,
+    PromoteMutants,
+    RequeueMutants,
+    RestoreMutants,
+    SkipMutants,
+    UnacceptMutants,
+)
+from fuzztui.wire.commands.weights import MAX_WEIGHT, weight_text
+# isort: on
+
+__all__ = [
+    "COMMAND_NAMES",
+    "MAX_WEIGHT",
+    "AcceptMutants",
+    "AddSeed",
+    "CancelMinimise",
+    "Command",
+    "CountFrames",
+    "DemoteEntry",
+    "EntryCommand",
+    "ExactPass",
+    "FindingCommand",
+    "FramesCommand",
+    "IgnoreGoal",
+    "JudgeFinding",
+    "MarkEquivalent",
+    "Minimise",
+    "MoveMutants",
+    "MutantCommand",
+    "OfVerdictsFile",
+    "Pause",
+    "PinGoal",
+    "PromoteEntry",
+    "PromoteMutants",
+    "RequeueMutants",
+    "ResetEntry",
+    "RestoreMutants",
+    "Resume",
+    "SetMixture",
+    "SetTargetedShare",
+    "SkipCurrent",
+    "SkipEntry",
+    "SkipFrames",
+    "SkipMutants",
+    "Stop",
+    "TypeCommand",
+    "UnacceptMutants",
+    "Verdict",
+    "WeighProperty",
+    "WeighType",
+    "command_class",
+    "names_of",
+    "weight_text",
+]
+
+Verdict = MarkEquivalent | SkipMutants | RequeueMutants
+"""The commands that a user can also give after the end of a mu2 campaign."""
+
+OfVerdictsFile = JudgeFinding | SkipFrames | CountFrames | AcceptMutants | UnacceptMutants
+"""The commands that change nothing but the verdicts file, also after the campaign's end."""
+
+
+def _subclasses(base: type[Command]) -> Iterator[type[Command]]:
+    for cls in base.__subclasses__():
+        yield cls
+        yield from _subclasses(cls)
+
+
+COMMAND_NAMES: dict[str, type[Command]] = {c.name: c for c in _subclasses(Command) if c.name}
+"""Every known command, by its name on the wire."""
+
+
+def names_of(base: type[Command]) -> tuple[str, ...]:
+    """Return the names of all commands of a class."""
+    return tuple(name for name, cls in COMMAND_NAMES.items() if issubclass(cls, base))
+
+
+def command_class(command: Mapping[str, Any]) -> type[Command]:
+    """Return the class of an encoded command; :class:`Command` if it is unknown."""
+    name = command.get("c")
+    return COMMAND_NAMES.get(name, Command) if isinstance(name, str) else Command

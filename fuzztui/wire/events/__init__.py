@@ -1,0 +1,148 @@
+"""Everything that can happen in a campaign, one frozen dataclass per kind of event.
+
+An event contains *what* happened. The supervisor adds its sequence number and campaign time
+once, as a :class:`Record`.
+
+Rules for a new kind:
+
+* fields are JSON scalars, lists of scalars, or one flat ``dict``; every field
+  except the identifying ones has a default, so that old logs stay readable;
+* a kind is never renamed and a field never changes its meaning: add another one;
+* the annotation of a number decides its bounds (:mod:`fuzztui.base.bounds`): ``Count`` for
+  counts (-1: unknown), ``int`` for ids and other numbers, ``float`` for seconds, rates and parts;
+* strings may contain anything that a hostile target chose: escape them before drawing.
+"""
+
+from __future__ import annotations
+
+from fuzztui.wire.events.base import Event, Record, Unknown
+from fuzztui.wire.events.campaign import (
+    HOST_STATES,
+    BudgetSet,
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    HostState,
+    SupervisorStarted,
+)
+from fuzztui.wire.events.commands import (
+    CommandApplied,
+    CommandIssued,
+    CommandProgress,
+    CommandRejected,
+)
+from fuzztui.wire.events.entries import (
+    ComparisonsReported,
+    EntriesSeeded,
+    EntryDescribed,
+    EntrySaved,
+    InputShown,
+)
+from fuzztui.wire.events.findings import (
+    ExampleSaved,
+    FindingDescribed,
+    FindingSaved,
+    SkippedFrames,
+    VerdictsChanged,
+)
+from fuzztui.wire.events.instances import (
+    ALL_GONE,
+    DIRECTORY_GONE,
+    InstanceHello,
+    InstanceState,
+    PassiveInstance,
+    Resources,
+    Synced,
+)
+from fuzztui.wire.events.messages import (
+    END,
+    NEW_FINDINGS,
+    NEWS,
+    STALL,
+    Message,
+    Notified,
+    RecordsLost,
+)
+from fuzztui.wire.events.mutants import (
+    MutantPositions,
+    MutantProgress,
+    MutantRuns,
+    MutantsFound,
+    MutantsShard,
+    MutantState,
+    MutationStats,
+    PhaseStarted,
+)
+from fuzztui.wire.events.mutators import MutatorStats
+from fuzztui.wire.events.properties import PropertiesFound, PropertyFigures
+from fuzztui.wire.events.source import CoverageBuild, LinesCovered, SourceFile
+from fuzztui.wire.events.stats import Stats
+from fuzztui.wire.events.targeting import GoalsUncovered, TargetingStats
+
+__all__ = [
+    "ALL_GONE",
+    "DIRECTORY_GONE",
+    "END",
+    "EVENT_KINDS",
+    "HOST_STATES",
+    "NEWS",
+    "NEW_FINDINGS",
+    "STALL",
+    "BudgetSet",
+    "CampaignEnded",
+    "CampaignStarted",
+    "CampaignState",
+    "CommandApplied",
+    "CommandIssued",
+    "CommandProgress",
+    "CommandRejected",
+    "ComparisonsReported",
+    "CoverageBuild",
+    "EntriesSeeded",
+    "EntryDescribed",
+    "EntrySaved",
+    "Event",
+    "ExampleSaved",
+    "FindingDescribed",
+    "FindingSaved",
+    "GoalsUncovered",
+    "HostState",
+    "InputShown",
+    "InstanceHello",
+    "InstanceState",
+    "LinesCovered",
+    "Message",
+    "MutantPositions",
+    "MutantProgress",
+    "MutantRuns",
+    "MutantState",
+    "MutantsFound",
+    "MutantsShard",
+    "MutationStats",
+    "MutatorStats",
+    "Notified",
+    "PassiveInstance",
+    "PhaseStarted",
+    "PropertiesFound",
+    "PropertyFigures",
+    "Record",
+    "RecordsLost",
+    "Resources",
+    "SkippedFrames",
+    "SourceFile",
+    "Stats",
+    "SupervisorStarted",
+    "Synced",
+    "TargetingStats",
+    "Unknown",
+    "VerdictsChanged",
+]
+
+
+def _all_kinds() -> dict[str, type[Event]]:
+    # By kind, not by class: slots=True makes a second class of each; the first still exists.
+    return {c.kind: c for c in Event.__subclasses__() if c.kind != Unknown.kind}
+
+
+EVENT_KINDS: dict[str, type[Event]] = _all_kinds()
+"""Every known kind, by its name on the wire."""

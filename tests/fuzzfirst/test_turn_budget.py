@@ -1,0 +1,34 @@
+"""The budget of a turn on a cluster, where an engine may wait for a worker."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fuzztui.fuzzfirst.turn_budget import TurnBudget
+from fuzztui.model.fold import apply
+from fuzztui.model.state import Mutant, State
+from fuzztui.wire.events import CampaignState, InstanceHello, InstanceState, Record
+
+
+@pytest.mark.parametrize("placed", [True, False])
+def test_time_without_a_worker_is_none_of_the_turn(placed: bool) -> None:
+    state = State()
+    started = [CampaignState("running"), InstanceState("m1", "starting")]
+    apply(state, [Record(n, 0.0, event) for n, event in enumerate(started, 1)])
+    place = ("a", "a.py", "a.py", 1, "f", "math", "+", "-", 0.0)
+    state.mutants["k"] = Mutant("k", *place, stage="fuzzing", slot="m1", turn_began_s=0.0)
+    campaign: Any = SimpleNamespace(mutants={"adaptive": False, "cluster": placed}, budget_trials=0)
+    now = [40.0]
+    context: Any = SimpleNamespace(state=state, now=lambda: now[0])
+    budget = TurnBudget(campaign, context, "k", ["m1"])
+    budget.begin()
+    assert budget.has_begun is not placed
+    assert budget.used() == (0.0 if placed else 40.0)
+
+    apply(state, [Record(3, 40.0, InstanceHello("m1", "zest", "0.1.0"))])
+    now[0] = 47.0
+    assert budget.has_begun
+    assert budget.used() == (7.0 if placed else 47.0)

@@ -1,0 +1,35 @@
+"""Ctrl-C and Ctrl-Q leave the app from any dialog, as from a screen."""
+
+import pytest
+from fakes import running
+from textual.command import CommandPalette
+
+from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen, Dialog
+
+
+async def opened(d, kind):
+    """Open a dialog, and wait until it is on top."""
+    if kind is ConfirmScreen:
+        d.app.push_screen(ConfirmScreen("Title", "Question?", "Yes", "No"))
+    elif kind is AskScreen:
+        d.app.push_screen(AskScreen("Title", "Question?", ""))
+    elif kind is not None:
+        await d.press("ctrl+p" if kind is CommandPalette else "T")
+    await d.until(lambda: kind is None or isinstance(d.app.screen, kind))
+
+
+@pytest.mark.parametrize("key", ["ctrl+c", "ctrl+q"])
+@pytest.mark.parametrize("kind", [None, ConfirmScreen, AskScreen, Dialog, CommandPalette])
+async def test_a_key_that_leaves_the_app(drive, kind, key):
+    async with drive(running()) as d:
+        await opened(d, kind)
+        await d.press(key)
+        await d.until(lambda: d.app._exit)
+
+
+async def test_ctrl_c_copies_what_is_selected_in_a_question(drive):
+    async with drive(running()) as d:
+        await opened(d, AskScreen)
+        await d.press(*"abc", "shift+home", "ctrl+c")
+        assert d.app.clipboard == "abc"
+        assert not d.app._exit
