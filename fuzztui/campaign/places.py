@@ -38,6 +38,8 @@ class HostPlace:
     """The directory of the run on the host; "": one below ``~/.local/share/fuzztui/runs``."""
     python: str = ""
     """The host's interpreter, of fuzztui and of a Python target; "": ``python3`` there."""
+    keep: int = 0
+    """Bytes of what the host sends that are kept here; 0: no limit."""
 
 
 def address_problem(address: str) -> str:
@@ -83,6 +85,7 @@ def places(table: Mapping[str, Mapping[str, Any]], instances: int) -> tuple[Host
                 instances=keys.get("instances") or instances,
                 path=keys.get("path") or "",
                 python=keys.get("python") or "",
+                keep=keys.get("keep") or 0,
             )
         )
     return tuple(found)

@@ -197,8 +197,11 @@ class HostProcess:
         except TimeoutError:
             self.kill()
             await self.process.wait()
-        if self._drain is not None:
-            self._drain.cancel()
+        finally:
+            # What was not read of a host that sends much would keep its pipe open.
+            self.process._transport.close()  # type: ignore[attr-defined]
+            if self._drain is not None:
+                self._drain.cancel()
 
     async def _read_stderr(self) -> None:
         stderr = self.process.stderr

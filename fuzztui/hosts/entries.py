@@ -56,15 +56,20 @@ class GaplessQueue:
         self._queue.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._next = highest_id(self._queue) + 1
 
-    def store(self, name: str, data: bytes) -> None:
-        """Write an entry, and empty files for the ids that were left out. Raises OSError."""
+    def store(self, name: str, data: bytes) -> int:
+        """Write an entry, and empty files for the ids that were left out. Raises OSError.
+
+        Returns the number of empty files.
+        """
         number = entry_id(name)
-        for gap in range(max(self._next, number - _MAX_GAP), number):
+        gaps = range(max(self._next, number - _MAX_GAP), number)
+        for gap in gaps:
             replace_bytes(self._placeholder(gap), b"", self._directory)
         replace_bytes(self._queue / name, data, self._directory)
         if 0 <= number < self._next:  # two files of one id: afl-fuzz would count wrong
             self._placeholder(number).unlink(missing_ok=True)
         self._next = max(self._next, number + 1)
+        return len(gaps)
 
     def _placeholder(self, number: int) -> Path:
         return self._queue / entry_name(number, PLACEHOLDER.lstrip(","))

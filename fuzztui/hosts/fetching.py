@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.hosts.link import LinkLost
 from fuzztui.model.state import State
 from fuzztui.remote.mirrored import FETCHED
 from fuzztui.remote.protocol import ProtocolError
+
+MAX_FETCHED: Final = 1 << 30
+"""Bytes of copied files after which all are forgotten: what is shown again is copied again."""
 
 
 class HostReader(Protocol):
@@ -29,9 +33,11 @@ class HostFiles:
         self._place = run / FETCHED
         self._state = state
         self._hosts = hosts
+        self._bytes = 0
 
     def begin(self) -> None:
-        """Forget what an earlier hub has copied. Blocking."""
+        """Forget what was copied. Blocking."""
+        self._bytes = 0
         shutil.rmtree(self._place, ignore_errors=True)
         with contextlib.suppress(OSError):  # screens then show only what is here anyway
             self._place.mkdir(mode=0o700, parents=True)
@@ -43,6 +49,9 @@ class HostFiles:
             return "no host has this file"
         try:
             data = await host.read(file)
+            self._bytes += len(data)
+            if self._bytes > MAX_FETCHED:
+                await asyncio.to_thread(self.begin)
             path = (self._place / file).resolve()
             if not path.is_relative_to(self._place.resolve()):
                 return "the file is outside the run"

@@ -29,8 +29,10 @@ from fuzztui.hosts.exchange import HostExchange
 from fuzztui.hosts.fetching import HostFiles
 from fuzztui.hosts.member import HostMember, host_instances
 from fuzztui.hosts.paths import PathsHere
+from fuzztui.hosts.room import HubRoom
 from fuzztui.hosts.routing import HostRouter
 from fuzztui.hosts.shipping import shipped_files
+from fuzztui.hosts.turns import Turns
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.launcher import Handler, Progress
@@ -90,7 +92,8 @@ class Hub:
         self._progress = progress
         self._sharing = RunSharing(campaign, run_dir)
         progress("opening the campaign log")
-        self._log = CampaignLog(run_dir, self._react, Notice(trouble).setter("log"))
+        notice = Notice(trouble)
+        self._log = CampaignLog(run_dir, self._react, notice.setter("log"))
         self.state: State = self._log.state
         self.record, self.flush, self.relay = self._log.record, self._log.flush, self._log.relay
         self._clock = self._log.clock
@@ -117,6 +120,10 @@ class Hub:
         self.exchange = HostExchange(
             run_dir, [host_instances(place)[0] for place in campaign.hosts], self._warn
         )
+        self._show_full = notice.setter("room")
+        relayed = {host.name: host.seq for host in self.state.hosts.values()}
+        self.turns = Turns()
+        self.room = HubRoom(run_dir, campaign.hosts, relayed, self._full)
         self.members = {
             place.name: HostMember(self, loaded, run_dir, place, index)
             for index, place in enumerate(campaign.hosts)
@@ -173,6 +180,7 @@ class Hub:
                 raise SupervisorError(f"{e.filename}: {e.strerror or e}") from None
         self.paths = PathsHere(shipped_files(self._loaded, self._run_dir.path))
         self.exchange.load(self._progress)
+        self.room.load()
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Run the campaign until it has ended on all hosts, after :meth:`setup`.
@@ -371,6 +379,15 @@ class Hub:
     def _warn(self, text: str) -> None:
         self.record(Message("warning", text))
 
+    def _full(self, why: str) -> None:
+        """Report that the disk is nearly full, or that there is room again."""
+        text = f"nothing is taken from hosts: {why}. They continue, and keep all of it. Free space"
+        self._show_full(text if why else "")
+        if why:
+            self._warn(text)
+        else:
+            self.record(Message("info", "there is room on the disk again: hosts are relayed"))
+
     # --------------------------------------------------------------- decisions
 
     def _react(self, event: Event) -> None:
@@ -389,6 +406,7 @@ class Hub:
         """Draw conclusions for the whole campaign from the states of its hosts."""
         if self._over.is_set():
             return None
+        self.room.look()
         state = self.state
         campaigns = {m.place.name: m.campaign_state for m in self.members.values()}
         living = {c for c in campaigns.values() if c not in ENDED}

@@ -48,6 +48,11 @@ _JUNK = 1 << 16
 """Bytes that a login shell may print before the first message."""
 
 
+def pause_s(failed: int, chance: float) -> float:
+    """Return the seconds until the next attempt. ``chance``: from 0 to 1, different each time."""
+    return PAUSES_S[min(max(failed, 1), len(PAUSES_S)) - 1] * (1 + chance / 4)
+
+
 class LinkLost(Exception):
     """The connection was lost; the message has the reason, for users."""
 
@@ -77,6 +82,8 @@ class Batch:
 
     records: Sequence[Record]
     files: Mapping[str, bytes] = field(default_factory=dict)
+    size: int = 0
+    """Bytes of the records."""
 
 
 class LinkUser(Protocol):
@@ -151,9 +158,7 @@ class HostLink:
                 lasted = time.monotonic() - self._since
                 attempts = 0 if self.connected and lasted > STABLE_S else attempts + 1
                 self.connected = False
-                pause = PAUSES_S[min(max(attempts, 1), len(PAUSES_S)) - 1] * (
-                    1 + random.random() / 4
-                )
+                pause = pause_s(attempts, random.random())
                 self._user.changed("lost", str(e))
             finally:
                 self.connected = False
@@ -340,4 +345,4 @@ def _batch(body: Mapping[str, Any]) -> Batch:
         if not isinstance(row, dict) or not isinstance(row.get("path"), str):
             raise ProtocolError("a file without a path")
         files[row["path"]] = to_bytes(row.get("data"))
-    return Batch(records, files)
+    return Batch(records, files, sum(map(len, lines)))

@@ -21,10 +21,12 @@ from fuzztui.hosts.protocol import (
     PING_S,
     to_bytes,
 )
+from fuzztui.hosts.room import HubRoom
 from fuzztui.hosts.routing import HostRouter
 from fuzztui.hosts.sending import ship
 from fuzztui.hosts.shipping import Shipment, host_run, shipment
 from fuzztui.hosts.storing import FULL_S, HostInputs
+from fuzztui.hosts.turns import Turns
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
 from fuzztui.model.passive import OURS
@@ -61,6 +63,9 @@ AGAIN_S: Final = 300.0
 ATTEMPTS: Final = 12
 """Such attempts, after which the host is given up."""
 
+_ROW: Final = 150
+"""Bytes of a record about a connection, without its texts, some of which a host has written."""
+
 COMPARED: Final = 10_000
 """Latest relayed records of a host that are compared with its log after a reboot."""
 
@@ -70,7 +75,9 @@ class MemberContext(Protocol):
 
     exchange: HostExchange
     paths: PathsHere
+    room: HubRoom
     router: HostRouter
+    turns: Turns
 
     @property
     def state(self) -> State:
@@ -148,7 +155,7 @@ class HostMember:
         """Whether the campaign was stopped before it began on this host."""
         self._over = asyncio.Event()
         """Set when the campaign over there has ended, or the host was given up."""
-        self._inputs = HostInputs(run_dir, place.name, self._main, context.record)
+        self._inputs = HostInputs(run_dir, place.name, self._main, context.record, context.room)
         self._known_upto = -1
         """The record up to which the log over there must be read before it is known whether the
         campaign has ended or its supervisor has died; -1: it is known."""
@@ -260,6 +267,8 @@ class HostMember:
                 "host another path in [hosts]"
             )
             return None
+        if self._is_excessive():
+            return None
         after = await self._position(hello)
         self._record("connected", "", hello)
         self._known_upto, self._dead_pongs = -1, 0
@@ -278,9 +287,12 @@ class HostMember:
 
     async def arrived(self, batch: Batch) -> None:
         """Store files, then log the records that name them."""
+        await self._until_there_is_room()
         stored = await self._inputs.store(batch.files)
-        while not self._context.writable:  # what is not taken stays in the log over there
-            await asyncio.sleep(FULL_S)
+        self._context.room.add_lines(self._name, batch.size)
+        if self._is_excessive():
+            return
+        await self._until_there_is_room()
         for record in batch.records:
             self._take(record)
         events = (r.event for r in batch.records)
@@ -307,6 +319,8 @@ class HostMember:
 
     def pong(self, running: int | None, trouble: str, last: int) -> None:
         """Start a supervisor again that has died; report one that cannot write its log."""
+        if self._is_excessive():
+            return
         self._dead_pongs = 0 if running else self._dead_pongs + 1
         if running:
             self._record("connected", trouble)
@@ -327,10 +341,22 @@ class HostMember:
 
     # ---------------------------------------------------------------------- parts
 
+    async def _until_there_is_room(self) -> None:
+        """Wait: what is not taken stays in the log over there."""
+        while self._context.room.full or not self._context.writable:
+            await asyncio.sleep(FULL_S)
+
+    def _is_excessive(self) -> bool:
+        """Whether nothing is taken from the host; it is given up if it has sent too much."""
+        if not self._failure and (reason := self._context.room.excess(self._name)):
+            self.failed(reason)
+        return bool(self._failure)
+
     async def _open(self) -> HostProcess:
         run = host_run(self._loaded.campaign, self.place, self._context.log_name)
         try:
-            return await open_host(self.place, [run])
+            async with self._context.turns.turn():
+                return await open_host(self.place, [run])
         except HostError as e:
             if e.lasting and not self._known.boot:  # never reached: it will not mend itself
                 self.failed(str(e))
@@ -396,8 +422,9 @@ class HostMember:
         self._starting = True
         try:
             self._record("preparing", "sending the campaign")
-            cargo = await asyncio.to_thread(self._shipment)
-            await ship(cargo, self._link.ask, lambda text: self._record("preparing", text))
+            async with self._context.turns.turn():
+                cargo = await asyncio.to_thread(self._shipment)
+                await ship(cargo, self._link.ask, lambda text: self._record("preparing", text))
             if self._gives_way():
                 return
             self._record("preparing", "starting the campaign")
@@ -514,4 +541,5 @@ class HostMember:
                 clock_ms=round(hello.clock_s * 1000),
                 boot=hello.boot,
             )
+        self._context.room.add_lines(self._name, _ROW + len(event.reason) + len(event.run))
         self._context.record(event)

@@ -12,6 +12,7 @@ from fuzztui.base.atomic import replace_bytes
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts.entries import GaplessQueue, entry_id
 from fuzztui.hosts.protocol import UNSAFE, file_name, folder_name, instance_name
+from fuzztui.hosts.room import DIRECTORY, FILE, HubRoom, file_cost, replaced_cost
 from fuzztui.remote.protocol import ProtocolError
 from fuzztui.wire.events import Event, Message
 
@@ -26,9 +27,15 @@ class HostInputs:
     """Stores the files that a host sends. ``main``: the host's main instance."""
 
     def __init__(
-        self, run_dir: RunDir, host: str, main: str, record: Callable[[Event], None]
+        self,
+        run_dir: RunDir,
+        host: str,
+        main: str,
+        record: Callable[[Event], None],
+        room: HubRoom,
     ) -> None:
         self._run_dir, self._host, self._main, self._record = run_dir, host, main, record
+        self._room = room
         self._queue: GaplessQueue | None = None
         self._refused = 0
 
@@ -53,20 +60,25 @@ class HostInputs:
     def _store(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
         """Store files of the host's instances below ``out/``. Returns those that were stored.
 
-        Raises OSError if this machine has no room.
+        None beyond the host's limit. Raises OSError if this machine has no room.
         """
         stored = {}
         # By id, as far as they come together: engines import the next id only.
         for path, data in sorted(files.items(), key=lambda file: entry_id(Path(file[0]).name)):
+            if self._room.excess(self._host):
+                break
             try:
                 target = self._target(path)
+                cost = file_cost(len(data)) - replaced_cost(target)
                 if target.parent.name == "queue":
                     if self._queue is None:
                         self._queue = GaplessQueue(target.parent.parent)
-                    self._queue.store(target.name, data)
+                    cost += FILE * self._queue.store(target.name, data)
                 else:
+                    cost += 0 if target.parent.is_dir() else 2 * DIRECTORY
                     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                     replace_bytes(target, data, self._run_dir.out)
+                self._room.add_files(self._host, cost)
                 stored[path] = data
             except (ProtocolError, OSError) as e:
                 if isinstance(e, OSError) and e.errno in NO_ROOM:

@@ -54,7 +54,9 @@ function = "target_of_hosts:f"
 class HubCampaign:
     """A campaign on hosts, started as a user does."""
 
-    def __init__(self, directory: Path, hosts: Hosts, name: str, rest: str = "") -> None:
+    def __init__(
+        self, directory: Path, hosts: Hosts, name: str, rest: str = "", keep: str = "20GiB"
+    ) -> None:
         """``rest``: the campaign file without hosts; by default zest on a small target."""
         self.hosts = hosts
         self.directory = directory
@@ -62,7 +64,7 @@ class HubCampaign:
         self.env = {**os.environ, **hosts.env()}
         self.over_there = f"/home/fuzz/runs-of-{name}"
         (directory / "target_of_hosts.py").write_text(TARGET)
-        where = f'path = "{self.over_there}", python = "/usr/bin/python3"'
+        where = f'path = "{self.over_there}", python = "/usr/bin/python3", keep = "{keep}"'
         rows = "\n".join(
             f'"{host}" = {{ instances = {n}, {where} }}' for n, host in enumerate(hosts, 1)
         )

@@ -190,6 +190,23 @@ def test_a_full_disk_over_there_is_told_and_loses_nothing(campaign: HubCampaign)
     campaign.check_nothing_lost_or_doubled()
 
 
+def test_what_a_small_limit_left_on_hosts_follows_with_a_larger_one(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    campaign = HubCampaign(tmp_path, hosts, "small", keep="60KiB")
+    campaign.fuzztui(campaign.file, "--detach")
+    state = campaign.until(lambda s: s.state == "failed")
+    assert {h.state for h in state.hosts.values()} == {"failed"}
+    assert all(h.campaign == "running" and "keep" in h.reason for h in state.hosts.values())
+    larger = [f"--set=hosts.{name}.keep=20GiB" for name in hosts]
+    campaign.fuzztui(campaign.file, "--detach", *larger)
+    campaign.until(lambda s: {h.state for h in s.hosts.values()} == {"connected"})
+    campaign.check_nothing_lost_or_doubled()
+    for entry in campaign.state().entries.values():
+        if entry.instance == "h1_main":
+            assert (campaign.run / "out/h1_main" / entry.file).exists()
+
+
 def test_a_host_that_was_given_up_is_tried_again_on_request(hosts: Hosts, tmp_path: Path) -> None:
     campaign = HubCampaign(tmp_path, hosts, "again")
     campaign.fuzztui("hosts", "check", campaign.file)  # a copy of fuzztui is there

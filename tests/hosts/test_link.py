@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
 
 from fuzztui.hosts import link as module
-from fuzztui.hosts.link import Batch, Hello, HostLink
+from fuzztui.hosts.link import PAUSES_S, Batch, Hello, HostLink, pause_s
 from fuzztui.hosts.protocol import LINK_PROTO, frame
 
 HELLO = frame("hello", {"proto": LINK_PROTO, "last": 3, "wall": 1.0, "host": "h"})
@@ -186,3 +187,13 @@ async def test_pongs_say_where_the_log_ends(user: User) -> None:
 
     await linked(user, serve, 0.4)
     assert user.pongs == [(None, 9)]
+
+
+def test_pauses_grow_and_hosts_do_not_come_in_step() -> None:
+    for chance in (0.0, 0.5, 1.0):
+        pauses = [pause_s(failed, chance) for failed in range(1, 12)]
+        assert pauses == sorted(pauses)
+        assert pauses[-1] <= PAUSES_S[-1] * 1.25
+    assert pause_s(0, 0.0) == pause_s(1, 0.0) == PAUSES_S[0]
+    seven = random.Random(7)
+    assert len({pause_s(9, seven.random()) for _ in range(200)}) == 200

@@ -16,6 +16,8 @@ from fuzztui.hosts.link import Batch, Hello, LinkLost
 from fuzztui.hosts.member import HostMember
 from fuzztui.hosts.paths import PathsHere
 from fuzztui.hosts.place import HostPlace
+from fuzztui.hosts.room import HubRoom
+from fuzztui.hosts.turns import Turns
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
@@ -37,6 +39,8 @@ from fuzztui.wire.events import (
     SourceFile,
 )
 
+KEEP = 1 << 20
+
 
 class Router:
     def translate(self, host: str, event: Event) -> Event | None:
@@ -54,7 +58,7 @@ class Exchange:
 class Hub:
     """What a member uses of a hub."""
 
-    def __init__(self) -> None:
+    def __init__(self, tmp_path: Path) -> None:
         self.state = State()
         self.router = Router()
         self.exchange = Exchange()
@@ -67,6 +71,8 @@ class Hub:
         self.hosts_instances = 4
         self.events: list[Event] = []
         self.records: list[Record] = []
+        self.turns = Turns()
+        self.room = HubRoom(RunDir(tmp_path), [HostPlace("a", "a", 2, keep=KEEP)], {}, print)
 
     def record(self, *events: Event) -> None:
         for event in events:
@@ -82,8 +88,8 @@ class Hub:
 
 
 @pytest.fixture
-def hub() -> Hub:
-    return Hub()
+def hub(tmp_path: Path) -> Hub:
+    return Hub(tmp_path)
 
 
 @pytest.fixture
@@ -408,3 +414,41 @@ async def test_a_host_that_ran_while_the_budget_was_raised_goes_on(
         await asyncio.sleep(0)
         assert member._over.is_set() is (seq == 2 or not raised)
     assert starts == ([""] if raised else [])
+
+
+def test_a_host_beyond_its_limit_is_given_up_without_its_records(
+    member: HostMember, hub: Hub, tmp_path: Path
+) -> None:
+    files = {f"a_main/crashes/id:{number:06d}": b"x" * (KEEP // 2) for number in range(5)}
+    take(member, Message("info", "one"), files=files)
+    assert member.campaign_state == "failed"
+    assert hub.state.hosts["a"].state == "failed"
+    # What follows the last record that was taken comes again, with its files.
+    assert hub.state.hosts["a"].seq == 0
+    assert 1 <= len(list((tmp_path / "out/a_main/crashes").iterdir())) <= 2
+    take(member, Message("info", "two"))
+    assert [type(e) for e in hub.events] == [HostState]
+
+
+async def test_nothing_is_taken_while_the_disk_here_is_nearly_full(
+    member: HostMember, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FULL_S", 0.01)
+    hub.room.full = "nearly"
+    file = "crashes/id:000000,sig:06"
+    records = [Record(1, 0.0, FindingSaved("a_main", "crash", file))]
+    taking = asyncio.ensure_future(member.arrived(Batch(records, {f"a_main/{file}": b"x"})))
+    await asyncio.sleep(0.05)
+    assert not hub.events
+    assert not (tmp_path / "out/a_main").exists()
+    hub.room.full = ""
+    await taking
+    assert list(hub.state.findings) == [f"a_main/{file}"]
+    assert (tmp_path / "out/a_main" / file).read_bytes() == b"x"
+
+
+def test_a_file_that_comes_again_counts_once(member: HostMember, hub: Hub) -> None:
+    for _ in range(20):
+        take(member, files={"a_main/.unsafe": b"x" * (KEEP // 4)})
+    assert hub.room.excess("a") == ""
+    assert member.campaign_state != "failed"

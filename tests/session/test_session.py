@@ -506,3 +506,28 @@ def test_the_final_state_is_json(kept):
     session = Session(kept, LiveClock())
     drain(session)
     assert json.loads(json.dumps(status_dict(session.state)))["name"] == "c"
+
+
+def test_checkpoints_of_many_instances_are_rarer(run, monkeypatch):
+    def written(per_instance):
+        monkeypatch.setattr(session_module, "PER_INSTANCE", per_instance)
+        directory = run.with_name(f"run{per_instance}")
+        writer = LogWriter(directory / "log")
+        session = Session(directory, LiveClock())
+        keeper = CheckpointKeeper(directory / "log", session)
+        times = 0
+        for number in range(6000):
+            event = Stats(f"i{number % 100}", execs=number)
+            apply(session.state, [writer.append(event, number / 10)])
+            if number % 10 == 9:
+                writer.flush()
+                wait_for_sealing(directory / "log")
+                times += keeper.keep()
+        writer.close()
+        keeper.close()
+        again = Session(directory, LiveClock())
+        drain(again)
+        assert again.state == session.state
+        return times
+
+    assert 1 <= written(20) < written(0)

@@ -72,6 +72,13 @@ HOST = (
         "The interpreter that runs fuzztui there (3.11 or newer), and the Python target with it: "
         "the target's requirements must be installed for it. Default: `python3`.",
     ),
+    Key(
+        "keep",
+        "size",
+        "Space that entries, findings and log of this host may take on the hub's machine. A host "
+        "that sends more is given up (docs/hosts.md). 0: no limit.",
+        default="20GiB",
+    ),
 )
 """The keys of one host: ``"user@box" = { instances = 8 }`` in the table ``[hosts]``."""
 

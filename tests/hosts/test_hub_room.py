@@ -1,0 +1,227 @@
+"""What hosts may fill of the hub's disk: hostile ones over the real protocol, and honest ones."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzztui.campaign import load
+from fuzztui.campaign.places import HostPlace
+from fuzztui.campaign.rundir import RunDir, prepare_run
+from fuzztui.hosts import room as module
+from fuzztui.hosts.fetching import HostFiles
+from fuzztui.hosts.hub import Hub
+from fuzztui.hosts.room import HubRoom, file_cost
+from fuzztui.log.reader import LogReader
+from fuzztui.model.state import Instance, State
+from fuzztui.remote.mirrored import FETCHED
+from fuzztui.wire.commands import Stop
+from fuzztui.wire.events import EntrySaved, Message
+
+CAMPAIGN = """
+[engine]
+kind = "zest"
+instances = 1
+[target]
+function = "target_here:f"
+[hosts]
+{hosts}
+"""
+
+HOSTILE = '''#!{python}
+"""In place of ssh: a host that is ready at once, and sends without end."""
+import base64, json, os, sys
+HOW = {how!r}
+
+def send(kind, body):
+    os.write(1, json.dumps({{kind: body}}).encode() + b"\\n")
+
+def line(n, event):
+    return json.dumps({{"seq": n, "t": n / 1000, "event": event}})
+
+os.write(1, b"\\0fuzztui-boot 1 ready\\n")
+send("hello", {{"proto": 1, "version": "1", "python": [3, 11, 0], "host": "bad", "boot": "b",
+               "run": "/run", "last": 0, "hub": "", "running": 7, "wall": 1.0, "trouble": ""}})
+for data in sys.stdin:
+    if '"follow"' in data:
+        break
+n = 0
+while True:
+    n += 1
+    noise = base64.b64encode(os.urandom(1500)).decode()
+    lines, files = [], []
+    if HOW == "log":
+        lines = [LINE.replace("SEQ", str(n)).replace("TEXT", noise)]
+    elif HOW == "pongs":
+        send("pong", {{"running": 7, "trouble": noise[:500], "last": 0}})
+        continue
+    elif HOW == "findings":
+        files = [{{"path": f"bad_i{{n}}/crashes/id:{{n:06d}}", "data": noise}}]
+    elif HOW == "gaps":
+        files = [{{"path": f"bad_main/queue/id:{{n * 3000:09d}}", "data": noise}}]
+    send("records", {{"lines": lines, "files": files, "last": n}})
+'''
+
+
+def hub_of(tmp_path: Path, hosts: str) -> Hub:
+    (tmp_path / "target_here.py").write_text("def f(data: bytes): ...\n")
+    (tmp_path / "c.toml").write_text(CAMPAIGN.format(hosts=hosts))
+    prepare_run(tmp_path / "run")
+    run = RunDir(tmp_path / "run")
+    loaded = load(tmp_path / "c.toml", [f"campaign.output={run.path}"])
+    return Hub(loaded, run, lambda _: None, lambda _: None)
+
+
+def taken(run: Path) -> int:
+    """The bytes on the disk of what hosts have sent."""
+    parts = [run / "log", run / "out"]
+    return sum(f.lstat().st_blocks * 512 for part in parts for f in part.rglob("*"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["log", "pongs", "findings", "gaps"])
+async def test_a_host_that_sends_without_end_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    from fuzztui.wire.codec import encode_record
+    from fuzztui.wire.events import Record
+
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    line = encode_record(Record(987654, 1.0, Message("info", "TEXT"))).replace("987654", "SEQ")
+    program = tmp_path / "ssh"
+    text = HOSTILE.format(python=sys.executable, how=how)
+    program.write_text(text.replace("HOW =", f"LINE = {line!r}\nHOW =", 1))
+    program.chmod(0o700)
+    monkeypatch.setenv("FUZZTUI_SSH", str(program))
+    hub = hub_of(tmp_path, 'bad = { keep = "3MiB" }')
+    hub.setup()
+    await asyncio.wait_for(hub.run(lambda: None), 90)
+    host = hub.state.hosts["bad"]
+    assert host.state == "failed"
+    assert "keep" in host.reason
+    assert hub.state.state == "failed"
+    # The log is looked at twice a second; a message may have as much as a line.
+    assert taken(hub._run_dir.path) < 100 << 20
+    assert 'hosts."bad".keep' in host.reason
+
+    # The next hub counts what is there, and a larger limit is enough for it to continue.
+    files = sum(len(f) for _, _, f in os.walk(hub._run_dir.out))
+    again = HubRoom(hub._run_dir, hub._campaign.hosts, {"bad": host.seq}, lambda _: None)
+    again.load()
+    again.look()
+    if files > 100:
+        assert again.excess("bad")
+        larger = HostPlace("bad", "bad", 1, keep=1 << 40)
+        allowed = HubRoom(hub._run_dir, [larger], {}, lambda _: None)
+        allowed.load()
+        assert allowed.excess("bad") == ""
+
+
+async def until(true: Callable[[], object], seconds: float = 60.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not true():
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.slow
+async def test_while_the_disk_is_nearly_full_hosts_keep_what_they_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    there = tmp_path / "there"
+    hub = hub_of(tmp_path, f'here = {{ path = "{there}" }}')
+    hub.setup()
+    running = asyncio.ensure_future(hub.run(lambda: None))
+    state, free = hub.state, os.statvfs
+    try:
+        await until(lambda: [e for e in state.entries.values() if e.instance == "here_main"])
+
+        def nearly_full(path: Any) -> Any:
+            found = [*free(path)]
+            found[4] = 10  # free blocks
+            return os.statvfs_result(found)
+
+        monkeypatch.setattr(module.os, "statvfs", nearly_full)
+        await until(lambda: hub.room.full)
+        await asyncio.sleep(0.2)  # a message that is being taken
+        seq, last = state.hosts["here"].seq, LogReader(there).last_seq
+        await until(lambda: LogReader(there).last_seq > last + 3)
+        assert state.hosts["here"].seq == seq
+        assert state.hosts["here"].state == "connected"
+        monkeypatch.setattr(module.os, "statvfs", free)
+        await until(lambda: state.hosts["here"].seq > last)
+        assert not hub.room.full
+    finally:
+        monkeypatch.setattr(module.os, "statvfs", free)
+        hub.router.submit(Stop(), "ann")
+        await asyncio.wait_for(running, 90)
+    assert state.hosts["here"].campaign == "stopped"
+    mine = {r.host_seq: type(r.event) for r in LogReader(hub._run_dir.path).records() if r.host}
+    theirs = list(LogReader(there).records())
+    own = [r for r in theirs if type(r.event).__name__ in ("CommandIssued", "PassiveInstance")]
+    assert {r.seq: type(r.event) for r in theirs if r not in own} == mine
+    for record in theirs:
+        if isinstance(record.event, EntrySaved):
+            assert (hub._run_dir.out / "here_main" / record.event.file).exists()
+
+
+def room_of(tmp_path: Path, *places: HostPlace, **records: int) -> HubRoom:
+    for part in ("out", "log"):
+        (tmp_path / part).mkdir(exist_ok=True)
+    return HubRoom(RunDir(tmp_path), places, records, lambda _: None)
+
+
+def test_files_and_log_of_an_earlier_hub_count(tmp_path: Path) -> None:
+    places = [HostPlace(name, name, 1, keep=1 << 20) for name in ("a", "a-2")]
+    room = room_of(tmp_path, *places, a=3000, **{"a-2": 1000})
+    (tmp_path / "log/log.jsonl.gz").write_bytes(b"x" * 4000)
+    queue = tmp_path / "out/a_main/queue"
+    queue.mkdir(parents=True)
+    (queue / "id:000000").write_bytes(b"x" * 5000)
+    (queue / "link").symlink_to("/dev/zero")
+    (tmp_path / "out/other_main").mkdir()
+    room.load()
+    room.look()
+    assert room.kept("a") == 2 * module.DIRECTORY + file_cost(5000) + file_cost(9) + 3000
+    assert room.kept("a-2") == 1000
+    room.add_files("a", 1 << 20)
+    assert room.excess("a")
+    assert not room.excess("a-2")
+
+
+def test_no_limit(tmp_path: Path) -> None:
+    room = room_of(tmp_path, HostPlace("a", "a", 1, keep=0))
+    room.add_files("a", 1 << 50)
+    assert room.excess("a") == ""
+
+
+def test_copied_files_are_forgotten_beyond_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fuzztui.hosts.fetching.MAX_FETCHED", 250)
+
+    class Host:
+        async def read(self, file: str) -> bytes:
+            return b"x" * 100
+
+    state = State()
+    state.instances = {"h_main": Instance("h_main", host="h")}
+    files = HostFiles(tmp_path, state, {"h": Host()})
+    files.begin()
+
+    async def fetch() -> None:
+        for number in range(100):
+            assert await files.fetch(f"out/h_main/queue/id:{number}") == ""
+
+    asyncio.run(fetch())
+    kept = [p for p in (tmp_path / FETCHED).rglob("*") if p.is_file()]
+    assert 1 <= len(kept) <= 3
+    with contextlib.suppress(StopIteration):
+        assert next(p for p in kept if p.name == "id:99")

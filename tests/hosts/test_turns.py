@@ -1,0 +1,130 @@
+"""Only some hosts at a time connect; one that hangs does not hold up the others."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzztui.campaign.places import HostPlace
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.hosts import member as module
+from fuzztui.hosts.member import HostMember
+from fuzztui.hosts.place import HostError
+from fuzztui.hosts.room import HubRoom
+from fuzztui.hosts.turns import Turns
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.wire.events import Event, Record
+
+
+async def settled() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_so_many_at_a_time_in_order() -> None:
+    turns, go = Turns(3), asyncio.Semaphore(0)
+    begun: list[int] = []
+
+    async def one(number: int) -> None:
+        async with turns.turn():
+            begun.append(number)
+            await go.acquire()
+            if number == 1:
+                raise HostError("no")
+
+    tasks = [asyncio.ensure_future(one(number)) for number in range(8)]
+    await settled()
+    assert begun == [0, 1, 2]
+    tasks[4].cancel()  # while it waits
+    go.release()
+    go.release()  # the second one fails, and gives its turn back
+    await settled()
+    assert begun == [0, 1, 2, 3, 5]
+    tasks[5].cancel()  # while it has a turn
+    await settled()
+    assert begun == [0, 1, 2, 3, 5, 6]
+    for _ in range(8):
+        go.release()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert begun == [0, 1, 2, 3, 5, 6, 7]
+
+
+async def test_a_turn_that_hangs_ends_early_and_once() -> None:
+    turns, go = Turns(1, 0.02), asyncio.Event()
+    begun: list[str] = []
+
+    async def one(name: str) -> None:
+        async with turns.turn():
+            begun.append(name)
+            await go.wait()
+
+    hung = asyncio.ensure_future(one("hangs"))
+    await settled()
+    async with asyncio.timeout(30), turns.turn():
+        pass  # although the first one has not ended
+    go.set()
+    await hung
+    go.clear()
+    turns._longest_s = 600.0
+    tasks = [asyncio.ensure_future(one(name)) for name in "ab"]
+    await settled()
+    assert begun == ["hangs", "a"]  # not both: the first one has given its turn back once
+    go.set()
+    await asyncio.gather(*tasks)
+
+
+class Hub:
+    """What members use of a hub while they connect."""
+
+    def __init__(self, tmp_path: Path, places: list[HostPlace]) -> None:
+        self.state = State()
+        self.hosts = [place.name for place in places]
+        self.turns = Turns(4)
+        self.room = HubRoom(RunDir(tmp_path), places, {}, print)
+        self.budget_raised = False
+        self.log_name = "log"
+        self.hosts_instances = 4
+        self.router: Any = None
+        self.exchange: Any = None
+
+    def record(self, *events: Event) -> None:
+        for event in events:
+            apply(self.state, [Record(self.state.seq + 1, 0.0, event)])
+
+
+@pytest.mark.parametrize("round_", ["first", "again"])
+async def test_hosts_of_a_hub_connect_in_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, round_: str
+) -> None:
+    places = [HostPlace(f"h{n}", f"h{n}", 1) for n in range(30)]
+    hub = Hub(tmp_path, places)
+    now = most = 0
+    asked: list[str] = []
+
+    async def open_host(place: HostPlace, _: Any) -> Any:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        asked.append(place.name)
+        await asyncio.sleep(0.001)
+        now -= 1
+        raise HostError("the network is down")
+
+    monkeypatch.setattr(module, "open_host", open_host)
+    monkeypatch.setattr(module, "host_run", lambda *_: "")
+    monkeypatch.setattr("fuzztui.hosts.link.PAUSES_S", (0.0,))
+    loaded: Any = type("Loaded", (), {"campaign": None})
+    members = [HostMember(hub, loaded, RunDir(tmp_path), p, n) for n, p in enumerate(places)]  # type: ignore[arg-type]
+    running = [asyncio.ensure_future(member._link.run()) for member in members]
+    rounds = 1 if round_ == "first" else 4
+    async with asyncio.timeout(30):
+        while min(asked.count(name) for name in hub.hosts) < rounds:
+            await asyncio.sleep(0.001)
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    assert most == 4
