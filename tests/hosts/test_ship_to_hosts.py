@@ -181,7 +181,7 @@ def test_hosts_that_are_ready(hosts: Hosts, campaign: Path) -> None:
         assert f"as {name}" in rows["reached"]["text"]
     assert found["h1"]["clock"]["state"] == "ok"
     assert found["h2"]["clock"]["state"] == "warning"
-    assert "+7200" in found["h2"]["clock"]["text"]
+    assert "120 min" in found["h2"]["clock"]["text"]
     assert "/elsewhere/run" in found["h2"]["disk"]["text"]
     for host in hosts.values():  # nothing is left, and no run was made
         assert host.run("ls -A ~/.cache/fuzztui/check ~/.local", check=False).stdout.split() == [

@@ -77,7 +77,7 @@ HOST = (
         "size",
         "Space that entries, findings and log of this host may take on the hub's machine. A host "
         "that sends more is given up (docs/hosts.md). 0: no limit.",
-        default="20GiB",
+        default="100GiB",
     ),
 )
 """The keys of one host: ``"user@box" = { instances = 8 }`` in the table ``[hosts]``."""
