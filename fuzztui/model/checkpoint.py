@@ -92,7 +92,7 @@ class CheckpointMark:
 _SERIES = ("series", "instance_series")
 
 _OBJECTS = (
-    "hosts", "instances", "groups", "commands", "mutation", "operators", "finished_turns",
+    "hosts", "instances", "groups", "commands", "mutation", "mutators", "finished_turns",
     "mixture_changes", "lasting",
     "types", "uncovered_goals", "recent", "verdicts", *_SERIES,
     "unnumbered_groups", "unnumbered_verdicts", "regrouped", "plain_signatures",
@@ -142,7 +142,7 @@ _source_row = attrgetter(*_names(SourceRow))
 _step_row = attrgetter(*_names(CoverageStep))
 _command_row = attrgetter(*_names(CommandStatus))
 _mutation_row = attrgetter(*_names(MutationStats))
-_operators_row = attrgetter(*_names(MutatorStats))
+_mutators_row = attrgetter(*_names(MutatorStats))
 _mixture_row = attrgetter(*_names(MixtureChange))
 _types_row = attrgetter(*_names(TargetingStats))
 _goal_row = attrgetter(*_names(UncoveredGoal))
@@ -165,9 +165,9 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
     head["commands"] = [_command_row(c) for c in state.commands.values()]
     head["lasting"] = {key: _command_row(c) for key, c in state.lasting.items()}
     head["mutation"] = {name: _mutation_row(f) for name, f in state.mutation.items()}
-    head["operators"] = {name: _operators_row(f) for name, f in state.operators.items()}
+    head["mutators"] = {name: _mutators_row(f) for name, f in state.mutators.items()}
     head["mixture_changes"] = {name: _mixture_row(m) for name, m in state.mixture_changes.items()}
-    head["finished_turns"] = state.finished_turns and _operators_row(state.finished_turns)
+    head["finished_turns"] = state.finished_turns and _mutators_row(state.finished_turns)
     head["types"] = {name: _types_row(f) for name, f in state.types.items()}
     head["uncovered_goals"] = {
         name: {location: _goal_row(row) for location, row in goals.items()}
@@ -351,7 +351,7 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
     state.lasting = _by_name(CommandStatus, head["lasting"])
     state.verdicts = _by_name(FindingVerdict, head["verdicts"])
     state.mutation = _by_name(MutationStats, head["mutation"])
-    state.operators = _by_name(MutatorStats, head["operators"])
+    state.mutators = _by_name(MutatorStats, head["mutators"])
     state.mixture_changes = _by_name(MixtureChange, head["mixture_changes"])
     state.finished_turns = (
         _one(MutatorStats, head["finished_turns"]) if head["finished_turns"] else None

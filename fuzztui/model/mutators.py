@@ -50,7 +50,7 @@ def operator_figures(state: State, e: MutatorStats, touched: ChangesBuilder) -> 
     for name in _LISTS:
         values = getattr(e, name)
         figures[name] = [_figure(values[i]) if i < len(values) else 0 for i, _ in names]
-    state.operators[e.instance] = now = MutatorStats(
+    state.mutators[e.instance] = now = MutatorStats(
         e.instance,
         adaptive=e.adaptive,
         trials=max(count(e.trials), 0),
@@ -110,10 +110,10 @@ def mixture_set(
     touched.campaign = True
     if name:
         change = MixtureChange(name, *mixture, command.adaptive, state.t, by)
-        if figures := state.operators.get(name):
+        if figures := state.mutators.get(name):
             change = replace(change, trials=figures.trials, havocs=_havocs(figures))
             # The next figures will have the same mixture.
-            state.operators[name] = replace(figures, **settings)
+            state.mutators[name] = replace(figures, **settings)
         state.mixture_changes[name] = change
     elif state.finished_turns:
         state.finished_turns = replace(state.finished_turns, **settings)
@@ -121,11 +121,9 @@ def mixture_set(
 
 def finish_turn(state: State, mutant: str) -> None:
     """Add the figures of a mutant's finished turn to one sum: a campaign has thousands of turns."""
-    over = [
-        i.id for i in state.instances.values() if i.mutant == mutant and i.id in state.operators
-    ]
+    over = [i.id for i in state.instances.values() if i.mutant == mutant and i.id in state.mutators]
     for name in over:
-        now, before = state.operators.pop(name), state.finished_turns
+        now, before = state.mutators.pop(name), state.finished_turns
         state.mixture_changes.pop(name, None)
         both = [now, before] if before else [now]
         sums = _sums(both)
@@ -201,12 +199,12 @@ def named_by(op: str) -> list[str]:
 
 def _every(state: State) -> list[MutatorStats]:
     """The figures of all instances; those of finished turns are one sum."""
-    return [*filter(None, (state.finished_turns,)), *list(state.operators.values())]
+    return [*filter(None, (state.finished_turns,)), *list(state.mutators.values())]
 
 
 def _living(state: State, instance: str = "") -> list[MutatorStats]:
     """Figures of the instances that still mutate; if none does, of the last ones."""
-    reported = [f for f in list(state.operators.values()) if not instance or f.instance == instance]
+    reported = [f for f in list(state.mutators.values()) if not instance or f.instance == instance]
     first = state.stage == "mutants"  # then the instances of the target wait
     idle = (*ENDED, "waiting") if first else ENDED
     living = [f for f in reported if state.instances[f.instance].state not in idle]
@@ -456,7 +454,7 @@ def mixture_dict(state: State) -> dict[str, Any] | None:
             f.instance: {
                 **_parts((f.havoc, f.text, f.splice)), "adaptive": f.adaptive, "trials": f.trials,
             }
-            for f in state.operators.values()
+            for f in state.mutators.values()
         },
         "best": [
             {"name": a.name, "found": a.found, "applied": a.applied} for a in whole.best

@@ -75,7 +75,7 @@ class DirectoryObserver:
         self._out = out
         self._known = _known_files(state)
         self._lowest = _lowest_ids(state)
-        self._operators = dict(state.operators)
+        self._mutators = dict(state.mutators)
         self._offsets = offsets
         self._done = done
         self._watcher = Watcher(wake)
@@ -112,7 +112,7 @@ class DirectoryObserver:
             ),
             stats or FileStats(path, name),
             Peers(str(path), name),
-            MutatorBlock(str(path), name, self._operators.pop(name, None)),
+            MutatorBlock(str(path), name, self._mutators.pop(name, None)),
             mutant is not None,
         )
         finds.check()

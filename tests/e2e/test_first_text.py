@@ -160,12 +160,12 @@ def first(request, tmp_path):
 def turning(state) -> set[str]:
     """Who fuzzes a mutant now, and has reported it."""
     rows = state.instances.values()
-    return {i.id for i in rows if i.mutant and i.state == "running" and i.id in state.operators}
+    return {i.id for i in rows if i.mutant and i.state == "running" and i.id in state.mutators}
 
 
 def steered(state, *, but: set[str]) -> set[str]:
     """Who has the mixture that the tests set; others than these."""
-    return {name for name, f in state.operators.items() if f.splice == 0.8} - but
+    return {name for name, f in state.mutators.items() if f.splice == 0.8} - but
 
 
 @pytest.mark.parametrize(
@@ -189,9 +189,7 @@ def test_fragments_and_a_mixture_go_on_from_turn_to_turn_and_to_the_target(first
     first.until(lambda s: "listed" in s.plan, 120)
     assert first.send(SkipMutants("file=*")).ok
 
-    state = first.until(
-        lambda s: "main" in steered(s, but=set()) and s.operators["main"].trials, 90
-    )
+    state = first.until(lambda s: "main" in steered(s, but=set()) and s.mutators["main"].trials, 90)
     assert state.stage == "target"
     assert first.send(Stop()).ok
     state = first.over()

@@ -147,13 +147,13 @@ def test_figures_that_are_none_are_nought():
             tried=[1, 2, 3, 4, -5, True], applied=[1, 2], found=["7"], weights=[2**70],
         )
     )  # fmt: skip
-    f = state.operators["main"]
+    f = state.mutators["main"]
     assert (f.names, f.tried, f.applied, f.found) == (
         ["a", "b", "c"], [1, 0, 0], [1, 0, 0], [0, 0, 0],
     )  # fmt: skip
     assert f.weights == [0, 0, 0]
     many = MutatorStats("main", 1.0, names=[f"a{n}" for n in range(999)])
-    assert len(fold(many).operators["main"].names) == 200
+    assert len(fold(many).mutators["main"].names) == 200
 
 
 def test_they_are_in_the_status_and_in_no_event_list():
@@ -269,7 +269,7 @@ def test_each_instance_is_told_its_own_where_they_differ():
 def test_a_checkpoint_carries_it():
     state = fold(told(), asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1", "main", 7))
     again = from_json(to_json(state))
-    assert again.operators == state.operators
+    assert again.mutators == state.mutators
     assert again.mixture_changes == state.mixture_changes
     fold(told(mixture=(0.1, 0.8, 0.1)), state=again)
     fold(told(mixture=(0.1, 0.8, 0.1)), state=state)
@@ -290,7 +290,7 @@ def over(slot, mutant):
 def test_sums_are_of_all_turns_and_of_the_target():
     state = fold(PhaseStarted("mutants"), *turn("m1", "a"), told("m1"), *over("m1", "a"))
     # Between two turns it is as the last one left it.
-    assert not state.operators
+    assert not state.mutators
     assert not state.mixture_changes
     assert summary(state).mixture == (0.25, 0.75, 0.0)
     assert (summary(state).trials, arms(state)["swap-args"].share) == (360, 0.25)

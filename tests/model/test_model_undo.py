@@ -199,7 +199,7 @@ class Campaign:
             },
             {
                 f.instance: (f.havoc, f.text, f.splice, f.adaptive)
-                for f in s.operators.values()
+                for f in s.mutators.values()
             },
         )  # fmt: skip
 

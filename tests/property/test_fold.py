@@ -330,7 +330,7 @@ def test_rows_are_shared_and_never_changed():
 @given(logs(max_size=60, floats=HOSTILE_FLOATS))
 def test_operators_can_always_be_told_of(records):
     state = folded(records)
-    for name, f in state.operators.items():
+    for name, f in state.mutators.items():
         assert name in state.instances
         assert len(f.names) == len(set(f.names)) <= MAX_ARMS
         assert all(isinstance(n, str) and 0 < len(n) <= MAX_NAME for n in f.names)
@@ -339,7 +339,7 @@ def test_operators_can_always_be_told_of(records):
             assert all(type(n) is int and n >= 0 for n in figures)
         assert name in state.mixture_changes
     told = [
-        *state.operators.values(),
+        *state.mutators.values(),
         *filter(None, [state.finished_turns]),
     ]  # also of turns that are over
     rows = mutators.arms(state)

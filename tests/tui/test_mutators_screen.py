@@ -151,14 +151,14 @@ async def test_figures_are_told_from_others_at_the_same_address(drive):
     async with drive(log) as d:
         await d.press("6")
         state, screen = d.app.campaign, d.screen
-        state.operators["main"] = with_finds("swap-words", 1000)
+        state.mutators["main"] = with_finds("swap-words", 1000)
         screen.show(Changes())
         assert d.table.rows.row("swap-words").found == 1000
-        was = id(state.operators.pop("main"))
+        was = id(state.mutators.pop("main"))
         others = [with_finds("swap-words", 2000)]
         while id(others[-1]) != was and len(others) < 1000:
             others.append(replace(others[0]))
-        state.operators["main"] = others[-1]
+        state.mutators["main"] = others[-1]
         screen.show(Changes())
         assert d.table.rows.row("swap-words").found == 2000
 

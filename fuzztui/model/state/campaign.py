@@ -113,7 +113,7 @@ class State:
     """The budget plan (:class:`~fuzztui.wire.events.PhaseStarted`)."""
     mutation: dict[str, MutationStats] = field(default_factory=dict)
     """The latest statistics of mutation analysis, by instance."""
-    operators: dict[str, MutatorStats] = field(default_factory=dict)
+    mutators: dict[str, MutatorStats] = field(default_factory=dict)
     """The latest statistics of text mutators, by instance; each list as long as ``names``."""
     finished_turns: MutatorStats | None = None
     """The same for all finished turns of mutants: their sums, with the mixture of the last."""

@@ -77,7 +77,7 @@ def _drawn_now(arm: MutatorRow) -> str:
 def _instances(arm: MutatorRow, state: State) -> list[Line]:
     rows = []
     over = {"ended turns": state.finished_turns} if state.finished_turns else {}
-    for name, f in [*list(state.operators.items()), *over.items()]:
+    for name, f in [*list(state.mutators.items()), *over.items()]:
         if arm.name not in f.names:
             continue
         i = f.names.index(arm.name)

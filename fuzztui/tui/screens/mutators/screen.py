@@ -79,7 +79,7 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
 
     def sources(self) -> Sequence[MutatorStats]:
         """Return the statistics of each instance."""
-        return list(self.campaign.operators.values())
+        return list(self.campaign.mutators.values())
 
     def rebuild(self, *, reset: bool) -> None:
         """Update the rows."""
