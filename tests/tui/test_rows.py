@@ -29,6 +29,11 @@ step = st.one_of(
     st.tuples(st.just("sort"), st.sampled_from([None, NAME, SIZE]), st.booleans()),
     st.tuples(st.just("narrow"), st.sampled_from(["", "b", "alp", "b 1", "zzz"])),
 )
+replaced = st.tuples(
+    st.just("replace"),
+    st.permutations(KEYS),
+    st.dictionaries(st.sampled_from(KEYS), things, max_size=6),
+)
 
 
 def order(rows):
@@ -47,7 +52,7 @@ def expected(model, arrival, rows):
 
 
 @pytest.mark.parametrize("bulk", [1, 4, 200])
-@given(steps=st.lists(step, max_size=14))
+@given(steps=st.lists(st.one_of(step, replaced), max_size=14))
 def test_any_sequence_of_changes_gives_the_defined_order(bulk, steps):
     before = rows_module.BULK
     rows_module.BULK = bulk
@@ -60,6 +65,13 @@ def test_any_sequence_of_changes_gives_the_defined_order(bulk, steps):
                 model.update(rest[0])
                 arrival += [k for k in rest[0] if k not in arrival]
                 rows.update(sorted(rest[0], reverse=True))  # told in any order
+            elif kind == "replace":
+                now = {**model, **rest[1]}
+                model.clear()
+                model.update((k, now[k]) for k in rest[0] if k in now)
+                arrival += [k for k in model if k not in arrival]
+                rows.on_reordered()
+                rows.update(rest[1])
             elif kind == "drop":
                 for key in rest[0]:
                     model.pop(key, None)

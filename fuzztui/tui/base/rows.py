@@ -76,8 +76,9 @@ class Rows(Generic[T]):
         self._job: Iterator[None] | None = None
         self._changed: set[str] = set()
         """Rows that have changed since the unfinished work began."""
-        self._returned = False
-        """Whether rows were removed, which may come again: their old place is not the dict's."""
+        self._reordered = False
+        """Whether the dict's order may differ from the order in which the rows arrived: rows were
+        removed, which may come again, or the dict was filled in another order."""
         self._descending = False
         """Whether :attr:`_order` is read from its end; ``reverse``, once the work is done."""
         self.progress = 1.0
@@ -124,9 +125,13 @@ class Rows(Generic[T]):
         self._rows = rows
         self._arrival = {key: i for i, key in enumerate(rows)}
         self._haystack.clear()
-        self._returned = False
+        self._reordered = False
         self._order, self._value = [], {}
         self._rebuild(within, first=first, publishes=True)
+
+    def on_reordered(self) -> None:
+        """Note that the dict was filled again, in another order; before :meth:`update`."""
+        self._reordered = True
 
     def update(self, keys: Iterable[str], within: float = inf) -> bool:
         """Update the rows with these keys. Works ``within`` seconds at most.
@@ -137,7 +142,7 @@ class Rows(Generic[T]):
         for key in keys:
             self._haystack.pop(key, None)
         gone = [key for key in keys if key not in self._rows]
-        self._returned = self._returned or bool(gone)
+        self._reordered = self._reordered or bool(gone)
         bulk = len(keys) >= max(BULK, len(self._rows) // 64)
         if bulk or self._job is not None:
             for key in gone:
@@ -246,10 +251,10 @@ class Rows(Generic[T]):
         # A copy: the thread that reads the log may be adding rows. Of the keys only: 100,000 new
         # tuples would start a garbage collection, which takes far longer than the copy.
         keys = list(self._rows)
-        if len(self._arrival) < len(keys) or self._returned:
+        if len(self._arrival) < len(keys) or self._reordered:
             for key in keys:
                 self._arrival.setdefault(key, len(self._arrival))
-        if self._returned:
+        if self._reordered:
             keys.sort(key=self._arrival.__getitem__)
         self._changed.clear()
         self._job = self._build(keys, first, publishes)

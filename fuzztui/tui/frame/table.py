@@ -200,6 +200,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         if reset or not before:
             self.load(rows)
         else:
+            if [*now][: len(before)] != [*before]:
+                self.rows.on_reordered()
             every = before.keys() | now.keys()
             self.touch(key for key in every if before.get(key) != now.get(key))
 
