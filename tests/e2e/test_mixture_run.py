@@ -23,7 +23,7 @@ def made(tmp_path):
 
 def mixes(state) -> bool:
     """All execute, have figures, and have told of something that they found."""
-    found = [sum(figures.found) for figures in state.operators.values()]
+    found = [sum(figures.found) for figures in state.mutators.values()]
     return state.state == "running" and len(state.instances) == len(found) == 2 and min(found) > 0
 
 
