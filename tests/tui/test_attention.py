@@ -8,9 +8,9 @@ import pytest
 from fakes import WALL, running, started
 
 from fuzztui.model.stall import STALL_S
+from fuzztui.tui.base import themed
 from fuzztui.tui.base.alerts import BELL, alert_sequence
 from fuzztui.tui.base.last_looks import MAX_RUNS, NO_LOOK, last_look, remember_look
-from fuzztui.tui.base.themed import SEEN_S
 from fuzztui.wire import events as ev
 
 
@@ -175,13 +175,14 @@ def test_the_sequence_fits_the_terminal(env, start):
 
 
 @pytest.mark.slow
-async def test_a_notification_is_not_shown_again_on_the_next_screen(drive):
+async def test_a_notification_is_not_shown_again_on_the_next_screen(drive, monkeypatch):
+    monkeypatch.setattr(themed, "SEEN_S", 1000.0)  # a busy machine takes longer than the second
     async with drive(running(), toasts=True) as d:
-        d.app.notify("seen before", timeout=60)
+        d.app.notify("seen before", timeout=9000)
         await d.until(lambda: "seen before" in d.text())
         (old,) = d.app._notifications
-        old.raised_at -= 2 * SEEN_S
-        d.app.notify("not read yet", timeout=60)
+        old.raised_at -= 2000.0
+        d.app.notify("not read yet", timeout=9000)
         await d.press("2")
         await d.until(lambda: "not read yet" in d.text())
         assert "seen before" not in d.text()
