@@ -69,7 +69,7 @@ def _figures(outcome: CiOutcome) -> Iterator[tuple[str, str]]:
         invalid = f", {outcome.invalid:,} could not be run" if outcome.invalid else ""
         part = f", shard {outcome.shard}" if outcome.shard else ""
         yield "mutants", f"{least}{outcome.killed:,} of {outcome.mutants:,} killed{invalid}{part}"
-    yield "kept corpus", f"{several(outcome.kept, 'input')} (+{outcome.added:,})"
+    yield "corpus", outcome.inputs
     parts = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in outcome.seconds.items())
     yield "time", parts
 

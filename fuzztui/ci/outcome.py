@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.base.files import read_if_regular
+from fuzztui.base.text import several
 
 MAX_SOURCE_BYTES: Final = 16 << 20
 _MAX_FRAMES: Final = 100
@@ -140,6 +141,9 @@ class CiOutcome:
     kept: int = 0
     """Inputs in the kept corpus."""
     added: int = 0
+    """Inputs that this run has added to the kept corpus; they are among ``kept``."""
+    seeds: int = 0
+    """The campaign's own seeds, which are replayed with the kept corpus but are not part of it."""
     findings: list[ReportedFinding] = field(default_factory=list)
     survivors: list[ReportedSurvivor] = field(default_factory=list)
     gates: list[Gate] = field(default_factory=list)
@@ -151,6 +155,13 @@ class CiOutcome:
     def code(self) -> int:
         """The exit code: that of the first gate that fails."""
         return next((gate.code for gate in self.gates if gate.code), 0)
+
+    @property
+    def inputs(self) -> str:
+        """The kept corpus in a few words, and the seeds that are not part of it."""
+        added = f" (+{self.added:,})" if self.added else ""
+        seeds = f" and {several(self.seeds, 'seed')} of the campaign" if self.seeds else ""
+        return f"{several(self.kept, 'kept input')}{added}{seeds}"
 
     @property
     def open_findings(self) -> list[ReportedFinding]:

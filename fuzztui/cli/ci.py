@@ -154,6 +154,8 @@ class _Ci:
         if selected.fuzz and options.budget:
             with self._step("fuzzing"):
                 states.append(self._fuzz(selected))
+        if selected.fuzz and not options.budget and not kept:
+            self._not_judged("no input was run: the kept corpus is empty, and --budget is 0")
         judge = CiJudge(self.outcome, self.code, self._target_line())
         judge.take_findings(states, self._keep_finding)
         result: dict[str, Any] | None = None
@@ -192,8 +194,9 @@ class _Ci:
 
     def _replay(self, kept: list[Path]) -> Replayed:
         self.outcome.replayed = len(kept)
-        seeds = " and the campaign's seeds" if self._seeds else ""
-        say(f"replay: {several(len(kept), 'input')} of {self.corpus.path}{seeds}")
+        self.outcome.seeds = len(kept) - self._kept_before
+        self.outcome.kept = self._kept_before
+        say(f"replay: {self.outcome.inputs} ({self.corpus.path})")
         if self.corpus.constants.is_file():
             self._keep_constants(self.corpus.constants, self.work / "constants.json")
         lines = _Lines("replay", len(kept))
@@ -288,14 +291,12 @@ class _Ci:
         self.outcome.executions = max(0, totals(state).stats.execs)
         if state.state not in ENDED or state.state == "failed":
             reason = f": {brief(state.reason)}" if state.reason else ""
-            text = f"the campaign {state.state}{reason}"
-            self.outcome.gates.append(Gate("campaign", text, FAILED))
+            self._not_judged(f"the campaign {state.state}{reason}")
         elif not self.outcome.executions:
-            text = "no input was fuzzed: --budget must be longer than the target's import"
-            if self.outcome.replayed:
-                self._note(text)
-            else:  # nothing has been judged
-                self.outcome.gates.append(Gate("campaign", text, FAILED))
+            self._not_judged(
+                f"no input was fuzzed within --budget {duration(self.options.budget)}, which must "
+                "be longer than the target's import; --budget 0 asks for the replay alone"
+            )
         elif state.state == "stopped":
             self._note("the campaign was stopped before its budget was used up")
         made = run / "constants.json"
@@ -392,6 +393,10 @@ class _Ci:
                 return f"{FINDINGS}/{kept.name}"
         return f"{finding.instance}/{finding.file}"
 
+    def _not_judged(self, text: str) -> None:
+        """Add a gate that fails, because green would mean that something was judged."""
+        self.outcome.gates.append(Gate("campaign", text, FAILED))
+
     def _note(self, text: str) -> None:
         say(text)
         self.outcome.notes.append(text)
@@ -407,7 +412,7 @@ class _Ci:
         for gate in outcome.gates:
             print(f"{'FAILED' if gate.code else 'ok':<6}  {brief(gate.text, 1000)}")
         parts = ", ".join(f"{name} {spent:.1f} s" for name, spent in outcome.seconds.items())
-        print(f"{several(outcome.kept, 'kept input')} (+{outcome.added:,}); {parts}", flush=True)
+        print(f"{outcome.inputs}; {parts}", flush=True)
         say(f"reports: {self.output}")
         if outcome.open_findings:
             say(f"{SUMMARY}: a verdict for each new finding, to be added to {outcome.verdicts}")

@@ -230,10 +230,29 @@ def test_a_gate_without_a_score_does_not_pass(project: Project) -> None:
     for name in ("a", "b"):
         (project.path / "fuzztui-ci/corpus/inputs" / name).unlink()
     project.ci("--budget", "0", "--fail-under", "50", code=FAILED)
-    project.ci("--budget", "0", code=DONE)  # no gate
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("corpus", ["none", "two inputs"])
+def test_what_was_not_fuzzed_is_not_green(project: Project, corpus: str) -> None:
+    if corpus == "none":
+        for name in ("a", "b"):
+            (project.path / "fuzztui-ci/corpus/inputs" / name).unlink()
+        project.ci("--budget", "0", code=FAILED)  # nothing ran at all
+    else:
+        project.ci("--budget", "0")
     project.write("prog.py", "import time\ntime.sleep(4)\n" + PROGRAM)
     project.ci("--budget", "1s", code=FAILED)
     assert "--budget" in project.output("summary.md")
+
+
+@pytest.mark.slow
+def test_seeds_are_not_counted_as_kept_inputs(project: Project) -> None:
+    for name in ("c", "d", "e"):
+        project.write(f"seeds/{name}", name)
+    project.write("fuzz.toml", CAMPAIGN + 'seeds = ["seeds"]\n')
+    out = project.ci("--budget", "0")
+    assert out.count("2 kept inputs and 3 seeds of the campaign") == 2  # at the start and the end
 
 
 @pytest.mark.slow
