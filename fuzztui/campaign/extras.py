@@ -10,7 +10,11 @@ from fuzztui.base.installation import is_shipped
 from fuzztui.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem
 
 MODULES: Final = {
-    "first": {"numpy": "numpy>=1.26", "rapidfuzz": "rapidfuzz>=3.6"},
+    "first": {
+        "numpy": "numpy>=1.26",
+        "rapidfuzz": "rapidfuzz>=3.6",
+        "Levenshtein": "python-Levenshtein>=0.27",
+    },
     "spoton": {"mypy": "mypy>=2.0,<2.5"},
     "cluster": {"distributed": "distributed>=2026.8", "cryptography": "cryptography>=42"},
 }
@@ -29,7 +33,7 @@ def missing_extra(extra: str) -> str:
     if is_shipped():  # a host has no installation that could be extended
         wanted = [MODULES[extra][name] for name in absent]
     return (
-        f"{' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} not installed; run "
+        f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} not installed; run "
         f"python3 -m pip --python {sys.executable} install {' '.join(map(repr, wanted))}"
     )
 
@@ -46,7 +50,7 @@ def refuse_missing_extras(loaded: FrozenCampaign) -> None:
 def _needed(campaign: Campaign) -> tuple[str, str, str] | None:
     """Return the key that needs an extra, a reason, and the extra's name; None: none is needed."""
     if campaign.mutants:
-        return "mutants", "needs numpy and rapidfuzz, which put the mutants in order", "first"
+        return "mutants", "needs packages that put the mutants in order", "first"
     if campaign.kind == "spoton":
         return "engine.kind", "spoton needs mypy, which finds the types", "spoton"
     return None

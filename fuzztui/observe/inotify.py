@@ -45,7 +45,8 @@ class Watcher:
     ``wake`` is called, from another thread, when there is something to take.
 
     Uses watchdog's inotify descriptor, not its observer: the observer has a thread for each
-    directory (150 for 50 instances) and does not report that a directory was renamed.
+    directory (150 for 50 instances) and does not report that a directory was renamed. The
+    descriptor is an internal of watchdog, so pyproject.toml allows one major version.
     """
 
     def __init__(self, wake: Callable[[], None]) -> None:

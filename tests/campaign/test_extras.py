@@ -59,7 +59,9 @@ def test_a_host_is_told_the_packages(monkeypatch):
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     monkeypatch.setattr(extras, "is_shipped", lambda: True)
     assert missing_extra("spoton").endswith("install 'mypy>=2.0,<2.5'")
-    assert missing_extra("first").endswith("install 'numpy>=1.26' 'rapidfuzz>=3.6'")
+    assert missing_extra("first").endswith(
+        "install 'numpy>=1.26' 'rapidfuzz>=3.6' 'python-Levenshtein>=0.27'"
+    )
 
 
 def test_requirements_are_those_of_the_package():

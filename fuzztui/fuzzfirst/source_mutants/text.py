@@ -33,7 +33,7 @@ def edit(before: str, after: str) -> str:
     line. (universalmutator 1.14.1, ``utils.change``: shared characters are found again from the
     left, and the order of mutants depends on that.)
     """
-    # Imported here: at the top it would take a twentieth of every supervisor's start.
+    # Imported here: of the extra `first`, and GPL, so nothing else may need it.
     from Levenshtein import editops, matching_blocks
 
     before, after = before + "\n", after + "\n"
