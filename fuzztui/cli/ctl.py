@@ -36,6 +36,7 @@ from fuzztui.cli.remote_runs import user_of
 from fuzztui.cli.runs import find_run, standing, unsupervised
 from fuzztui.model.inverses import UndoError
 from fuzztui.model.mutators import MixtureSetting, changed, settings
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Mutant
 from fuzztui.model.undo import Undo, undo
 from fuzztui.remote.client import (
@@ -63,6 +64,7 @@ from fuzztui.wire.commands import (
     RestoreMutants,
     SetMixture,
     SkipFrames,
+    Stop,
     TypeCommand,
     WeighProperty,
     names_of,
@@ -310,9 +312,10 @@ _TAKE_MORE = ("mixture", "weigh", WeighProperty.name, JudgeFinding.name, *names_
 _OF_ENTRIES = names_of(EntryCommand)
 
 _ANSWER_S = 10.0
-_PATIENCE_S = {**dict.fromkeys(_OF_ENTRIES, 40.0), Minimise.name: 900.0}
+_PATIENCE_S = {**dict.fromkeys(_OF_ENTRIES, 40.0), Minimise.name: 900.0, Stop.name: 60.0}
 """Seconds to wait for the answer to an action; the default is :data:`_ANSWER_S`. afl-fuzz executes
-commands between two entries only, and waits up to 30 seconds for a promoted entry."""
+commands between two entries only, and waits up to 30 seconds for a promoted entry. A stop is
+answered once the end of the campaign is in the log."""
 
 _MUTE_S = 3.0
 """Seconds without an answer after which a message says what the command waits for."""
@@ -328,6 +331,7 @@ _AT_ENTRY = (
 _WAITING = {
     **dict.fromkeys(_OF_ENTRIES, _AT_ENTRY),
     Minimise.name: "minimising; 'fuzztui status' and the screen keep working meanwhile",
+    Stop.name: "stopping; waiting until all engines have ended, and the end is in the log",
 }
 _NOT_YET = "waiting for the answer"
 
@@ -376,7 +380,7 @@ def ctl(options: argparse.Namespace) -> int:
         # Parts of one command are undone together.
         step = secrets.token_hex(4) if len(commands) > 1 and undoing is None else ""
         for command, undoes in commands:
-            result = client.send(command, patience, undoes=undoes, step=step)
+            result = _sent(run, client, command, patience, undoes=undoes, step=step)
             print(_answer(result, waits_for(run, command) if result.pending else ""))
             done = done and result.ok
     except RemoteError as e:
@@ -385,6 +389,32 @@ def ctl(options: argparse.Namespace) -> int:
         mute.cancel()
         client.close()
     return DONE if done else FAILED
+
+
+def _sent(
+    run: Path, client: ControlClient, command: Command, patience: float, **about: Any
+) -> Result:
+    """Send a command; return its result. Raises :class:`RemoteError`.
+
+    Without an answer the log decides whether a stop was accepted: nothing takes one back.
+    """
+    lost: RemoteError | None = None
+    result = Result(False, pending=True)
+    try:
+        result = client.send(command, patience, **about)
+    except RemoteError as e:
+        lost = e
+    if (lost or result.pending) and isinstance(command, Stop):
+        state = standing(run).state
+        about_it = state.instances.get(command.instance) if command.instance else state
+        now = about_it.state if about_it else ""
+        if now in ENDED:
+            return Result(True, now)
+        if now == "stopping":
+            return Result(True, f"stopping; its end is shown by: fuzztui status {run}")
+    if lost:
+        raise lost
+    return result
 
 
 def say_waiting(run: Path, action: str, commands: Sequence[Command]) -> None:

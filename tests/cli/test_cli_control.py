@@ -1,10 +1,14 @@
 """What ``fuzztui ctl`` says of an ID that belongs to another kind of thing."""
 
 import pytest
+from hosted import HubLog, write_run
 
+from fuzztui.cli import ctl
 from fuzztui.cli.ctl import ACTIONS
-from fuzztui.cli.output import USAGE, CliError
+from fuzztui.cli.output import DONE, FAILED, USAGE, CliError
 from fuzztui.cli.parser import parse
+from fuzztui.remote.client import RemoteError, Result
+from fuzztui.wire import events as ev
 
 MUTANT, ENTRY, FINDING = "prog:clamp:boundary:0:>=", "main/12", "main/crashes/id:000000,sig:11"
 C_MUTANT, BRANCH = "src/nested.c#0123456789", "thumbs/app.py:19:then"
@@ -83,3 +87,43 @@ def test_an_id_that_no_command_takes_so(argv, words):
 def test_right_ids_are_taken(argv):
     options = parse(["ctl", "my run", *argv])
     assert ACTIONS[options.action](options)
+
+
+@pytest.mark.parametrize("instance", ["", "main"])
+@pytest.mark.parametrize("answer", ["none in time", "a closed connection"])
+@pytest.mark.parametrize(
+    ("recorded", "code"),
+    [
+        ([], FAILED),
+        ([ev.CampaignState("stopping", "stopped by me")], DONE),
+        ([ev.InstanceState("main", "stopped"), ev.CampaignEnded("stopped", "")], DONE),
+    ],
+)
+def test_a_stop_without_an_answer_has_the_result_of_the_log(
+    tmp_path, monkeypatch, recorded, code, answer, instance
+):
+    class Client:
+        def __init__(self, run, name):
+            pass
+
+        def send(self, command, timeout, **_about):
+            if answer == "none in time":
+                return Result(False, pending=True)
+            raise RemoteError("the supervisor closed the connection")
+
+        def close(self):
+            pass
+
+    log = HubLog()
+    log.add(ev.SupervisorStarted(1, 0.0), ev.InstanceState("main", "running"))
+    log.add(ev.CampaignState("running"), *recorded)
+    write_run(tmp_path / "c", log)
+    monkeypatch.setattr(ctl, "ControlClient", Client)
+    options = parse(["ctl", str(tmp_path / "c"), "stop", "--instance", instance])
+    if instance and len(recorded) == 1:  # the others stop, and this one is not said to
+        code = FAILED
+    try:
+        got = options.command(options)
+    except CliError as e:
+        got = e.code
+    assert got == code
