@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -135,6 +136,30 @@ def _is_place_given(options: argparse.Namespace) -> bool:
 
 def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
     """Show a run. ``over``: it had ended before, and was not continued."""
+    with _left_behind(where):
+        return _shown(options, where, over=over)
+
+
+@contextmanager
+def _left_behind(where: Path, wait_s: float = 0.0) -> Iterator[None]:
+    """Say after Ctrl-C what is left: the campaign may run already.
+
+    ``wait_s``: seconds that a supervisor gets to notice that nobody waits for its start any more.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        end = time.monotonic() + wait_s
+        while running(where) and time.monotonic() < end:
+            time.sleep(0.1)
+        if running(where):
+            say(f"the campaign continues: fuzztui attach {where}; fuzztui ctl {where} stop ends it")
+        else:
+            say(f"interrupted; no campaign runs in {where}, and the same command starts it")
+        raise
+
+
+def _shown(options: argparse.Namespace, where: Path, *, over: bool) -> int:
     if options.detach and over:
         say(f"fuzztui attach {where} shows it")
         return NOT_RUNNING  # scripts must not wait for it
@@ -222,6 +247,11 @@ def refuse_verdicts(loaded: FrozenCampaign) -> None:
 
 def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) -> bool:
     """Start a supervisor. Returns whether this process did so, not another one simultaneously."""
+    with _left_behind(loaded.campaign.output, SETTLED_S):
+        return _started(loaded, word, rejoin=rejoin)
+
+
+def _started(loaded: FrozenCampaign, word: str, *, rejoin: bool) -> bool:
     refuse_missing_packages(loaded)
     refuse_verdicts(loaded)
     where = loaded.campaign.output

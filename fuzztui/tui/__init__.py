@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fuzztui.tui.app.home import HomeApp, HomeOpening
     from fuzztui.tui.base.themed import ThemedApp
     from fuzztui.tui.base.themes import ThemeFile
+    from fuzztui.tui.labels.status import Status
 
 __all__ = ["run_app", "run_compare", "run_home"]
 
@@ -57,7 +58,6 @@ def run_app(
         return 2
     from textual.theme import BUILTIN_THEMES
 
-    from fuzztui.model.selectors import ENDED
     from fuzztui.tui.app.app import FuzzApp
     from fuzztui.tui.app.config import config_path, load_config
     from fuzztui.tui.app.failure import report_failure
@@ -103,19 +103,37 @@ def run_app(
         again = f"; try again: {opening.come_back}" if opening.come_back else ""
         print(f"fuzztui: {report_failure(app.failure)}{again}", file=sys.stderr)
         return 1
-    status = app.status
-    if mode == "live" and app.campaign.state == "failed":
-        print(_failure(app.campaign), file=sys.stderr)
-        return 1
-    state = latest_state(opening, app.campaign) if mode == "live" and run is not None else "empty"
-    if state == "stopping":
-        print("The campaign is being stopped.")
-    elif state not in ("empty", *ENDED) and status.name:
-        if status.orphaned:
-            print(f"No supervisor is running. Resume with: {opening.go_on}")
-        else:
-            print(f"The campaign continues ({state}). Come back with: {opening.come_back}")
+    if mode == "live":
+        _last_words(opening, app.campaign, app.status)
+        if app.campaign.state == "failed":
+            return 1
     return app.return_code or 0
+
+
+def _last_words(opening: Opening, seen: State, status: Status) -> None:
+    """Print what a user needs who has left a live screen, whose text is gone."""
+    from fuzztui.model.selectors import ENDED
+    from fuzztui.tui.base.text import plain
+    from fuzztui.tui.labels.closing import closing_text, closing_title
+
+    if seen.state == "failed":
+        print(_failure(seen), file=sys.stderr)
+    if opening.run is None:
+        return
+    state = latest_state(opening, seen)
+    if seen.state in ENDED and state == seen.state:
+        if state != "failed":
+            print(plain(closing_title(state, seen.reason)))
+        print(closing_text(seen, status, opening.run))
+    elif state in ENDED:  # since the last frame
+        print(f"{closing_title(state, '')}. Look at it with: {opening.come_back}")
+    elif state == "stopping":
+        print(f"The campaign is being stopped. See its end with: {opening.come_back}")
+    elif status.orphaned or (state == "empty" and opening.running() is None):
+        print(f"No supervisor is running. Resume with: {opening.go_on}")
+    else:
+        state = "starting" if state == "empty" else state
+        print(f"The campaign continues ({state}). Come back with: {opening.come_back}")
 
 
 def run_compare(of: RunComparison, theme: str | None = None) -> int:

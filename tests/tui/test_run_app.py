@@ -66,6 +66,22 @@ def test_without_its_supervisor_it_says_how_to_go_on(run, terminal, tmp_path):
 
 
 @pytest.mark.slow
+def test_after_the_end_the_terminal_keeps_the_result(run, terminal):
+    writer = LogWriter(run / "log")
+    writer.append(ev.CampaignEnded("finished", "the budget \x1b[31m is used up"), 121.0)
+    writer.close()
+    t = terminal(run, "live", 0)
+    t.until(b"FINISHED")
+    t.press(b"q")
+    assert t.ended() == 0
+    t.drain()
+    left = t.seen.rpartition(b"\x1b[?1049l")[2].decode()
+    assert "The campaign has finished: the budget \\e[31m is used up" in left
+    assert "KeyError" in left  # a cause
+    assert f"fuzztui replay {run}" in left
+
+
+@pytest.mark.slow
 def test_a_failure_is_told_whole_and_is_an_exit_status(run, terminal):
     reason = "no \x1b[31mcore_pattern\x1b[0m for us " + "and so on " * 30 + "the end"
     writer = LogWriter(run / "log")

@@ -13,7 +13,9 @@ from fuzztui.model.finding_tallies import Group, groups
 from fuzztui.model.mutants import survivor_group
 from fuzztui.model.properties import failing_examples, new_to_tests, takes_examples
 from fuzztui.model.state import State
+from fuzztui.remote.mirrored import run_name
 from fuzztui.tui.base import format
+from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import finding_text, repro_command
 from fuzztui.tui.labels.run_commands import examples_command, run_command, start_commands
 from fuzztui.tui.labels.run_files import place_of
@@ -23,6 +25,9 @@ MAX_LISTED = 3
 """Listed findings; the others are counted."""
 
 MAX_COMMANDS = 3
+
+NAME_CELLS = 10
+"""Cells of a row's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,17 @@ def closing_rows(state: State, status: Status, run: Path | None) -> list[Closing
         *_mend(state),
         *_commands(state, status, run, found),
     ]
+
+
+def closing_title(state: str, reason: str) -> str:
+    """Return the heading of the closing card."""
+    return f"The campaign has {state}" + (f": {reason}" if reason else "")
+
+
+def closing_text(state: State, status: Status, run: Path) -> str:
+    """Return the rows of the closing card as text, for the terminal after the screens."""
+    rows = [ClosingRow("run", run_name(run)), *closing_rows(state, status, run)]
+    return "\n".join(plain(f"  {row.name:<{NAME_CELLS}} {row.text}") for row in rows)
 
 
 def _mend(state: State) -> list[ClosingRow]:

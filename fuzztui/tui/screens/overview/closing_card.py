@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.host import host
-from fuzztui.tui.labels.closing import ClosingRow
-
-_NAME = 10
+from fuzztui.tui.labels.closing import NAME_CELLS, ClosingRow
 
 
 class ClosingCard(Canvas):
@@ -41,12 +39,13 @@ class ClosingCard(Canvas):
         lines: list[Line] = [
             [TextSpan(title, "bold"), TextSpan("─" * max(0, width - len(title) - 1), "rule")]
         ]
+        room = max(0, width - NAME_CELLS - 2)
         for n, row in enumerate(self._rows):
             click = str(n)
             lines.append(
                 [
-                    TextSpan(f" {row.name:<{_NAME}} ", "muted", click),
-                    TextSpan(fit(plain(row.text), max(0, width - _NAME - 2)), row.style, click),
+                    TextSpan(f" {row.name:<{NAME_CELLS}} ", "muted", click),
+                    TextSpan(fit(plain(row.text), room), row.style, click),
                 ]
             )
         return lines

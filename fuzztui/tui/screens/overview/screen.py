@@ -19,7 +19,7 @@ from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.tui.labels.closing import closing_rows
+from fuzztui.tui.labels.closing import closing_rows, closing_title
 from fuzztui.tui.labels.facts import Fact, fact
 from fuzztui.tui.labels.hosts import host_facts
 from fuzztui.tui.labels.instance_columns import age_cell, ages, columns
@@ -209,8 +209,7 @@ class OverviewScreen(CampaignScreen):
             return
         self._closed_seq = closed
         rows = closing_rows(state, status, self.host.run_dir) if ended else []
-        because = f": {status.reason}" if status.reason else ""
-        self.query_one(ClosingCard).show(f"The campaign has {status.state}{because}", rows)
+        self.query_one(ClosingCard).show(closing_title(status.state, status.reason), rows)
 
     def _hide_ages(self, status: Status) -> None:
         """Hide the column of ages some time after the last age was shown."""
