@@ -100,7 +100,7 @@ def test_right_ids_are_taken(argv):
     ],
 )
 def test_a_stop_without_an_answer_has_the_result_of_the_log(
-    tmp_path, monkeypatch, recorded, code, answer, instance
+    tmp_path, monkeypatch, *, recorded, code, answer, instance
 ):
     class Client:
         def __init__(self, run, name):
