@@ -13,7 +13,16 @@ from typing import Final
 from fuzztui.engines.inputs.shape import type_name
 from fuzztui.engines.instrument.guard import Stack, is_engine
 from fuzztui.wire.finding_kinds import CRASH, HANG
-from fuzztui.wire.frames import HARNESS, LIBRARY, OWN, Basis, Rules, StackFrame, counting
+from fuzztui.wire.frames import (
+    HARNESS,
+    LIBRARY,
+    OWN,
+    Basis,
+    Rules,
+    StackFrame,
+    counting,
+    is_generated,
+)
 
 _DETAIL_LIMIT: Final = 8000
 _TRACEBACK: Final = BaseException.__dict__["__traceback__"]
@@ -69,7 +78,7 @@ def stack_frames(stack: Stack, files: Collection[str], *, lines: bool = True) ->
 
 
 def _is_library(file: str) -> bool:
-    return file.startswith("<") or any(part in file for part in _INSTALLED)
+    return is_generated(file) or any(part in file for part in _INSTALLED)
 
 
 def frames_of_error(error: BaseException, files: Collection[str]) -> list[StackFrame]:
@@ -89,20 +98,23 @@ def _counted(frames: Sequence[StackFrame], name: str, rules: Rules) -> str:
 
 
 def _innermost(stack: Stack, files: Collection[str]) -> tuple[CodeType, int] | None:
-    """The innermost frame in ``files``, else the innermost outside the engine, else None."""
+    """The innermost frame in ``files``, else the innermost outside the engine, else None.
+
+    Generated code comes last.
+    """
     for code, line in reversed(stack):
         if code.co_filename in files:
             return code, line
-    for code, line in reversed(stack):
-        if not is_engine(code):
-            return code, line
-    return None
+    others = [(code, line) for code, line in reversed(stack) if not is_engine(code)]
+    of_files = (place for place in others if not is_generated(place[0].co_filename))
+    return next(of_files, others[0] if others else None)
 
 
 def _cycle_entry(stack: Stack, files: Collection[str]) -> CodeType | None:
     """The outermost function of an endless recursion, preferably one in ``files``; None if none."""
     cycle = _cycle(stack)
-    return next((c for c in cycle if c.co_filename in files), cycle[0] if cycle else None)
+    of_files = [c for c in cycle if not is_generated(c.co_filename)] or cycle
+    return next((c for c in cycle if c.co_filename in files), of_files[0] if cycle else None)
 
 
 def _cycle(stack: Stack) -> list[CodeType]:
@@ -119,8 +131,7 @@ def _cycle(stack: Stack) -> list[CodeType]:
 
 
 def _place(code: CodeType, line: int = 0) -> str:
-    name = code.co_filename.rpartition("/")[2]
-    return f"{name}:{line} in {code.co_qualname}" if line else f"{name} in {code.co_qualname}"
+    return StackFrame(code.co_qualname, code.co_filename, line).place
 
 
 def qualified(kind: type[BaseException]) -> str:
@@ -187,8 +198,9 @@ def last_place(trace: str, files: Collection[str]) -> str:
     frames = re.findall(r'File "([^"\n]*)", line \d+ in ([^\n]*)', trace)
     inside = [f for f in frames if f[0] in files]
     outside = [f for f in frames if "/fuzztui/engines/" not in f[0]]
+    outside.sort(key=lambda f: is_generated(f[0]))
     for file, function in [*inside, *outside][:1]:
-        return f"{file.rpartition('/')[2]} in {function}"
+        return StackFrame(function, file).place
     return ""
 
 

@@ -202,13 +202,17 @@ def stack_frames(detail: str, root: Path) -> tuple[LocatedFrame, ...]:
 
 
 def located(path: str, line: int, root: Path) -> CodeLocation | None:
-    """Return a place in the repository; None for code that is not part of it."""
+    """Return a place in a file of the repository; None for code that is in none of them.
+
+    Generated code has names that look like files: ``<string>``, the template that it was made of.
+    """
     try:
         inside = Path(path).resolve().relative_to(root)
+        is_file = (root / inside).is_file()
     except (ValueError, OSError):
         return None
     folders = inside.parts[:-1]
-    if line < 1 or any(part in _FOREIGN or part.startswith(".") for part in folders):
+    if line < 1 or not is_file or any(part in _FOREIGN or part.startswith(".") for part in folders):
         return None
     return CodeLocation(inside.as_posix(), line)
 

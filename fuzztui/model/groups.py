@@ -14,6 +14,7 @@ from fuzztui.wire.frames import (
     MAX_RULES,
     Rules,
     counting,
+    former_signature,
     parse_basis,
     parse_frames,
     rule_problem,
@@ -27,18 +28,19 @@ _ROWS_A_RECORD = 10
 def described(finding: Finding, e: FindingDescribed) -> Finding:
     """Return the finding with the stack of its description; without rules about frames."""
     frames, basis = parse_frames(e.frames), parse_basis(e.basis)
-    signature = e.signature
+    signature = former = e.signature
     if basis is None or not frames or not signature:
         frames, basis = (), None
     else:  # the engine may have known other rules
         signature = signature_of(basis, counting(frames, basis, ()))
+        former = former_signature(basis, frames)
     return replace(
         finding,
         signature=signature,
         place=e.place,
         frames=[frame.row() for frame in frames],
         basis={} if basis is None else basis.row(),
-        plain_signature=signature,
+        plain_signature=former,
         plain_place=_plain_place(e),
         property=e.property,
     )
@@ -56,12 +58,11 @@ def under(finding: Finding, rules: Rules) -> Finding:
     """Return the finding with signature and place as they are under rules about frames."""
     basis = parse_basis(finding.basis)
     signature, place = finding.plain_signature, finding.plain_place
-    if basis is not None and rules:
+    if basis is not None:
         frames = parse_frames(finding.frames)
         without, chosen = (counting(frames, basis, some) for some in ((), rules))
-        if without != chosen:
-            signature = signature_of(basis, chosen)
-            place = chosen[0].place if without[0] != chosen[0] else place
+        signature = signature_of(basis, chosen)
+        place = chosen[0].place if without[0] != chosen[0] else place
     if (signature, place) == (finding.signature, finding.place):
         return finding
     return replace(finding, signature=signature, place=place)

@@ -104,10 +104,7 @@ class Frame:
     @property
     def place(self) -> str:
         """``file.c:12 in func``."""
-        if not self.file:
-            return f"in {self.name}"
-        name = self.file.rpartition("/")[2]
-        return f"{name}:{self.line} in {self.name}" if self.line else f"{name} in {self.name}"
+        return StackFrame(self.name, self.file, self.line).place
 
     @property
     def runtime(self) -> bool:

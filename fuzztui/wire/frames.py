@@ -64,11 +64,19 @@ class StackFrame:
 
     @property
     def place(self) -> str:
-        """``file.py:12 in func``."""
+        """``file.py:12 in func``; ``in func`` without a file."""
         name = self.file.rpartition("/")[2]
-        if not name:
+        if not name or self.generated:
             return f"in {self.function}"
         return f"{name}:{self.line} in {self.function}" if self.line else self.rule
+
+    @property
+    def generated(self) -> bool:
+        """Whether the code was made while the program ran: ``<string>``, ``<lambdify-7>``.
+
+        Such a name is no path, and may contain a counter.
+        """
+        return is_generated(self.file)
 
     @property
     def rule(self) -> str:
@@ -80,7 +88,7 @@ class StackFrame:
     def located(self) -> bool:
         """Whether the frame has a line in a file that belongs to the program."""
         known = self.kind != LIBRARY and bool(self.line and self.file)
-        return known and not is_system_header(self.file)
+        return known and not self.generated and not is_system_header(self.file)
 
     def row(self) -> dict[str, Any]:
         """Return the frame as an event contains it; values that are as by default are left out."""
@@ -92,6 +100,11 @@ class StackFrame:
         if self.kind != OWN:
             row["kind"] = self.kind
         return row
+
+
+def is_generated(file: str) -> bool:
+    """Whether the name of a file is one that Python or flex gives to code without a file."""
+    return file.startswith("<") or file.endswith(">")  # of a long name the end is kept
 
 
 def is_system_header(file: str) -> bool:
@@ -226,8 +239,8 @@ def parse_basis(row: Any) -> Basis | None:
 def counting(frames: Sequence[StackFrame], basis: Basis, rules: Rules) -> list[StackFrame]:
     """Return the frames of which the signature is made, innermost first; empty without frames.
 
-    Frames of the application come first; if none of them counts, others. If every frame is skipped
-    the rules do not hold for this stack.
+    Frames of the application come first; if none of them counts, others, generated code last. If
+    every frame is skipped the rules do not hold for this stack.
     """
     left = [f for f in frames if not skipping_rule(f, rules)] if rules else list(frames)
     left = left or list(frames)
@@ -235,7 +248,7 @@ def counting(frames: Sequence[StackFrame], basis: Basis, rules: Rules) -> list[S
     wanted = (OWN, HARNESS) if basis.depth else (OWN,)
     left = [f for f in left if f.kind in wanted] or left
     if not basis.depth:
-        return left[:1]
+        return [f for f in left if not f.generated][:1] or left[:1]
     names: dict[str, StackFrame] = {}
     for frame in left:  # each name once: the depth of a finite recursion depends on the input
         names.setdefault(frame.function, frame)
@@ -251,6 +264,19 @@ def signature_of(basis: Basis, frames: Sequence[StackFrame]) -> str:
     digest = hashlib.sha256(text.encode(errors="backslashreplace"))
     word = re.sub(r"[^A-Za-z0-9]+", "-", basis.name).strip("-")[:40] or "crash"
     return f"{word}-{digest.hexdigest()[:10]}"
+
+
+def former_signature(basis: Basis, frames: Sequence[StackFrame]) -> str:
+    """Return the signature that earlier versions made without rules, as verdicts files have it.
+
+    For them generated code was a place, with its line.
+    """
+    frame = next((f for f in frames if f.kind == OWN), frames[0])
+    if basis.depth or not frame.generated:
+        return signature_of(basis, counting(frames, basis, ()))
+    line = f":{frame.line}" if frame.line else ""
+    name = frame.file.rpartition("/")[2]
+    return f"{basis.name} @ {name}{line} in {frame.function}{basis.after}"
 
 
 def signature_under(signature: str, frames: Any, basis: Any, rules: Rules) -> str:

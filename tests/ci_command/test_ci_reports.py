@@ -13,6 +13,7 @@ import pytest
 from junitparser import Failure, JUnitXml, Skipped
 
 from fuzztui.ci.annotations import MOST, github, gitlab, plain
+from fuzztui.ci.junit import junit
 from fuzztui.ci.markdown import MAX_BYTES, markdown
 from fuzztui.ci.outcome import (
     CiOutcome,
@@ -220,6 +221,8 @@ def test_the_code_is_that_of_the_first_gate_that_fails(tmp_path: Path) -> None:
 
 
 def test_calls_of_a_traceback(tmp_path: Path) -> None:
+    for name in ("h.py", "m.py"):
+        (tmp_path / name).touch()
     detail = (
         'Traceback (most recent call last):\n  File "/old.py", line 1, in old\nKeyError\n\nDuring\n'
         f'Traceback (most recent call last):\n  File "{tmp_path}/h.py", line 3, in target\n'
@@ -245,7 +248,32 @@ def test_calls_of_a_traceback(tmp_path: Path) -> None:
      ("../m.py", False), ("venv/m.py", False), ("a\0b.py", False)],
 )  # fmt: skip
 def test_code_of_the_repository(tmp_path: Path, name: str, inside: bool) -> None:
+    if "\0" not in name:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
     assert (located(str(tmp_path / name), 1, tmp_path) is not None) == inside
+
+
+@pytest.mark.parametrize(
+    "name", ["<string>", "<attrs generated init lib.A-7>", "<lambdifygenerated-3>", "page.html"]
+)
+def test_no_report_names_a_file_that_does_not_exist(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a relative name is one in the current directory
+    (tmp_path / "h.py").touch()
+    detail = (
+        f'Traceback (most recent call last):\n  File "{tmp_path}/h.py", line 3, in target\n'
+        f'  File "{name}", line 2, in f\nKeyError: 1'
+    )
+    frames = stack_frames(detail, tmp_path)
+    assert [frame.location for frame in frames] == [CodeLocation("h.py", 3), None]
+    made = outcome(tmp_path, finding(frames=frames, location=frames[0].location))
+    files = [
+        json.dumps(sarif(made)), json.dumps(gitlab(made)), *github(made), junit(made).decode(),
+    ]  # fmt: skip
+    assert not any(name in text for text in files)
+    assert sum("h.py" in text for text in files) == 4
 
 
 def test_a_survivor_marks_its_expression(tmp_path: Path) -> None:

@@ -194,3 +194,34 @@ def test_undo_takes_back_what_the_command_has_changed() -> None:
     assert inverse(SkipFrames(["a", "b"]), before, now).commands == (CountFrames(["b"]),)
     assert inverse(CountFrames(["b"]), now, before).commands == (SkipFrames(["b"]),)
     assert inverse(SkipFrames(["b"]), before, before).commands == ()
+
+
+def made(number: int, line: int = 3) -> Event:
+    """A finding as earlier versions logged it: the generated function was its place."""
+    frames = [
+        StackFrame("f", f"<generated {number}>", line, LIBRARY),
+        StackFrame("target", "/h.py", 4, HARNESS),
+    ]
+    return FindingDescribed(
+        "main", "crash", str(number), f"E @ <generated {number}>:{line} in f", "title",
+        f"<generated {number}>:{line} in f", frames=frame_rows(frames), basis=E.row(),
+    )  # fmt: skip
+
+
+def test_findings_in_generated_code_of_an_old_log_are_one_group() -> None:
+    state = state_of(*(made(n) for n in range(60)))
+    assert list(state.groups) == ["E @ h.py:4 in target"]
+    assert {f.place for f in state.findings.values()} == {"h.py:4 in target"}
+    more(state, SkippedFrames(["nothing"]))
+    more(state, SkippedFrames([]))
+    assert list(state.groups) == ["E @ h.py:4 in target"]
+
+
+def test_a_verdict_about_generated_code_still_holds() -> None:
+    given = [
+        {"signature": f"E @ <generated {n}>:3 in f", "verdict": "known"} for n in range(3)
+    ]  # fmt: skip
+    state = state_of(*(made(n) for n in range(3)), VerdictsChanged(given))
+    assert verdict_of(state, "E @ h.py:4 in target") == "known"
+    more(state, made(3, line=9))  # a function that no verdict is about
+    assert verdict_of(state, "E @ h.py:4 in target") == "new"

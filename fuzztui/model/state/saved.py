@@ -80,7 +80,7 @@ class Finding:
     basis: dict[str, Any] = field(default_factory=dict)
     """What the signature is made of, as described (:mod:`fuzztui.wire.frames`); may be empty."""
     plain_signature: str = ""
-    """The signature without rules about skipped frames."""
+    """The signature without rules about skipped frames, as earlier versions made it."""
     plain_place: str = ""
     """The place without such rules: of the innermost frame of the application."""
     property: str = ""

@@ -13,6 +13,7 @@ from fuzztui.engines.execute.failures import (
     failure_of,
     frames_of_error,
     hang_of,
+    last_place,
     stack_frames,
 )
 from fuzztui.engines.findings.findings import Description, Findings, basis_of
@@ -22,6 +23,7 @@ from fuzztui.wire.frames import (
     StackFrame,
     frame_rows,
     parse_basis,
+    parse_frames,
     signature_under,
 )
 
@@ -67,6 +69,40 @@ def test_the_callers_of_a_skipped_function_have_signatures_of_their_own() -> Non
     assert {failure_of(e, FILES).place for e in failing()} == {"checks.py:2 in require"}
     places = [failure_of(e, FILES, rules=RULE).place for e in failing()]
     assert places == ["parser.py:2 in f", "parser.py:4 in g"]
+
+
+def generated(deep: str = "raise KeyError(1)", name: str = "<generated {}>") -> list[BaseException]:
+    """The errors of one function that was generated three times, as attrs and sympy do."""
+    errors = []
+    for n in range(3):
+        space = code(f"\n\ndef f(again):\n    {deep}", name.format(n))
+        call = code("def target(f):\n    f(f)", "/user/harness.py")["target"]
+        with pytest.raises((KeyError, RecursionError)) as caught:
+            call(space["f"])  # type: ignore[operator]
+        errors.append(caught.value)
+    return errors
+
+
+@pytest.mark.parametrize("name", ["<generated {}>", "<string>", "<" + "x" * 300 + "{}>"])
+@pytest.mark.parametrize(
+    ("deep", "place"),
+    [("raise KeyError(1)", "harness.py:2 in target"), ("again(again)", "in f")],
+)
+def test_generated_code_is_no_place(name: str, deep: str, place: str) -> None:
+    for error in generated(deep, name):
+        failure = failure_of(error, FILES)
+        assert failure.place == place
+        rows = frame_rows(frames_of_error(error, FILES))
+        basis = basis_of(failure, rows)
+        assert signature_under("x", rows, basis, ()) == failure.signature
+        assert not any(frame.located for frame in parse_frames(rows) if frame.function == "f")
+        assert failure_of(error, FILES, rules=("nothing",)).place == place
+
+
+def test_generated_code_of_a_dying_process_is_no_place() -> None:
+    trace = 'File "<made 7>", line 3 in f\nFile "/user/harness.py", line 2 in target\n'
+    assert last_place(trace, set()) == "harness.py in target"
+    assert last_place('File "<made 7>", line 3 in f\n', set()) == "in f"
 
 
 def test_a_hang_has_the_function_that_counts() -> None:
