@@ -35,7 +35,7 @@ from lab.rows import Rows
 from fuzztui.jobs.bag import Bag
 from fuzztui.jobs.dask_client import connect
 from fuzztui.jobs.dask_place import DaskPlace
-from fuzztui.jobs.nodes import KeptProcess, OwnScheduler, settings, worker_argv
+from fuzztui.jobs.nodes import SETTINGS, KeptProcess, OwnScheduler, worker_argv
 from fuzztui.jobs.places import LocalSlots, Place
 from fuzztui.jobs.queue import JobQueue, JobState
 from fuzztui.jobs.request import request_of
@@ -63,7 +63,7 @@ class Cluster:
         self.tls: TlsFiles = tls_files(str(folder / "tls"))
         self.scheduler = OwnScheduler("127.0.0.1", self.tls)
         argv = worker_argv(sys.executable, self.scheduler.address, "127.0.0.1", 1, self.tls)
-        self.workers = [KeptProcess(argv, settings(self.tls)) for _ in range(workers)]
+        self.workers = [KeptProcess(argv, SETTINGS) for _ in range(workers)]
 
     def place(self, **more: Any) -> DaskPlace:
         """All workers."""

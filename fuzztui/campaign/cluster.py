@@ -17,7 +17,7 @@ SLURM_KEYS: Final = ("partition", "jobs", "cores", "memory", "walltime", "option
 """The keys of ``cluster.slurm``."""
 
 _ADDRESS: Final = re.compile(
-    r"(?P<protocol>\w+)://(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/]+):(?P<port>\d+)"
+    r"(?P<protocol>\w+)://(?P<at>(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/]+):\d+)"
 )
 
 
@@ -70,14 +70,14 @@ class ClusterConfig:
             )
         if self.scheduler and (wrong := address_problem(self.scheduler)):
             yield "scheduler", wrong
-        elif self.scheduler.startswith("tls:") and not self.tls:
-            yield "tls", f"is missing, but {self.scheduler} needs certificates; {_INIT}"
+        elif self.scheduler and not self.tls and not is_loopback(self.scheduler):
+            yield "tls", f"is missing, but {self.scheduler} needs certificates; {INIT}"
         for host in self.ssh:
             if problem := host_problem(host):
                 yield "ssh", f"{host!r} {problem}"
         for kind in ("ssh", "slurm"):
             if getattr(self, kind) and not self.tls:
-                yield "tls", f"is missing: with cluster.{kind} all connections use TLS; {_INIT}"
+                yield "tls", f"is missing: with cluster.{kind} all connections use TLS; {INIT}"
             if getattr(self, kind) and not self.address:
                 yield (
                     "address",
@@ -104,7 +104,7 @@ class ClusterConfig:
                 yield "slurm", f"{key} = {value!r} is not a string"
 
 
-_INIT: Final = "make them: fuzztui cluster init DIR, then tls = DIR"
+INIT: Final = "make them: fuzztui cluster init DIR, then tls = DIR"
 
 
 def address_problem(address: str) -> str:
@@ -112,16 +112,18 @@ def address_problem(address: str) -> str:
     found = _ADDRESS.fullmatch(address)
     if found is None or found["protocol"] not in ("tls", "tcp"):
         return f"{address!r} is not an address with its protocol, such as tls://10.0.0.5:8786"
-    if found["protocol"] == "tcp" and not is_loopback(found["host"]):
+    if found["protocol"] == "tcp":
         return (
-            f"{address!r} is refused: without TLS all who reach that port can run programs "
-            "there; use tls:// and the certificates of 'fuzztui cluster init'"
+            f"{address!r} is refused: without TLS all who reach that port, and on loopback all "
+            f"users of this machine, can run programs there; use tls://{found['at']}"
         )
     return ""
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, by an address that no other machine can reach."""
+def is_loopback(place: str) -> bool:
+    """Whether a host, or tls://HOST:PORT, is this machine by an address that no other can reach."""
+    found = _ADDRESS.fullmatch(place)
+    host = found["host"] if found else place
     if host == "localhost":
         return True
     try:

@@ -18,8 +18,8 @@ from fuzztui.campaign.cluster_file import read_cluster
 from fuzztui.campaign.extras import missing_extra
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
 from fuzztui.jobs.checking import Checked, check_cluster
-from fuzztui.jobs.nodes import free_port, own_address, scheduler_argv, settings, worker_argv
-from fuzztui.jobs.tls import CA, CERT, DAYS, KEY, TlsFiles, make_certificates, tls_files
+from fuzztui.jobs.nodes import SETTINGS, free_port, own_address, scheduler_argv, worker_argv
+from fuzztui.jobs.tls import CA, CERT, DAYS, KEY, TlsFiles, make_certificates, tls_for
 
 _PORT = 8786
 _SCHEMES = ("tls:/", "tcp:/")
@@ -42,7 +42,7 @@ def cluster_of(options: argparse.Namespace, table: Mapping[str, Any]) -> Cluster
         if wrong := address_problem(where):
             raise CliError(f"--cluster: {wrong}", USAGE)
         tls = options.cluster_tls
-        if tls is None and where.startswith("tls:"):
+        if tls is None and not is_loopback(where):
             raise CliError(
                 f"--cluster {where}: give its certificates: --cluster-tls DIR, where DIR is what "
                 "'fuzztui cluster init' has made",
@@ -79,32 +79,30 @@ def init(options: argparse.Namespace) -> int:
 
 
 def scheduler(options: argparse.Namespace) -> int:
-    """Become Dask's scheduler, with TLS or on loopback."""
+    """Become Dask's scheduler, with TLS."""
     host, port = _host_and_port(options.address)
     tls = _tls(options, host)
     try:
         free_port(host, port)
     except OSError as e:
         raise CliError(f"{host}:{port}: cannot listen there: {e.strerror}", USAGE) from None
-    address = f"{'tls' if tls else 'tcp'}://{f'[{host}]' if ':' in host else host}:{port}"
+    address = f"tls://{f'[{host}]' if ':' in host else host}:{port}"
     say(f"scheduler at {address}; workers: fuzztui cluster worker {address}{_tls_option(options)}")
-    return _become(scheduler_argv(sys.executable, host, port, tls), tls)
+    return _become(scheduler_argv(sys.executable, host, port, tls))
 
 
 def worker(options: argparse.Namespace) -> int:
     """Become a worker of a scheduler."""
     if wrong := address_problem(options.address):
         raise CliError(f"ADDRESS: {wrong}", USAGE)
-    tls = None
-    if options.address.startswith("tls:"):
-        tls = _tls(options, "")
+    tls = _tls(options, options.address)
     try:
         here = own_address(options.address)
     except ClusterError as e:
         raise CliError(str(e)) from None
     slots = options.slots or usable_cpus()
     say(f"worker with {several(slots, 'slot')} at {here} for {options.address}")
-    return _become(worker_argv(sys.executable, options.address, here, slots, tls), tls)
+    return _become(worker_argv(sys.executable, options.address, here, slots, tls))
 
 
 def _host_and_port(text: str) -> tuple[str, int]:
@@ -120,31 +118,23 @@ def _host_and_port(text: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def _tls(options: argparse.Namespace, host: str) -> TlsFiles | None:
-    if options.tls is None:
-        if host and is_loopback(host):
-            return None
-        raise CliError(
-            f"--tls: is missing: without certificates all who reach {host or 'the worker'} "
-            "could run programs there; make them: fuzztui cluster init DIR",
-            USAGE,
-        )
+def _tls(options: argparse.Namespace, address: str) -> TlsFiles:
+    if missing := missing_extra("cluster"):
+        raise CliError(missing, USAGE)
     try:
-        return tls_files(str(options.tls.absolute()))
+        return tls_for(str(options.tls.absolute()) if options.tls else "", address)
     except ClusterError as e:
-        raise CliError(str(e), USAGE) from None
+        raise CliError(f"--tls: {e}", USAGE) from None
 
 
 def _tls_option(options: argparse.Namespace) -> str:
     return "" if options.tls is None else f" --tls {options.tls.absolute()}"
 
 
-def _become(argv: list[str], tls: TlsFiles | None) -> int:
+def _become(argv: list[str]) -> int:
     """Replace this process by Dask's."""
-    if missing := missing_extra("cluster"):
-        raise CliError(missing, USAGE)
     sys.stderr.flush()
-    os.execve(argv[0], argv, {**os.environ, **settings(tls)})
+    os.execve(argv[0], argv, {**os.environ, **SETTINGS})
 
 
 def check(options: argparse.Namespace) -> int:

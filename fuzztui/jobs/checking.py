@@ -11,7 +11,7 @@ from fuzztui.base.files import temporary_directory
 from fuzztui.campaign.cluster import ClusterConfig, ClusterError
 from fuzztui.jobs.opening import check_workers, open_place
 from fuzztui.jobs.places import Place
-from fuzztui.jobs.tls import days_left, tls_files
+from fuzztui.jobs.tls import days_left, tls_for
 
 _SOON_DAYS = 14
 
@@ -21,7 +21,7 @@ class Checked:
     """What was found; texts are for the user."""
 
     place: str = ""
-    tls: str = "off: nothing leaves this machine"
+    tls: str = "off: nothing listens"
     slots: int = 0
     versions: dict[str, str] = field(default_factory=dict)
     workers: list[str] = field(default_factory=list)
@@ -32,9 +32,10 @@ def check_cluster(config: ClusterConfig, slots: int, say: Callable[[str], None])
     """Open the place, ask its workers, and close it."""
     found = Checked(place="unknown")
     try:
-        if config.tls:
-            days = days_left(tls_files(config.tls))
-            found.tls = f"on, certificates of {config.tls}, valid for {days} days"
+        if not config.local:
+            tls = tls_for(config.tls, config.scheduler)
+            days = days_left(tls)
+            found.tls = f"on, certificates of {Path(tls.ca).parent}, valid for {days} days"
             if days < _SOON_DAYS:
                 found.problems.append(
                     f"the certificates end in {days} days; make new ones: fuzztui cluster init DIR"

@@ -43,16 +43,14 @@ class ByValue:
         return cloudpickle.loads, (self._code,)
 
 
-def connect(address: str, tls: TlsFiles | None, within_s: float = CONNECT_S) -> distributed.Client:
+def connect(address: str, tls: TlsFiles, within_s: float = CONNECT_S) -> distributed.Client:
     """Connect to a scheduler. Raises :class:`ClusterError`."""
-    security = None
-    if tls is not None:
-        security = distributed.Security(
-            tls_ca_file=tls.ca,
-            tls_client_cert=tls.cert,
-            tls_client_key=tls.key,
-            require_encryption=True,
-        )
+    security = distributed.Security(
+        tls_ca_file=tls.ca,
+        tls_client_cert=tls.cert,
+        tls_client_key=tls.key,
+        require_encryption=True,
+    )
     try:
         return distributed.Client(
             address, security=security, timeout=within_s, set_as_default=False, name="fuzztui"

@@ -1,4 +1,4 @@
-"""Start Dask's scheduler and workers ourselves: TLS or loopback only, no open HTTP, no orphans.
+"""Start Dask's scheduler and workers ourselves: always with TLS, no open HTTP, no orphans.
 
 Each of them runs under a guard, so that it ends with this process, and is started again when it
 dies: Dask's workers end when they lose their scheduler.
@@ -40,41 +40,34 @@ SETTINGS: Final = {
     "DASK_DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0",
     "DASK_DISTRIBUTED__SCHEDULER__WORK_STEALING": "False",
     "DASK_LOGGING__DISTRIBUTED": "warning",
+    "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True",
 }
 """Settings of Dask by environment variable, which count before configuration files."""
-_ENCRYPTED: Final = {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}
 _NO_HTTP: Final = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
 
 
-def settings(tls: TlsFiles | None) -> dict[str, str]:
-    """Environment variables for Dask's processes."""
-    return SETTINGS | (_ENCRYPTED if tls else {})
-
-
 def scheduler_argv(
-    python: str, address: str, port: int, tls: TlsFiles | None, file: Path | None = None
+    python: str, address: str, port: int, tls: TlsFiles, file: Path | None = None
 ) -> list[str]:
     """The command of a scheduler that listens on one address. ``file``: gets its address."""
     return [
         *(python, "-P", "-m", "distributed.cli.dask_scheduler"),
-        *("--host", f"{'tls' if tls else 'tcp'}://{address}", "--port", str(port)),
+        *("--host", f"tls://{address}", "--port", str(port)),
         *_NO_HTTP,
-        *(tls.arguments() if tls else []),
+        *tls.arguments(),
         *(["--scheduler-file", str(file)] if file else []),
     ]
 
 
-def worker_argv(
-    python: str, scheduler: str, host: str, threads: int, tls: TlsFiles | None
-) -> list[str]:
+def worker_argv(python: str, scheduler: str, host: str, threads: int, tls: TlsFiles) -> list[str]:
     """The command of a worker that listens on ``host``."""
     return [
         *(python, "-P", "-m", "distributed.cli.dask_worker", scheduler),
-        *("--host", f"{'tls' if tls else 'tcp'}://{host}", "--nthreads", str(threads)),
+        *("--host", f"tls://{host}", "--nthreads", str(threads)),
         *("--no-nanny", "--memory-limit", "0", "--death-timeout", str(_DEATH_S)),
         *("--preload", "fuzztui.jobs.worker_preload"),
         *_NO_HTTP,
-        *(tls.arguments() if tls else []),
+        *tls.arguments(),
     ]
 
 
@@ -172,10 +165,8 @@ class KeptProcess:
 class OwnScheduler:
     """A scheduler on this machine, kept running at one address."""
 
-    def __init__(self, address: str, tls: TlsFiles | None) -> None:
+    def __init__(self, address: str, tls: TlsFiles) -> None:
         """Start it. Raises :class:`ClusterError` if it does not come up."""
-        if tls is None and not address.startswith("127."):
-            raise ClusterError(f"a scheduler at {address} needs certificates (cluster.tls)")
         try:
             port = free_port(address)  # fixed, so that workers find it again
         except OSError as e:
@@ -185,7 +176,7 @@ class OwnScheduler:
         self._folder = temporary_directory("fuzztui-dask-")  # written to at each start
         file = Path(self._folder.name, "scheduler.json")
         argv = scheduler_argv(sys.executable, address, port, tls, file)
-        self.process = KeptProcess(argv, settings(tls))
+        self.process = KeptProcess(argv, SETTINGS)
         until = time.monotonic() + START_S
         self.address = ""
         while not self.address and self.process.starts < 3 and time.monotonic() < until:

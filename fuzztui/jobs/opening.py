@@ -14,10 +14,10 @@ from uuid import uuid4
 from fuzztui import __version__
 from fuzztui.base.atomic import replace_text
 from fuzztui.base.text import several
-from fuzztui.campaign.cluster import ClusterConfig, ClusterError
+from fuzztui.campaign.cluster import ClusterConfig, ClusterError, address_problem
 from fuzztui.campaign.extras import missing_extra
 from fuzztui.jobs.places import LocalSlots, Place
-from fuzztui.jobs.tls import TlsFiles, tls_files
+from fuzztui.jobs.tls import tls_for
 
 WORKERS_S: Final = 120.0
 """Seconds in which the first worker of a cluster must come."""
@@ -36,8 +36,7 @@ def open_place(config: ClusterConfig, slots: int, say: Say = lambda text: None) 
         return LocalSlots(config.slots or slots, config.python)
     if missing := missing_extra("cluster"):
         raise ClusterError(f"a cluster is wanted, but {missing}")
-    tls = tls_files(config.tls) if config.tls else None
-    owned = started(config, tls, say)
+    owned = started(config, say)
     try:
         return connected(replace(config, scheduler=owned.address), "", owned.close, say)
     except BaseException:
@@ -58,7 +57,9 @@ def connected(
     from fuzztui.jobs.dask_client import connect, refuse_other_versions
     from fuzztui.jobs.dask_place import DaskPlace
 
-    tls = tls_files(config.tls) if config.tls else None
+    if wrong := address_problem(config.scheduler):  # of a run of a former version
+        raise ClusterError(f"cluster.scheduler: {wrong}")
+    tls = tls_for(config.tls, config.scheduler)
     say(f"connecting to {config.scheduler}")
     client = connect(config.scheduler, tls)
     try:
@@ -100,14 +101,14 @@ class Started:
                 self._closing.pop()()
 
 
-def started(config: ClusterConfig, tls: TlsFiles | None, say: Say) -> Started:
+def started(config: ClusterConfig, say: Say) -> Started:
     """Start the scheduler and the workers of ``ssh`` or ``slurm``. Raises :class:`ClusterError`."""
     if config.scheduler:
         return Started(config.scheduler)
     from fuzztui.jobs.nodes import OwnScheduler
 
     say(f"starting a scheduler at {config.address}")
-    scheduler = OwnScheduler(config.address, tls)
+    scheduler = OwnScheduler(config.address, tls_for(config.tls, config.address))
     closing: list[Callable[[], object]] = [scheduler.close]
     try:
         if config.ssh:

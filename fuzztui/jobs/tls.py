@@ -1,5 +1,8 @@
 """Certificates of a cluster: ``fuzztui cluster init`` makes them, everything else checks them.
 
+On loopback, too: every user of a machine can connect there. A cluster that stays on loopback needs
+no directory of certificates, because it has this user's own (:func:`tls_for`).
+
 The key of one certificate is enough to run programs on all machines of the cluster. The key of
 the authority is therefore never written: a directory can be made again, but not extended.
 """
@@ -7,14 +10,17 @@ the authority is therefore never written: a directory can be made again, but not
 from __future__ import annotations
 
 import datetime
+import fcntl
 import os
+import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from fuzztui.base.atomic import replace_bytes
-from fuzztui.campaign.cluster import ClusterError
+from fuzztui.base.user_dirs import state_dir
+from fuzztui.campaign.cluster import INIT, ClusterError, is_loopback
 from fuzztui.campaign.extras import missing_extra
 
 CA, CERT, KEY = "ca.pem", "node.pem", "node.key"
@@ -99,25 +105,65 @@ def make_certificates(directory: Path) -> None:
         raise ClusterError(f"{directory}: {e.strerror}") from None
 
 
+def tls_for(directory: str, address: str) -> TlsFiles:
+    """Return the files of ``cluster.tls``; if it is empty, this user's own for loopback.
+
+    ``address``: where the scheduler listens, as HOST or tls://HOST:PORT.
+    Raises :class:`ClusterError`.
+    """
+    if directory:
+        return tls_files(directory)
+    if not is_loopback(address):
+        raise ClusterError(
+            f"certificates are missing: without them all who reach {address} "
+            f"could run programs there; {INIT}"
+        )
+    return _own_files()
+
+
+def _own_files() -> TlsFiles:
+    """The certificates of this user for loopback: made on first use, and again when they end."""
+    try:
+        place = state_dir()
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as e:
+        raise ClusterError(f"certificates for loopback: {e}; set XDG_STATE_HOME") from None
+    directory = place / "loopback-tls"
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two commands that are both the first
+        whole = all((directory / name).exists() for name in (CA, CERT, KEY))
+        if not whole or days_left(tls_files(str(directory))) < 1:
+            shutil.rmtree(directory, ignore_errors=True)
+            make_certificates(directory)
+        return tls_files(str(directory))
+    except OSError as e:
+        raise ClusterError(f"certificates for loopback: {place}: {e.strerror}") from None
+    finally:
+        os.close(lock)
+
+
 def tls_files(directory: str) -> TlsFiles:
-    """Return the files, after checking that other users cannot read the key.
+    """Return the files, after checking that other users can neither read the key nor replace any.
 
     Raises :class:`ClusterError`.
     """
     folder = Path(directory)
-    for name in (CA, CERT, KEY):
+    for name in (CA, CERT, KEY, "."):
+        path = folder / name
         try:
-            status = (folder / name).stat()
+            status = path.stat()
         except OSError as e:
             raise ClusterError(
                 f"cluster.tls = {directory!r}: {name}: {e.strerror}; 'fuzztui cluster init "
                 f"{directory}' makes the certificates"
             ) from None
-        if name == KEY and (status.st_mode & 0o077 or status.st_uid != os.geteuid()):
+        owners = (os.geteuid(),) if name == KEY else (os.geteuid(), 0)
+        if status.st_mode & (0o077 if name == KEY else 0o022) or status.st_uid not in owners:
             raise ClusterError(
-                f"cluster.tls: {folder / name} has mode {stat.S_IMODE(status.st_mode):04o} and "
+                f"cluster.tls: {path} has mode {stat.S_IMODE(status.st_mode):04o} and "
                 f"owner {status.st_uid}: others could run programs with it; make it yours, then "
-                f"chmod 600 {folder / name}, or make new certificates"
+                f"chmod {'700' if name == '.' else '600'} {path}, or make new certificates"
             )
     return TlsFiles(*(str(folder / name) for name in (CA, CERT, KEY)))
 

@@ -42,6 +42,7 @@ def test_a_scheduler_is_safe_or_not_at_all(tmp_path, capsys):
 def test_a_worker_too(capsys):
     assert "protocol" in refused(capsys, "cluster", "worker", "10.0.0.5:8786")
     assert "refused" in refused(capsys, "cluster", "worker", "tcp://10.0.0.5:8786")
+    assert "refused" in refused(capsys, "cluster", "worker", "tcp://127.0.0.1:8786")
     assert "--tls" in refused(capsys, "cluster", "worker", "tls://10.0.0.5:8786")
 
 
@@ -69,7 +70,7 @@ def test_checking_what_is_wrong(tmp_path, capsys):
     assert "[cluster]" in refused(capsys, "cluster", "check", str(file))
     file.write_text("[cluster\n")
     assert str(file) in refused(capsys, "cluster", "check", str(file))
-    file.write_text('[cluster]\nscheduler = "tcp://127.0.0.1:9"\nslots = 0\n')
+    file.write_text('[cluster]\nscheduler = "tls://127.0.0.1:9"\nslots = 0\n')
     assert "cluster.slots" in refused(capsys, "cluster", "check", str(file))
     made = tmp_path / "tls"
     made.mkdir()
@@ -88,7 +89,7 @@ def test_where_jobs_run(tmp_path):
     assert where(table=table).slots == 3
     assert where("--cluster", "none", table=table) is None
     assert where("--cluster", "local", table=table).local
-    assert where("--cluster", "tcp://127.0.0.1:1").scheduler == "tcp://127.0.0.1:1"
+    assert where("--cluster", "tls://127.0.0.1:1").scheduler == "tls://127.0.0.1:1"
     found = where("--cluster", "tls://b:1", "--cluster-tls", str(tmp_path))
     assert (found.scheduler, found.tls) == ("tls://b:1", str(tmp_path))
     file = tmp_path / "c.toml"
@@ -101,6 +102,7 @@ def test_where_jobs_run(tmp_path):
     [
         ["--cluster", "tls://b:1"],
         ["--cluster", "tcp://b:1"],
+        ["--cluster", "tcp://127.0.0.1:1"],
         ["--cluster", "nowhere"],
         ["--cluster-tls", "x"],
         ["--cluster", "local", "--cluster-tls", "x"],

@@ -12,7 +12,7 @@ import psutil
 
 from fuzztui.jobs.dask_client import connect
 from fuzztui.jobs.dask_place import DaskPlace
-from fuzztui.jobs.nodes import KeptProcess, OwnScheduler, own_address, settings, worker_argv
+from fuzztui.jobs.nodes import SETTINGS, KeptProcess, OwnScheduler, own_address, worker_argv
 from fuzztui.jobs.request import request_of
 from fuzztui.jobs.tls import make_certificates, tls_files
 from fuzztui.process.identity import ProcessId
@@ -43,7 +43,7 @@ class Cluster:
         self.address = self.scheduler.address
         here = own_address(self.address)
         argv = worker_argv(sys.executable, self.address, here, 1, self.tls)
-        self.workers = [KeptProcess(argv, settings(self.tls)) for _ in range(workers)]
+        self.workers = [KeptProcess(argv, SETTINGS) for _ in range(workers)]
         with self.client() as client:
             client.wait_for_workers(workers, timeout=60)
 

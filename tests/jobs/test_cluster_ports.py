@@ -6,13 +6,13 @@ import ssl
 import urllib.error
 import urllib.request
 
+import distributed
 import psutil
 import pytest
 from dask_cluster import Cluster
 
 from fuzztui.campaign.cluster import ClusterError
 from fuzztui.jobs.dask_client import connect
-from fuzztui.jobs.nodes import OwnScheduler
 from fuzztui.jobs.tls import make_certificates, tls_files
 
 pytestmark = pytest.mark.slow
@@ -95,6 +95,6 @@ def test_other_certificates_are_refused(cluster, tmp_path):
 
 def test_without_tls(cluster):
     with pytest.raises(ClusterError):
-        connect(cluster.address.replace("tls:", "tcp:"), None, 5.0)
-    with pytest.raises(ClusterError):
-        OwnScheduler("10.1.2.3", None)
+        connect(cluster.address.replace("tls:", "tcp:"), cluster.tls, 5.0)
+    with pytest.raises(OSError):
+        distributed.Client(cluster.address.replace("tls:", "tcp:"), timeout=5)

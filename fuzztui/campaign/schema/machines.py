@@ -8,8 +8,7 @@ CLUSTER = (
     Key(
         "scheduler",
         "string",
-        "The address of a dask.distributed scheduler that runs already: tls://HOST:PORT, or tcp:// "
-        "on loopback.",
+        "The address of a dask.distributed scheduler that runs already: tls://HOST:PORT.",
     ),
     Key(
         "ssh",
@@ -29,7 +28,7 @@ CLUSTER = (
         "tls",
         "directory",
         "The directory with the certificates that `fuzztui cluster init` has made; the same path "
-        "on all machines.",
+        "on all machines. Default: certificates of your own, which are for loopback only.",
     ),
     Key(
         "address",
