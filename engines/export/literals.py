@@ -58,11 +58,17 @@ _Node = str | _Group
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """An expression that makes a value. ``plain``: ``ast.literal_eval`` can read it."""
+    """An expression that makes a value."""
 
     text: str
     modules: tuple[str, ...]
-    plain: bool
+    known: dict[str, Any]
+    """Classes, and members of enumerations, by the name in the expression."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether ``ast.literal_eval`` can read it."""
+        return not self.known
 
 
 def literal(value: object, *, checked: bool = True) -> Literal:
@@ -82,7 +88,7 @@ def literal(value: object, *, checked: bool = True) -> Literal:
     again: bool = not checked or frozen.same(back, value)  # type: ignore[no-untyped-call]
     if not same(back, value) or not again:
         raise NoLiteral("it reads back as a different value")
-    return Literal(text, tuple(sorted(writer.modules)), not writer.known)
+    return Literal(text, tuple(sorted(writer.modules)), writer.known)
 
 
 @dataclass(slots=True)

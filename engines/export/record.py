@@ -1,9 +1,9 @@
 """``--record FILE``: run inputs, and print each outcome as Python expressions for a test.
 
-The request is a JSON file: ``inputs``, a list of paths, and ``shown``, whether to report what a
-generator makes of choices, as ``InputShown`` does (default: false). Prints a JSON line ``recorded``
-for each input: its number, and an object with ``outcome``, the ``argument`` and ``value`` as
-expressions, or the ``error``. The target runs in forked children.
+The request is a JSON file: ``inputs``, a list of paths, and ``examples``, whether to report the
+arguments of Hypothesis tests as expressions in their file (default: false). Prints a JSON line
+``recorded`` for each input: its number, and an object with ``outcome``, the ``argument`` and
+``value`` as expressions, or the ``error``. The target runs in forked children.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import load
-from fuzztui.engines.execute.shown import input_text
 from fuzztui.engines.export import frozen
+from fuzztui.engines.export.examples import example_of
 from fuzztui.engines.export.literals import Literal, NoLiteral, importable, literal
 from fuzztui.engines.findings.answers import answering
 from fuzztui.engines.inputs.shape import type_name
@@ -36,7 +36,10 @@ def record(spec: Spec, file: Path) -> int:
     """Run the request in ``file`` and print the results. Returns the exit status."""
     try:
         request = json.loads(file.read_bytes())
-        inputs, shows = [str(path) for path in request["inputs"]], request.get("shown") is True
+        inputs, examples = (
+            [str(path) for path in request["inputs"]],
+            request.get("examples") is True,
+        )
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise CannotStart(f"{file}: {e}") from None
     with answering() as say:
@@ -54,7 +57,9 @@ def record(spec: Spec, file: Path) -> int:
 
         def work(tell: Tell) -> None:
             loaded.executor.in_child()
-            recorder = _Recorder(loaded.executor, spec.target.cwd, compares=compares, shows=shows)
+            recorder = _Recorder(
+                loaded.executor, spec.target.cwd, compares=compares, examples=examples
+            )
             for n in range(at, len(inputs)):
                 data = read_if_regular(inputs[n], spec.engine.max_size)
                 rng.seed(0)
@@ -82,13 +87,13 @@ def record(spec: Spec, file: Path) -> int:
 class _Recorder:
     """Runs inputs and describes what they do."""
 
-    def __init__(self, executor: Executor, folder: str, *, compares: bool, shows: bool) -> None:
+    def __init__(self, executor: Executor, folder: str, *, compares: bool, examples: bool) -> None:
         """``compares``: whether the harness compares values by itself.
 
-        ``shows``: whether what a generator makes of choices is reported.
+        ``examples``: whether the arguments of Hypothesis tests are reported.
         """
         self._executor, self._folder, self._compares = executor, folder, compares
-        self._shows = shows
+        self._examples = examples
 
     def record(self, data: bytes) -> dict[str, Any]:
         """One input's outcome as JSON data."""
@@ -103,8 +108,11 @@ class _Recorder:
         found["argument"] = argument
         if executor.form.choices:
             found["choices"] = repr(execution.data)
-            if self._shows:
-                found["shown"] = executor.guarded(lambda: self._shown(execution.data), nothing)
+            if self._examples:
+                built = executor.form.build
+                found["example"] = executor.guarded(
+                    lambda: example_of(built(execution.data)), nothing
+                )
         if execution.error is not None:
             found["error"] = self._error(execution.error)
         elif execution.outcome == "success":
@@ -121,10 +129,6 @@ class _Recorder:
         if "text" in described and "(contains itself)" not in described["text"]:
             return {**described, "described": True}
         return {**written, "type": type_name(type(value))}
-
-    def _shown(self, data: bytes) -> dict[str, Any]:
-        shown = input_text(self._executor.form.build(data))
-        return {"text": shown.text, "length": shown.length}
 
     def _written(self, value: object, *, checked: bool = True) -> dict[str, Any]:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fuzztui.base.text import brief, several, without_folders
@@ -11,16 +11,13 @@ from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import short_path, standing
-from fuzztui.export.example_patch import FailingExample, patch
+from fuzztui.export.example_patch import FailingExample, MadeExample, patch
 from fuzztui.home.origin import WRITE_EXAMPLES
 from fuzztui.inprocess.ask import NoAnswer
-from fuzztui.inprocess.shown_inputs import shown_inputs
-from fuzztui.log.files import LogError
-from fuzztui.log.reader import LogReader
+from fuzztui.inprocess.made_examples import made_examples
 from fuzztui.minimise.turns import minimised_path
 from fuzztui.model.properties import new_to_tests
 from fuzztui.model.state import Finding
-from fuzztui.wire.events import InputShown
 
 
 def print_patch(run: Path | None, root: Path) -> int:
@@ -31,14 +28,11 @@ def print_patch(run: Path | None, root: Path) -> int:
             "--write-examples",
             NOT_RUNNING,
         )
-    found = new_to_tests(standing(run).state)
-    smallest: dict[tuple[str, str], str] = {}
-    for texts in (_recorded(run, found), _minimised(RunDir(run), found)):
-        for one in found:
-            if text := texts.get(one.key):
-                key = (one.property, one.signature or one.key)
-                smallest[key] = min(smallest.get(key, text), text, key=len)
-    examples = [FailingExample(name, text) for (name, _), text in smallest.items()]
+    smallest: dict[tuple[str, str], MadeExample] = {}
+    for one, made in _made(RunDir(run), new_to_tests(standing(run).state)):
+        key = (one.property, one.signature or one.key)
+        smallest[key] = min(smallest.get(key, made), made, key=lambda m: (m.why, m.size))
+    examples = [FailingExample(name, made) for (name, _), made in smallest.items()]
     text, added, refused = patch(_sources(root, examples), examples)
     for name, why in refused.items():
         say(brief(f"{name}: no @example: {why}"))
@@ -49,49 +43,36 @@ def print_patch(run: Path | None, root: Path) -> int:
     return DONE
 
 
-def _recorded(run: Path, found: Sequence[Finding]) -> dict[str, str]:
-    """The texts of findings in the log, by the finding's key; not those that are cut there.
+def _made(run_dir: RunDir, found: Sequence[Finding]) -> Iterator[tuple[Finding, MadeExample]]:
+    """Run each finding and its minimised form here; yield what they call the finding's test with.
 
-    Raises :class:`CliError`.
+    The log has a text of each, but who has made the log would write code with it. Raises
+    :class:`CliError`.
     """
-    of = {(f.instance, f.file): f.key for f in found}
-    texts: dict[str, str] = {}
-    try:
-        for record in LogReader(run).records():
-            event = record.event
-            if not isinstance(event, InputShown) or event.length > len(event.text):
-                continue
-            if (key := of.get((event.instance, event.row))) is not None:
-                texts[key] = event.text
-    except (LogError, OSError) as e:
-        raise CliError(f"{run}: {e}") from None
-    return texts
-
-
-def _minimised(run_dir: RunDir, found: Sequence[Finding]) -> dict[str, str]:
-    """The texts of minimised findings, by the finding's key. Says why if they are unknown."""
-    files = {minimised_path(run_dir, run_dir.instance(f.instance) / f.file): f for f in found}
-    files = {file: f for file, f in files.items() if file.is_file()}
+    files: dict[Path, Finding] = {}
+    for one in found:
+        file = run_dir.instance(one.instance) / one.file
+        files |= {path: one for path in (file, minimised_path(run_dir, file)) if path.is_file()}
     if not files:
-        return {}
+        return
     progress = Estimate()
     try:
-        texts = shown_inputs(
+        made = made_examples(
             load(run_dir.campaign).campaign,
             list(files),
             run_dir.instance("main"),
-            lambda done: progress.show("reading minimised findings", done, len(files)),
+            lambda done: progress.show("reading findings", done, len(files)),
         )
     except (CampaignError, NoAnswer, OSError) as e:
-        say(
-            brief(f"the minimised findings are left out, because their tests cannot be loaded: {e}")
-        )
-        return {}
+        raise CliError(f"{run_dir.path}: its tests cannot be loaded: {e}") from None
     finally:
         progress.clear()
-    # An input whose test is gone, or has other arguments now, may have become one of another test.
-    named = {f.key: (without_folders(f.property), texts.get(file, "")) for file, f in files.items()}
-    return {key: text for key, (name, text) in named.items() if text.startswith(f"{name}(")}
+    for file, one in files.items():
+        example = made.get(file, MadeExample())
+        # An input whose test is gone, or has other arguments now, may have become one of another.
+        if example.test not in ("", without_folders(one.property)):
+            example = MadeExample()
+        yield one, example
 
 
 def _sources(root: Path, examples: list[FailingExample]) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""A patch that adds ``@example(...)`` to Hypothesis tests, from texts such as ``test_a(n=3)``.
+"""A patch that adds ``@example(...)`` to Hypothesis tests.
 
-Pure: it reads and writes no file. The texts come from the target, and become source code: only
-literals, and calls of what the file itself imports or defines, are accepted.
+Pure: it reads and writes no file. Expressions become source code: only literals, and calls of
+classes that the engine has named, and that the file itself imports or defines, are accepted.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 import ast
 import difflib
 import io
+import keyword
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
-
-from fuzztui.base.text import without_folders
 
 MAX_TEXT: Final = 2000
 """Characters of the arguments of one example."""
 
 _LITERALS: Final = (
-    ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load,
-    ast.BinOp, ast.Add, ast.Sub,  # complex numbers
-    ast.Call, ast.Attribute, ast.Name, ast.keyword,
+    ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.USub, ast.Load,
+    ast.Call, ast.keyword,
 )  # fmt: skip
+
+_BUILT_IN: Final = ("float", "complex", "bytearray", "frozenset", "set")
 
 
 class NoExample(Exception):
@@ -30,11 +30,27 @@ class NoExample(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class MadeExample:
+    """The arguments of a test, or why there are none."""
+
+    test: str = ""
+    """Its node id without folders."""
+    arguments: Sequence[tuple[str, str, Mapping[str, str]]] = ()
+    """Name, expression, and the file's names for the classes in the expression."""
+    why: str = "its input cannot be made again"
+
+    @property
+    def size(self) -> int:
+        """The characters of the arguments."""
+        return sum(len(name) + len(text) for name, text, _ in self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
 class FailingExample:
-    """``name``: the property, a node id. ``text``: the failing call of the test."""
+    """``name``: the property, a node id. ``made``: what the test is called with."""
 
     name: str
-    text: str
+    made: MadeExample
 
     @property
     def file(self) -> str:
@@ -103,7 +119,7 @@ def _with_examples(
         try:
             given, present = _given(tree, one)
             indent = lines[given.lineno - 1].partition("@")[0]
-            call = f"{decorator}({_arguments(one, bound)})"
+            call = f"{decorator}({_arguments(one.made, bound)})"
         except NoExample as e:
             refused[one.name] = str(e)
             continue
@@ -178,27 +194,44 @@ def _given(tree: ast.Module, one: FailingExample) -> tuple[ast.Call, set[str]]:
     raise NoExample("the test has no decorator @given in its file")
 
 
-def _arguments(one: FailingExample, bound: set[str]) -> str:
+def _arguments(made: MadeExample, bound: set[str]) -> str:
     """The arguments of the failing call. Raises :class:`NoExample`."""
-    _, paren, text = one.text.partition("(")
-    # Node ids may contain parentheses: those of the call come after the whole name.
-    for name in (without_folders(one.name), one.name.rpartition("/")[2]):
-        if one.text.startswith(f"{name}("):  # the second is the form of earlier versions
-            paren, text = "(", one.text[len(name) + 1 :]
-            break
-    try:
-        call = ast.parse(f"f({text}", mode="eval").body if paren else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        call = None
-    if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
-        raise NoExample("its arguments have no text that is valid Python")
-    for keyword in call.keywords:
-        for node in ast.walk(keyword.value):
-            if not isinstance(node, _LITERALS):
-                raise NoExample(f"{keyword.arg} is not a literal")
-            if isinstance(node, ast.Name) and node.id not in bound:
-                raise NoExample(f"{keyword.arg} needs {node.id}, which the file does not import")
-    made = ", ".join(ast.unparse(keyword) for keyword in call.keywords)
-    if len(made) > MAX_TEXT:
+    if made.why:
+        raise NoExample(made.why)
+    given = [f"{name}={_expression(name, text, _Names(names, bound))}"
+             for name, text, names in made.arguments]  # fmt: skip
+    if len(text := ", ".join(given)) > MAX_TEXT:
         raise NoExample(f"its arguments have more than {MAX_TEXT:,} characters")
-    return made
+    return text
+
+
+def _expression(name: str, text: str, names: _Names) -> str:
+    """An expression with the names of the file. Raises :class:`NoExample`."""
+    try:
+        found = ast.unparse(names.visit(ast.parse(text, mode="eval").body))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        found = ""
+    if not found or not name.isidentifier() or keyword.iskeyword(name):
+        raise NoExample(f"{name!r} has no text that is valid Python")
+    return found
+
+
+class _Names(ast.NodeTransformer):
+    """Replaces the classes in an expression by the file's names; refuses everything else."""
+
+    def __init__(self, names: Mapping[str, str], bound: set[str]) -> None:
+        self._names, self._bound = names, bound
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """Raises :class:`NoExample`."""
+        if isinstance(node, ast.Name | ast.Attribute):
+            name = self._names.get(ast.unparse(node), "")
+            first, *rest = name.split(".")
+            if not all(map(str.isidentifier, (first, *rest))):
+                raise NoExample(f"{ast.unparse(node):.60} is not a class")
+            if first not in self._bound and (rest or first not in _BUILT_IN):
+                raise NoExample(f"it needs {first}, which the file does not import")
+            return ast.parse(name, mode="eval").body
+        if not isinstance(node, _LITERALS):
+            raise NoExample(f"{ast.unparse(node):.60} is not a literal")
+        return self.generic_visit(node)

@@ -1,11 +1,12 @@
 """``@example(...)`` in test files: patches that apply, and what is left out."""
 
+import ast
 import shutil
 import subprocess
 
 import pytest
 
-from fuzztui.export.example_patch import FailingExample, patch
+from fuzztui.export.example_patch import FailingExample, MadeExample, patch
 
 SOURCE = '''\
 """Tests."""
@@ -33,8 +34,20 @@ class Machine:
 '''
 
 
+NAMES = {"datetime.date": "datetime.date", "float": "float"}
+
+
+def call(text, names=NAMES):
+    """The example that calls a test with the arguments of a text."""
+    keywords = ast.parse(f"f({text})", mode="eval").body.keywords
+    return MadeExample(arguments=[(k.arg, ast.unparse(k.value), names) for k in keywords], why="")
+
+
 def made(*examples, source=SOURCE):
-    rows = [FailingExample(*one) for one in examples]
+    rows = [
+        FailingExample(name, example if isinstance(example, MadeExample) else call(example))
+        for name, example in examples
+    ]
     text, added, refused = patch({"tests/test_a.py": source}, rows)
     new = [line[1:].lstrip() for line in text.split("\n") if line.startswith("+")]
     assert added == sum(line.startswith("@") for line in new)
@@ -42,21 +55,21 @@ def made(*examples, source=SOURCE):
 
 
 def test_only_examples_that_are_added_are_counted():
-    call, name = "test_a.py::test_two(n=4, text='')", "tests/test_a.py::test_two"
-    rows = [FailingExample(name, f"test_a.py::test_two(n={n})") for n in ("nan", "inf")]
+    name = "tests/test_a.py::test_two"
+    rows = [FailingExample(name, call(f"n={n}")) for n in ("nan", "inf")]
     assert patch({"tests/test_a.py": SOURCE}, rows)[1] == 0
-    rows += [FailingExample(name, call)] * 2
+    rows += [FailingExample(name, call("n=4, text=''"))] * 2
     assert patch({"tests/test_a.py": SOURCE}, rows)[1] == 1
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_a_patch_that_applies(tmp_path):
     text, refused = made(
-        ("tests/test_a.py::test_two", "test_a.py::test_two(n=5, text='a\\n\\u202e')"),
-        ("tests/test_a.py::test_two", "test_a.py::test_two(n=-7, text='')"),
-        ("tests/test_a.py::test_two", "test_a.py::test_two(n=-7, text='')"),
+        ("tests/test_a.py::test_two", "n=5, text='a\\n\\u202e'"),
+        ("tests/test_a.py::test_two", "n=-7, text=''"),
+        ("tests/test_a.py::test_two", "n=-7, text=''"),
         ("tests/test_a.py::TestIt::test_day",
-         "test_a.py::TestIt::test_day(day=datetime.date(2000, 1, 1))"),
+         "day=datetime.date(2000, 1, 1)"),
     )  # fmt: skip
     assert not refused
     (tmp_path / "tests").mkdir()
@@ -81,7 +94,7 @@ def test_lines_and_indentation_are_those_of_the_file(ending, tmp_path):
     body = "class TestA:\n\t@given(n=st.integers())\n\tdef test_tab(self, n): ...\n"
     source = (head + body).replace("\n", ending)
     name = "tests/test_a.py::TestA::test_tab"
-    text, refused = made((name, "test_a.py::TestA::test_tab(n=5)"), source=source)
+    text, refused = made((name, "n=5"), source=source)
     assert not refused
     (tmp_path / "tests").mkdir()
     file = tmp_path / "tests" / "test_a.py"
@@ -96,38 +109,70 @@ def test_lines_and_indentation_are_those_of_the_file(ending, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "call", "why"),
+    ("example", "why"),
     [
-        ("tests/test_a.py::test_two", "test_a.py::test_two(n=nan, text='')", "nan"),
-        ("tests/test_a.py::test_two", "test_a.py::test_two(n=<object at 0x1>)", "valid Python"),
-        ("tests/test_a.py::test_two", "test_a.py::test_two(data=data(...))", "data"),
-        ("tests/test_a.py::test_two", "test_a.py::test_two(n=[x for x in 'a'])", "literal"),
-        ("tests/test_a.py::test_two", "test_a.py::test_two(n=1) or exit()", "valid Python"),
-        ("tests/test_a.py::test_two", "test_a.py::test_two(n=__import__('os'))", "__import__"),
-        ("tests/test_a.py::test_two", "test_a.py::test_two(n='" + "a" * 5000 + "')", "characters"),
-        ("tests/test_a.py::test_gone", "test_a.py::test_gone(n=1)", "not defined"),
-        ("tests/test_a.py::Machine", "test_a.py::Machine(n=1)", "stateful"),
-        ("tests/test_b.py::test_x", "test_b.py::test_x(n=1)", "cannot be read"),
+        ("n=nan, text=''", "not a class"),
+        ("data=data(...)", "not a class"),
+        ("n=[x for x in 'a']", "not a literal"),
+        ("n=1 if 2 else 3", "not a literal"),
+        ("n=f'{1}'", "not a literal"),
+        ("n=(lambda: 1)()", "not a literal"),
+        ("n=__import__('os')", "not a class"),
+        ("n=datetime.date.today()", "not a class"),
+        ("n=datetime.sys.exit(1)", "not a class"),
+        ("n=float.fromhex('1')", "not a class"),
+        ("n='a'.join([])", "not a class"),
+        ("n='" + "a" * 5000 + "'", "characters"),
+        (call("n=a.B()", {"a.B": "gone.B"}), "gone"),
+        (call("n=a.B()", {"a.B": "eval"}), "eval"),
+        (call("n=a.B()", {"a.B": "float.fromhex"}), "float"),
+        (call("n=a.B()", {"a.B": "st.x(1)"}), "not a class"),
+        (MadeExample(arguments=[("n", "1) or exit(", {})], why=""), "valid Python"),
+        (MadeExample(arguments=[("n=exit(), m", "1", {})], why=""), "valid Python"),
+        (MadeExample(arguments=[("None", "1", {})], why=""), "valid Python"),
+        (MadeExample(why="n: it is a module"), "n: it is a module"),
     ],
 )
-def test_what_is_no_example(name, call, why):
-    text, refused = made((name, call))
+def test_what_is_no_example(example, why):
+    name = "tests/test_a.py::test_two"
+    text, refused = made((name, example))
     assert text == ""
     assert why in refused[name]
 
 
 @pytest.mark.parametrize(
-    ("parameters", "call"),
+    ("name", "why"),
     [
-        ("a(1)-b", "test_a.py::test_two[a(1)-b](n=4)"),
-        ("a/b(c)", "test_a.py::test_two[a/b(c)](n=4)"),
-        ("a/b(c)", "b(c)](n=4)"),
+        ("tests/test_a.py::test_gone", "not defined"),
+        ("tests/test_a.py::Machine", "stateful"),
+        ("tests/test_b.py::test_x", "cannot be read"),
     ],
 )
-def test_parameters_are_not_part_of_the_test_name(parameters, call):
-    text, refused = made((f"tests/test_a.py::test_two[{parameters}]", call))
+def test_tests_that_take_none(name, why):
+    text, refused = made((name, "n=1"))
+    assert text == ""
+    assert why in refused[name]
+
+
+@pytest.mark.parametrize("parameters", ["a(1)-b", "a/b(c)"])
+def test_parameters_are_not_part_of_the_test_name(parameters):
+    text, refused = made((f"tests/test_a.py::test_two[{parameters}]", "n=4"))
     assert not refused
     assert "+@example(n=4)\n" in text
+
+
+def test_classes_have_the_names_of_the_file():
+    names = {"datetime.date": "Day", "float": "float"}
+    source = SOURCE.replace("import datetime\n", "from datetime import date as Day\n")
+    text, refused = made(
+        (
+            "tests/test_a.py::test_two",
+            call("n={1: datetime.date(1, 2, 3)}, text=float('nan')", names),
+        ),
+        source=source,
+    )
+    assert not refused
+    assert "+@example(n={1: Day(1, 2, 3)}, text=float('nan'))\n" in text
 
 
 @pytest.mark.parametrize(
@@ -140,19 +185,19 @@ def test_parameters_are_not_part_of_the_test_name(parameters, call):
 )
 def test_the_decorator_is_imported_as_the_file_does(head, decorator, imports):
     source = f"{head}\n\n@given(...)\ndef test_two(n):\n    pass\n"
-    text, _ = made(("tests/test_a.py::test_two", "test_a.py::test_two(n=4)"), source=source)
+    text, _ = made(("tests/test_a.py::test_two", "n=4"), source=source)
     assert f"+{decorator}\n" in text
     assert text.count("+from hypothesis import") == imports
 
 
 def test_an_example_that_is_there_is_not_added_again():
     source = SOURCE.replace("@settings", "@example(n=4)\n@settings")
-    assert made(("tests/test_a.py::test_two", "test_a.py::test_two(n=4)"), source=source)[0] == ""
+    assert made(("tests/test_a.py::test_two", "n=4"), source=source)[0] == ""
 
 
 def test_an_example_of_another_test_does_not_count():
     other = "\n\n@example(n=4)\n@given(n=...)\ndef test_three(n):\n    pass  # @example(n=5)\n"
-    rows = [("tests/test_a.py::test_two", f"test_a.py::test_two(n={n})") for n in (4, 5)]
+    rows = [("tests/test_a.py::test_two", f"n={n}") for n in (4, 5)]
     text, refused = made(*rows, source=SOURCE + other)
     assert not refused
     assert "+@example(n=4)\n+@example(n=5)\n" in text

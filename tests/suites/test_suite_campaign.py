@@ -11,8 +11,9 @@ from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.rundir import SupervisorError, Unfit, prepare_run
 from fuzztui.cli import main, origins, suite_patch
 from fuzztui.cli import test as command
-from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE
+from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.parser import parse
+from fuzztui.export.example_patch import MadeExample
 from fuzztui.inprocess.ask import NoAnswer
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.log.writer import LogWriter
@@ -262,22 +263,28 @@ def test_the_patch_is_of_the_newest_run_of_the_project_or_of_the_named_tests(pro
     assert asked == [(run, project) for run in (runs[1], *runs, None)]
 
 
-def suite_run(project, texts, name="tests/test_shop.py::test_n"):
-    """A run of the project's tests; ``texts``: by file, signature and text of a finding."""
+HOSTILE = "test_shop.py::test_n(n=os.system('touch hacked'))"
+
+
+def suite_run(project, files, name="tests/test_shop.py::test_n"):
+    """A run of the project's tests; ``files``: the signatures of findings by file."""
     loaded = campaign(project, "tests", path=[str(project / "src")], cwd=str(project))
     run = project / "runs" / "run"
     for folder in ("log", "supervisor"):
         (run / folder).mkdir(parents=True)
     writer = LogWriter(run / "log")
     writer.append(ev.CampaignStarted("shop", "zest", "tests", 0, wall=1e9), 0.0)
-    for file, (signature, text) in texts.items():
+    for file, signature in files.items():
         described = ev.FindingDescribed("main", "crash", file, signature, "t", property=name)
         writer.append(described, 1.0)
-        writer.append(ev.InputShown("main", file, text=text, length=len(text)), 1.0)
+        shown = ev.InputShown("main", file, text=HOSTILE, length=len(HOSTILE))
+        writer.append(shown, 1.0)
+        (run / "out/main" / file).parent.mkdir(parents=True, exist_ok=True)
+        (run / "out/main" / file).touch()
     writer.close(at_rest=True)
     (run / "campaign.toml").write_text(loaded.toml())
     (project / "tests/test_shop.py").write_text(
-        "from hypothesis import given, strategies as st\n"
+        "import os\nfrom hypothesis import given, strategies as st\n"
         "@given(st.integers())\ndef test_n(n): ...\n"
     )
     return loaded, run
@@ -287,59 +294,77 @@ def added(capsys):
     return {line for line in capsys.readouterr().out.splitlines() if line.startswith("+@example")}
 
 
-def test_the_patch_has_the_smallest_input_of_each_signature(project, monkeypatch, capsys):
-    texts = {
-        "crashes/id:0": ("a", "test_shop.py::test_n(n=1000)"),
-        "crashes/id:1": ("a", "test_shop.py::test_n(n=20)"),
-        "crashes/id:2": ("b", "test_shop.py::test_n(n=3000)"),
-    }
-    loaded, run = suite_run(project, texts)
+@pytest.fixture
+def answered(monkeypatch):
+    """The engine's answers: by file, the test and the expression of ``n``; and what was asked."""
+    answers, asked = {}, []
+
+    def made_examples(campaign, files, instance, progress):
+        asked.append((campaign.target["suite"], instance, len(files)))
+        return {
+            file: MadeExample(test, [("n", text, {})], "")
+            for file in files
+            if (known := answers.get(f"{file.parent.name}/{file.name}"))
+            for test, text in [known]
+        }
+
+    monkeypatch.setattr(suite_patch, "made_examples", made_examples)
+    return answers, asked
+
+
+TEST = "test_shop.py::test_n"
+
+
+def test_the_patch_has_the_smallest_input_of_each_signature(project, answered, capsys):
+    answers, asked = answered
+    loaded, run = suite_run(
+        project, {"crashes/id:0": "a", "crashes/id:1": "a", "crashes/id:2": "b"}
+    )
+    numbers = {"crashes/id:0": "1000", "crashes/id:1": "20", "crashes/id:2": "3000"}
+    answers |= {file: (TEST, number) for file, number in numbers.items()}
     assert suite_patch.print_patch(run, project) == DONE
     assert added(capsys) == {"+@example(n=20)", "+@example(n=3000)"}
 
     # Minimised ones count, except for those that are another test's now.
-    small = {"id:0": "test_n(n=111)", "id:1": "test_m(n=1)", "id:2": "test_n(n=2)"}
-    for name in small:
+    small = {"id:0": (TEST, "111"), "id:1": ("test_shop.py::test_m", "1"), "id:2": (TEST, "2")}
+    for name, example in small.items():
         (run / "minimised/main" / name).parent.mkdir(parents=True, exist_ok=True)
         (run / "minimised/main" / name).touch()
-    asked = []
-
-    def shown_inputs(campaign, files, instance, progress):
-        asked.append((campaign.target["suite"], instance))
-        return {file: f"test_shop.py::{small[file.name]}" for file in files}
-
-    monkeypatch.setattr(suite_patch, "shown_inputs", shown_inputs)
+        answers[f"main/{name}"] = example
     assert suite_patch.print_patch(run, project) == DONE
     assert added(capsys) == {"+@example(n=20)", "+@example(n=2)"}
-    assert asked == [(loaded.campaign.target["suite"], run / "out" / "main")]
+    suite = loaded.campaign.target["suite"]
+    assert asked == [(suite, run / "out" / "main", n) for n in (3, 6)]
 
 
-def test_minimised_inputs_of_a_test_with_slashes_in_a_parameter(project, monkeypatch, capsys):
+def test_inputs_of_a_test_with_slashes_in_a_parameter(project, answered, capsys):
     call = "test_shop.py::test_n[a/b::c]"
-    texts = {"crashes/id:0": ("a", f"{call}(n=1000)")}
-    _, run = suite_run(project, texts, f"tests/{call}")
-    (run / "minimised/main").mkdir(parents=True)
-    (run / "minimised/main/id:0").touch()
-    small = f"{call}(n=9)"
-    monkeypatch.setattr(suite_patch, "shown_inputs", lambda _, files, *more: {files[0]: small})
+    answered[0]["crashes/id:0"] = (call, "9")
+    _, run = suite_run(project, {"crashes/id:0": "a"}, f"tests/{call}")
     assert suite_patch.print_patch(run, project) == DONE
     assert added(capsys) == {"+@example(n=9)"}
 
 
-def test_a_patch_without_the_minimised_inputs(project, monkeypatch, capsys):
-    """If the tests cannot be loaded any more, the inputs of the log are left."""
-    _, run = suite_run(project, {"crashes/id:0": ("a", "test_shop.py::test_n(n=7)")})
-    (run / "minimised/main").mkdir(parents=True)
-    (run / "minimised/main/id:0").touch()
+def test_the_text_of_the_log_never_becomes_code(project, answered, capsys):
+    """Not even if the input cannot be made again."""
+    _, run = suite_run(project, {"crashes/id:0": "a"})
+    for why in ("cannot be made again", "os.system is not a class"):
+        assert suite_patch.print_patch(run, project) == DONE
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert why in err
+        answered[0]["crashes/id:0"] = (TEST, "os.system('touch hacked')")
 
-    def shown_inputs(*_):
+
+def test_no_patch_if_the_tests_cannot_be_loaded(project, monkeypatch):
+    _, run = suite_run(project, {"crashes/id:0": "a"})
+
+    def made_examples(*_):
         raise NoAnswer("no module named shop")
 
-    monkeypatch.setattr(suite_patch, "shown_inputs", shown_inputs)
-    assert suite_patch.print_patch(run, project) == DONE
-    out, err = capsys.readouterr()
-    assert "+@example(n=7)" in out
-    assert "no module named shop" in err
+    monkeypatch.setattr(suite_patch, "made_examples", made_examples)
+    with pytest.raises(CliError, match="no module named shop"):
+        suite_patch.print_patch(run, project)
 
 
 def test_a_report_lists_properties(tmp_path, capsys):
