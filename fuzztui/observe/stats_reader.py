@@ -45,6 +45,8 @@ class StatsFile:
         """The values by key when the file was last read."""
         self.mtime = 0.0
         """The mtime of these values."""
+        self.ctime = 0.0
+        """When the file was last written here: a copy may keep the mtime."""
 
     def read(self, *, always: bool = False) -> Stats | None:
         """Return the statistics with their age.
@@ -64,7 +66,7 @@ class StatsFile:
         now = time.monotonic()
         if gate != self._gate:
             self._gate, self._seen = gate, now
-        self.values, self.mtime = values, found.st_mtime
+        self.values, self.mtime, self.ctime = values, found.st_mtime, found.st_ctime
         # The wall clock may have been set back since the file was written.
         age = max(time.time() - found.st_mtime, now - self._seen)
         return to_stats(self._name, values, age)

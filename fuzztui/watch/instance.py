@@ -38,7 +38,14 @@ STALE_S = 180.0
 """Age of statistics above which a running instance counts as stalled: AFL writes each minute."""
 
 UNSEEN_S = 150.0
-"""Age of the statistics below which an instance counts as running, if locks are not visible."""
+"""Age of the statistics below which an instance counts as running, if its lock is not visible."""
+
+UNSEEN = "updating; its process cannot be seen"
+"""The reason of such an instance."""
+
+ROW_S = 7.0
+"""Age of the statistics up to which the next row of ``plot_data`` may still come: AFL writes one
+each 5 seconds."""
 
 PEERS_S = 60.0
 """Seconds between two reads of what was imported from peers."""
@@ -90,6 +97,8 @@ class WatchedInstance:
         self.reason = ""
         self._gate: tuple[int, int, float] | None = None
         self._lock: bool | None = None
+        self._free_since = math.inf
+        """Unix time since which no process holds the lock; infinite: one does, or unknown."""
         self._introduced: tuple[int, str | None] = (0, None)
         self._said: set[str] = set()
         self._unsaid: list[Message] = []
@@ -190,12 +199,11 @@ class WatchedInstance:
 
     def hello(self) -> InstanceHello:
         """Return the event that introduces the instance."""
-        pid = self.figures.pid if self.alive else 0
         return InstanceHello(
             self.name,
             engine="afl-fuzz",
             version=self.figures.version,
-            pid=pid,
+            pid=self._pid,
             unable=dict(_UNABLE),
             directory=self.path,
         )
@@ -208,37 +216,53 @@ class WatchedInstance:
 
     # ----------------------------------------------------------------------- state
 
+    @property
+    def _pid(self) -> int:
+        """Process id of a running afl-fuzz of this machine; 0: none."""
+        return self.figures.pid if self.alive and self.reason != UNSEEN else 0
+
     def standing(self) -> tuple[str, str]:
         """Return the present state and its reason."""
         written, age = self.figures.written, self.figures.age
-        if self._probe() is False:
-            if self._gate is None:
-                return STOPPED, DIRECTORY_GONE
+        lock = self._probe()
+        if lock is False and self._gate is None:
+            return STOPPED, DIRECTORY_GONE
+        process = "" if lock is False else process_is(self.figures.pid)
+        if process == "paused":
+            return "paused", "stopped by a signal (SIGSTOP)"
+        if not lock and not process:
+            if age < UNSEEN_S and (lock is None or self._is_written_elsewhere()):
+                return "running", UNSEEN
             if not written:
                 return STOPPED, "no statistics: not afl-fuzz's, or not started"
             return STOPPED, f"last statistics {ago(self.figures.silent)} ago"
-        process = process_is(self.figures.pid)
-        if process == "paused":
-            return "paused", "stopped by a signal (SIGSTOP)"
-        if self._lock is None and not process and not age < UNSEEN_S:
-            silent = ago(self.figures.silent)
-            return STOPPED, f"last statistics {silent} ago" if written else "no statistics"
         if STALE_S < age < math.inf:
             return "stalled", f"the process exists, but its statistics are {ago(age)} old"
         return "running", ""
+
+    def _is_written_elsewhere(self) -> bool:
+        """Whether a process that holds no lock here writes the statistics: rsync, LibAFL."""
+        is_new_copy = self.figures.copied and self.figures.silent < UNSEEN_S
+        return is_new_copy or self.figures.advanced > self._free_since
+
+    @property
+    def undecided(self) -> bool:
+        """Whether only the next row shows if the instance still runs: its lock is free."""
+        is_fresh = self.figures.age < ROW_S and not self.figures.copied
+        return self._lock is False and is_fresh and not self._is_written_elsewhere()
 
     def changed_state(self, stats: Stats | None = None) -> list[Event]:
         """Return events for a state that differs from the one before."""
         before, was = self.state, self.reason
         state, reason = self.standing()
         self.state, self.reason = state, reason
-        pid = self.figures.pid if self.alive else 0
+        pid = self._pid
         events: list[Event] = []
         who = (pid or self._introduced[0], self.figures.version)  # an end is not an introduction
         if who != self._introduced:
             self._introduced = who
             events.append(self.hello())
-        if state != before or (DIRECTORY_GONE in (reason, was) and reason != was):
+        if state != before or (reason != was and {DIRECTORY_GONE, UNSEEN} & {reason, was}):
             if "paused" in (state, before):
                 self.figures.interrupted()
             events.append(InstanceState(self.name, state, pid, reason))
@@ -259,6 +283,8 @@ class WatchedInstance:
         if self._lock is not False or gate != self._gate:
             self._gate = gate
             self._lock = held(self.path)
+            free_since = min(self._free_since, time.time())
+            self._free_since = math.inf if self._lock else free_since
         return self._lock
 
     # --------------------------------------------------------------------- details

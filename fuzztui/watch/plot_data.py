@@ -53,6 +53,10 @@ class Plot:
         self._gate = (0, 0, 0)
         self.mtime = 0.0
         """Unix time at which the last row was written; 0: never."""
+        self.ctime = 0.0
+        """When the file was last written here: a copy may keep the mtime."""
+        self.longest_break = math.inf
+        """Seconds between two rows above which the later one is absurd."""
         self.problem = ""
         """Why the file yields no history; "" if it does, or does not exist."""
 
@@ -69,15 +73,17 @@ class Plot:
             size = os.fstat(fd).st_size
             if not self._read_header(fd):
                 return []
-            lines = _spread(fd, size, most) + _tail(fd, size)[-1:]
+            lines, tail = _spread(fd, size, most), self._rows(_tail(fd, size))
         except OSError as e:
             self.problem = f"plot_data cannot be read: {e.strerror or e}"
             return []
         finally:
             os.close(fd)
-        found = [row for line in lines if (row := self._row(line)) is not None]
-        rows = _in_order(found)
-        if not rows and len(lines) > 1:
+        sane = self._sane(tail)
+        absurd = {row.seconds for row in tail}.difference(row.seconds for row in sane)
+        found = [row for row in self._rows(lines) if row.seconds not in absurd]
+        rows = _in_order(found + sane[-1:])
+        if not rows and lines:
             self.problem = "plot_data has no row that fits its header"
         return rows
 
@@ -100,10 +106,10 @@ class Plot:
         finally:
             os.close(fd)
         self._gate = gate
-        row = self._row(lines[-1]) if lines else None
-        if row is not None:
-            self.mtime = found.st_mtime
-        return row
+        if not lines or self._row(lines[-1]) is None:
+            return None
+        self.mtime, self.ctime = found.st_mtime, found.st_ctime
+        return next(reversed(self._sane(self._rows(lines))), None)
 
     def ending(self) -> list[PlotRow]:
         """Return the rows of about the last two minutes, in order."""
@@ -117,7 +123,18 @@ class Plot:
             return []
         finally:
             os.close(fd)
+        return self._sane(self._rows(lines))
+
+    def _rows(self, lines: list[bytes]) -> list[PlotRow]:
         return [row for line in lines if (row := self._row(line)) is not None]
+
+    def _sane(self, rows: list[PlotRow]) -> list[PlotRow]:
+        """Return rows without those that are too long after the row before (in milliseconds)."""
+        kept: list[PlotRow] = []
+        for row in rows:
+            if not kept or row.unix or row.seconds - kept[-1].seconds <= self.longest_break:
+                kept.append(row)
+        return kept
 
     def _read_header(self, fd: int) -> bool:
         self.problem, self._columns = "", []

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 
 from fuzztui.observe.afl_names import parse_name
+from fuzztui.wire.afl import with_colons
 
 MAX_ANCESTORS = 5_000
 """Maximum number of ancestors chosen from one queue."""
@@ -58,7 +59,7 @@ class Numbered:
 
 def number_of(name: str) -> int:
     """Return the id in a file name; -1: none."""
-    key = name.partition(",")[0]
+    key = with_colons(name).partition(",")[0]
     digits = key[3:]
     if key[:3] == "id:" and digits.isdigit() and digits.isascii() and len(digits) <= 10:
         return int(digits)
@@ -127,7 +128,7 @@ def _by_key(names: list[str]) -> tuple[dict[str, str], bool]:
     """
     if _USUAL.fullmatch("".join([name[:10] for name in names])):
         return {name[:9]: name for name in names}, True
-    return {name.partition(",")[0]: name for name in names}, False
+    return {with_colons(name).partition(",")[0]: name for name in names}, False
 
 
 def _newest(by_key: Mapping[str, str], usual: bool, most: int) -> list[str]:

@@ -15,6 +15,9 @@ from fuzztui.watch.instance import WatchedInstance, with_signal
 from fuzztui.watch.watcher import campaign_started, campaign_state
 from fuzztui.wire.events import CampaignEnded, CampaignState, Event, Record, Stats
 
+EVERY_S = 0.2
+"""Seconds between two reads of statistics that may be about to change."""
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -37,10 +40,11 @@ class _NoWatcher:
 
 def snapshot(trees: Trees) -> Snapshot:
     """Read everything once. Only queues of instances without statistics are listed."""
-    now = time.time()
     places = trees.places()
     instances = {p.name: WatchedInstance(p, _NoWatcher(), len(places)) for p in places}
     figures = {name: i.figures.look() for name, i in instances.items()}
+    _decide([*instances.values()])
+    now = time.time()
     times = Times({name: began(i, now) for name, i in instances.items()}, now)
     timed: list[tuple[float, Event]] = [(0.0, campaign_started(trees, instances, times.zero))]
     for instance in instances.values():
@@ -69,6 +73,16 @@ def snapshot(trees: Trees) -> Snapshot:
     apply(folded, [Record(n, t, event) for n, (t, event) in enumerate(timed, 1)])
     ages = {name: _age(i, now) for name, i in instances.items()}
     return Snapshot(folded, ages, problems)
+
+
+def _decide(instances: list[WatchedInstance]) -> None:
+    """Wait for the next statistics of instances that may run where no lock is seen: 7 s at most."""
+    for instance in instances:
+        instance.standing()
+    while any(instance.undecided for instance in instances):
+        time.sleep(EVERY_S)
+        for instance in instances:
+            instance.figures.look()
 
 
 def _age(instance: WatchedInstance, now: float) -> float:

@@ -27,6 +27,12 @@ DAY = 86400.0
 _GAPS = ("pending", "edges", "cycles", "cur_item", "max_depth")
 """Fields that are -1 if ``fuzzer_stats`` does not contain them, and that a row has."""
 
+LATE_S = 300.0
+"""Seconds that a row of ``plot_data`` may be newer than ``fuzzer_stats``."""
+
+COPIED_S = 5.0
+"""Seconds by which the times of a file differ that a copy has made."""
+
 ROWS_S = 20.0
 """Seconds between two rows above which the instance did not run in between."""
 
@@ -75,10 +81,17 @@ class WatchedStats:
         """Executions that were last reported."""
         self._begun = False
         """Whether the instance ran without a break since an earlier row."""
+        self.advanced = 0.0
+        """Unix time at which statistics were written that are newer than earlier ones; 0: never."""
 
     def look(self) -> Stats | None:
         """Return the newest statistics; None if nothing is new."""
-        stats, row = self._file.read(), self.plot.news()
+        before = self._times
+        stats = self._file.read()
+        last, start = self._whole("last_update"), self._whole("start_time")
+        # Within a start no row can come longer after another than the start has lasted.
+        self.plot.longest_break = last - start + LATE_S if last >= start > 0 else math.inf
+        row = self.plot.news()
         if stats is None and row is None and self._named <= self._reported:
             return None
         if row is not None:
@@ -90,6 +103,8 @@ class WatchedStats:
             self._measure_row(row)
         self._stats = stats or self._stats
         self._row = row or self._row
+        if any(0 < old < new for old, new in zip(before, self._times, strict=True)):
+            self.advanced = max(self._file.ctime, self.plot.ctime)
         latest = self.latest
         self._reported = latest.execs if latest else 0
         return latest
@@ -117,6 +132,17 @@ class WatchedStats:
     def written(self) -> float:
         """Unix time of the newest statistics; 0: none."""
         return max(self._file.mtime, self.plot.mtime)
+
+    @property
+    def copied(self) -> bool:
+        """Whether the files are copies: afl-fuzz writes a file at the time that is in it."""
+        file = self._file
+        return max(file.ctime - file.mtime, file.mtime - self._last_update(file.mtime)) > COPIED_S
+
+    @property
+    def _times(self) -> tuple[float, float]:
+        """The newest times in both files; 0: none."""
+        return float(self._whole("last_update")), self._row.seconds if self._row else 0.0
 
     @property
     def age(self) -> float:

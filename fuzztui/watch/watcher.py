@@ -20,7 +20,7 @@ from fuzztui.observe.inotify import Watcher
 from fuzztui.process.error_reporter import ErrorReporter
 from fuzztui.watch.directories import Trees, WatchedDirectory
 from fuzztui.watch.history import Times, began, ended, history
-from fuzztui.watch.instance import STOPPED, WatchedInstance
+from fuzztui.watch.instance import STOPPED, UNSEEN, WatchedInstance
 from fuzztui.watch.queue import WatchedQueue
 from fuzztui.wire.events import (
     ALL_GONE,
@@ -211,7 +211,7 @@ class CampaignWatcher:
             self._writer.append(event, self._now())
         state = campaign_state(self._instances.values())
         # Other changes of the reason are not recorded: it contains an age, which always changes.
-        news = state[0] != self._state[0] or ALL_GONE in (state[1], self._state[1])
+        news = state[0] != self._state[0] or {ALL_GONE, UNSEEN} & {state[1], self._state[1]}
         if state == self._state or not news:
             return
         if self._state[0] == STOPPED != state[0]:
@@ -275,7 +275,8 @@ def campaign_state(instances: Iterable[WatchedInstance]) -> tuple[str, str]:
     if not every:
         return "starting", "no instance has started yet"
     if states:
-        return ("paused" if states == {"paused"} else "running"), ""
+        unseen = all(i.reason == UNSEEN for i in every if i.alive)
+        return "paused" if states == {"paused"} else "running", UNSEEN if unseen else ""
     silent = min((i.figures.silent for i in every if i.figures.written), default=-1.0)
     last = f"; last statistics {ago(silent)} ago" if silent >= 0 else ""
     return STOPPED, f"no instance is running{last}"

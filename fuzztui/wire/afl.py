@@ -3,7 +3,8 @@
 File names in ``queue/``, ``crashes/`` and ``hangs/``:
 ``id:N[,sig:S][,src:A[+B]][,time:MS][,execs:N],op:X...[,+tout][,+cov][.EXT]``,
 ``id:N,...,orig:NAME``, ``id:N,sync:PEER,src:N``, and ``id_N[_SIG]`` of a build with
-SIMPLE_FILES (measured on AFL++ 4.04c, and its ``describe_op``). A custom mutator's
+SIMPLE_FILES (measured on AFL++ 4.04c, and its ``describe_op``). A file system or an archive without
+colons has ``_`` for them, and often for the commas: ``id_N_sig_06_src_A``. A custom mutator's
 description replaces the whole text after ``op:`` and may contain commas and anything else.
 
 Each time afl-fuzz is resumed it renumbers its queue: ``id:N,time:0,execs:0,orig:FIRSTNAME``. An
@@ -59,6 +60,7 @@ _OTHER_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 _ID = re.compile(r"id:([0-9]{1,10})(?![0-9])")
 _HEAD = re.compile(r"id:([0-9]{1,10})(?:,(.*))?", re.DOTALL)
 _SIMPLE = re.compile(r"id_([0-9]{1,10})(?:_([0-9]{1,3}))?")
+_COLONLESS = re.compile(r"(?:\A|[,_])(id|sig|src|time|execs|sync|op|rep|pos|val)_|[,_](?=\+[a-z])")
 _NUMBER = re.compile(r"[0-9]{1,15}")
 _SOURCES = re.compile(r"[0-9]{1,10}(?:\+[0-9]{1,10})*")
 _FLAGS = re.compile(r"((?:,\+[a-z]{1,8})+)(\.[^,/]*)?\Z")
@@ -89,7 +91,7 @@ def parse_name(name: str) -> AflFileName:
     simple = _SIMPLE.fullmatch(name)
     if simple:
         return AflFileName(id=int(simple[1]), sig=int(simple[2] or 0))
-    head = _HEAD.fullmatch(name)
+    head = _HEAD.fullmatch(with_colons(name))
     if not head:
         return AflFileName()
     rest = head[2] or ""
@@ -98,6 +100,17 @@ def parse_name(name: str) -> AflFileName:
     if flags:
         rest = rest[: max(0, flags.start() - 1)]
     return _fields(int(head[1]), rest, cov)
+
+
+def with_colons(name: str) -> str:
+    """Return ``id:000000,sig:06`` for ``id_000000_sig_06``; other names as they are."""
+    if not name.startswith("id_"):
+        return name
+    head, orig, seed = (
+        re.split(r"[,_](orig)_", name, maxsplit=1) if "orig_" in name else (name, "", "")
+    )
+    head = _COLONLESS.sub(lambda found: f",{found[1]}:" if found[1] else ",", head).lstrip(",")
+    return f"{head},orig:{seed}" if orig else head
 
 
 def _fields(number: int, rest: str, cov: bool) -> AflFileName:

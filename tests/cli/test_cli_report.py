@@ -95,7 +95,7 @@ def test_a_running_or_interrupted_campaign_has_a_report(here, capsys):
 
 
 def test_an_afl_directory_has_a_report(here, capsys):
-    fuzzer = Fuzzer(here / "afl" / "one")
+    fuzzer = Fuzzer(here / "afl" / "one", ago=7200)
     (fuzzer.path / "crashes" / "id:000000,sig:11,src:000001,time:5,execs:9,op:havoc").write_bytes(
         b"x"
     )

@@ -15,7 +15,7 @@ from watch_lab import PLOT, Fuzzer, row, stats
 from fuzztui.base.text import ago
 from fuzztui.watch import instance as watch_instance
 from fuzztui.watch.directories import WatchedDirectory
-from fuzztui.watch.instance import WatchedInstance, held, process_is
+from fuzztui.watch.instance import UNSEEN, WatchedInstance, held, process_is
 from fuzztui.watch.snapshot import _NoWatcher
 from fuzztui.watch.stats import WatchedStats
 from fuzztui.wire.events import DIRECTORY_GONE, Stats
@@ -51,7 +51,7 @@ def test_where_locks_tell_nothing_nothing_is_told(fuzzer, monkeypatch):
     monkeypatch.setattr(watch_instance, "file_system", lambda path: "nfs4")
     assert held(str(fuzzer.path)) is None
     i = instance(fuzzer)
-    assert i.standing() == ("running", "")  # its figures are of now
+    assert i.standing() == ("running", UNSEEN)  # its figures are of now
     os.utime(fuzzer.path / "fuzzer_stats", (fuzzer.start,) * 2)
     os.utime(fuzzer.path / "plot_data", (fuzzer.start,) * 2)
     assert instance(fuzzer).standing() == ("stopped", "last statistics 60 min ago")
