@@ -15,7 +15,7 @@ from typing import Any, Final
 Watch = Callable[[Any, Any], bool]
 """Called with both operands; the second is None if the expression has only one."""
 
-_HAVE_EMPTY: Final = (
+HAVE_EMPTY: Final = (
     *(bool, int, float, complex, str, bytes, tuple, frozenset),
     *(list, dict, set, bytearray),
 )
@@ -89,4 +89,11 @@ def not_empty(value: Any, _: None) -> bool:
 def empty_of(value: object) -> object:
     """The empty value of the same type; ``None`` if the type is not known to have one."""
     kind = type(value)
-    return kind() if any(kind is known for known in _HAVE_EMPTY) else None
+    return kind() if any(kind is known for known in HAVE_EMPTY) else None
+
+
+def empty_source(prefix: str = "") -> str:
+    """:func:`empty_of` as a Python expression. ``prefix``: what finds the names of builtins."""
+    kinds = ", ".join(prefix + kind.__name__ for kind in HAVE_EMPTY)
+    known = f"{prefix}any({prefix}type(v) is t for t in ({kinds}))"
+    return f"lambda v: {prefix}type(v)() if {known} else None"

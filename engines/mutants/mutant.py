@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from fuzztui.engines.instrument.markers import placed
 from fuzztui.engines.instrument.units import Code
-from fuzztui.engines.mutants.infection import Watch
+from fuzztui.engines.mutants.infection import HAVE_EMPTY, Watch, empty_source
 from fuzztui.engines.mutants.operators import Mutation
 from fuzztui.engines.mutants.recompile import Slots
 from fuzztui.engines.mutants.sites import Point
@@ -101,9 +103,49 @@ def before_and_after(text: ModuleText, point: Point, change: Mutation) -> tuple[
     return one_line(text.of(node)), one_line(text.changed(node, change.cuts(text)))
 
 
-def cuts(text: ModuleText, point: Point, change: Mutation) -> list[Cut]:
-    """The mutation as edits of the source; of the whole f-string if its parts have no positions."""
-    if point.text is None or _F_STRINGS_HAVE_POSITIONS:
-        return list(change.cuts(text))
-    Slots(point.text).put(point.node, mutated_node(change, point.node))
-    return [Cut(*text.span(point.text), ast.unparse(point.text))]
+def exact_cuts(text: ModuleText, tree: ast.Module, point: Point, change: Mutation) -> list[Cut]:
+    """The edits of the source that mean just what runs; ``tree``: of the module, is changed.
+
+    The shown edits where these do: else the operator's own, or the mutated tree as text.
+    """
+    empty = _empty_source(tree)
+    slots, around = Slots(tree), point.text or point.node  # parts of an f-string may have labels
+    slots.put(point.node, _readable(mutated_node(change, point.node), empty))
+    edits: list[Callable[[], Sequence[Cut]]] = [
+        lambda: change.cuts(text),
+        lambda: change.exact(text, empty) if change.exact else (),
+        lambda: [Cut(*text.span(around), _written(slots.now(around)))],
+    ]
+    for edit in edits:
+        # Of f-strings some cannot be written, and parts have wrong positions before Python 3.12.
+        with contextlib.suppress(SyntaxError, ValueError, IndexError):
+            cuts = list(edit())
+            if cuts and ast.dump(ast.parse(text.after(cuts))) == ast.dump(tree):
+                return cuts
+    return list(change.cuts(text))
+
+
+def _written(node: ast.AST) -> str:
+    return ast.unparse(node) if isinstance(node, ast.stmt) else f"({ast.unparse(node)})"
+
+
+def _empty_source(tree: ast.Module) -> str:
+    """The source of ``empty_of`` in a module, which may have other values for names of builtins."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.alias):
+            names.add(node.asname or node.name)
+        elif not isinstance(node, ast.keyword):  # functions, classes, arguments, patterns, handlers
+            names |= {getattr(node, key, "") for key in ("arg", "name", "rest")}
+    known = {"type", "any", "*", *(kind.__name__ for kind in HAVE_EMPTY)}
+    return empty_source("__import__('builtins')." if names & known else "")
+
+
+def _readable(node: ast.AST, empty: str) -> ast.AST:
+    """Replace the engine's object that makes the empty value of any type, if it is called."""
+    value = getattr(node, "value", None)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Constant):
+        value.func = ast.parse(empty, mode="eval").body
+    return node

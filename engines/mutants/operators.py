@@ -31,8 +31,8 @@ class Mutation:
     """One mutation of one node.
 
     ``site`` distinguishes places within the node (the operators of ``a < b < c``), ``variant`` the
-    mutations of one place. ``make`` returns the mutated node, ``cuts`` the edits of the source.
-    ``watch`` is None if every evaluation infects.
+    mutations of one place. ``make`` returns the mutated node, ``cuts`` the edits of the source for
+    lists. ``watch`` is None if every evaluation infects.
     """
 
     variant: str
@@ -40,6 +40,9 @@ class Mutation:
     cuts: Callable[[ModuleText], Sequence[Cut]]
     watch: Watch | None = None
     site: int = 0
+    exact: Callable[[ModuleText, str], Sequence[Cut]] | None = None
+    """The edits that mean just what ``make`` does, if ``cuts`` leave an evaluation out. Called with
+    the text and the source of :func:`~fuzztui.engines.mutants.infection.empty_of`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,37 +221,54 @@ def _returns(node: ast.AST, role: str) -> Iterator[Mutation]:
         for other in (True, False):
             if not constant or value.value is not other:  # type: ignore[attr-defined]
                 watch = None if constant else infection.not_this(other)
-                yield _returning(node, other, str(other).lower(), watch)
+                yield _returning(node, str(other), str(other).lower(), watch)
         return
     if constant and value.value is None:  # type: ignore[attr-defined]
         return
-    yield _returning(node, None, "none", None if constant else infection.not_this(None))
+    yield _returning(node, "None", "none", None if constant else infection.not_this(None))
     literal = empty_literal(value)
     if literal is None or is_empty(value):
         return
+    infects = None if constant else infection.not_empty
+    if literal and "(" not in literal:  # set() may be another name's
+        yield _returning(node, literal, "empty", infects)
+        return
 
     def make() -> ast.AST:
-        return ast.Return(ast.Call(marker("empty"), [node.value], []))  # type: ignore[list-item]
+        return ast.Return(ast.Call(marker("empty"), [value], []))
 
     def cuts(text: ModuleText) -> list[Cut]:
-        start, end = text.span(value)
-        return [Cut(start, end, literal or f"empty({text.of(value)})")]
+        return [Cut(*text.span(value), literal or f"empty({text.of(value)})")]
 
-    yield Mutation("empty", make, cuts, None if constant else infection.not_empty)
+    def exact(text: ModuleText, empty: str) -> list[Cut]:
+        return [Cut(*text.span(value), f"({empty})({_bracketed(text, value)})")]
+
+    yield Mutation("empty", make, cuts, infects, exact=exact)
 
 
-def _returning(
-    node: ast.Return, constant: bool | None, variant: str, watch: Watch | None
-) -> Mutation:
+def _returning(node: ast.Return, literal: str, variant: str, watch: Watch | None) -> Mutation:
+    value = node.value
+    assert value is not None
+
     def make() -> ast.AST:
-        both = ast.Tuple([node.value, ast.Constant(constant)], ast.Load())  # type: ignore[list-item]
+        new = ast.copy_location(ast.parse(literal, mode="eval").body, value)
+        if isinstance(value, ast.Constant):
+            return ast.Return(new)
+        both = ast.Tuple([value, new], ast.Load())
         return ast.Return(ast.Subscript(both, ast.Constant(1), ast.Load()))
 
     def cuts(text: ModuleText) -> list[Cut]:
-        assert node.value is not None
-        return [Cut(*text.span(node.value), str(constant))]
+        return [Cut(*text.span(value), literal)]
 
-    return Mutation(variant, make, cuts, watch)
+    def exact(text: ModuleText, _: str) -> list[Cut]:
+        return [Cut(*text.span(value), f"({_bracketed(text, value)}, {literal})[1]")]
+
+    return Mutation(variant, make, cuts, watch, exact=exact)
+
+
+def _bracketed(text: ModuleText, node: ast.expr) -> str:
+    simple = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.List)
+    return text.of(node) if simple else f"({text.of(node)})"
 
 
 def _void_call(node: ast.AST, role: str) -> Iterator[Mutation]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from typing import Final
 
+from fuzztui.base.patches import unified_diff
 from fuzztui.base.shards import ProgramSum, Shard
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
@@ -26,7 +27,7 @@ from fuzztui.engines.mutants.harness_modules import harness_modules
 from fuzztui.engines.mutants.infection import empty_of
 from fuzztui.engines.mutants.lasting_state import LastingState
 from fuzztui.engines.mutants.late_modules import import_modules
-from fuzztui.engines.mutants.mutant import PythonMutant, cuts, mutated_node
+from fuzztui.engines.mutants.mutant import PythonMutant, exact_cuts, mutated_node
 from fuzztui.engines.mutants.operators import OPERATORS, Mutation, MutationOperator
 from fuzztui.engines.mutants.probe_recorder import Probing
 from fuzztui.engines.mutants.recompile import Slots
@@ -289,10 +290,12 @@ class Program:
         return self._probings[-1]
 
     def diff(self, mutant: PythonMutant) -> str:
-        """The mutant as a unified diff of its file, for users."""
+        """What runs as the mutant, as a unified diff of its file (:func:`unified_diff`)."""
         source = self._enumeration.sources[mutant.module]
-        _, change, point = self.locate(ast.parse(source.text.data), mutant)
-        return source.text.diff(source.file, cuts(source.text, point, change))
+        tree = ast.parse(source.text.source)
+        _, change, point = self.locate(tree, mutant)
+        cuts = exact_cuts(source.text, tree, point, change)
+        return unified_diff(source.file, source.text.source, source.text.file_after(cuts))
 
     def locate(self, tree: ast.Module, mutant: PythonMutant) -> tuple[ast.AST, Mutation, Point]:
         """The mutant's node, change and point in a plain tree of its module."""

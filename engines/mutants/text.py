@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import re
+from bisect import bisect_right
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from importlib.util import decode_source
+from io import BytesIO
+from tokenize import detect_encoding
 from typing import Any, Final, NamedTuple
 
 _MAX_CHARS: Final = 120
+_LINE_END: Final = re.compile(rb"\r\n|\r|\n")
 _COMMENT: Final = re.compile(rb"#[^\n]*")
 _OPENED: Final = re.compile(rb"([(\[{,=:]|\breturn)\s*\Z")
 _CLOSED: Final = re.compile(rb"[ \t]*([)\]},:;#\n]|\Z)")
@@ -35,10 +39,11 @@ class Region(NamedTuple):
 class ModuleText:
     """A module's source as UTF-8 with newlines only, which is what the tree's positions mean."""
 
-    __slots__ = ("_ascii", "_starts", "data")
+    __slots__ = ("_ascii", "_starts", "data", "source")
 
     def __init__(self, source: bytes) -> None:
         """Raises SyntaxError or UnicodeDecodeError if the source cannot be decoded."""
+        self.source = source
         self.data = decode_source(source).encode("utf-8", "surrogatepass")
         self._ascii = self.data.isascii()
         self._starts = [0, *(m.end() for m in re.finditer(b"\n", self.data))]
@@ -100,14 +105,30 @@ class ModuleText:
         start, end = self.span(node)
         return _cut(self.data[start:end], cuts, start).decode("utf-8", "replace")
 
-    def diff(self, file: str, cuts: Sequence[Cut]) -> str:
-        """The cuts as a unified diff with three lines of context."""
-        old, new = (
-            data.decode("utf-8", "replace").removesuffix("\n").split("\n")
-            for data in (self.data, _cut(self.data, cuts, 0))
-        )
-        lines = difflib.unified_diff(old, new, f"a/{file}", f"b/{file}", lineterm="")
-        return "".join(line + "\n" for line in lines)
+    def after(self, cuts: Sequence[Cut]) -> str:
+        """The whole module's text after applying the cuts."""
+        return _cut(self.data, cuts, 0).decode("utf-8", "surrogatepass")
+
+    def file_after(self, cuts: Sequence[Cut]) -> bytes:
+        """The file after applying the cuts, in its own encoding and with its own line ends.
+
+        Only lines with cuts change.
+        """
+        first = bisect_right(self._starts, min(cut.start for cut in cuts)) - 1
+        last = bisect_right(self._starts, max(cut.end for cut in cuts)) - 1
+        every = self.after(cuts).split("\n")
+        lines = every[first : len(every) - (len(self._starts) - 1 - last)]
+        encoding = detect_encoding(BytesIO(self.source).readline)[0]
+        mark = BOM_UTF8 if encoding == "utf-8-sig" else b""
+        ends = list(_LINE_END.finditer(self.source, len(mark)))
+        starts = [len(mark), *(end.end() for end in ends)]
+        words = [end[0] for end in ends[first : last + 1]]
+        words += [b""] * (last + 1 - first - len(words))
+        words[:-1] = words[: len(lines) - 1]  # the replaced lines may be fewer
+        codec = encoding.removesuffix("-sig")
+        new = b"".join(line.encode(codec) + end for line, end in zip(lines, words, strict=True))
+        rest = self.source[starts[last + 1] :] if last + 1 < len(starts) else b""
+        return self.source[: starts[first]] + new + rest
 
 
 def _cut(data: bytes, cuts: Sequence[Cut], offset: int) -> bytes:

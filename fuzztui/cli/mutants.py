@@ -6,12 +6,14 @@ import argparse
 import contextlib
 import json
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from fuzztui.base.patches import renamed_diff
 from fuzztui.base.suggest import near
 from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign import Campaign, CampaignError, load
@@ -31,7 +33,7 @@ from fuzztui.cli.output import (
 )
 from fuzztui.cli.runs import RunStatus, find_run, none_left, standing
 from fuzztui.cli.samples import campaign_or_project, named
-from fuzztui.cli.since import code_changes, nothing_changed
+from fuzztui.cli.since import code_changes, name_in_tree, nothing_changed
 from fuzztui.cli.worklist import (
     diff_of,
     kill_matrix,
@@ -224,20 +226,24 @@ def _show(options: argparse.Namespace) -> int:
     for line in turn_details(state, mutant) if state.stage else ():
         print(line)
     if diff:
-        print()
-        print(visible(diff, lines=True).rstrip("\n"))
+        print(flush=True)
+        if sys.stdout.isatty():
+            print(visible(diff, lines=True), end="")
+        else:  # for patch, which needs the file's own bytes
+            sys.stdout.buffer.write(diff.encode("utf-8", "surrogateescape"))
     return _code(rows)
 
 
 def _diff(file: Path, overrides: Iterable[str], mutant: Mutant) -> str:
-    """Return the engine's unified diff; an empty string if the engine cannot make one."""
+    """Return the mutant as a unified diff for ``patch -p1``; an empty string: there is none."""
     from fuzztui.inprocess.ask import ask  # imports all launchers: slow
 
     try:
         campaign = python_campaign(file, overrides)
         for answer in ask(campaign, ["--mutants", f"--diff={mutant.id}"]):
             if isinstance(answer.get("diff"), str):
-                return str(answer["diff"])
+                name = name_in_tree(Path(mutant.path)) or mutant.file
+                return renamed_diff(answer["diff"], name)
     except (SupervisorError, CliError) as e:
         say(f"no diff: {e}")
     return ""

@@ -15,7 +15,7 @@ from fuzztui.base.text import brief, listed, several, visible
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.matrix import kept_matrix
 from fuzztui.cli.output import CliError, put_text, say
-from fuzztui.cli.since import tree
+from fuzztui.cli.since import name_in_tree
 from fuzztui.export.mutation_report import MutatedSource, TestsOfMutants, mutation_report
 from fuzztui.inprocess.executed import instrumented_sources
 from fuzztui.model.mutants import is_reach_known, nearest
@@ -49,7 +49,6 @@ def write_report(
 
 def _files(mutants: Sequence[Mutant], run: RunDir | None) -> dict[str, MutatedSource]:
     """The sources by path. Raises :class:`CliError` for one that cannot be read."""
-    root = tree().resolve()
     known = {} if run is None else instrumented_sources(run)
     found: dict[str, MutatedSource] = {}
     edited = []
@@ -68,9 +67,7 @@ def _files(mutants: Sequence[Mutant], run: RunDir | None) -> dict[str, MutatedSo
             ) from None
         if path.as_posix() in known and _sha(data) not in known[path.as_posix()]:
             edited.append(mutant.file or path.name)
-        name = path.resolve().relative_to(root) if path.resolve().is_relative_to(root) else None
-        inside = name is not None and "site-packages" not in name.parts
-        shown = name.as_posix() if name is not None and inside else mutant.file or path.as_posix()
+        shown = name_in_tree(path) or mutant.file or path.as_posix()
         if any(file.name == visible(shown) for file in found.values()):
             shown = path.as_posix()  # modules of two trees with the same name
         found[mutant.path] = MutatedSource(visible(shown), _language(path), _text(path, data))

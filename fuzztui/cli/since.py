@@ -61,6 +61,13 @@ def tree() -> Path:
     return next((path for path in (here, *here.parents) if (path / ".git").exists()), here)
 
 
+def name_in_tree(path: Path) -> str | None:
+    """The name of a file relative to :func:`tree`; None: it is outside, or installed."""
+    path, root = path.resolve(), tree().resolve()
+    name = path.relative_to(root) if path.is_relative_to(root) else None
+    return None if name is None or "site-packages" in name.parts else name.as_posix()
+
+
 def nothing_changed(code: CodeChanges, what: str) -> None:
     """Print that there is nothing to do, and how many functions have changed."""
     functions = sum(len(each.functions) for each in code.by_file.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -11,12 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from fuzztui.base.files import read_regular
+from fuzztui.base.patches import unified_diff
 from fuzztui.base.text import brief, several
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, percent
 from fuzztui.cli.mutants_rank import shown_change
 from fuzztui.cli.output import DONE, CliError, at_terminal, duration
 from fuzztui.cli.runs import none_left, standing
+from fuzztui.cli.since import name_in_tree
 from fuzztui.fuzzfirst.kill_matrix import KillMatrix
 from fuzztui.model.fuzzfirst import brought as brought_by
 from fuzztui.model.fuzzfirst import (
@@ -129,11 +133,22 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
 
 
 def diff_of(m: Mutant) -> str:
-    """Return a mutant's change as a unified diff of one line; an empty string if unknown."""
+    """Return a mutant's change as a unified diff; of one line if its file is not as it was then.
+
+    An empty string if the change is unknown.
+    """
+    from fuzztui.fuzzfirst.build_tree import MAX_BYTES, BuildTreeError, mutated  # slow
+    from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
+
     if not m.before and not m.after:
         return ""
-    head = f"--- {m.file}\n+++ {m.file}\n@@ -{m.line} +{m.line} @@\n"
-    return f"{head}-{m.before}\n+{m.after}\n"
+    path = Path(m.path)
+    name = (name_in_tree(path) if m.path else None) or m.file
+    with contextlib.suppress(OSError, BuildTreeError):
+        source = read_regular(path.resolve(), MAX_BYTES)
+        mutant = SourceMutant(m.id, m.file, m.line, m.operator, m.before, m.after)
+        return unified_diff(name, source, mutated(source, mutant))
+    return f"--- a/{name}\n+++ b/{name}\n@@ -{m.line} +{m.line} @@\n-{m.before}\n+{m.after}\n"
 
 
 # ------------------------------------------------------------------- status

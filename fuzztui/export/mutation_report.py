@@ -28,6 +28,10 @@ _CUT: Final = "…"
 """The last character of an expression that is recorded up to its first 120 characters."""
 
 
+_SHORT: Final = "empty("
+"""In an expression that is no Python: short for what ``fuzztui mutants RUN ID`` writes out."""
+
+
 @dataclass(frozen=True, slots=True)
 class MutatedSource:
     """The source of a file with mutants. ``name``: as shown, relative if that is possible."""
@@ -81,7 +85,7 @@ def mutation_report(
             "status": status,
             "static": mutant.static,
         }
-        if not mutant.after.endswith(_CUT):
+        if not mutant.after.endswith(_CUT) and _SHORT not in mutant.after:
             item["replacement"] = visible(mutant.after.strip())
         if reason:
             item["statusReason"] = visible(reason, lines=True)

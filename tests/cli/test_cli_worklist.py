@@ -133,7 +133,7 @@ def test_all_that_is_known_of_one():
     assert r"because   a.c:2: error: [/x]\e[31m\u202e" in text("a.c#1")
     assert "            here" in text("a.c#1")
     assert worklist.diff_of(state.mutants["a.c#0"]) == (
-        "--- a.c\n+++ a.c\n@@ -1 +1 @@\n-    if (a < b) {\n+    if (a <= 0) {\n"
+        "--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-    if (a < b) {\n+    if (a <= 0) {\n"
     )
 
 

@@ -198,3 +198,27 @@ def test_a_score_that_is_interrupted_leaves_nothing(home):
     assert process.returncode == 130, (line, out, err)
     assert "Traceback" not in line + err
     assert not list(home.path.glob("fuzztui-*"))
+
+
+@pytest.mark.slow
+def test_a_shown_mutant_is_a_patch_of_the_project(mu2):
+    """Of a file in another encoding, with CRLF, below ``src/``."""
+    tree = mu2.path
+    source = PROGRAM.replace("LIMIT = 3", "# coding: latin-1\n\f\nNOTE = 'caf\xe9'\nLIMIT = 3")
+    raw = source.replace("\n", "\r\n").encode("latin-1")
+    (tree / "prog.py").unlink()
+    (tree / "src").mkdir()
+    (tree / "src" / "prog.py").write_bytes(raw)
+    mu2.file.write_text(mu2.file.read_text().replace("[target]", '[target]\npath = ["src"]'))
+    subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
+    for key, old, new in (
+        ("prog:clamp:returns:0:none", b"return n\r", b"return (n, None)[1]\r"),
+        ("prog:size:boundary:0:>=", b'ch > "f"', b'ch >= "f"'),
+    ):
+        argv = [FUZZTUI, "mutants", "show", str(mu2.file), key]
+        shown = subprocess.run(argv, cwd=tree, env=mu2.env, capture_output=True, check=True).stdout
+        for apply in (["git", "apply"], ["patch", "-p1", "--binary", "--fuzz=0"]):
+            (tree / "src" / "prog.py").write_bytes(raw)
+            subprocess.run(apply, cwd=tree, input=shown, check=True)
+            patched = (tree / "src" / "prog.py").read_bytes()
+            assert patched == raw.replace(old, new)

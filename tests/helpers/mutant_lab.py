@@ -18,12 +18,13 @@ from fuzztui.engines.mutants.program import Program, PythonMutant
 class Subject:
     """A module ``subject`` that was instrumented and scanned."""
 
-    def __init__(self, source: str, operators: Sequence[str] = DEFAULT_OPERATORS) -> None:
+    def __init__(self, source: str | bytes, operators: Sequence[str] = DEFAULT_OPERATORS) -> None:
         self.coverage, self.guard = CoverageMap(), Guard(0.2)
         self.application = Application(["subject"], [], EdgeTable(), self.coverage, self.guard)
         self.program = Program(self.application, operators)
         self.module = ModuleType("subject")
-        self.code = self.application.compile("subject", "/src/subject.py", source.encode())
+        data = source if isinstance(source, bytes) else source.encode()
+        self.code = self.application.compile("subject", "/src/subject.py", data)
         self.execute(self.module)
         self.program.scan()
 

@@ -34,11 +34,11 @@ class _Readable(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         from fuzztui.engines.instrument.markers import MARKERS
-        from fuzztui.engines.mutants.infection import _HAVE_EMPTY
+        from fuzztui.engines.mutants.infection import HAVE_EMPTY
 
         if type(node.value) is not complex or node.value != MARKERS["empty"]:
             return node
-        names = {kind.__name__ for kind in _HAVE_EMPTY}
+        names = {kind.__name__ for kind in HAVE_EMPTY}
         known = f"type(v).__module__ == 'builtins' and type(v).__name__ in {names!r}"
         return ast.parse(f"lambda v: type(v)() if {known} else None", mode="eval").body
 
