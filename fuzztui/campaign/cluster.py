@@ -94,7 +94,10 @@ class ClusterConfig:
                 yield "slurm", f"{key!r} is unknown; choose from {', '.join(SLURM_KEYS)}"
             elif key in ("jobs", "cores"):
                 if type(value) is not int or value < 1:
-                    yield "slurm", f"{key} = {value!r} is not a whole number of at least 1"
+                    yield (
+                        "slurm",
+                        f"{key} = {value!r} is not a whole number of at least 1, without quotes",
+                    )
             elif key == "options":
                 if not isinstance(value, list) or not all(
                     isinstance(o, str) and o.isprintable() for o in value

@@ -18,6 +18,7 @@ _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhdw])\s*")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 _LINES = re.compile(r"(\d+)(?:-(\d+))?")
 _MAX_LINES = 10_000_000
+_BARE = re.compile(r"\d[\d_]*(?:\.\d+)?")
 _TRIALS = re.compile(r"(\d[\d_ ]*)\s*(?:trials?|execs?)")
 
 DURATION_PATTERN = r"\s*([0-9]+(\.[0-9]+)?\s*(ms|[smhdw])\s*)+"
@@ -41,7 +42,7 @@ def parse_duration(value: object) -> float:
             seconds = sum(float(p.group(1)) * _SECONDS[p.group(2)] for p in parts)
             if seconds <= LONGEST_S:
                 return seconds
-    raise ValueError(f"{value!r} is not {DURATION_HELP}")
+    raise _wrong(value, DURATION_HELP, "{}s")
 
 
 def parse_size(value: object) -> int:
@@ -54,7 +55,7 @@ def parse_size(value: object) -> int:
             size = float(m.group(1)) * _BYTES[m.group(2)]
             if math.isfinite(size):
                 return int(size)
-    raise ValueError(f"{value!r} is not {SIZE_HELP}")
+    raise _wrong(value, SIZE_HELP)
 
 
 def parse_ranges(text: str) -> list[range]:
@@ -86,4 +87,12 @@ def parse_budget(value: object) -> tuple[float, int]:
                 seconds = 0.0
             if seconds > 0:
                 return seconds, 0
-    raise ValueError(f"{value!r} is not {BUDGET_HELP}")
+    raise _wrong(value, BUDGET_HELP, "{} trials", "{}s")
+
+
+def _wrong(value: object, wanted: str, *units: str) -> ValueError:
+    """The error about a value. ``units``: how a number in quotes could be meant."""
+    if units and isinstance(value, str) and _BARE.fullmatch(value.strip()):
+        meant = " or ".join(f'"{unit.format(value.strip())}"' for unit in units)
+        return ValueError(f"{value!r} has no unit; write {meant}")
+    return ValueError(f"{value!a} is not {wanted}")  # letters of other alphabets look like ours

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
 import shutil
 import stat
+import tomllib
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -51,13 +53,33 @@ def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         raise ValueError(f"{unwritable!r} contains a NUL or bytes that are not UTF-8")
     if key.kind in _LISTS and isinstance(value, str):
         value = [value]
-    return _CHECKS[key.kind](key, value, base)
+    try:
+        return _CHECKS[key.kind](key, value, base)
+    except ValueError as e:
+        if meant := _unquoted(key, value, base):
+            raise ValueError(f"{value!r} is a string; write {meant} without quotes") from None
+        raise e from None
+
+
+def _unquoted(key: Key, value: Any, base: Path) -> str:
+    """The number, or true or false, in a string, if it would be right; else an empty string."""
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if key.kind not in ("integer", "boolean", "part") or not _SCALAR.fullmatch(word):
+        return ""
+    with contextlib.suppress(ValueError):
+        _CHECKS[key.kind](key, tomllib.loads(f"value = {word}")["value"], base)
+        return word
+    return ""
+
+
+_SCALAR = re.compile(r"true|false|[0-9]{1,18}(\.[0-9]{1,18})?")
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:
     """Suggest the most similar name, as the end of a message; an empty string if none is."""
     close = near(name, allowed)
-    return f', did you mean "{close[0]}"?' if close else ""
+    letters = "" if name.isascii() else f" (it has other letters: {name!a})"
+    return f', did you mean "{close[0]}"{letters}?' if close else ""
 
 
 def _texts(value: Any) -> list[str]:

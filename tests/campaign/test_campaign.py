@@ -1,7 +1,10 @@
 """The campaign file: what is accepted, and what is said about the rest."""
 
 import os
+import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,8 +14,9 @@ from fuzztui.campaign import CampaignError, load, write_frozen
 from fuzztui.campaign.docs import markdown
 from fuzztui.campaign.lines import key_lines
 from fuzztui.campaign.rundir import prepare_run
-from fuzztui.campaign.schema import ENGINES, MU2_ENGINE, OPERATORS, tables_for
+from fuzztui.campaign.schema import ENGINES, MU2_ENGINE, OPERATORS, Key, tables_for
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_size
+from fuzztui.campaign.values import check
 from fuzztui.engines.mutants import operators
 
 GOOD = """\
@@ -235,7 +239,7 @@ def test_units():
     assert parse_budget(50000) == (0.0, 50000)
     assert parse_budget("2h") == (7200.0, 0)
     for bad in ("", "5", "1x", "m", "-1s", "0s", "0 trials", True, None, [], -3, float("nan")):
-        with pytest.raises(ValueError, match="is not"):
+        with pytest.raises(ValueError, match=r"is not|has no unit"):
             parse_budget(bad)
 
 
@@ -382,3 +386,30 @@ def test_the_operators_are_those_of_the_engine():
     assert [o.name for o in operators.OPERATORS] == list(OPERATORS)
     default = next(key.default for key in MU2_ENGINE if key.name == "operators")
     assert default == list(operators.DEFAULT_OPERATORS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bare"),
+    [("integer", "4"), ("boolean", "true"), ("part", "0.5"), ("budget", "60000"),
+     ("duration", "90")],
+)  # fmt: skip
+def test_a_value_in_quotes_is_refused_with_what_looks_otherwise(kind: Any, bare: str) -> None:
+    key = Key("some", kind, "")
+    check(key, tomllib.loads(f"x = {bare}")["x"], Path())
+    with pytest.raises(ValueError, match="write ") as caught:
+        check(key, bare, Path())
+    advice = str(caught.value).partition("write ")[2]
+    if advice.endswith(" without quotes"):
+        check(key, tomllib.loads(f"x = {advice.removesuffix(' without quotes')}")["x"], Path())
+    else:
+        meant = re.findall(r'"[^"]+"', advice)
+        assert meant
+        for each in meant:
+            check(key, tomllib.loads(f"x = {each}")["x"], Path())
+
+
+@pytest.mark.parametrize(("kind", "text"), [("choice", "z\u0435st"), ("duration", "30\u043c")])
+def test_letters_that_look_alike_are_shown_as_others(kind: Any, text: str) -> None:
+    key = Key("some", kind, "", choices=("zest",) if kind == "choice" else ())
+    with pytest.raises(ValueError, match=r"\\u04"):
+        check(key, text, Path())
