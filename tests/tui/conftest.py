@@ -133,6 +133,7 @@ class Driver:
         """The whole log was taken in, which happens in a thread, and has reached the screen."""
         session = self.world.session  # a seek gives it another state
         await self.until(lambda: session.state.seq == self.expected())
+        await self.until(lambda: session.state.state == "empty" or self.app._present)
         await self.until(lambda: session.state.state == "empty" or "EMPTY" not in self.text())
         self.app.tick()  # the totals may be those of the state before
         await self.pilot.pause()

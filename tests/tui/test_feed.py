@@ -15,6 +15,10 @@ class Listener:
     def __init__(self):
         self.changes = []
         self.troubles = []
+        self.present = 0
+
+    def on_present(self):
+        self.present += 1
 
     def on_changes(self, changes):
         self.changes.append(changes)
@@ -114,7 +118,11 @@ async def test_while_behind_there_is_no_pause():
     feed = Feed(session, listener, 0.001)  # one poll in a thousand seconds
     task = asyncio.create_task(feed.run())
     await until(lambda: len(listener.changes) == 20)
+    assert not listener.present
+    session.behind = False
+    await until(lambda: listener.present)
     task.cancel()
+    assert listener.present == 1
 
 
 async def test_where_nothing_happens_it_is_polled_rarely(parts, monkeypatch):

@@ -1,8 +1,10 @@
 """Keys that come in one burst (a paste, a slow line) are done with one after the other."""
 
+import threading
+
 import pytest
 from aimed import aimed
-from fakes import running
+from fakes import FakeSession, running
 from mixed import mixed
 from mutated import mutated
 from textual import events
@@ -10,6 +12,7 @@ from textual.containers import Vertical
 from textual.keys import _character_to_key
 from textual.widgets import Input
 
+from fuzztui.model.fold import apply
 from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen, Dialog
 from fuzztui.tui.base.filterbar import FilterBar
 
@@ -209,3 +212,33 @@ async def test_a_menu_that_waits_for_the_log_does_not_open_over_a_filter(drive, 
         await d.press("b")
         assert isinstance(d.app.focused, Input)
         assert d.screen.query_one(FilterBar).text == "b"
+
+
+@pytest.mark.slow
+async def test_while_the_log_is_read_the_past_is_not_shown_as_present_and_keys_are_kept(
+    drive, monkeypatch
+):
+    read = threading.Event()
+
+    def poll(session):
+        """Half of the log, until the rest is to come."""
+        session.behind = not read.wait(0.01)
+        end = len(session.log.records) // (1 + session.behind)
+        return apply(session.state, session.log.records[session.state.seq : end])
+
+    monkeypatch.setattr(FakeSession, "poll", poll)
+    async with drive(running(), wait=False) as d:
+        await d.until(lambda: d.app.status.state != "empty")
+        await d.until(lambda: "CATCHING UP" in d.text())
+        assert "RUNNING" not in d.text()
+        assert "0:0" not in d.lines()[1]  # no time of the past
+        burst(d.app, *"2d/second")
+        await d.until(lambda: d.screen.TAB == "corpus")  # needs no rows
+        await d.until(lambda: len(d.app._typed) == 8)
+        assert d.screen.query_one(FilterBar).text == ""
+        assert await commands(d) == []
+        read.set()
+        await d.until(lambda: d.screen.query_one(FilterBar).text == "second")
+        await d.until(lambda: "CATCHING UP" not in d.text())
+        await d.until(lambda: d.world.supervisor.commands)
+        assert await commands(d) == ["skip"]

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import SuspendNotSupported
 from textual.binding import BindingType
 from textual.worker import WorkType
@@ -47,6 +48,7 @@ from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.controls import CampaignControls
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.header import FINDINGS
+from fuzztui.tui.frame.keymap import RESERVED
 from fuzztui.tui.frame.leaving import REMEMBER
 from fuzztui.tui.frame.replay_marks import Marks
 from fuzztui.tui.frame.screen import CampaignScreen
@@ -169,6 +171,10 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         self._dead = ""
         """Why the watcher of someone else's campaign ended; an empty string while it runs."""
         self._outline = Outline()
+        self._present = self.mode == "replay"
+        """Whether the screens have shown the end of the log: until then they show the past."""
+        self._typed: list[events.Key] = []
+        """Keys for the present, typed before."""
 
     # --------------------------------------------------------------- start
 
@@ -325,10 +331,40 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         if self._feed is not None:
             self._feed.nudge()
 
+    def on_present(self) -> None:
+        """Note that the screens show the present, and carry out what was typed for it."""
+        self._present = True
+        self.call_later(self._press_typed)
+        self.tick()
+
     def on_trouble(self, problem: str) -> None:
         """Show that the log cannot be read; ``problem`` is empty when it is readable again."""
         self._feed_problem = problem
+        if problem:
+            self.call_later(self._press_typed)
         self.tick()
+
+    async def _press(self, event: events.Key) -> None:
+        """Keep what is typed while the log is read: the rows that it is meant for are not there.
+
+        A log that takes long is no reason to wait: the numbers are used as they are.
+        """
+        if event.key not in RESERVED and (self._typed or self._is_early(event.key)):
+            self._typed.append(event)
+        else:
+            await super()._press(event)
+
+    def _is_early(self, key: str) -> bool:
+        if self._present or self._feed_problem or self.screen is not self._campaign_screen:
+            return False
+        if self.session is not None and self.session.is_long:
+            return False
+        general = (a for a in ACTIONS if a.scope == "always" or a.id.startswith("view."))
+        return not any(key in self._config.keys.get(a.id, a.keys) for a in general)
+
+    async def _press_typed(self) -> None:
+        while self._typed:
+            await super()._press(self._typed.pop(0))
 
     def take_changes(self, tab: str) -> Changes:
         """Return and clear the changes since the screen ``tab`` was last shown."""
@@ -374,7 +410,13 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
             found=self._found,
             yields=self._yields.of(self.campaign),
             unseen=self._unseen,
+            caught_up=self._caught_up(),
         )
+
+    def _caught_up(self) -> float:
+        if self._present or self._feed_problem:
+            return 1.0
+        return 0.0 if self.session is None else self.campaign.seq / max(1, self.session.end_seq)
 
     def draw_frame(self) -> None:
         """Draw banner, footer and timeline of the current screen."""

@@ -54,6 +54,9 @@ class Listener(Protocol):
     def on_changes(self, changes: Changes) -> None:
         """Called after the state changed."""
 
+    def on_present(self) -> None:
+        """Called once: the session has read all that the log had."""
+
     def on_trouble(self, problem: str) -> None:
         """Called when the session failed and is retried; with "" when it works again."""
 
@@ -71,6 +74,7 @@ class Feed:
         self._wake = asyncio.Event()
         self._feed_problem = ""
         self._quiet = 0
+        self._present = False
 
     async def run(self) -> None:
         """Poll until cancelled."""
@@ -83,6 +87,9 @@ class Feed:
                 pause = max(pause, QUIET_S)
             if changes is not None and self._session.behind:
                 pause = 0.0
+            elif changes is not None and not self._present:
+                self._present = True
+                self._listener.on_present()
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._wake.wait()

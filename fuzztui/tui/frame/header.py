@@ -120,6 +120,9 @@ class Header(StatusCanvas):
 
     def _badge(self) -> list[TextSpan]:
         s = self._status
+        if s.caught_up < 1:
+            done = format.percent(s.caught_up, 1) if s.caught_up else "…"
+            return [TextSpan(f"{state_sign('starting')} CATCHING UP {done} ", "bold pending")]
         if s.orphaned:
             who = "WATCHER" if s.watched else "HUB" if s.hosts else "SUPERVISOR"
             return [TextSpan(f"✗ NO {who} ", "bold failed")]
@@ -163,7 +166,7 @@ class Header(StatusCanvas):
 
     def _complete(self, budget: list[TextSpan]) -> bool:
         """Whether the budget has its bar; in a replay, which has none, the limit."""
-        if self._status.progress < 0:
+        if self._status.progress < 0 or self._status.caught_up < 1:
             return True
         in_replay = self._status.mode == "replay"
         return len(budget) > 1 if in_replay else any(span.style == GAUGE for span in budget)
@@ -201,6 +204,8 @@ class Header(StatusCanvas):
     def _budget(self, room: int) -> list[TextSpan]:
         """Campaign time, as everywhere on the screens, and the used share of the budget."""
         s = self._status
+        if s.caught_up < 1:
+            return []
         clock = [TextSpan(format.clock(s.now), "bold")]
         share = s.progress
         if share < 0:

@@ -110,6 +110,8 @@ class Status:
     """In a replay: the state in which the campaign ended; an empty string until known."""
     end_t: float = 0.0
     """In a replay: when that was."""
+    caught_up: float = 1.0
+    """The part of the log that has been read; below 1 everything else is of the past."""
 
     @property
     def aims(self) -> bool:
@@ -212,6 +214,7 @@ def status_of(
     found: Mapping[str, FindingTally] | None = None,
     yields: CampaignYields | None = None,
     unseen: int = 0,
+    caught_up: float = 1.0,
 ) -> Status:
     """Return the totals of ``state`` at campaign time ``now``.
 
@@ -262,6 +265,7 @@ def status_of(
         lost=state.lost,
         ended=ended,
         end_t=end_t,
+        caught_up=caught_up,
     )
 
 
