@@ -62,9 +62,9 @@ class EventLog:
             self._pending.append(lines)
             self.flush()
 
-    def message(self, level: str, text: str) -> None:
+    def message(self, level: str, text: str, about: str = "") -> None:
         """Report a message for users. ``level``: ``info``, ``warning`` or ``error``."""
-        self.write(Message(level, text, self.instance))
+        self.write(Message(level, text, self.instance, about))
 
     def flush(self) -> bool:
         """Write the waiting events. Returns whether none is left."""

@@ -61,10 +61,11 @@ from fuzztui.engines.loop.line_reports import LineReports
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.rebuild import rebuild
 from fuzztui.engines.loop.reruns import Reruns
+from fuzztui.wire.events import UNGUIDED
 
 _TICK_NS: Final = 50_000_000
 _BLIND_TRIALS: Final = 300
-"""Trials without executed application code after which a warning shows what is instrumented."""
+"""Trials without executed application code after which a warning shows what is executed."""
 _TALLY: Final = {
     Outcome.SUCCESS: j.VALID,
     Outcome.INVALID: j.INVALID,
@@ -94,7 +95,7 @@ class Loop:
         confirm: float = 2.0,
         on_modules: Callable[[], None] = lambda: None,
         third_party: Callable[[], int] = lambda: 0,
-        scope: Callable[[], str] = lambda: "",
+        scope: Callable[[Callable[[], object]], str] = lambda run: "",
         lines: LineReports | None = None,
     ) -> None:
         """``on_modules`` is called between trials when modules were imported late.
@@ -102,7 +103,8 @@ class Loop:
         ``confirm``: how many time limits an input has when a hang is confirmed.
 
         ``differential``: the differential oracle, if any. ``third_party`` returns the number of
-        covered lines of libraries. ``scope`` returns the instrumentation scope, as text.
+        covered lines of libraries. ``scope`` returns what is instrumented, and what the callable
+        that it is given, which runs an input, executes instead.
         ``lines`` reports which entries cover which lines first; None: it is not reported.
         """
         self.parts = parts
@@ -120,6 +122,8 @@ class Loop:
         self._due = 0
         self._blind = True
         """Whether no trial has executed any application code."""
+        self._tried: bytes | None = None
+        """The last input, while that is so."""
         self._after_effects = AfterEffects(parts.executor, journal, self._triage, findings)
         self.reruns = Reruns(
             parts,
@@ -189,13 +193,18 @@ class Loop:
                 now = clock()
                 self._due = now + _TICK_NS
             try:
-                self.trial(self._propose(), now)
+                candidate = self._propose()
+                self.trial(candidate, now)
             except MemoryError:  # raised in the engine, not in the target
                 self.parts.executor.fixture.check_limits()
                 raise
-            if self._blind and counters[j.TRIAL] == _BLIND_TRIALS:
-                self._warn_blind()
+            if self._blind:
+                self._tried = candidate.data
+                if counters[j.TRIAL] == _BLIND_TRIALS:
+                    self._warn_blind()
         self._tick()
+        if self._blind and counters[j.TRIAL] < _BLIND_TRIALS and self._tried is not None:
+            self._warn_blind()
         if counters[j.STOP] != j.STOP_NOW and not self.steering.stop:
             self.parts.finish()
             self._tick()
@@ -266,15 +275,17 @@ class Loop:
         return reasons
 
     def _warn_blind(self) -> None:
-        """Warn, once, that coverage cannot guide the fuzzing."""
+        """Warn that coverage cannot guide the fuzzing."""
         if self.parts.coverage.edges:
             return  # covered by an earlier worker
-        why = "" if self.journal.counters[j.VALID] else " and none of their inputs was valid"
+        counters, tried = self.journal.counters, self._tried or b""
+        why = "" if counters[j.VALID] else " and none of their inputs was valid"
+        executor = self.parts.executor
         self.log.message(
             "warning",
-            f"{_BLIND_TRIALS} trials have executed no Python code of the application{why}, so"
-            f" coverage guides nothing. Instrumented: {self._scope()}. Set target.include to the"
-            " packages under test, and target.path to the directory of their Python source",
+            f"{counters[j.TRIAL]} trials have executed no Python code of the application{why}, so"
+            f" coverage guides nothing. {self._scope(lambda: executor.call(tried))}",
+            UNGUIDED,
         )
 
     # ----------------------------------------------------------------------- ticks

@@ -18,16 +18,19 @@ import time
 import typing
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from fuzztui.base.files import files_in, read_if_regular
 from fuzztui.base.suggest import meant, near_last
 from fuzztui.base.text import listed, several
 from fuzztui.engines.base.errors import CannotStart, Diagnostic
 from fuzztui.engines.base.spec import Spec
+from fuzztui.engines.execute.elsewhere import unguided_text
 from fuzztui.engines.execute.forks import Death, Tell, in_child
-from fuzztui.engines.execute.loading import load
+from fuzztui.engines.execute.loading import LoadedTarget, load
 from fuzztui.engines.generators.names import name_of
 from fuzztui.engines.inputs.dictionary import read_dictionary
 from fuzztui.engines.inputs.inputs import GeneratedInput
@@ -42,6 +45,9 @@ _PROGRESS_S: Final = 3.0
 """Seconds of loading after which a progress message is printed."""
 _MAKING_LIMIT_S: Final = 2.0 + 2 * MAKING_S
 """Seconds after which making inputs is ended; C code may have delayed the usual limit."""
+_MAX_RUN: Final = 16
+"""Inputs that are run, most of them seeds if there are any."""
+_INPUTS: Final = (b"1", b"a b", b"[1]", b'{"a": [1]}', b"key = 1\n", b"<a>b</a>")
 _MAX_SHOWN: Final = 4
 """Types listed in a message."""
 
@@ -151,6 +157,8 @@ def _load(spec: Spec, tell: Tell) -> None:
             tell(asdict(diagnostic))
     if loaded.target.generator is None or loaded.target.suite is not None:
         tell({"made": 0})
+        if loaded.target.suite is None:
+            _tell_unguided(loaded, spec, tell)
         return
     samples = Samples(loaded, spec.target)
     # Only a warning for other engines, which start anyway, and with seeds, which may work.
@@ -164,6 +172,24 @@ def _load(spec: Spec, tell: Tell) -> None:
     if aliases and isinstance(aliases, dict) and samples.kin is not None:
         checker = _Aliases(loaded.application, samples, samples.kin)
         tell({"aliases": checker.without_effect(aliases)})
+    _tell_unguided(loaded, spec, tell)
+
+
+def _tell_unguided(loaded: LoadedTarget, spec: Spec, tell: Tell) -> None:
+    """Warn if some inputs, seeds before others, execute no instrumented code."""
+    seeds = files_in(map(Path, spec.engine.seeds))
+    read = (read_if_regular(str(file), spec.engine.max_size) for file in seeds)
+    rng = random.Random(spec.seed)
+    inputs = [*islice(filter(None, read), _MAX_RUN), *_INPUTS, rng.randbytes(64), rng.randbytes(64)]
+    executor = loaded.executor
+    executor.guard.arm()
+    until = time.monotonic() + MAKING_S
+    for data in inputs:
+        if executor.run(data).observed or time.monotonic() > until:
+            return
+    text = unguided_text(lambda: executor.call(inputs[0]), spec.target, loaded.application)
+    words = f"{len(inputs)} inputs have executed no Python code of the application, so coverage"
+    tell(asdict(Diagnostic(f"{words} would guide nothing. {text}", "target.include", warns=True)))
 
 
 def _suite(suite: Suite) -> Iterator[Diagnostic]:

@@ -36,6 +36,7 @@ from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue, Unsafe
 from fuzztui.engines.directory.store import Store
+from fuzztui.engines.execute.elsewhere import unguided_text
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.limits import high_copy
 from fuzztui.engines.execute.lines import LineRecorder
@@ -47,7 +48,7 @@ from fuzztui.engines.findings.frame_rules import FrameRules
 from fuzztui.engines.inputs.dictionary import Constants, read_dictionary, tokens_of
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.instrument.importer import Application, scope_lines
+from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.line_reports import LineReports
@@ -255,7 +256,7 @@ def build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         confirm=spec.target.timeout_confirm,
         on_modules=on_modules,
         third_party=watch.count if watch else lambda: 0,
-        scope=lambda: "; ".join(scope_lines(loaded.application)),
+        scope=lambda run: unguided_text(run, spec.target, loaded.application),
         lines=lines,
     )
     executor.guard.arm()

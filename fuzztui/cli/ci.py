@@ -39,6 +39,7 @@ from fuzztui.home.finding import is_run
 from fuzztui.inprocess.replay import Replayed, replay, replayed_files
 from fuzztui.model.cover import CoverInput, greedy_cover
 from fuzztui.model.fold import apply
+from fuzztui.model.measured import unmeasured
 from fuzztui.model.selectors import ENDED, totals
 from fuzztui.model.state import Finding, State
 from fuzztui.remote.lock import running
@@ -292,11 +293,8 @@ class _Ci:
         if state.state not in ENDED or state.state == "failed":
             reason = f": {brief(state.reason)}" if state.reason else ""
             self._not_judged(f"the campaign {state.state}{reason}")
-        elif not self.outcome.executions:
-            self._not_judged(
-                f"no input was fuzzed within --budget {duration(self.options.budget)}, which must "
-                "be longer than the target's import; --budget 0 asks for the replay alone"
-            )
+        elif why := unmeasured(state):
+            self._not_judged(f"fuzzing has measured nothing: {why}")
         elif state.state == "stopped":
             self._note("the campaign was stopped before its budget was used up")
         made = run / "constants.json"

@@ -16,6 +16,7 @@ from fuzztui.cli.output import DONE, FAILED, FINDINGS, at_terminal, duration, sa
 from fuzztui.cli.runs import RunStatus, fold_all, open_session
 from fuzztui.cli.status import status_object, status_text
 from fuzztui.model.finding_tallies import listed, tallies
+from fuzztui.model.measured import unmeasured
 from fuzztui.model.mutants import mutants_summary
 from fuzztui.model.progress import tally
 from fuzztui.model.selectors import ENDED, fuzzing_time, totals
@@ -74,20 +75,10 @@ def exit_code(now: RunStatus) -> int:
     """Return the exit code of a command that has followed a campaign to its end."""
     if now.state_name in ("failed", "interrupted", "empty"):
         return FAILED
-    if now.state.state == "finished" and not executed(now.state):
-        say("no input was executed: campaign.budget must be longer than the target's import")
-        return FAILED
     # The crash of a mutant is not a finding.
-    return FINDINGS if any(found.open for found in tallies(now.state).values()) else DONE
-
-
-def executed(state: State) -> bool:
-    """Whether any instance has executed an input, also on a mutant.
-
-    A find proves it even if the statistics never came: the worker may have died before.
-    """
-    ran = any(i.stats.execs > 0 for i in state.instances.values())
-    return ran or bool(state.findings or state.entries)
+    if any(found.open for found in tallies(now.state).values()):
+        return FINDINGS
+    return FAILED if unmeasured(now.state) else DONE
 
 
 def _progress(run: Path, now: RunStatus, style: str) -> None:

@@ -20,7 +20,7 @@ from fuzztui.campaign.schema import HOSTS
 from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
 from fuzztui.cli.directories import no_campaign_file, show_run
-from fuzztui.cli.headless import executed, exit_code, follow
+from fuzztui.cli.headless import exit_code, follow
 from fuzztui.cli.made_campaign import MadeCampaign, load_made
 from fuzztui.cli.origins import another, has_begun, newest, refuse_other_run, remember
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
@@ -31,6 +31,7 @@ from fuzztui.cli.status import status_object, status_text
 from fuzztui.home.finding import is_run
 from fuzztui.inprocess.ask import ready
 from fuzztui.merge.parts import inner_parts
+from fuzztui.model.measured import executed
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.remote.lock import running
 from fuzztui.supervise.daemon import start

@@ -415,6 +415,8 @@ class InstanceLife:
 
     def _judge(self, status: int | None) -> EndReason | None:
         """Why the instance ends with this process; None: start the engine again."""
+        if reason := self.launcher.refusal(self.directory, status):
+            return EndReason("failed", reason)
         if self._end_reason:
             killed = " (had to be killed)" if status == -signal.SIGKILL else ""
             return EndReason(self._end_reason.state, self._end_reason.reason + killed)
@@ -424,8 +426,6 @@ class InstanceLife:
             )
         if self.launcher.has_finished(self.directory, status):
             return EndReason("finished", "exited at a limit in the engine's own options")
-        if reason := self.launcher.refusal(self.directory, status):
-            return EndReason("failed", reason)
         return None
 
     def _to(self, state: str, reason: str = "") -> None:

@@ -42,6 +42,7 @@ from fuzztui.wire.codec import encode_record
 from fuzztui.wire.commands import SetMixture, TypeCommand, command_class
 from fuzztui.wire.events import (
     STALL,
+    UNGUIDED,
     BudgetSet,
     CampaignEnded,
     CampaignStarted,
@@ -306,7 +307,9 @@ def _command_rejected(state: State, e: CommandRejected, touched: ChangesBuilder)
 
 
 def _message(state: State, e: Message, touched: ChangesBuilder) -> None:
-    """Do nothing: messages are in ``recent`` only."""
+    """Set why an instance is unguided. Other messages are in ``recent`` only."""
+    if e.about == UNGUIDED and e.instance:
+        instance(state, e.instance, touched).unguided = e.text
 
 
 def _notified(state: State, e: Notified, touched: ChangesBuilder) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fuzztui.base.text import several
 from fuzztui.campaign import Campaign
+from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.instances.life import EndReason
+from fuzztui.model.measured import may_still_start
 from fuzztui.model.selectors import last_news_t, totals
 from fuzztui.model.state import State
 
@@ -58,7 +60,9 @@ class CampaignLimits:
             if not reason and self._campaign.budget_s and late:  # the phase should have ended
                 reason = spent(self._campaign, state, running_s)
             return EndReason("finished", reason) if reason else None
-        if reason := spent(self._campaign, state, running_s):
+        # An error of the start is worth more than the message that the time is over.
+        waits = running_s - self._campaign.budget_s < LOAD_LIMIT_S and may_still_start(state)
+        if reason := spent(self._campaign, state, 0.0 if waits else running_s):
             return EndReason("finished", reason)
         idle = self._campaign.stop_idle_s
         if idle and running_s - self._news_at >= idle:

@@ -410,6 +410,8 @@ class Supervisor:
         """Why the campaign has ended: a stop request, its budget, or its instances."""
         if self._stop_request.end_reason is not None:
             return self._stop_request.end_reason
-        if reason := spent(self._campaign, self.state, self._running()):
+        natural = natural_end(self.state, self.lives)
+        reason = spent(self._campaign, self.state, self._running())
+        if reason and natural.state != "failed":
             return EndReason("finished", reason)  # the campaign's budget, not an instance's share
-        return natural_end(self.state, self.lives)
+        return natural

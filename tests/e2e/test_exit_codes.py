@@ -51,12 +51,43 @@ def test_findings_of_a_headless_campaign(home):
 
 
 @pytest.mark.slow
-def test_a_campaign_that_executed_nothing_has_failed(home):
-    words = [str(home.file), "--headless", *program(home, "import time; time.sleep(3)\n" + SLOW)]
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ("import time; time.sleep(3)\n" + SLOW, DONE),
+        ("import time; time.sleep(3); import no_such_module\n" + SLOW, FAILED),
+        ("def parse(data: bytes) -> int:\n    while True: pass\n", FINDINGS),
+    ],
+    ids=["slow import", "wrong import", "endless"],
+)
+def test_a_budget_that_is_over_before_the_first_input_hides_nothing(home, source, code):
+    words = [str(home.file), "--headless", *program(home, source)]
     for _ in range(2):  # also when it is asked again
-        home(*words, "--set", "campaign.budget=1s", code=FAILED)
-        assert home.status()["execs"] == 0
-        assert "campaign.budget" in home.stderr
+        home(*words, "--set", "campaign.budget=1s", code=code)
+    status = home.status()
+    assert (status["execs"] > 0) == (code != FAILED)
+    assert ("no_such_module" in status["reason"]) == (status["state"] == "failed")
+    assert status["groups"]["hang"] == (code == FINDINGS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["zest", "mu2", "text"])
+@pytest.mark.parametrize("trials", [40, 400])
+def test_a_campaign_that_runs_nothing_instrumented_is_not_green(home, kind, trials):
+    """Its file is imported under another name than ``include`` has."""
+    (home.path / "inner").mkdir()
+    (home.path / "inner/work.py").write_text("def parse(data: bytes): return len(data)")
+    program(home, "def never(): pass\n")
+    keys = {
+        "target.function": "work:parse", "target.include": '["prog"]',
+        "target.path": '[".", "inner"]', "engine.kind": kind, "campaign.budget": f"{trials} trials",
+    }  # fmt: skip
+    words = [w for key, value in keys.items() for w in ("--set", f"{key}={value}")]
+    home("check", str(home.file), *words, code=DONE)
+    assert "inner/work.py" in home.stderr and "'work'" in home.stderr
+    shown = home(str(home.file), "--headless", *words, code=FAILED)
+    assert home.status()["execs"] == trials
+    assert "inner/work.py" in home.status()["unmeasured"] and "'work'" in shown
 
 
 @pytest.mark.slow

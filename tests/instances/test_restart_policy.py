@@ -17,6 +17,7 @@ import pytest
 from campaigns import campaign
 
 from fuzztui.campaign.rundir import RunDir
+from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.instances import life as life_module
 from fuzztui.instances import standstill
 from fuzztui.instances.launcher import Launch, instance_names
@@ -416,6 +417,21 @@ def test_news_are_what_the_campaign_had_not():
     assert at(115).state == "finished"
     assert at(115, FindingSaved("main", "crash", "crashes/x")) is None
     assert at(124) is None
+
+
+def test_the_time_budget_waits_for_the_first_execution_but_not_for_ever():
+    limits, state = CampaignLimits(campaign(budget_s=10), 0), State()
+    starting = Instance("main", state="starting")
+    state.instances["main"] = starting
+    assert limits.reached(state, 10) is None
+    assert limits.reached(state, 10 + LOAD_LIMIT_S - 1) is None
+    assert limits.reached(state, 10 + LOAD_LIMIT_S).state == "finished"
+    starting.stats = Stats("main", 1)
+    assert limits.reached(state, 9) is None
+    assert limits.reached(state, 10).state == "finished"
+    limits = CampaignLimits(campaign(stop_crashes=1), 0)
+    state.instances["main"] = Instance("main", state="starting", crash_files=1)
+    assert limits.reached(state, 1).state == "finished"
 
 
 def test_a_campaign_ends_when_no_new_edge_is_covered():

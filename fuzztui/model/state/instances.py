@@ -73,6 +73,8 @@ class Instance:
     """The number of its entries then, which no total counts."""
     host: str = ""
     """The name of the host on which it runs; empty: the machine of this log."""
+    unguided: str = ""
+    """Why coverage has not guided it, as it last reported; empty: it has not reported that."""
     origins: dict[str, str] = field(default_factory=dict)
     """Of an instance that fuzzes a mutant: the entries that were its seeds, by its own ids."""
 

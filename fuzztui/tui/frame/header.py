@@ -128,6 +128,8 @@ class Header(StatusCanvas):
             return [TextSpan(f"✗ NO {who} ", "bold failed")]
         word = "deleted" if s.reason == ALL_GONE else s.state
         spans = [TextSpan(f"{state_sign(s.state)} {word.upper()} ", f"bold {state_style(s.state)}")]
+        if s.unmeasured:
+            spans.insert(0, TextSpan("nothing measured ", "bold failed" if s.over else "hang"))
         if s.watched:
             spans.insert(0, TextSpan("watched ", "muted"))
         if s.quiet_s and not s.watched:

@@ -48,6 +48,7 @@ def closing_rows(state: State, status: Status, run: Path | None) -> list[Closing
     """
     found = groups(state)
     return [
+        *_unmeasured(status),
         *_score(status),
         *_left(state),
         *_discovery(state),
@@ -67,6 +68,11 @@ def closing_text(state: State, status: Status, run: Path) -> str:
     """Return the rows of the closing card as text, for the terminal after the screens."""
     rows = [ClosingRow("run", run_name(run)), *closing_rows(state, status, run)]
     return "\n".join(plain(f"  {row.name:<{NAME_CELLS}} {row.text}") for row in rows)
+
+
+def _unmeasured(status: Status) -> list[ClosingRow]:
+    text = f"nothing: {status.unmeasured}"
+    return [ClosingRow("measured", text, "failed", "log")] if status.unmeasured else []
 
 
 def _mend(state: State) -> list[ClosingRow]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 
 from fuzztui.model.finding_tallies import FindingTally, tallies
 from fuzztui.model.host_summary import HostSummary, host_summaries, is_reached
+from fuzztui.model.measured import nothing_measured
 from fuzztui.model.mutants import Summary, mutants_summary
 from fuzztui.model.mutators import MixtureSummary, mixture_summary
 from fuzztui.model.selectors import (
@@ -79,6 +80,8 @@ class Status:
     """Finds per CPU hour."""
     unseen: int = 0
     """Number of groups of findings since the user last looked at them."""
+    unmeasured: str = ""
+    """Why nothing is measured; empty: something is."""
     quiet_s: float = 0.0
     """Seconds of a stall: nothing new was found; 0: no stall."""
     advice: str = ""
@@ -247,6 +250,7 @@ def status_of(
         found=found,
         yields=campaign_yields(state) if yields is None else yields,
         unseen=unseen,
+        unmeasured=nothing_measured(state),
         quiet_s=quiet,
         advice=advice(state) if quiet else "",
         last_entry_t=sums.last_find_t,

@@ -7,15 +7,22 @@ from typing import ClassVar, Final
 
 from fuzztui.wire.events.base import Event
 
+UNGUIDED: Final = "unguided"
+"""No input has executed instrumented code, so that coverage guides nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message(Event):
-    """A text for the event list. ``level``: info, warning or error."""
+    """A text for the event list. ``level``: info, warning or error.
+
+    ``about``: :data:`UNGUIDED`, which also the state contains; empty: only a text.
+    """
 
     kind: ClassVar[str] = "message"
     level: str
     text: str
     instance: str = ""
+    about: str = ""
 
 
 NEW_FINDINGS: Final = "findings"
