@@ -35,7 +35,7 @@ from fuzztui.scaffold.native import (
     builds,
     instrumented_programs,
 )
-from fuzztui.scaffold.python_targets import PythonTarget, python_targets
+from fuzztui.scaffold.python_targets import COMPILED, PythonTarget, python_targets
 from fuzztui.scaffold.suites import SuiteTarget
 from fuzztui.scaffold.tree import (
     imports_of,
@@ -100,18 +100,22 @@ def _look(folder: Path, given: Path | None, asking: Asking) -> Project:
     """Read the project's files, and find its interpreter. Raises :class:`CliError`."""
     asking.tell(f"Looking at {folder}")
     python = _python(folder, given)
-    asking.tell(f"  interpreter: {python.path}, Python {python.version_text} ({python.origin})")
     files = list(python_files(folder))
     modules = {file.module.partition(".")[0] for file in files if file.module}
-    if not modules and python.packages is not None:
-        names = requested_packages(python.packages) if python.origin != "fuzztui's own" else []
+    natives = [*instrumented_programs(folder), *builds(folder)]
+    # An environment elsewhere, or of a project in C, has what its user works with.
+    if not modules and not natives and python.packages is not None and python.is_own:
+        names = requested_packages(python.packages)
         for name in names:
             files += package_files(python.packages, name)
         modules = set(names)
-    natives = [*instrumented_programs(folder), *builds(folder)]
     project = Project(folder, python, files, python_targets(files), natives)
+    if files or not natives:
+        asking.tell(f"  interpreter: {python.path}, Python {python.version_text} ({python.origin})")
     if modules:
         asking.tell(f"  modules: {listed(sorted(modules))}")
+    if compiled := [t.reference for t in project.functions if t.signature == COMPILED]:
+        asking.tell(f"  compiled, so that coverage sees nothing: {listed(compiled, 4)}")
     if count := plain_tests(files):
         asking.tell(f"  {several(count, 'test')} without @given: their texts are tried as inputs")
     return project
@@ -144,6 +148,7 @@ def _draft(
     """
     left: list[str] = []
     useless: tuple[str, CampaignDraft] | None = None
+    blind = ""
     fixed = bool(options.function or options.program)
     while True:
         target = _target(project, options, asking, left)
@@ -155,7 +160,7 @@ def _draft(
             else:
                 draft, accepts = python_draft(project, target, file, asking)
             with Waiting() as waiting:
-                checked(draft, file, waiting)
+                blind = checked(draft, file, waiting).unguided
         except Unfit as e:
             problem = f"{_described(target)}: {e}{_mend(str(e), project.python)}"
         except CampaignError as e:
@@ -163,19 +168,24 @@ def _draft(
         except SupervisorError as e:
             problem = f"{_described(target)}: {e}"
         else:
-            if accepts and useless is not None:
+            if blind:
+                blind = f"{_described(target)}: {blind}"
+            if accepts and not blind and useless is not None:
                 say(
                     f"{_described(target)} is fuzzed, as {useless[0]} needs a harness: "
                     "write one that makes the call, and name it with --function FILE.py:FUNCTION"
                 )
-            if accepts or asking.asks or fixed:
+            if (accepts and not blind) or asking.asks or fixed:
+                if blind:
+                    say(blind)
                 return draft
-            problem = f"{_described(target)}: accepts none of these inputs"
+            problem = blind or f"{_described(target)}: accepts none of these inputs"
             if useless is None:
                 useless = _described(target), draft
         left.append(_described(target))
         last = len(left) >= min(_TRIED, len(project.targets)) and not asking.asks
         if last and useless is not None:
+            say(problem)
             return useless[1]
         if fixed or last:
             raise CliError(f"{problem}; nothing was written", USAGE)

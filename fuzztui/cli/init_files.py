@@ -13,7 +13,7 @@ from fuzztui.base.files import temporary_directory
 from fuzztui.campaign import load, refuse_idle_keys
 from fuzztui.campaign.extras import refuse_missing_extras
 from fuzztui.campaign.schema import AFL
-from fuzztui.inprocess.ask import ready
+from fuzztui.inprocess.ask import Ready, ready
 from fuzztui.scaffold.files import MAX_SEEDS, SEEDS, CampaignDraft
 
 
@@ -28,7 +28,7 @@ def paths_of(draft: CampaignDraft, file: Path) -> list[Path]:
 
 def checked(
     draft: CampaignDraft, file: Path, progress: Callable[[str], None] = lambda text: None
-) -> None:
+) -> Ready:
     """Check a draft as ``fuzztui check`` would. Raises CampaignError, SupervisorError.
 
     The other files are written to a temporary directory for that.
@@ -37,13 +37,16 @@ def checked(
         other = Path(folder)
         if draft.seeds:
             (other / SEEDS).mkdir()
+            for number, data in enumerate(draft.seeds):
+                replace_bytes(other / SEEDS / _seed_name(number), data)
             draft = replace(draft, seeds=(), seed_paths=[str(other / SEEDS)])
         draft = draft.laid_out(other)
         loaded = load(file, text=draft.text())
         refuse_idle_keys(loaded)
         refuse_missing_extras(loaded)
-        if loaded.campaign.kind != AFL:
-            ready(loaded.campaign, progress)
+        if loaded.campaign.kind == AFL:
+            return Ready()
+        return ready(loaded.campaign, progress)
 
 
 def write_draft(draft: CampaignDraft, file: Path) -> None:

@@ -126,6 +126,12 @@ class Ready:
     """Messages by alias, for aliases without effect."""
     made: int = 0
 
+    @property
+    def unguided(self) -> str:
+        """Why coverage would guide nothing, as text; empty: it guides."""
+        found = (d.words for d in self.diagnostics if d.warns and d.key == "target.include")
+        return next(found, "")
+
 
 def ready(campaign: Campaign, progress: Callable[[str], None] = lambda text: None) -> Ready:
     """Import a Python target, as an engine does, and make some inputs if it has a generator.

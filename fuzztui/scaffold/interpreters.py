@@ -18,6 +18,7 @@ OLDEST: Final = (3, 11)
 """The oldest Python that engines run under."""
 
 _FOLDERS: Final = (".venv", "venv", "env", ".env")
+_OWN: Final = "the project's"
 _ASK_S: Final = 20.0
 _ASK: Final = (
     "import json, sys, sysconfig; "
@@ -37,6 +38,11 @@ class ProjectPython:
     """Where packages are installed."""
     problem: str = ""
     """Why engines cannot run under it; "": they can."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it was found in the project's directory."""
+        return self.origin.startswith(_OWN)
 
     @property
     def version_text(self) -> str:
@@ -62,20 +68,25 @@ def _places(project: Path, environ: Mapping[str, str]) -> Iterator[tuple[Path, s
     for folder in filter(None, (named, *_FOLDERS)):
         place = project / folder
         if (place / "pyvenv.cfg").is_file() or (place / "conda-meta").is_dir():
-            yield place / "bin" / "python", f"the project's {folder}"
+            yield place / "bin" / "python", f"{_OWN} {folder}"
     if active := environ.get("VIRTUAL_ENV"):
         yield Path(active) / "bin" / "python", "the active environment, VIRTUAL_ENV"
     if made := _poetry(project):
         yield made / "bin" / "python", "the project's environment of poetry"
     if active := environ.get("CONDA_PREFIX"):
         yield Path(active) / "bin" / "python", "the active environment of conda"
-    for above in project.parents:
+    for above in _repository(project):
         for folder in _FOLDERS[:2]:
             if (above / folder / "pyvenv.cfg").is_file():
                 yield above / folder / "bin" / "python", f"{folder} of {visible(str(above))}"
-        if (above / ".git").exists():
-            break
     yield Path(sys.executable), "fuzztui's own"
+
+
+def _repository(project: Path) -> list[Path]:
+    """Return the directories above in the same repository; none if the project is its root."""
+    folders = [project, *project.parents]
+    top = next((n for n, folder in enumerate(folders) if (folder / ".git").exists()), 0)
+    return folders[1 : top + 1]
 
 
 def _poetry(project: Path) -> Path | None:

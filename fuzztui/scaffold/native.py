@@ -70,7 +70,8 @@ _BUILDS: Final = (
     ),
     (
         "Makefile",
-        f"{_COPY}make clean || true\nmake -j2 {_FOR_CC}\n",
+        f"{_COPY}make clean >/dev/null 2>&1 || true  # objects of another compiler\n"
+        f"make -j2 {_FOR_CC}\n",
         r"(?m)(?:-o\s+|^all:[ \t]*)([\w./-]+)(?<!\.o)(?=\s|$)",
     ),
 )

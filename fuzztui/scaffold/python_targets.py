@@ -105,14 +105,51 @@ def python_targets(files: Iterable[PythonFile]) -> list[PythonTarget]:
     public = _exports(files)
     facts = ProjectFacts(files)
     found: dict[str, PythonTarget] = {}
+    modules = {file.module for file in files}
     for file in files:
-        targets = _tests(file, packages) if file.is_test else _functions(file, facts)
-        for target in targets:
+        targets = [*_functions(file, facts), *_compiled(file, packages, modules)]
+        for target in _tests(file, packages) if file.is_test else targets:
             better = _by_public_name(target, public)
             earlier = found.get(better.reference)
             if earlier is None or earlier.score < better.score:
                 found[better.reference] = better
     return sorted(found.values(), key=lambda t: (-t.score, len(t.reference), t.reference))
+
+
+COMPILED: Final = "(...), compiled"
+"""The signature of a function in a compiled module."""
+_UNSEEN: Final = 25
+"""Points that a compiled function has less: its coverage guides nothing."""
+
+
+def _compiled(file: PythonFile, packages: set[str], modules: set[str]) -> Iterator[PythonTarget]:
+    """Yield functions, with names of parsers, that a module takes from a compiled one."""
+    for node in file.tree.body:
+        if not isinstance(node, ast.ImportFrom) or (origin := file.absolute(node)) in modules:
+            continue
+        if origin.partition(".")[0] not in packages:
+            continue
+        names = [alias.asname or alias.name for alias in node.names]
+        for name in _all(file.tree) if names == ["*"] else names:
+            score = next((points for verb, points in _VERBS if verb.match(name)), 0)
+            if score < _READS or name.startswith("_") or _HARMFUL.search(name):
+                continue
+            score -= _UNSEEN + _private(file.module) + 3 * file.module.count(".")
+            where = f"{file.relative}:{node.lineno}"
+            reference = f"{file.module}:{name}"
+            yield PythonTarget(
+                reference, where, COMPILED, EITHER, score, module=file.module, name=name
+            )
+
+
+def _all(tree: ast.Module) -> Iterator[str]:
+    """Yield the names in a literal ``__all__``."""
+    for node in tree.body:
+        names = {t.id for t in getattr(node, "targets", ()) if isinstance(t, ast.Name)}
+        if "__all__" in names and isinstance(node, ast.Assign):
+            for element in getattr(node.value, "elts", ()):
+                if isinstance(element, ast.Constant) and isinstance(element.value, str):
+                    yield element.value
 
 
 def _exports(files: Iterable[PythonFile]) -> dict[tuple[str, str], str]:

@@ -37,6 +37,16 @@ _NO_MODULES: Final = frozenset(
 )
 
 
+_TOOLS: Final = frozenset(
+    (
+        "pip", "setuptools", "wheel", "build", "fuzztui", "pytest", "py", "pytest_cov",
+        "pytest_xdist", "coverage", "hypothesis", "tox", "nox", "mypy", "ruff", "black", "flake8",
+        "meson", "ninja", "cmake", "conan",
+    )
+)  # fmt: skip
+"""Distributions that users install for the work on a project."""
+
+
 @dataclass(frozen=True, slots=True)
 class PythonFile:
     """A file of a project with its syntax tree."""
@@ -115,7 +125,7 @@ def requested_packages(packages: Path) -> list[str]:
     names: list[str] = []
     for info in sorted(packages.glob("*.dist-info")):
         distribution = info.name.split("-")[0].lower()
-        if not (info / "REQUESTED").exists() or distribution in ("pip", "setuptools", "fuzztui"):
+        if not (info / "REQUESTED").exists() or distribution in _TOOLS:
             continue
         record = (read_if_regular(info / "RECORD", _MAX_BYTES) or b"").decode(errors="replace")
         tops = {line.split(",")[0].split("/")[0] for line in record.splitlines()}
