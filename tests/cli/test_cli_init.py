@@ -1,6 +1,7 @@
 """``fuzztui init``: what it writes, and what it never overwrites."""
 
 import contextlib
+import importlib.util
 import io
 import os
 import pty
@@ -403,6 +404,54 @@ def test_a_command_that_a_build_makes(tmp_path, monkeypatch, capsys):
     assert "make" in target["build"]
     assert target["command"] == ["./tool", "@@"]
     assert target.get("coverage", False) == bool(shutil.which("gcov"))
+
+
+def test_what_a_user_has_installed_elsewhere_is_not_the_project(project, capsys, monkeypatch):
+    """Neither in the environment that is active, nor in that of a project in C."""
+    packages = project / "site"
+    (packages / "tool").mkdir(parents=True)
+    (packages / "tool" / "__init__.py").write_text("def parse(text): ...\n")
+    info = packages / "tool-1.0.dist-info"
+    info.mkdir()
+    (info / "REQUESTED").touch()
+    (info / "RECORD").write_text("tool/__init__.py,,\n")
+    python = project / "env" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    (project / "env" / "pyvenv.cfg").touch()
+    python.write_text(f"#!/bin/sh\necho '[[3, 12, 1], \"{packages}\"]'\n")
+    python.chmod(0o755)
+    for name, in_c, active in (("own", False, ""), ("c", True, ""), ("active", False, "1")):
+        folder = project / name
+        folder.mkdir()
+        if active:
+            monkeypatch.setenv("VIRTUAL_ENV", str(project / "env"))
+        else:
+            (folder / ".venv").symlink_to(project / "env")
+        if in_c:
+            (folder / "tool.c").write_text("int main(void) { return 0; }\n")
+            (folder / "Makefile").write_text("tool: tool.c\n\t$(CC) -o $@ $<\n")
+        _, out, err = run(capsys, "--print", "--yes", str(folder))
+        assert ("modules: tool" in err) == (name == "own"), err
+        assert ("make" in out) == in_c
+
+
+@pytest.mark.slow
+def test_a_compiled_function_is_fuzzed_only_if_nothing_else_can_be(project, capsys):
+    module = importlib.util.find_spec("_json").origin
+    if module is None or not module.endswith(".so"):
+        pytest.skip("this Python has no _json in a file")
+    (project / "tests" / "test_brackets.py").unlink()
+    (project / "brackets.py").unlink()
+    folder = project / "pkg"
+    folder.mkdir()
+    shutil.copy(module, folder / "_json.so")
+    (folder / "__init__.py").write_text("from ._json import encode_basestring as loads\n")
+    code, out, err = run(capsys, "--print", "--yes")
+    assert code == DONE and tomli.loads(out)["target"]["function"] == "pkg:loads"
+    assert "pkg._json" in err.partition("coverage would guide nothing")[2]
+    (folder / "text.py").write_text("def scan(text: str): return text.strip()\n")
+    code, out, err = run(capsys, "--print", "--yes")
+    assert code == DONE and tomli.loads(out)["target"]["function"] == "pkg.text:scan"
 
 
 class Terminal:

@@ -1,5 +1,6 @@
 """Programs for AFL++, and builds that make one."""
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -90,6 +91,26 @@ def test_directories_that_cannot_be_listed_have_nothing(tmp_path, monkeypatch):
     (tmp_path / "seeds").mkdir()
     monkeypatch.setattr(Path, "iterdir", refuse)
     assert list(builds(tmp_path)) == [] and seed_folder(tmp_path) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+@pytest.mark.parametrize("clean", ["", "clean:\n\trm -f a.o\n"])
+def test_a_build_with_make_prints_no_error(clean, tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "a.c").write_text("int main(void) { return 0; }\n")
+    (source / "a.o").write_text("of another compiler")
+    (source / "Makefile").write_text(f"a: a.c\n\t$(CC) -o $@ $<\n{clean}")
+    (found,) = builds(source)
+    (tmp_path / "build").mkdir()
+    env = {**os.environ, "SOURCE": str(source), "CC": "true", "CXX": "true"}
+    done = subprocess.run(
+        ["sh", "-c", found.build],
+        cwd=tmp_path / "build", env=env, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert (tmp_path / "build" / "a.o").exists() != bool(clean)
 
 
 CODE = """

@@ -37,6 +37,7 @@ def test_the_projects_own_comes_first_and_fuzztuis_last(tmp_path):
 def test_environments_of_other_tools(tmp_path):
     project = tmp_path / "project"
     (project / "sub").mkdir(parents=True)
+    (project / ".git").mkdir()
     uv = environment(project / "sub" / ".uv-env")
     conda = environment(tmp_path / "conda")
     above = environment(project / ".venv")
@@ -44,6 +45,15 @@ def test_environments_of_other_tools(tmp_path):
         project / "sub", UV_PROJECT_ENVIRONMENT=".uv-env", CONDA_PREFIX=str(tmp_path / "conda")
     )
     assert found == [uv, conda, above, Path(sys.executable)]
+
+
+@pytest.mark.parametrize(("repository", "used"), [(None, False), ("project", False), (".", True)])
+def test_an_environment_above_is_the_projects_in_its_repository_only(repository, used, tmp_path):
+    (tmp_path / "project").mkdir()
+    if repository:
+        (tmp_path / repository / ".git").touch()
+    above = environment(tmp_path / ".venv")
+    assert (above in paths(tmp_path / "project")) is used
 
 
 def test_a_folder_without_pyvenv_cfg_is_no_environment(tmp_path):

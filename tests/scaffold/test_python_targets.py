@@ -3,7 +3,7 @@
 import pytest
 
 from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, TYPED
-from fuzztui.scaffold.python_targets import python_targets
+from fuzztui.scaffold.python_targets import COMPILED, python_targets
 from fuzztui.scaffold.tree import (
     package_files,
     package_of,
@@ -173,8 +173,21 @@ def test_containers_of_text_are_no_text(signature, tmp_path):
     assert found(project(tmp_path, mod=f"def parse({signature}): ...\n")) == {}
 
 
+def test_functions_of_a_compiled_module_come_after_those_that_coverage_sees(tmp_path):
+    files = project(
+        tmp_path,
+        pkg__json="from ._core import parse_it as decode, encode, run_parse\n",
+        pkg__all="from .fast import *\n__all__ = ['loads', 'dumps']\n",
+        pkg__plain="from .other import parse\ndef parse_slowly(text): ...\n",
+        pkg__other="from json import loads\n",
+    )
+    every = {t.reference: t.signature == COMPILED for t in python_targets(files)}
+    assert list(every) == ["pkg.plain:parse_slowly", "pkg.all:loads", "pkg.json:decode"]
+    assert list(every.values()) == [False, True, True]
+
+
 def test_packages_that_a_user_has_installed_by_name(tmp_path):
-    for name, mark in (("wanted", True), ("dependency", False)):
+    for name, mark in (("wanted", True), ("dependency", False), ("pytest", True)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("def loads(text): ...\n")
         info = tmp_path / f"{name}-1.0.dist-info"
