@@ -151,7 +151,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         self._in_turn = asyncio.Lock()
         self.choices = opening.choices
         self.session: Session | None = None
-        self.status = Status(mode=opening.mode)
+        self.status = Status(mode=opening.mode, caught_up=float(opening.mode == "replay"))
         self._empty = State()
         self.lineage = Lineage(lambda: self.campaign)
         self.worklist = Worklist(lambda: self.campaign)

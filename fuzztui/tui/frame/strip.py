@@ -25,7 +25,7 @@ class StatusCanvas(Canvas):
 
     def __init__(self) -> None:
         super().__init__()
-        self._status = Status()
+        self._status = Status(caught_up=0.0)
 
     def show(self, status: Status) -> None:
         """Draw ``status``."""

@@ -160,9 +160,9 @@ class Status:
     def orphaned(self) -> bool:
         """Whether the log shows a running campaign, but no supervisor (or watcher) writes the log.
 
-        Never true before the log was read.
+        Never true before the log was read: an earlier state says nothing about now.
         """
-        known = self.state != "empty"
+        known = self.state != "empty" and self.caught_up >= 1
         return known and self.mode == "live" and self.alive is False and not self.over
 
     def is_out_of_reach(self, instance: Instance) -> bool:
