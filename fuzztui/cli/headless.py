@@ -76,7 +76,7 @@ def exit_code(now: RunStatus) -> int:
     if now.state_name in ("failed", "interrupted", "empty"):
         return FAILED
     # The crash of a mutant is not a finding.
-    if any(found.open for found in tallies(now.state).values()):
+    if any(found.open or found.unexamined for found in tallies(now.state).values()):
         return FINDINGS
     return FAILED if unmeasured(now.state) else DONE
 

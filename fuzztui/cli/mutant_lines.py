@@ -34,10 +34,15 @@ def percent(part: float | None) -> str:
 
 
 def grouped(found: FindingTally) -> str:
-    """Format a number of findings: groups, and the files if there are more of them."""
-    if found.files <= found.groups or not found.groups:
+    """Format a number of findings: groups, their files if there are more, the other files."""
+    left = f"{found.unexamined:,} not examined yet"
+    if not found.groups:
+        return left if found.unexamined else f"{found.files:,}"
+    files = found.files - found.unexamined
+    if files <= found.groups and not found.unexamined:
         return f"{found.files:,}"
-    return f"{several(found.groups, 'group')} ({found.files:,} files)"
+    text = several(found.groups, "group") + (f" ({files:,} files)" if files > found.groups else "")
+    return f"{text}, {left}" if found.unexamined else text
 
 
 def found_rows(state: State, *, at_least: bool = False) -> Iterator[tuple[str, str]]:

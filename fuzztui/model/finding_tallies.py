@@ -24,13 +24,18 @@ from fuzztui.wire.verdicts import OPEN, REGRESSION
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Findings with one cause. An undescribed finding is a group of its own."""
+    """Findings with one cause; or one finding that was not examined yet."""
 
     signature: str
     first: Finding
     findings: tuple[Finding, ...]
     count: int
     """How often it was seen: what the engine counted, at least the number of files."""
+
+
+def is_examined(finding: Finding) -> bool:
+    """Whether a finding was run again: without that its cause, so its group, is not known."""
+    return bool(finding.signature) and not is_by_signal(finding.signature)
 
 
 def groups(state: State) -> list[Group]:
@@ -49,7 +54,7 @@ class FindingTally:
     """Findings of one kind of the target, not of its mutants."""
 
     groups: int = 0
-    """Rows of :func:`groups`; findings that were not run again count one by one."""
+    """Rows of :func:`groups` with a known cause."""
     files: int = 0
     last_t: float = -1.0
     """Campaign time of the last one; -1: none yet."""
@@ -63,6 +68,8 @@ class FindingTally:
     """Groups of which an instance has a file, by instance; one group can be of several."""
     groups_on: Mapping[str, int] = field(default_factory=dict)
     """The same by host, for a campaign on several machines."""
+    unexamined: int = 0
+    """Those of ``files`` that were not run again yet, so that they are of no group."""
 
     @property
     def open(self) -> int:
@@ -77,37 +84,33 @@ def tallies(state: State) -> dict[str, FindingTally]:
     counted and that the log does not name yet are in ``files`` only.
     """
     mutants = {i.id for i in state.instances.values() if i.mutant}
-    count, judged, again = (dict.fromkeys(KINDS, 0) for _ in range(3))
+    count, judged, again, unexamined = (dict.fromkeys(KINDS, 0) for _ in range(4))
     last = dict.fromkeys(KINDS, -1.0)
     by: dict[FindingKind, Counter[str]] = {kind: Counter() for kind in KINDS}
     groups_by: dict[FindingKind, Counter[str]] = {kind: Counter() for kind in KINDS}
     hosts = {i.id: i.host for i in list(state.instances.values()) if i.host}
     groups_on: dict[FindingKind, Counter[str]] = {kind: Counter() for kind in KINDS}
-    seen: set[str] = set()
-    seen_by: set[tuple[str, str]] = set()
-    seen_on: set[tuple[str, str]] = set()
+    seen: set[tuple[str, ...]] = set()
     for f in state.findings.values():
         if f.instance in mutants:
             continue
         kind = kind_of(f.category)
         by[kind][f.instance] += 1
         last[kind] = max(last[kind], f.t)
-        if (f.signature, f.instance) not in seen_by:
-            groups_by[kind][f.instance] += 1
-            if f.signature and not is_by_signal(f.signature):
-                seen_by.add((f.signature, f.instance))
-            on = f.signature, hosts.get(f.instance, "")
-            if on[1] and on not in seen_on:
-                groups_on[kind][on[1]] += 1
-                if f.signature and not is_by_signal(f.signature):
-                    seen_on.add(on)
-        if f.signature not in seen:
+        if not is_examined(f):
+            unexamined[kind] += 1
+            continue
+        host = hosts.get(f.instance, "")
+        by_instance, on_host = (f.signature, "by", f.instance), (f.signature, "on", host)
+        groups_by[kind][f.instance] += by_instance not in seen
+        if host:
+            groups_on[kind][host] += on_host not in seen
+        if (f.signature,) not in seen:
             count[kind] += 1
             verdict = verdict_of(state, f.signature)
             judged[kind] += verdict not in OPEN
             again[kind] += verdict == REGRESSION
-            if f.signature and not is_by_signal(f.signature):
-                seen.add(f.signature)
+        seen.update([(f.signature,), by_instance, on_host])
     files = {kind: of.total() for kind, of in by.items()}
     counted = totals(state)
     for folder, n in ((CRASHES, counted.stats.crashes), (HANGS, counted.stats.hangs)):
@@ -124,6 +127,7 @@ def tallies(state: State) -> dict[str, FindingTally]:
             again[kind],
             groups_by[kind],
             groups_on[kind],
+            unexamined[kind],
         )
         for kind in KINDS
         if files[kind] or kind is not OTHER
@@ -156,19 +160,19 @@ def groups_of(kind: FindingKind, instance: Instance, found: Mapping[str, Finding
     tally = found.get(kind.category)
     if instance.mutant or tally is None or not tally.groups:
         return files_of(kind, instance, found)
-    return tally.groups_by.get(instance.id, 0)
+    # Files that were not examined have at least one cause.
+    return tally.groups_by.get(instance.id, 0) or min(1, tally.by.get(instance.id, 0))
 
 
 def group_heads(state: State, kind: FindingKind) -> list[float]:
-    """When each group of a kind was first met, in order: campaign times in seconds."""
+    """When each group of a kind was first met, in order: campaign times in seconds.
+
+    Of each file while none is examined, as in a watched campaign.
+    """
     mutants = {i.id for i in state.instances.values() if i.mutant}
-    return sorted(
-        f.t
-        for f in state.findings.values()
-        if kind_of(f.category) is kind
-        and f.instance not in mutants
-        and (f.first or is_by_signal(f.signature))
-    )
+    own = [f for f in state.findings.values() if f.instance not in mutants]
+    own = [f for f in own if kind_of(f.category) is kind]
+    return sorted(f.t for f in [f for f in own if f.first and is_examined(f)] or own)
 
 
 def _met(rows: tuple[Finding, ...]) -> int:

@@ -47,6 +47,10 @@ METRICS: Final = {
         "gauge",
         "Those that no verdict closes, and regressions, by category",
     ),
+    "fuzztui_unexamined_findings": (
+        "gauge",
+        "Saved files that were not run again yet, so that they are of no group, by category",
+    ),
     "fuzztui_mutants": ("gauge", "Mutants of the program, by state"),
     "fuzztui_mutation_score_ratio": ("gauge", "Killed of all mutants, 0 to 1; a lower bound"),
     "fuzztui_log_lost_records": ("gauge", "Records that a repair of the log has given up"),
@@ -120,6 +124,7 @@ def _samples(status: Mapping[str, Any]) -> Iterator[Sample]:
                 "fuzztui_findings": status[kind_of(category).label],
                 "fuzztui_finding_groups": groups,
                 "fuzztui_open_finding_groups": status["open_groups"][category],
+                "fuzztui_unexamined_findings": status["unexamined"][category],
             },
         )
     for what in ("edges", "kills") if status["discovery"] else ():

@@ -20,9 +20,10 @@ MAX_WAIT_S = 10.0
 def target_groups(state: State) -> Iterator[list[str]]:
     """Yield the keys of the findings of each group of the target, the first finding first.
 
-    A finding without a signature, or with only a signal, is a group of its own. Findings of
-    instances that fuzz mutants are left out, and groups with a verdict; a regression is a group
-    without the findings before it was fixed.
+    A finding with only a signal is a group of its own; those of a category without a signature are
+    one together, because their causes are not known yet. Findings of instances that fuzz mutants
+    are left out, and groups with a verdict; a regression is a group without the findings before it
+    was fixed.
     """
     mutants = {i.id for i in list(state.instances.values()) if i.mutant}
     for signature, every in list(state.groups.items()):
@@ -33,9 +34,11 @@ def target_groups(state: State) -> Iterator[list[str]]:
         own = [k for k in keys if state.findings[k].instance not in mutants] if mutants else keys
         if own:
             yield own
+    unexamined: dict[str, list[str]] = {}
     for f in list(state.findings.values()):
-        if (not f.signature or is_by_signal(f.signature)) and f.instance not in mutants:
-            yield [f.key]
+        if f.instance not in mutants and (not f.signature or is_by_signal(f.signature)):
+            unexamined.setdefault(f.key if f.signature else f.category, []).append(f.key)
+    yield from unexamined.values()
 
 
 def new_groups(state: State, reported: Container[str], now: float) -> list[Finding]:

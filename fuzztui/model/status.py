@@ -66,6 +66,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "last_find_s": _or_none(t.last_find_t),
         "groups": {name: of.groups for name, of in found.items()},
         "open_groups": {name: of.open for name, of in found.items()},
+        "unexamined": {name: of.unexamined for name, of in found.items()},
         "discovery": discovery_dict(state),
         "yield": {
             **yields_dict(yields.campaign),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from fuzztui.model.finding_tallies import groups
+from fuzztui.model.finding_tallies import groups, is_examined
 from fuzztui.model.mutators import named_by
 from fuzztui.model.state import Entry, Instance, State
 from fuzztui.model.stats import CPU_SERIES
@@ -197,7 +197,7 @@ def _finds(state: State) -> Iterator[_Find]:
             op = "" if killer.sync else killer.op
             yield mutant.killed_t, "kills", killer.sync or mutant.instance, op
     for group in groups(state):
-        if not group.first.op.startswith(_SEED):
+        if is_examined(group.first) and not group.first.op.startswith(_SEED):
             yield group.first.t, "signatures", group.first.instance, group.first.op
 
 

@@ -74,8 +74,9 @@ def end_news(state: State, end: str, reason: str) -> News:
     """Return the news that the campaign has ended. ``end``: finished, stopped or failed."""
     counts = [
         f"{several(of.groups, 'group')} of {kind_of(category).plural}"
+        + (f", {of.unexamined:,} not examined" if of.unexamined else "")
         for category, of in tallies(state).items()
-        if of.groups
+        if of.groups or of.unexamined
     ]
     because = f": {reason}" if reason else ""
     text = f"{end}{because}; {', '.join(counts) or 'no finding'}"

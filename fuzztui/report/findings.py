@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fuzztui.base.signals import signal_name
 from fuzztui.base.text import brief, several, visible
-from fuzztui.model.finding_tallies import Group, groups
+from fuzztui.model.finding_tallies import Group, groups, is_examined
 from fuzztui.model.selectors import totals
 from fuzztui.model.state import Finding, State
 from fuzztui.model.verdicts import given_about, verdict_of
@@ -23,9 +23,12 @@ _LISTED = 5
 
 
 def shown_groups(state: State) -> list[Group]:
-    """The groups that a report has in full: those without a verdict first, then by time."""
+    """The groups that a report has in full: those without a verdict first, then by time.
+
+    Findings that were not examined yet are last.
+    """
     own = [g for g in groups(state) if not _is_of_mutant(state, g.first)]
-    own.sort(key=lambda g: verdict_of(state, g.signature) not in OPEN)
+    own.sort(key=lambda g: (not is_examined(g.first), verdict_of(state, g.signature) not in OPEN))
     return own
 
 
@@ -52,9 +55,12 @@ def findings_section(run: ReportedRun) -> Section:
         )
     parts += [_group(run, group) for group in found[:MAX_FINDINGS]]
     if left := len(found) - MAX_FINDINGS:
-        parts += [Note(f"and {several(left, 'group')} more")] if left > 0 else []
-    what = several(len(found), "group")
-    return Section(f"Findings: {run.at_least}{what}", parts)
+        parts += [Note(f"and {left:,} more")] if left > 0 else []
+    unexamined = sum(len(g.findings) for g in found if not is_examined(g.first))
+    counted = sum(is_examined(g.first) for g in found)
+    what = [several(counted, "group")] if counted or not unexamined else []
+    what += [f"{unexamined:,} not examined yet"] if unexamined else []
+    return Section(f"Findings: {run.at_least}{', '.join(what)}", parts)
 
 
 def title_of(finding: Finding) -> str:

@@ -7,9 +7,9 @@ left: findings to describe, entries to judge.
 from __future__ import annotations
 
 import asyncio
-import contextlib
+from asyncio import FIRST_COMPLETED
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from fuzztui.base.text import several
 from fuzztui.fuzzfirst.context import CampaignStopping
@@ -42,7 +42,7 @@ class StopRequest:
             raise CampaignStopping
         halt = asyncio.ensure_future(self._stopping.wait())
         try:
-            await asyncio.wait({task, halt}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, halt}, return_when=FIRST_COMPLETED)
             if not task.done():
                 raise CampaignStopping
             await task
@@ -65,7 +65,10 @@ def natural_end(state: State, lives: Mapping[str, InstanceLife]) -> EndReason:
 
 
 MAX_WAIT_S: Final = 10.0
-"""Seconds by which pending checks may delay the end of a campaign."""
+"""Seconds by which pending checks may delay the end of a campaign that a user stops."""
+
+PATIENT_S: Final = 300.0
+"""The same where no user stops it: some hundred findings can be examined."""
 
 
 class PendingChecks:
@@ -75,19 +78,30 @@ class PendingChecks:
         self, triage: Triage | None, oracle: OracleProcess | None, record: Callable[[Event], object]
     ) -> None:
         self._triage, self._oracle, self._record = triage, oracle, record
+        self._hurry = asyncio.Event()
+
+    def hurry(self) -> None:
+        """Let :meth:`finish` return soon: a user stops the campaign."""
+        self._hurry.set()
 
     def message(self) -> str:
         """Return what is left to do, as text; an empty string if nothing is."""
         left = " and ".join(self._left())
         return f"checking {left}" if left else ""
 
-    async def finish(self) -> None:
-        """Do what is left. After ``MAX_WAIT_S``, record what was not done."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(MAX_WAIT_S):
-                await asyncio.gather(
-                    *(one.finish() for one in (self._triage, self._oracle) if one is not None)
-                )
+    async def finish(self, *, is_stopped: bool) -> None:
+        """Do what is left; after a while, or :meth:`hurry`, record what was not done."""
+        limit = MAX_WAIT_S if is_stopped else PATIENT_S
+        every = [one.finish() for one in (self._triage, self._oracle) if one is not None]
+        checks = asyncio.gather(*every)
+        halt = asyncio.ensure_future(self._hurry.wait())
+        both: set[asyncio.Future[Any]] = {checks, halt}
+        try:
+            await asyncio.wait(both, timeout=limit, return_when=FIRST_COMPLETED)
+        finally:
+            for one in (checks, halt):
+                one.cancel()
+            await asyncio.gather(checks, halt, return_exceptions=True)
         for left in self._left():
             later = "resume the campaign to continue"
             later += ", or run one with fuzztui repro" if "finding" in left else ""

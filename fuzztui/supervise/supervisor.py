@@ -213,15 +213,16 @@ class Supervisor:
         await self._phases.run()
         self._clock.stop()  # no budget and no rate counts the rest
         # The last findings are often the reason for the end of the campaign.
+        end_reason = self._end_reason()
+        if not self.leaving:
+            self._stop_request.set(end_reason)
         if work := self._pending_checks.message():
-            reason = self._end_reason().reason
-            self.record(CampaignState("stopping", f"{reason}; {work}".lstrip("; ")))
-        await self._pending_checks.finish()
+            self.record(CampaignState("stopping", f"{end_reason.reason}; {work}".lstrip("; ")))
+        await self._pending_checks.finish(is_stopped=end_reason.state == "stopped")
         if self._gcov:
             await self._gcov.finish()
         await tasks.close()
         if self._notifier:
-            end_reason = self._end_reason()
             await self._notifier.finish(end_reason.state, end_reason.reason)
         await self._finish()
 
@@ -277,6 +278,9 @@ class Supervisor:
         Returns the answer; an empty string if that is impossible.
         """
         instance: str = getattr(command, "instance", "")
+        if self.leaving and isinstance(command, Stop) and not instance:
+            self._pending_checks.hurry()
+            return "stopped"
         if self._phases.first is None or self.leaving or instance:
             return ""
         match command:
@@ -298,6 +302,8 @@ class Supervisor:
         """End all instances cleanly. A second call ends them without finishing their work."""
         if self.leaving and end_reason.state == "finished":
             return
+        if self.leaving:
+            self._pending_checks.hurry()
         if not self.leaving:
             self._stop_request.set(end_reason)
             self.record(CampaignState("stopping", end_reason.reason))

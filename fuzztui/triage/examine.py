@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fuzztui.base.files import read_regular
@@ -15,7 +15,7 @@ from fuzztui.engines.execute.overseer import stopped_text
 from fuzztui.process.execute import ProcessResult, execute
 from fuzztui.triage.gdb import Backtrace, crash_stack, gdb_path, hang_stacks
 from fuzztui.triage.sandbox import Sandbox
-from fuzztui.triage.sanitizer import Report, parse_report
+from fuzztui.triage.sanitizer import ABORT, Report, parse_report
 from fuzztui.triage.signature import (
     Frame,
     common,
@@ -116,7 +116,10 @@ async def examine_hang(
 async def _crashed(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction | None:
     """The result of a run that failed; None if the run did not fail."""
     report = parse_report(outcome.output)
-    if report and (outcome.status != 0):
+    if report and report.kind == ABORT:
+        if verdict := _aborted(report, outcome):
+            return verdict
+    elif report and (outcome.status != 0):
         return _reported(report)
     if outcome.signal:
         return await _signalled(sandbox, outcome)
@@ -126,6 +129,15 @@ async def _crashed(sandbox: Sandbox, outcome: ProcessResult) -> Reproduction | N
         title = f"exit status {code} (AFL_CRASH_EXITCODE)"
         return Reproduction(signature(title, [], edges), title, "", _detail("", outcome))
     return None
+
+
+def _aborted(report: Report, outcome: ProcessResult) -> Reproduction | None:
+    """The result for a report of abort(), as gdb's stack would give it; None without symbols."""
+    if not any(frame.function and not frame.runtime for frame in report.frames):
+        return None
+    printed = replace(outcome, output=report.printed.encode())
+    verdict = _verdict("SIGABRT", "SIGABRT", report.frames, report.text, printed)
+    return replace(verdict, stack="")
 
 
 def _reported(report: Report) -> Reproduction:

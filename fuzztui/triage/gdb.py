@@ -52,8 +52,24 @@ _STYLE = (
     "handle all nostop noprint pass",
 )
 _STACK, _MAPPINGS, _END = "@@ fuzztui stack", "@@ fuzztui mappings", "@@ fuzztui end"
+_INLINED = """
+frame = gdb.selected_frame()
+block, line = gdb.block_for_pc(frame.pc()), gdb.find_pc_line(frame.pc())
+at = " at {}:{}".format(line.symtab.fullname(), line.line) if line.symtab else ""
+names = []
+while block is not None and not (block.function and block.function.name == frame.name()):
+    names += [block.function.print_name] if block.function else []
+    block = block.superblock
+for name in names if block else ():
+    print("#0  {} (){}".format(name, at))
+    at = ""
+"""
+"""Python of gdb: frames like those of ``bt``, of the functions that are inlined where the program
+stands. At their first instruction gdb itself takes the program for not being in them yet.
+"""
 _LOOK = (
     f"echo \\n{_STACK}\\n",
+    f"python exec({_INLINED!r})",
     f"bt {FRAMES}",
     "x/i $pc",
     f"echo \\n{_MAPPINGS}\\n",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fuzztui.triage.signature import Frame
 
@@ -26,6 +26,8 @@ _MODULE = re.compile(r"(.+)\+0x([0-9a-f]{1,16})\)")
 _BUILD = re.compile(r" \(BuildId: [0-9a-f]*\)\Z")
 _POSITION = re.compile(r"((?::\d{1,9}){0,2})\Z")
 _NUMBER = re.compile(r"0x[0-9a-f]+|-?\d+(\.\d+)?(e[-+]\d+)?")
+ABORT = "ABRT"
+"""The kind of a report of abort(), which ASan makes with ``handle_abort``."""
 _NAMELESS = ("", "??", "<null>", "<unknown>", "(<unknown")
 
 
@@ -39,6 +41,8 @@ class Report:
     frames: tuple[Frame, ...]
     text: str
     """The report without its dump of shadow memory."""
+    printed: str = ""
+    """The output before the report."""
 
 
 def parse_report(output: bytes) -> Report | None:
@@ -46,7 +50,8 @@ def parse_report(output: bytes) -> Report | None:
     lines = [line[:MAX_LINE] for line in output.decode(errors="replace").splitlines()[:MAX_LINES]]
     for at, line in enumerate(lines):
         if head := _HEAD.match(line):
-            return _report(head[1], _kind(head[2]), lines[at:])
+            report = _report(head[1], _kind(head[2]), lines[at:])
+            return replace(report, printed="\n".join(lines[:at]))
         if head := _UNDEFINED.match(line):
             return _report("UndefinedBehaviorSanitizer", _undefined(head[1]), lines[at:])
     return None

@@ -40,7 +40,7 @@ _RUNTIME = re.compile(
       _*(interceptor|asan|ubsan|msan|tsan|lsan|sanitizer|sanitizer_cov|ubsan_handle)_ .*
     | (__asan|__msan|__tsan|__lsan|__ubsan|__sanitizer|__interception|__sancov|__afl) .*
     | (__GI_)? _* (abort|raise|gsignal|p?thread_kill.*|kill|tgkill|libc_message.*)
-    | _* (assert|assert_fail|assert_perror_fail)(_base)?
+    | (__GI_)? _* (assert|assert_fail|assert_perror_fail)(_base)?
     | (__GI_)? _* (libc_(malloc|free|calloc|realloc|fatal|start_main|start_call_main).*
         | stack_chk_fail.* | fortify_fail.* | chk_fail | malloc_printerr | munmap_chunk
         | malloc_assert | int_(malloc|free|realloc).* | malloc_consolidate | unlink_chunk.*

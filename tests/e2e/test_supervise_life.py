@@ -522,6 +522,20 @@ def test_what_takes_too_long_at_the_end_is_left_and_who_stops_it_knows(made):
 
 
 @pytest.mark.slow
+def test_findings_are_examined_after_the_end_until_a_user_stops_that(made):
+    s = made()
+    s.freeze("campaign.budget=0.6s")
+    supervisor = with_triage(s, 1000, 0)  # no time at all after a stop
+    s.until(lambda st: st.state == "stopping" and "checking 2 findings" in st.reason)
+    s.send(Stop())
+    assert supervisor.wait(60) == 0
+    state = s.over()
+    assert (state.state, state.reason) == ("finished", "the budget of 0.6 s is used up")
+    (said,) = s.events(Message)
+    assert said.text.startswith("2 findings not checked in time: resume the campaign")
+
+
+@pytest.mark.slow
 def test_fewer_and_more_instances_than_before(made):
     s = made()
     s.start(instances=2)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from fuzztui.log.writer import LogWriter
-from fuzztui.wire.events import CampaignEnded, CampaignStarted, CampaignState, FindingSaved, Stats
+from fuzztui.wire.events import (
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    FindingDescribed,
+    FindingSaved,
+    Stats,
+)
 
 
 def make_run(
@@ -27,7 +34,9 @@ def make_run(
     for n in range(1, stats + 1):
         writer.append(Stats("main", n * 100, 50.0, n, edges=n * 10, edges_total=99), float(n))
     for n in range(finds):
-        writer.append(FindingSaved("main", "crash", f"crashes/id:{n}"), stats + 1.0)
+        file = f"crashes/id:{n}"
+        writer.append(FindingSaved("main", "crash", file), stats + 1.0)
+        writer.append(FindingDescribed("main", "crash", file, f"S{n}", "title"), stats + 1.0)
     if state:
         writer.append(CampaignEnded(state, "why"), stats + 2.0)
     writer.close(at_rest=bool(state))

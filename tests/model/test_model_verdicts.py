@@ -105,5 +105,5 @@ def test_a_signal_alone_has_no_verdict() -> None:
     c.find("1", signal_signature(11))
     c.judge(signal_signature(11), "known")
     assert c.of(signal_signature(11)) == "new"
-    assert tallies(c.state)["crash"].open == 1
+    assert tallies(c.state)["crash"].unexamined == 1
     assert c.of("") == "new"

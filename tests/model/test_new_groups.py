@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from fuzztui.base.signals import signal_signature
+from fuzztui.cli.mutant_lines import grouped
 from fuzztui.model.checkpoint import from_json, to_json
-from fuzztui.model.finding_tallies import tallies
+from fuzztui.model.finding_tallies import group_heads, tallies
 from fuzztui.model.fold import apply
+from fuzztui.model.metrics import exposition
 from fuzztui.model.new_groups import groups_after, new_groups, target_groups
 from fuzztui.model.state import State
+from fuzztui.model.status import status_dict
 from fuzztui.wire.events import Event, FindingDescribed, FindingSaved, Notified, Record
+from fuzztui.wire.finding_kinds import CRASH, HANG
 
 
 def state_of(*events: Event) -> State:
@@ -21,14 +25,43 @@ def described(name: str, signature: str) -> FindingDescribed:
     return FindingDescribed("main", "crash", name, signature, "title")
 
 
-def test_findings_of_which_only_the_signal_is_known_are_groups_of_their_own() -> None:
+def test_findings_of_which_only_the_signal_is_known_are_news_of_their_own() -> None:
     by_signal = signal_signature(11)
     state = state_of(
         described("1", by_signal), described("2", by_signal), described("3", "A"),
         described("4", "A"),
     )  # fmt: skip
-    assert len(list(target_groups(state))) == 3 == tallies(state)["crash"].groups
+    assert len(list(target_groups(state))) == 3
+    tally = tallies(state)["crash"]
+    assert (tally.groups, tally.unexamined, tally.files) == (1, 2, 4)
     assert [f.file for f in new_groups(state, {"main/4"}, 100.0)] == ["1", "2"]
+
+
+def test_findings_that_were_not_examined_are_counted_apart_and_one_piece_of_news() -> None:
+    saved = [FindingSaved("main", "crash", str(n)) for n in range(40)]
+    hang = FindingSaved("main", "hang", "h")
+    state = state_of(*saved, hang, described("0", "A"), described("1", "B"), described("2", "A"))
+    tally = tallies(state)["crash"]
+    assert (tally.groups, tally.unexamined, tally.files, tally.open) == (2, 37, 40, 2)
+    assert len(list(target_groups(state))) == 4  # A, B, other crashes, hangs
+    assert [f.file for f in new_groups(state, {"main/0"}, 100.0)] == ["1", "3", "h"]
+    assert grouped(tally) == "2 groups (3 files), 37 not examined yet"
+    assert (grouped(tallies(state)["hang"]), grouped(tallies(State())["crash"])) == (
+        "1 not examined yet", "0",
+    )  # fmt: skip
+    status = status_dict(state)
+    keys = "groups", "open_groups", "unexamined"
+    assert [(status[key]["crash"], status[key]["hang"]) for key in keys] == [
+        (2, 0), (2, 0), (37, 1),
+    ]  # fmt: skip
+    (row,) = status["instances"]
+    assert (row["crashes"], len(group_heads(state, CRASH)), len(group_heads(state, HANG))) == (
+        40, 2, 1,
+    )  # fmt: skip
+    lines = exposition([status | {"run": "r"}]).splitlines()
+    assert [x.split()[-1] for x in lines if x.startswith("fuzztui_unexamined_findings{")] [:2] == [
+        "37", "1",
+    ]  # fmt: skip
 
 
 def test_groups_since_a_record_are_those_of_which_the_first_finding_is_later() -> None:

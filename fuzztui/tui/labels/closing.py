@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fuzztui.base.text import several
 from fuzztui.model.discovery import discovery_rate, discovery_text
-from fuzztui.model.finding_tallies import Group, groups
+from fuzztui.model.finding_tallies import Group, groups, is_examined
 from fuzztui.model.mutants import survivor_group
 from fuzztui.model.properties import failing_examples, new_to_tests, takes_examples
 from fuzztui.model.state import State
@@ -46,16 +46,17 @@ def closing_rows(state: State, status: Status, run: Path | None) -> list[Closing
 
     ``run``: the run directory; None: a watched campaign, or a log alone.
     """
-    found = groups(state)
+    every = groups(state)
+    found = [g for g in every if is_examined(g.first)]
     return [
         *_unmeasured(status),
         *_score(status),
         *_left(state),
         *_discovery(state),
-        *_findings(found),
+        *_findings(found, every),
         *_examples(state),
         *_mend(state),
-        *_commands(state, status, run, found),
+        *_commands(state, status, run, found or every),
     ]
 
 
@@ -120,7 +121,7 @@ def _counted(counts: Counter[str], noun: str) -> str:
     return ", ".join([*listed, *([f"{several(more, noun)} more"] if more > 0 else [])])
 
 
-def _findings(found: Sequence[Group]) -> list[ClosingRow]:
+def _findings(found: Sequence[Group], every: Sequence[Group]) -> list[ClosingRow]:
     rows = [
         ClosingRow(
             "findings" if n == 0 else "",
@@ -134,6 +135,12 @@ def _findings(found: Sequence[Group]) -> list[ClosingRow]:
     if len(found) > MAX_LISTED:
         more = f"and {several(len(found) - MAX_LISTED, 'group')} more"
         rows.append(ClosingRow("", more, "muted", "findings", found[MAX_LISTED].first.key))
+    left = [f for g in every if not is_examined(g.first) for f in g.findings]
+    if left:
+        name = "" if rows else "findings"
+        rows.append(
+            ClosingRow(name, f"{len(left):,} not examined yet", "", "findings", left[0].key)
+        )
     return rows
 
 

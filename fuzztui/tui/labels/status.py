@@ -143,7 +143,7 @@ class Status:
 
     @property
     def groups(self) -> int:
-        """Number of groups of findings of all categories: the rows of the Findings screen."""
+        """Number of groups of findings of all categories, by known causes."""
         return sum(tally.groups for tally in self.found.values())
 
     @property

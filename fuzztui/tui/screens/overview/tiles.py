@@ -156,7 +156,8 @@ def _findings(s: Status, kind: FindingKind, tally: FindingTally) -> Tile:
     value = more + format.count(tally.groups or tally.files)
     last = _since("last", tally.last_t, s)
     if tally.files > tally.groups > 0:
-        files = f"{format.count(tally.files)} files"
+        left = tally.unexamined
+        files = f"{format.count(left or tally.files)} {'not examined' if left else 'files'}"
         below = [f"{files}, {text}" for text in last if text] + [files]
     else:
         below = [*last] if tally.files or kind is not CRASH else ["none yet"]
