@@ -206,14 +206,16 @@ class Backlog:
                 self.on_work(job.entry.data, cost, self._runner.runs - runs, kills)
             elif self._pass is not None and self._isolated_results is not None:
                 time.sleep(_WAIT_S)
-                self._pass.child_s += time.monotonic() - began
                 self.collect_results()
             elif self.exact and not self._waiting and not self._start_isolated():
                 self.end_exact()
-        if self._pass is not None and waited:
-            self._pass.runs += self._runner.runs - runs
-            self._pass.inputs += waited - len(self)
-            self._pass.inputs_s += time.monotonic() - began
+        if self._pass is not None:
+            took = time.monotonic() - began
+            self._pass.clock_s += took
+            if waited:
+                self._pass.runs += self._runner.runs - runs
+                self._pass.inputs += waited - len(self)
+                self._pass.inputs_s += took
         self._schedule.spent(self._runner.cost - cost_before, kills, saved=True)
 
     def _group(self) -> Group:
@@ -378,7 +380,6 @@ class Backlog:
         if self._pass is not None:
             self._pass.children += 1
             self._pass.children_s += self._child_s
-            self._pass.child_s = 0.0
         self._isolated_due = now + self._child_s * (1 / _ISOLATED_SHARE - 1)
 
     def _record_result(self, result: IsolatedResult) -> list[Kill]:
@@ -455,12 +456,14 @@ class Backlog:
 
     def begin_exact(self) -> None:
         """Start an exact pass, or continue that of an earlier worker, with its budget."""
+        began = time.monotonic()
         self.on_exact()
         self._requeue(self._table.mask)
         if self._pass is None:
             self._pass = RunningPass.resumed(self._settled.exact_pass, self._budget())
             if self._child_s:  # for the first estimate
                 self._pass.children, self._pass.children_s = 1, self._child_s
+            self._pass.clock_s += time.monotonic() - began
         self.cut = ""
 
     def end_exact(self, why: str = "") -> None:

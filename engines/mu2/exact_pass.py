@@ -1,8 +1,8 @@
 """An exact pass: what it may use, what it has used, and how long the rest takes.
 
-The budget is in CPU time of the instance and its children or, if the campaign's budget is in
-trials, in runs: of a mutant on an input, and of the original on each input. So the same seed ends
-the pass at the same run, except among mutants that run in child processes.
+The budget is in time by the clock without pauses or, if the campaign's budget is in trials, in
+runs: of a mutant on an input, and of the original on each input. So the same seed ends the pass at
+the same run, except among mutants that run in child processes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Final
 
 from fuzztui.base.text import several
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.execute.limits import cpu_s
 
 _SHARE: Final = 0.25
 """By default a pass may use this share of what the campaign has used."""
@@ -22,7 +21,7 @@ _MIN_RUNS: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class PassBudget:
-    """CPU seconds or runs that a pass may use; without either it is not bounded."""
+    """Seconds or runs that a pass may use; without either it is not bounded."""
 
     seconds: float = 0.0
     runs: int = 0
@@ -44,7 +43,7 @@ class PassBudget:
     def __str__(self) -> str:
         if self.runs:
             return several(self.runs, "run")
-        return f"{self.seconds:.0f} s of CPU time"
+        return f"{self.seconds:g} s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,8 @@ class RunningPass:
         """``spent``: what earlier workers used."""
         self.budget = budget
         self._before = spent
-        self._cpu_s = cpu_s()
+        self.clock_s = 0.0
+        """Seconds of this worker's part of the pass; pauses do not count."""
         self.runs = 0
         """Runs of mutants and of the original in this worker's part of the pass."""
         self.inputs = 0
@@ -72,16 +72,13 @@ class RunningPass:
         self.children = 0
         """Child processes that have ended; each ran one mutant on many inputs."""
         self.children_s = 0.0
-        self.child_s = 0.0
-        """Seconds spent waiting for the running child; pauses do not count."""
 
     @property
     def spent(self) -> float:
         """What was used of the budget, in its unit."""
         if self.budget.runs:
             return self._before + self.runs
-        # The CPU time of a child is known when it has ended.
-        return self._before + cpu_s() - self._cpu_s + self.child_s
+        return self._before + self.clock_s
 
     @property
     def over(self) -> bool:

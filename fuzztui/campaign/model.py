@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import tomli_w
 
@@ -47,6 +47,12 @@ class CampaignError(Exception):
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("\n".join(map(str, problems)))
         self.problems = problems
+
+
+_EXACT_S: Final = 60.0
+_EXACT_SHARE: Final = 0.25
+_MOST_EXACT: Final = 0.5
+"""By default an exact pass may take a quarter of the budget, or 60 s; but never more than half."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,15 @@ class Campaign:
         if self.kind == "spoton" or not generates:
             return False
         return bool(self.engine.get("constants"))
+
+    @property
+    def exact_s(self) -> float:
+        """Seconds that the exact pass at the end may take; 0: none is made, or it has no limit."""
+        if self.kind != "mu2" or not self.engine.get("exact"):
+            return 0.0
+        if (given := self.engine.get("exact_budget")) is not None:
+            return float(given[0])
+        return min(max(_EXACT_S, _EXACT_SHARE * self.budget_s), _MOST_EXACT * self.budget_s)
 
     @property
     def build_directory(self) -> Path:

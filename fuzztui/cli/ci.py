@@ -53,8 +53,12 @@ SCORE = "score.json"
 """The score of all code, which can be the next ``--baseline``."""
 
 _LINE_EVERY_S = 10.0
-_SCORE_AT_LEAST_S = 60.0
-"""Seconds that the score may take, however small the budget is."""
+_SCORE_S = 60.0
+"""Seconds that the score may take if there is no budget."""
+_FUZZING_SHARE = {True: 0.5, False: 0.9}
+"""The share of what the replay leaves of the budget, with and without mutants to score; the rest is
+for the score and for adding inputs to the corpus."""
+_LEAST_S = 1.0
 _SPOTON = "spoton"
 
 
@@ -140,6 +144,7 @@ class _Ci:
         self.shard: Shard | None = options.shard
         self.outcome = CiOutcome(loaded.campaign.name, root, since, verdicts, str(self.shard or ""))
         self._kept_before = 0
+        self._began = time.monotonic()
         self._inputs: dict[str, str] = {}
         """The kept input by the key of a finding."""
 
@@ -181,6 +186,12 @@ class _Ci:
         self.outcome.seconds[name] = time.monotonic() - began
 
     # ------------------------------------------------------------------ steps
+
+    @property
+    def _left_s(self) -> float:
+        """Seconds that are left of ``--budget``; a second if it is used up."""
+        budget: float = self.options.budget
+        return max(_LEAST_S, budget - (time.monotonic() - self._began))
 
     @property
     def _seeds(self) -> list[Path]:
@@ -274,7 +285,8 @@ class _Ci:
 
     def _fuzz(self, selected: _Selected) -> State:
         """Run a campaign for the budget, from the kept corpus. Raises :class:`CliError`."""
-        loaded = self._run_campaign(selected)
+        seconds = self._left_s * _FUZZING_SHARE[selected.ids != set()]
+        loaded = self._run_campaign(selected, seconds)
         run = self.run_path
         if is_run(run) and running(run):
             raise CliError(f"{run}: a campaign is running there; stop it, or use another --output")
@@ -285,7 +297,8 @@ class _Ci:
         prepare_run(run)
         if self.corpus.constants.is_file():
             self._keep_constants(self.corpus.constants, run / "constants.json")
-        say(f"fuzzing for {duration(self.options.budget)} with {loaded.campaign.kind}")
+        left, kind = duration(self._left_s), loaded.campaign.kind
+        say(f"fuzzing with {kind} for {duration(seconds)} of the {left} that are left of --budget")
         start_campaign(loaded, "starting")
         follow(run, as_json=False, summary=False)
         state = standing(run).state
@@ -302,14 +315,14 @@ class _Ci:
             self._keep_constants(made, self.corpus.constants)
         return state
 
-    def _run_campaign(self, selected: _Selected) -> FrozenCampaign:
+    def _run_campaign(self, selected: _Selected, seconds: float) -> FrozenCampaign:
         campaign = self.loaded.campaign
         kind = "mu2" if campaign.mutants else campaign.kind
         folders = [f for f in (self.corpus.inputs, self.corpus.findings) if any(files_in([f]))]
         seeds = [*map(str, self._seeds), *map(str, folders)]
         overrides = [
             *self.options.overrides,
-            f"campaign.budget={self.options.budget:g}s",
+            f"campaign.budget={seconds:.3f}s",
             f"campaign.output={_toml(str(self.run_path))}",
             f"engine.seeds={_toml(seeds)}",
         ]
@@ -333,7 +346,7 @@ class _Ci:
                 self.outcome.gates.append(Gate("score", text, FAILED))
             return None
         campaign = self._campaign(selected.overrides)
-        within = max(self.options.budget, _SCORE_AT_LEAST_S)
+        within = self._left_s if self.options.budget else _SCORE_S
         result = ask_score(
             campaign, self._instance, folders, jobs=self.options.jobs, within_s=within
         )

@@ -23,7 +23,7 @@ from fuzztui.cli.directories import no_campaign_file, show_run
 from fuzztui.cli.headless import exit_code, follow
 from fuzztui.cli.made_campaign import MadeCampaign, load_made
 from fuzztui.cli.origins import another, has_begun, newest, refuse_other_run, remember
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, duration, say
 from fuzztui.cli.progress import Waiting
 from fuzztui.cli.runs import RunStatus, standing, with_output
 from fuzztui.cli.samples import campaign_or_project, installation, missing, named
@@ -32,7 +32,7 @@ from fuzztui.home.finding import is_run
 from fuzztui.inprocess.ask import ready
 from fuzztui.merge.parts import inner_parts
 from fuzztui.model.measured import executed
-from fuzztui.model.selectors import ENDED, running_time
+from fuzztui.model.selectors import ENDED, exact_words, running_time
 from fuzztui.remote.lock import running
 from fuzztui.supervise.daemon import start
 from fuzztui.supervise.limits import spent
@@ -257,7 +257,10 @@ def _started(loaded: FrozenCampaign, word: str, *, rejoin: bool) -> bool:
     refuse_verdicts(loaded)
     where = loaded.campaign.output
     _refuse_empty_suite(loaded)
-    say(f"{word} {loaded.campaign.name} in {where}")
+    campaign = loaded.campaign
+    budget = f": {duration(campaign.budget_s)}" if campaign.budget_s else ""
+    budget += exact_words(campaign.exact_s, duration) if budget else ""
+    say(f"{word} {campaign.name} in {where}{budget}")
     try:
         prepare_run(where)
         if not has_begun(where):  # an existing run keeps its campaign file until it is resumed

@@ -39,6 +39,7 @@ from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
     Totals,
+    exact_words,
     fuzzing_time,
     instance_throughput,
     other_text,
@@ -225,6 +226,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
     budget = ""
     if state.budget_s and whole_time:
         budget = f" of {duration(state.budget_s)}"
+        budget += "" if over or overtime(state) else exact_words(state.exact_s, duration)
     elif state.budget_trials and whole_time:
         whole = several(state.budget_trials, "trial")
         budget = f", {t.stats.execs * 100 // state.budget_trials}% of {whole}"

@@ -269,7 +269,7 @@ class Hub:
         if not fresh and any(h.campaign not in ENDED for h in state.hosts.values()):
             self._clock.count_gap()  # hosts have continued
         if self._changed and not fresh:
-            self.record(BudgetSet(campaign.budget_s, campaign.budget_trials))
+            self.record(BudgetSet(campaign.budget_s, campaign.budget_trials, campaign.exact_s))
         if fresh or not state.engine:
             self.record(
                 CampaignStarted(
@@ -282,6 +282,7 @@ class Hub:
                     instances=[n for place in campaign.hosts for n in host_instances(place)],
                     wall=time.time(),
                     version=fuzztui.__version__,
+                    exact_s=campaign.exact_s,
                 )
             )
         self.record(*self._first_events)

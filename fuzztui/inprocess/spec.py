@@ -24,6 +24,8 @@ CONSTANTS_FILE: Final = "constants_file"
 def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: int = 0) -> None:
     """Write the ``spec.json`` of the instance in ``directory`` to ``path``. Raises OSError."""
     engine = campaign.engine
+    if campaign.exact_s:
+        engine = {**engine, "exact_budget": (campaign.exact_s, 0)}
     if (constants := _constants_of(campaign, directory)) is not None:
         # Relative, because runs can be moved.
         engine = {**engine, CONSTANTS_FILE: os.path.relpath(constants, path.parent)}

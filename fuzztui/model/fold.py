@@ -93,7 +93,7 @@ from fuzztui.wire.events import (
     VerdictsChanged,
 )
 
-FOLD_VERSION = 23
+FOLD_VERSION = 24
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 MAX_UNKNOWN_KINDS = 100
@@ -200,6 +200,7 @@ def _campaign_started(state: State, e: CampaignStarted, touched: ChangesBuilder)
     state.seed, state.version = e.seed, e.version
     state.budget_s = finite(e.budget_s)
     state.budget_trials = max(count(e.budget_trials), 0)
+    state.exact_s = max(finite(e.exact_s), 0.0)
     state.started_wall = state.wall = finite(e.wall)
     state.wall_t = state.t
     if state.state == "empty":
@@ -212,6 +213,7 @@ def _campaign_started(state: State, e: CampaignStarted, touched: ChangesBuilder)
 def _budget_set(state: State, e: BudgetSet, touched: ChangesBuilder) -> None:
     state.budget_s = finite(e.budget_s)
     state.budget_trials = max(count(e.budget_trials), 0)
+    state.exact_s = max(finite(e.exact_s), 0.0)
     touched.campaign = True
 
 

@@ -104,6 +104,11 @@ def overtime(state: State) -> float:
     return over if passed and state.budget_s > 0 and over >= 1 else 0.0
 
 
+def exact_words(exact_s: float, span: Callable[[float], str]) -> str:
+    """What follows a budget in time: `` , then at most 15s for the exact score``; else empty."""
+    return f", then at most {span(exact_s)} for the exact score" if exact_s > 0 else ""
+
+
 def fuzzing_time(state: State) -> float:
     """Seconds of running time without an exact pass beyond the time budget: it runs no trials."""
     return running_time(state) - overtime(state)

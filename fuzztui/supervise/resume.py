@@ -72,7 +72,7 @@ class CampaignStartup:
         if fresh or not state.engine:  # a damaged log may have lost this record
             record(_started(campaign))
         elif changed:
-            record(BudgetSet(*budget))
+            record(BudgetSet(*budget, campaign.exact_s))
         record(*verdicts)
         resumed = [n for n, life in lives.items() if not life.over and n not in adopted]
         record(
@@ -146,6 +146,7 @@ def _started(campaign: Campaign) -> CampaignStarted:
         instances=instance_names(campaign),
         wall=time.time(),
         version=fuzztui.__version__,
+        exact_s=campaign.exact_s,
     )
 
 

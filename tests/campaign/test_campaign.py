@@ -1,5 +1,6 @@
 """The campaign file: what is accepted, and what is said about the rest."""
 
+import json
 import os
 import re
 import tomllib
@@ -18,6 +19,7 @@ from fuzztui.campaign.schema import ENGINES, MU2_ENGINE, OPERATORS, Key, tables_
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_size
 from fuzztui.campaign.values import check
 from fuzztui.engines.mutants import operators
+from fuzztui.inprocess.spec import write_spec
 
 GOOD = """\
 [campaign]
@@ -386,6 +388,22 @@ def test_the_operators_are_those_of_the_engine():
     assert [o.name for o in operators.OPERATORS] == list(OPERATORS)
     default = next(key.default for key in MU2_ENGINE if key.name == "operators")
     assert default == list(operators.DEFAULT_OPERATORS)
+
+
+@pytest.mark.parametrize(
+    ("more", "seconds"),
+    [(['campaign.budget="30s"'], 15), (['campaign.budget="2m"'], 60), (["campaign.budget=1h"], 900),
+     (["campaign.budget=700"], 0), (["engine.exact=false"], 0), (["engine.exact_budget=7s"], 7),
+     (["engine.exact_budget=0"], 0)],
+)  # fmt: skip
+def test_an_exact_pass_takes_at_most_half_of_the_budget(write, tmp_path, more, seconds):
+    campaign = load(write(GOOD.replace('"zest"', '"mu2"')), more).campaign
+    assert campaign.exact_s == seconds
+    (tmp_path / "out" / "main").mkdir(parents=True)
+    write_spec(tmp_path / "spec.json", campaign, tmp_path / "out" / "main")
+    engine = json.loads((tmp_path / "spec.json").read_text())["engine"]
+    if seconds:
+        assert engine["exact_budget"] == [seconds, 0]
 
 
 @pytest.mark.parametrize(

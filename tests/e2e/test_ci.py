@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -110,6 +111,8 @@ def test_green_red_and_green_again(project: Project) -> None:
     project.fuzz()
     baseline = json.loads(project.output("score.json"))
     assert baseline["killed"] > 5
+    frozen = tomllib.loads(project.output("run/campaign.toml"))
+    assert float(frozen["campaign"]["budget"].removesuffix("s")) <= 1800  # the score has the rest
     kept = project.kept()
     assert len(kept) >= 2
 

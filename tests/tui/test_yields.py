@@ -89,6 +89,16 @@ async def test_a_hidden_column_leaves_a_sign(drive):
 
 
 @pytest.mark.slow
+async def test_the_exact_pass_is_announced_in_the_header(drive):
+    log = mutated()
+    log.add(ev.CampaignStarted("c", "mu2", "m:f", budget_s=3000.0, exact_s=15.0))
+    async with drive(log, size=(160, 40)) as d:
+        assert "then at most 15s for the exact score" in d.lines()[1]
+    async with drive(log, size=(80, 24)) as d:
+        assert "0:50:00" in d.lines()[1]
+
+
+@pytest.mark.slow
 async def test_an_exact_pass_is_not_in_the_budget(drive):
     log = mutated()
     log.add(ev.CampaignStarted("c", "mu2", "m:f", budget_s=300.0))

@@ -62,9 +62,9 @@ MU2_ENGINE = (
     Key(
         "exact_budget",
         "budget",
-        "What an exact pass of one instance may use: CPU time, or trials, which are runs of "
+        "What an exact pass of one instance may use: time, or trials, which are runs of "
         "mutants here; 0: no limit. If it is used up, the score is a lower bound. Default: a "
-        "quarter of what the instance has used before, at least 60s; if campaign.budget is in "
+        "quarter of campaign.budget, at least 60s, but at most half of it; if that is in "
         "trials, a quarter of these, at least 50,000.",
         minimum=0,
     ),

@@ -42,6 +42,8 @@ class State:
     started_wall: float = 0.0
     budget_s: float = 0.0
     budget_trials: int = 0
+    exact_s: float = 0.0
+    """Seconds after a budget in time that the exact pass may take; 0: none, or not bounded."""
     state: str = "empty"
     """empty, starting, running, paused, stopping, finished, stopped, failed."""
     reason: str = ""

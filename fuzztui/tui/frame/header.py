@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from fuzztui.model.selectors import ENDED
+from fuzztui.model.selectors import ENDED, exact_words
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
@@ -243,13 +243,17 @@ class Header(StatusCanvas):
         limit, percent = self._limit(), format.percent(share, 1)
         used = TextSpan(f"{percent:>5} ", "bold")
         if s.overtime_s and s.by_time:
-            over = f"exact pass {format.span(s.overtime_s)} "
+            of = f" of at most {format.span(s.exact_s)}" if s.exact_s else ""
+            over = f"exact pass {format.span(s.overtime_s)}{of} "
             yield [TextSpan(f" {limit} ", "muted"), used, TextSpan(over, "pending")], 4
             yield [TextSpan(f" {limit} ", "muted"), TextSpan(over, "pending")], 4
             yield [TextSpan(" "), TextSpan(over, "pending")], 4
             yield [TextSpan(over, "pending")], 0
             return
         if not (s.paused_s and s.by_time):
+            if s.by_time and s.exact_s and s.state not in ENDED:
+                then = exact_words(s.exact_s, format.span)
+                yield [TextSpan(f" {limit}{then} ", "muted"), used], 8
             yield [TextSpan(f" {limit} ", "muted"), used], 4
             return
         ran = f" {format.clock(s.running_s)} of {limit} run"

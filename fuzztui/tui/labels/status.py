@@ -65,6 +65,8 @@ class Status:
     """Records that were lost before the log was repaired."""
     budget_s: float = 0.0
     budget_trials: int = 0
+    exact_s: float = 0.0
+    """Seconds after a budget in time that the exact pass may take; 0: none, or not bounded."""
     overtime_s: float = 0.0
     """Seconds of running time after the budget, in the exact pass, which has its own budget."""
     stats_age: float = -1.0
@@ -241,6 +243,7 @@ def status_of(
         now=now,
         running_s=running_time(state, now),
         budget_s=state.budget_s,
+        exact_s=state.exact_s,
         budget_trials=state.budget_trials,
         overtime_s=overtime(state),
         stats_age=_age((i for i in instances if is_reached(state, i)), now),

@@ -26,6 +26,8 @@ class CampaignStarted(Event):
     instances: list[str] = field(default_factory=list)
     wall: float = 0.0
     version: str = ""
+    exact_s: float = 0.0
+    """Seconds after a budget in time that the exact pass may take; 0: none, or not bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class BudgetSet(Event):
     kind: ClassVar[str] = "budget_set"
     budget_s: float = 0.0
     budget_trials: Count = 0
+    exact_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from mu2_lab import Lab
 
 from fuzztui.engines.base.errors import RestartWorker
 from fuzztui.engines.directory import journal as j
+from fuzztui.engines.mu2 import backlog
 from fuzztui.engines.mu2.exact_pass import PassBudget, RunningPass, Unsettled
 from fuzztui.engines.mu2.isolated import IsolatedResult
 from fuzztui.engines.mu2.kill_criterion import KillEvidence
@@ -239,6 +242,26 @@ def test_the_default_budget_is_a_share_of_the_campaign(make: Any) -> None:
     assert RunningPass(PassBudget(seconds=1.0), 2.0).over
 
 
+def test_a_budget_in_time_is_spent_by_the_clock(make: Any, monkeypatch: Any) -> None:
+    """Not by CPU time: on a busy machine the campaign would end much later than it said."""
+    lab: Lab = make(NUMBERS)
+    lab.fill(inputs(5, 40))
+    lab.schedule.everything = False
+    clock = [0.0]
+
+    def monotonic() -> float:
+        clock[0] += 1.0  # each look at the clock takes a second
+        return clock[0]
+
+    clocks = SimpleNamespace(monotonic=monotonic, monotonic_ns=time.monotonic_ns, sleep=time.sleep)
+    monkeypatch.setattr(backlog, "time", clocks)
+    lab.backlog._budget = lambda: PassBudget(seconds=3.0)
+    lab.backlog.begin_exact()
+    while lab.backlog.exact:
+        lab.backlog.work()
+    assert lab.backlog.cut == "the budget of 3 s is used up"
+
+
 def settled(lab: Lab, entry: int, at: int) -> bool:
     return bool(lab.backlog._settled[entry] >> at & 1)
 
@@ -407,7 +430,7 @@ def test_a_child_that_is_cut_off_has_settled_what_it_reported(make: Any) -> None
     for _ in range(6):
         lab.backlog.work()
     assert lab.backlog.unsettled() == Unsettled(1, 0, 1), "one result has come"
-    assert lab.backlog._pass is not None and lab.backlog._pass.child_s > 0
+    assert lab.backlog._pass is not None and lab.backlog._pass.clock_s > 0
     lab.backlog.end_exact("it was stopped")
     assert lab.backlog.unsettled() == Unsettled(1, 0, 1)
     assert lab.backlog.save()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fuzztui.base.text import several
 from fuzztui.model.host_summary import CLOCK_S
+from fuzztui.model.selectors import exact_words
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.events.base import INSTANCES, Described, describe
 from fuzztui.tui.labels.states import state_style, with_reason
@@ -40,7 +41,8 @@ def _state(event: CampaignState | CampaignEnded) -> Described:
 def _budget(event: BudgetSet) -> Described:
     parts = [format.span(event.budget_s)] if event.budget_s else []
     parts += [several(event.budget_trials, "trial")] if event.budget_trials else []
-    return Described("budget", " or ".join(parts) or "none", "muted")
+    then = exact_words(event.exact_s, format.span) if event.budget_s else ""
+    return Described("budget", (" or ".join(parts) or "none") + then, "muted")
 
 
 @describe.register
