@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from waiting import DEADLINE_S
 
 from fuzztui.afl import launcher, shared_memory
 from fuzztui.afl.launcher import AflFuzz, has_work
@@ -162,7 +163,7 @@ def test_shared_memory_of_a_dead_process_is_removed(afl, home, monkeypatch):
         "print(*made)"
     )
     maker = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    free, used = map(int, maker.communicate(timeout=20)[0].split())
+    free, used = map(int, maker.communicate(timeout=DEADLINE_S)[0].split())
     libc = ctypes.CDLL(None)
     libc.shmat.restype = ctypes.c_void_p
     address = libc.shmat(used, None, 0)

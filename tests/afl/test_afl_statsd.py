@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import socket
-import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lab_clock import LabClock, aged
 
 from fuzztui.afl import statsd
 from fuzztui.afl.statsd import Gauges, parse_gauges, statsd_port
@@ -41,19 +41,9 @@ edges_found : 6
 CYCLES = "cycles_done : 4\n"
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    time = monotonic
-
-
 @pytest.fixture
 def clock(monkeypatch):
-    clock = Clock()
+    clock = LabClock(1000.0)
     monkeypatch.setattr(statsd, "time", clock)
     return clock
 
@@ -256,7 +246,7 @@ def test_a_port_that_was_taken_from_a_living_one_is_told_and_the_age_is_true(
     for execs, at, rate in ((6000, begin, -1), (18_000, begin + 60, 200)):
         clock.now += 60
         file.write_text(FILE.format(execs=execs) + f"start_time : {begin}\nlast_update : {at}\n")
-        os.utime(file, (time.time() - 40,) * 2)
+        aged(file, 40)
         (stats,) = observer.poll().events
         assert isinstance(stats, Stats)
         assert (stats.execs, stats.execs_per_sec) == (execs, rate)

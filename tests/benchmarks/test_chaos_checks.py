@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 from faults import invariants, processes
 from faults.fold import Fold, LogFollower, fold_run
 from faults.terminal import Screen
+from waiting import wait_until
 
 QUEUE = [f"queue/id:{n:06d},src:000000,time:{n},execs:{n},op:havoc" for n in range(4)]
 CRASH = "crashes/id:000000,sig:00,src:000001,time:7,execs:9,op:havoc"
@@ -260,8 +260,8 @@ def test_figures_that_disagree(run):
 def test_a_process_that_is_left_is_found_by_its_mark(tmp_path):
     env = {**os.environ, processes.MARK: str(tmp_path)}
     left = subprocess.Popen(["sleep", "600"], env=env, start_new_session=True)
-    while not Path(f"/proc/{left.pid}/environ").read_bytes():
-        time.sleep(0.001)  # empty while the kernel loads the program
+    # Empty while the kernel loads the program.
+    wait_until(Path(f"/proc/{left.pid}/environ").read_bytes)
     try:
         assert [p.pid for p in processes.find(str(tmp_path))] == [left.pid]
         processes.kill_all(str(tmp_path))

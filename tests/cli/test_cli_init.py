@@ -10,11 +10,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import tomli
+from waiting import wait_until
 
 from fuzztui.base.files import temporary_directory
 from fuzztui.cli import init_files, main
@@ -466,15 +466,16 @@ class Terminal:
         os.close(inner)
         self.text = ""
 
-    def expect(self, words: str, seconds: float = 120) -> None:
-        end = time.monotonic() + seconds
-        while words not in self.text:
-            assert time.monotonic() < end, self.text
-            if select.select([self.fd], [], [], 0.2)[0]:
+    def expect(self, words: str) -> None:
+        def printed() -> bool:
+            if words not in self.text and select.select([self.fd], [], [], 0)[0]:
                 try:
                     self.text += os.read(self.fd, 4096).decode(errors="replace")
                 except OSError:
                     assert words in self.text, self.text
+            return words in self.text
+
+        wait_until(printed, lambda: self.text)
         self.text = self.text.partition(words)[2]
 
     def send(self, text: str) -> None:

@@ -9,6 +9,7 @@ import urllib.request
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from waiting import DEADLINE_S
 
 from fuzztui.cli import main
 from fuzztui.log.writer import LogWriter
@@ -135,10 +136,10 @@ def test_served_on_loopback(run):
     timer.start()
     try:
         (url,) = re.findall(r"http://127[.]0[.]0[.]1:\d+/metrics", process.stderr.readline())
-        with urllib.request.urlopen(url, timeout=30) as answer:
+        with urllib.request.urlopen(url, timeout=DEADLINE_S) as answer:
             assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
             assert figures(answer.read().decode(), "fuzztui_executions_total") == [1234]
-        connection = http.client.HTTPConnection(url.split("/")[2], timeout=30)
+        connection = http.client.HTTPConnection(url.split("/")[2], timeout=DEADLINE_S)
         connection.request("GET", "/other")
         assert connection.getresponse().status == 404
     finally:

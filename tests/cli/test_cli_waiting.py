@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import re
 import sys
-import time
 
 import pytest
+from waiting import wait_until
 
 from fuzztui.cli import progress as waiting
 from fuzztui.cli.progress import Waiting
@@ -30,9 +30,7 @@ def shown(monkeypatch, stderr: io.StringIO) -> str:
 
 
 def see_the_clock(stderr: io.StringIO) -> None:
-    end = time.monotonic() + 60
-    while " s" not in stderr.getvalue() and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_until(lambda: " s" in stderr.getvalue())
 
 
 def test_on_a_terminal_the_seconds_are_counted_and_nothing_is_left_of_them(monkeypatch):

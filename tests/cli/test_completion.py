@@ -9,10 +9,10 @@ import select
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from fuzztui.cli import completing, main
 from fuzztui.cli.completing import complete
@@ -236,14 +236,16 @@ class Shell:
     def send(self, text: str) -> None:
         os.write(self.fd, text.encode())
 
-    def until(self, words: str, seconds: float = 60) -> str:
+    def until(self, words: str) -> None:
         text = ""
-        end = time.monotonic() + seconds
-        while words not in text:
-            assert time.monotonic() < end, text
-            if select.select([self.fd], [], [], 0.2)[0]:
+
+        def printed() -> bool:
+            nonlocal text
+            if select.select([self.fd], [], [], 0)[0]:
                 text += os.read(self.fd, 4096).decode(errors="replace")
-        return text
+            return words in text
+
+        wait_until(printed, lambda: text)
 
     def close(self) -> None:
         self.process.kill()
@@ -282,7 +284,6 @@ def test_an_interactive_shell_inserts_the_word(shell, shell_env):
             ("fuzztui test tests/test_ma\t", "fuzztui test tests/test_main.py"),
         ):
             inner.send(typed)
-            time.sleep(1.5)
             inner.send("\x01printf '<%s>' \n")
             expected = "".join(f"<{word}>" for word in inserted.split())
             expected = expected.removesuffix("/>")  # zsh removes the slash when a space follows

@@ -9,8 +9,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from homes import FUZZTUI, Home, eventually
+from homes import FUZZTUI, Home
 from terminal import Terminal
+from waiting import wait_until
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def sshd(tmp_path_factory):
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", port)) == 0
 
-    eventually(up)
+    wait_until(up)
     yield [
         "ssh", "-F", "/dev/null", "-i", str(home / "user"), "-p", str(port),
         "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",

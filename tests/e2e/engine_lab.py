@@ -9,10 +9,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from waiting import DEADLINE_S, wait_until
 
 import fuzztui
 from fuzztui.process.identity import kill_marked
@@ -94,10 +95,10 @@ class Lab:
     def run_until(self, what: Callable[[], object], spec: Path, timeout: float = 300) -> None:
         """Start, and end it as soon as ``what()`` holds, if it has not come to its end before."""
         engine = self.start(spec)
-        wait_for(lambda: engine.poll() is not None or what(), timeout)
+        wait_until(lambda: engine.poll() is not None or what(), timeout)
         if engine.poll() is None:
             engine.terminate()
-        assert engine.wait(30) == 0
+        assert engine.wait(DEADLINE_S) == 0
 
     def close(self) -> None:
         for process in self.running:
@@ -105,13 +106,6 @@ class Lab:
                 process.kill()
                 process.wait()
                 kill_marked(self.root)  # a stopped worker, children that outlive it
-
-
-def wait_for(what: Callable[[], object], seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < until, f"in vain: {what}"
-        time.sleep(0.02)
 
 
 def events(directory: Path, kind: str = "") -> list[dict[str, Any]]:

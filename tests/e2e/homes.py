@@ -8,11 +8,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.cli.runs import standing
 from fuzztui.cli.status import status_object
@@ -52,22 +51,16 @@ kind = "{kind}"
 """A target with a generator, 3,000 trials of an engine of ``kind``."""
 
 
-def eventually(what: Callable[[], object], seconds: float = 60) -> object:
-    """Poll until ``what()`` is true; returns it."""
-    end = time.monotonic() + seconds
-    while not (value := what()):
-        assert time.monotonic() < end, f"not within {seconds} s: {what}"
-        time.sleep(0.1)
-    return value
-
-
 def kill_holder(run: Path) -> None:
     """Kill the supervisor of a run, if there is one, and see it gone."""
-    while pid := running(run):
-        if pid > 0:  # -1: not readable just now, and for os.kill that is everybody
+
+    def free() -> bool:
+        if (pid := running(run)) and pid > 0:  # -1: not readable just now; for os.kill: everybody
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0.005)
+        return not pid
+
+    wait_until(free)
 
 
 class Home:
@@ -127,7 +120,7 @@ class Home:
             for process in found:
                 with contextlib.suppress(psutil.NoSuchProcess):
                     process.kill()
-            psutil.wait_procs(found, timeout=10)
+            psutil.wait_procs(found, timeout=DEADLINE_S)
 
     def status_pid(self) -> int | None:
         return running(self.run)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from homes import kill_holder
+from waiting import wait_until
 
 from fuzztui.campaign import load, write_frozen
 from fuzztui.campaign.rundir import prepare_run
@@ -106,23 +106,22 @@ instances = {instances}
         tail = self.run / "log" / tail_name(1)
         tail.write_text("".join(f"{line}\n" for line in whole[:-lines]))
 
-    def until(self, what: Callable[[State], object], seconds: float = 60) -> State:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+    def until(self, what: Callable[[State], object]) -> State:
+        """Wait for a state of the campaign; returns it."""
+
+        def reached() -> State | None:
             state = self.state()
-            if what(state):
-                return state
-            time.sleep(0.02)
-        shown = "\n".join(str(r) for r in self.records()[-30:])
-        raise AssertionError(f"it did not happen; the log ends in\n{shown}\n{self.stderr()}")
+            return state if what(state) else None
+
+        def seen() -> str:
+            return "\n".join([*(str(r) for r in self.records()[-30:]), self.stderr()])
+
+        return wait_until(reached, seen)
 
     def over(self) -> State:
         """Wait for the end: of the campaign, and of its supervisor."""
         self.until(lambda s: s.state in ("finished", "stopped", "failed"))
-        end = time.monotonic() + 60
-        while running(self.run) and time.monotonic() < end:
-            time.sleep(0.02)
-        assert running(self.run) is None
+        wait_until(lambda: running(self.run) is None)
         return self.state()
 
     def stderr(self) -> str:

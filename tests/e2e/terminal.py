@@ -7,11 +7,11 @@ import os
 import shlex
 import subprocess
 import termios
-import time
 import uuid
 from collections.abc import Callable, Mapping
 
 import psutil
+from waiting import wait_until
 
 MODES = (
     "alternate_on",
@@ -56,16 +56,14 @@ class Terminal:
         """What is on the screen now."""
         return self._tmux("capture-pane", "-p", "-t", "0")
 
-    def wait(self, wanted: str | Callable[[str], bool], seconds: float = 60) -> str:
+    def wait(self, wanted: str | Callable[[str], bool]) -> str:
         """Wait until the screen shows ``wanted``; returns the screen."""
-        end = time.monotonic() + seconds
-        while True:
+
+        def shown() -> str:
             text = self.text()
-            if wanted(text) if callable(wanted) else wanted in text:
-                return text
-            if time.monotonic() > end:
-                raise AssertionError(f"no {wanted!r} on the screen within {seconds} s:\n{text}")
-            time.sleep(0.1)
+            return text if (wanted(text) if callable(wanted) else wanted in text) else ""
+
+        return wait_until(shown, lambda: f"no {wanted!r} on the screen:\n{self.text()}")
 
     def modes(self) -> dict[str, str]:
         """What the program has switched on in the terminal, as tmux knows it."""

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from homes import FUZZTUI, Home, eventually
+from homes import FUZZTUI, Home
+from waiting import DEADLINE_S, wait_until
 
 pytestmark = [
     pytest.mark.slow,
@@ -171,7 +172,7 @@ def test_a_start_that_is_cancelled_leaves_no_process(afl):
     argv = [FUZZTUI, str(afl.file), "--headless", "--set", "engine.minimise_seeds=true"]
     with subprocess.Popen(argv, cwd=afl.path, env=afl.env, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, start_new_session=True) as start:  # fmt: skip
-        eventually(running)
+        wait_until(running)
         start.send_signal(signal.SIGINT)
-        assert start.wait(20) != 0
-    eventually(lambda: not running(), 20)
+        assert start.wait(DEADLINE_S) != 0
+    wait_until(lambda: not running())

@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from homes import eventually
 from supervised import Supervised
+from waiting import wait_until
 
 from fuzztui.campaign import load, write_frozen
 from fuzztui.campaign.rundir import prepare_run
@@ -57,7 +57,7 @@ def found(state: State) -> dict[str, Finding]:
 @pytest.mark.timeout(500)
 def test_both_bugs_are_found_told_run_again_and_made_smaller(calc, capsys):
     calc.start()
-    state = calc.until(lambda s: {"crash", "differs"} <= set(found(s)), 240)
+    state = calc.until(lambda s: {"crash", "differs"} <= set(found(s)))
     bugs = found(state)
     assert {row.instance for row in bugs.values()} == {ORACLE}
     assert "internal error: cannot fold" in bugs["crash"].title
@@ -87,12 +87,12 @@ def test_both_bugs_are_found_told_run_again_and_made_smaller(calc, capsys):
     # Killed, it continues; ended, resumed, nothing is found again.
     [process] = marked(calc.run, ORACLE)
     os.kill(process.pid, signal.SIGKILL)
-    eventually(lambda: [p.pid for p in marked(calc.run, ORACLE)] not in ([], [process.pid]), 120)
+    wait_until(lambda: [p.pid for p in marked(calc.run, ORACLE)] not in ([], [process.pid]))
     assert calc.send(Stop(), 60).ok
     calc.over()
     before = [e for e in calc.events(FindingSaved) if e.instance == ORACLE]
     start(calc.run)
-    calc.until(lambda s: s.state == "running" and s.instances["main"].pid, 120)
+    calc.until(lambda s: s.state == "running" and s.instances["main"].pid)
     calc.send(Stop(), 60)
     calc.over()
     after = [e for e in calc.events(FindingSaved) if e.instance == ORACLE]

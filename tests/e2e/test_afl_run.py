@@ -6,12 +6,12 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from homes import FUZZTUI, eventually
+from homes import FUZZTUI
 from supervised import Supervised
+from waiting import wait_until
 
 from fuzztui.campaign import load, write_frozen
 from fuzztui.campaign.rundir import SupervisorError, prepare_run
@@ -25,6 +25,7 @@ from fuzztui.wire.events import (
     FindingSaved,
     InstanceHello,
     InstanceState,
+    Resources,
     Stats,
     SupervisorStarted,
 )
@@ -130,11 +131,21 @@ def names(fleet, instance: str, part: str) -> set[str]:
 
 
 def stands_still(fleet, name: str) -> int:
-    """Its executions when they are no more a while later: figures may be told late."""
-    before = -1
-    while (execs := fleet.state().instances[name].stats.execs) != before:
-        before = execs
-        time.sleep(1.5)
+    """Its executions when they are the same at two looks at its resources, 3 s apart.
+
+    Figures may come late.
+    """
+    execs, looks = -1, 0
+
+    def still() -> bool:
+        nonlocal execs, looks
+        now = fleet.state().instances[name].stats.execs
+        measured = sum(e.instance == name for e in fleet.events(Resources))
+        if now != execs:
+            execs, looks = now, measured
+        return measured >= looks + 2
+
+    wait_until(still)
     return execs
 
 
@@ -162,7 +173,7 @@ def nothing_goes_back(fleet) -> None:
 
 def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     fleet.start(instances=2)
-    state = fleet.until(at_work, 120)
+    state = fleet.until(at_work)
     hello = {e.instance: e for e in fleet.events(InstanceHello)}
     assert hello["main"].engine == "afl-fuzz"
     assert hello["main"].version[0].isdigit()
@@ -174,12 +185,12 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     before = names(fleet, "main", "queue")
     execs, killed = state.instances["main"].stats.execs, fleet.pid("main")
     os.kill(killed, signal.SIGKILL)
-    state = fleet.until(lambda s: s.instances["main"].pid not in (0, killed) and at_work(s), 120)
+    state = fleet.until(lambda s: s.instances["main"].pid not in (0, killed) and at_work(s))
     assert state.instances["main"].restarts == 1
     segments = [x.split()[4] for x in Path("/proc/sysvipc/shm").read_text().splitlines()]
     assert str(killed) not in segments
     assert [" -i - " in line for line in fleet.starts("main")] == [False, True]
-    assert fleet.until(lambda s: s.instances["main"].stats.execs > execs, 120)
+    assert fleet.until(lambda s: s.instances["main"].stats.execs > execs)
     assert {n.partition(",")[0] for n in before} <= {
         n.partition(",")[0] for n in names(fleet, "main", "queue")
     }
@@ -187,12 +198,11 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     # The supervisor is killed: the next one takes the living fleet over.
     pids = {name: fleet.pid(name) for name in ("main", "s1")}
     fleet.kill_supervisor()
-    time.sleep(0.5)
     for pid in pids.values():
         os.kill(pid, 0)
     start(fleet.run)
     assert fleet.events(SupervisorStarted)[-1].adopted == ["main", "s1"]
-    fleet.until(at_work, 60)
+    fleet.until(at_work)
     assert {name: fleet.pid(name) for name in pids} == pids
     nothing_goes_back(fleet)
 
@@ -200,7 +210,7 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     assert fleet.send(Pause()).ok
     paused = stands_still(fleet, "main")
     assert fleet.send(Resume()).ok
-    fleet.until(lambda s: s.instances["main"].stats.execs > paused, 60)
+    fleet.until(lambda s: s.instances["main"].stats.execs > paused)
     nothing_goes_back(fleet)
     assert fleet.send(SkipCurrent("main")).ok
     (fleet.directory / "more").write_text("abcdefgh" * 9)
@@ -220,12 +230,12 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
 
 def test_an_instance_that_the_campaign_has_no_more_ends_cleanly(fleet):
     fleet.start(instances=2)
-    fleet.until(at_work, 120)
-    before = fleet.until(lambda s: s.instances["s1"].stats.execs > 2000, 120).instances["s1"]
+    fleet.until(at_work)
+    before = fleet.until(lambda s: s.instances["s1"].stats.execs > 2000).instances["s1"]
     written = (fleet.run / "out/s1/fuzzer_stats").stat().st_mtime_ns
     fleet.kill_supervisor()
     fleet.start(instances=1)
-    state = fleet.until(lambda s: s.instances["s1"].state == "stopped", 60)
+    state = fleet.until(lambda s: s.instances["s1"].state == "stopped")
     assert state.instances["s1"].reason == "no longer part of the campaign"
     assert (fleet.run / "out/s1/fuzzer_stats").stat().st_mtime_ns > written
     counts = [e.execs for e in fleet.events(Stats) if e.instance == "s1"]
@@ -237,7 +247,7 @@ def test_an_instance_that_the_campaign_has_no_more_ends_cleanly(fleet):
 
 def test_signals_from_outside_pause_it_and_end_nothing(fleet):
     fleet.start(instances=2)
-    fleet.until(at_work, 120)
+    fleet.until(at_work)
     pid = fleet.pid("s1")
     os.kill(pid, signal.SIGSTOP)
     state = fleet.until(lambda s: s.instances["s1"].state == "paused")
@@ -246,7 +256,7 @@ def test_signals_from_outside_pause_it_and_end_nothing(fleet):
     fleet.until(lambda s: s.instances["s1"].state == "running" and at_work(s))
     assert fleet.pid("s1") == pid
     os.kill(pid, signal.SIGTERM)
-    state = fleet.until(lambda s: s.instances["s1"].pid not in (0, pid) and at_work(s), 120)
+    state = fleet.until(lambda s: s.instances["s1"].pid not in (0, pid) and at_work(s))
     assert state.instances["s1"].restarts == 1
     (why,) = [e.reason for e in fleet.events(InstanceState) if e.state == "restarting"]
     assert why.startswith("exited without being asked to (exit status 0)")
@@ -264,11 +274,11 @@ def test_limits_of_its_own_are_ends(fleet):
 def test_every_entry_has_its_file_however_often_it_was_resumed(fleet):
     """Every resume reverses the queue: the first and the third give the same names."""
     fleet.start(instances=1)
-    fleet.until(at_work, 120)
+    fleet.until(at_work)
     for _ in range(3):
         killed = fleet.pid("main")
         os.kill(killed, signal.SIGKILL)
-        fleet.until(lambda s, old=killed: s.instances["main"].pid not in (0, old), 120)
+        fleet.until(lambda s, old=killed: s.instances["main"].pid not in (0, old))
 
         def there(state):
             files = [e.file.partition("/")[2] for e in state.entries.values()]
@@ -276,7 +286,7 @@ def test_every_entry_has_its_file_however_often_it_was_resumed(fleet):
                 set(files) == names(fleet, "main", "queue") and state.instances["main"].stats.execs
             )
 
-        state = fleet.until(there, 120)
+        state = fleet.until(there)
         for entry in state.entries.values():
             assert entry.file.startswith(f"queue/id:{entry.id:06d},")
             assert "id:" not in entry.op
@@ -287,17 +297,17 @@ def test_every_entry_has_its_file_however_often_it_was_resumed(fleet):
 
 def test_no_figure_goes_back_when_afl_is_killed_and_resumed(fleet):
     fleet.start(instances=1)
-    fleet.until(at_work, 120)
+    fleet.until(at_work)
     for again in range(3):
-        state = fleet.until(lambda s: s.instances["main"].stats.edges > 0, 120)
+        state = fleet.until(lambda s: s.instances["main"].stats.edges > 0)
         killed, execs = fleet.pid("main"), state.instances["main"].stats.execs
         if again == 1:  # both at once
             fleet.kill_supervisor()
         os.kill(killed, signal.SIGKILL)
         if again == 1:
             fleet.start(instances=1)
-        fleet.until(lambda s, old=killed: s.instances["main"].pid not in (0, old), 120)
-        fleet.until(lambda s, n=execs: s.instances["main"].stats.execs > n, 120)
+        fleet.until(lambda s, old=killed: s.instances["main"].pid not in (0, old))
+        fleet.until(lambda s, n=execs: s.instances["main"].stats.execs > n)
     fleet.send(Stop())
     fleet.over()
     told = [r.event for r in fleet.records() if isinstance(r.event, Stats)]
@@ -331,7 +341,7 @@ def test_figures_that_a_kill_tore_do_not_stand_in_the_way(fleet):
     figures = fleet.run / "out/main/fuzzer_stats"
     figures.write_bytes(b"")
     fleet.start(instances=1)
-    eventually(lambda: figures.exists() and b"start_time" in figures.read_bytes())
+    wait_until(lambda: figures.exists() and b"start_time" in figures.read_bytes())
     assert fleet.send(Stop()).ok
     assert fleet.over().state == "stopped"
     assert figures.with_name("fuzzer_stats.torn").read_bytes() == b""
@@ -341,7 +351,7 @@ def test_figures_that_a_kill_tore_do_not_stand_in_the_way(fleet):
 def test_the_spread_is_one_that_afl_takes(fleet):
     """MOpt excludes our steering library: an instance does without, and says so."""
     fleet.start('engine.options={s3=["-L", "0"]}', instances=4)
-    state = fleet.until(lambda s: len(s.instances) == 4 and at_work(s), 180)
+    state = fleet.until(lambda s: len(s.instances) == 4 and at_work(s))
     assert all(i.restarts == 0 for i in state.instances.values())
     hello = {e.instance: e for e in fleet.events(InstanceHello)}
     assert " -L 0 " in fleet.starts("s3")[0]
@@ -410,7 +420,7 @@ def test_a_target_that_crashes_on_every_seed_and_then_gets_a_good_one(fleet):
     assert "does not crash" in refused(fleet, bad)
     (fleet.directory / "bad" / "good").write_text("hello\n")
     fleet.start(bad, instances=1)
-    state = fleet.until(at_work, 120)
+    state = fleet.until(at_work)
     assert state.instances["main"].state == "running"
     fleet.send(Stop())
     fleet.over()
@@ -437,13 +447,13 @@ def test_a_directory_in_use_is_waited_for(fleet):
              "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1"},
     )  # fmt: skip
     try:
-        eventually((fleet.run / "out/main/fuzzer_stats").exists)
+        wait_until((fleet.run / "out/main/fuzzer_stats").exists)
         start(fleet.run)
         fleet.until(lambda s: s.instances["main"].restarts >= 1)
     finally:
         stranger.terminate()
         stranger.wait(60)
-    fleet.until(lambda s: s.instances["main"].state == "running" and at_work(s), 120)
+    fleet.until(lambda s: s.instances["main"].state == "running" and at_work(s))
     assert " -i - " in fleet.starts("main")[-1]
     fleet.send(Stop())
     fleet.over()
@@ -479,7 +489,7 @@ def test_a_build_that_fails_says_the_compilers_error(fleet):
     assert done.returncode == 1
     assert "bad.c:1:25: error: use of undeclared identifier 'x'" in done.stderr
     assert "Traceback" not in done.stderr
-    eventually(lambda: running(fleet.run) is None)
+    wait_until(lambda: running(fleet.run) is None)
 
 
 def test_a_target_that_is_built_runs(fleet):
@@ -490,7 +500,7 @@ def test_a_target_that_is_built_runs(fleet):
         "target.cmplog=cmplog",
     )
     fleet.start(*overrides, instances=1)
-    fleet.until(at_work, 120)
+    fleet.until(at_work)
     assert f"-c {fleet.run}/build/cmplog -l 2 " in fleet.starts("main")[0]
     assert fleet.events(Stats)[-1].instance == "main"
     fleet.send(Stop())
@@ -500,7 +510,7 @@ def test_a_target_that_is_built_runs(fleet):
 def test_empty_seeds_are_refused(fleet):
     with pytest.raises(SupervisorError, match=r"engine.seeds: .*empty"):
         fleet.start(seeds(fleet, empty=""), instances=1)
-    eventually(lambda: running(fleet.run) is None)
+    wait_until(lambda: running(fleet.run) is None)
 
 
 # -------------------------------------------------------------------------- the samples
@@ -516,7 +526,7 @@ def sample(fleet, name: str, *overrides: str) -> None:
 
 def test_the_crashy_sample_crashes(fleet):
     sample(fleet, "crashy-afl.toml", "stop.crashes=1")
-    fleet.until(lambda s: s.state == "finished", 200)
+    fleet.until(lambda s: s.state == "finished")
     state = fleet.over()
     assert (state.state, state.target) == ("finished", "crate @@")
     assert "stop.crashes" in state.reason
@@ -533,7 +543,6 @@ def test_the_sample_of_a_real_library_runs(fleet):
             s.instances["main"].stats.edges > 300
             and all(i.stats.execs > 1000 and i.restarts == 0 for i in s.instances.values())
         ),
-        90,
     )
     fleet.send(Stop())
     assert fleet.over().state == "stopped"

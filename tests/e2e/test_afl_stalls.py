@@ -128,7 +128,7 @@ def campaign(tmp_path, program, monkeypatch):
 def goes_on(s: Stopping) -> None:
     """It executes more than it had, and can be stopped."""
     before = s.state().instances["main"].stats.execs
-    s.until(lambda st: st.instances["main"].stats.execs > before + 100, 120)
+    s.until(lambda st: st.instances["main"].stats.execs > before + 100)
     assert s.send(Stop()).ok
     s.over()
     assert not s.marked()
@@ -143,7 +143,7 @@ def goes_on(s: Stopping) -> None:
 )
 def test_a_stopped_fork_server_is_a_standstill(campaign, whom):
     s = campaign(whom)
-    s.until(lambda st: st.instances["main"].restarts, 180)
+    s.until(lambda st: st.instances["main"].restarts)
     (reason,) = [e.reason for e in s.events(InstanceState) if e.state == "restarting"]
     assert "no CPU time" in reason
     assert "stopped by a signal" in reason
@@ -152,8 +152,8 @@ def test_a_stopped_fork_server_is_a_standstill(campaign, whom):
 
 def test_afl_fuzz_itself_is_continued(campaign):
     s = campaign("afl-fuzz")
-    s.until(lambda st: st.instances["main"].state == "paused", 120)
-    s.until(lambda st: st.instances["main"].state == "running", 120)
+    s.until(lambda st: st.instances["main"].state == "paused")
+    s.until(lambda st: st.instances["main"].state == "running")
     assert [e.instance for e in s.events(Message) if "not by fuzztui" in e.text] == ["main"]
     goes_on(s)
     assert s.state().instances["main"].restarts == 0
@@ -161,7 +161,7 @@ def test_afl_fuzz_itself_is_continued(campaign):
 
 def test_a_target_that_stops_itself_is_a_hang(campaign):
     s = campaign("self")
-    state = s.until(lambda st: any("SIGSTOP" in f.title for f in st.findings.values()), 180)
+    state = s.until(lambda st: any("SIGSTOP" in f.title for f in st.findings.values()))
     assert {f.category for f in state.findings.values()} == {"hang"}
     assert state.instances["main"].restarts == 0
     goes_on(s)

@@ -6,11 +6,11 @@ import os
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from fuzztui.instances.add_seed import add_seed
 from fuzztui.process.library import steering_library
@@ -136,15 +136,15 @@ class Afl:
 
         return self.until(given)
 
-    def until(self, what: Callable[[], object], seconds: float = 120):
-        assert self.process
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if found := what():
-                return found
-            assert self.process.poll() is None, self.log.read_text(errors="replace")[-2000:]
-            time.sleep(0.02)
-        raise AssertionError(f"it did not happen: {self.said()[-5:]} {self.fuzzed()[-20:]}")
+    def until(self, what: Callable[[], object]):
+        def happens() -> object:
+            if not (found := what()):
+                assert self.process and self.process.poll() is None, self.log.read_text(
+                    errors="replace"
+                )[-2000:]
+            return found
+
+        return wait_until(happens, lambda: (self.said()[-5:], self.fuzzed()[-20:]))
 
     def settled(self) -> None:
         """Wait until it has entries to choose from, and fuzzes."""
@@ -252,6 +252,6 @@ def test_seeds_are_taken_over_also_after_a_resume(afl, tmp_path):
         (tmp_path / word).write_bytes(f"{word}!".encode())
         assert add_seed(afl.out, tmp_path / word).startswith(f"seed {number} added")
         sync = f"sync:added,src:{number:06}"
-        afl.until(lambda sync=sync: any(sync in n for n in afl.queue().values()), 200)
+        afl.until(lambda sync=sync: any(sync in n for n in afl.queue().values()))
     assert afl.stop() == 0
     assert {p.name for p in afl.out.iterdir()} == {"main", "added"}

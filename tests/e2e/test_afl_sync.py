@@ -8,11 +8,11 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
 import psutil
 import pytest
-from homes import FUZZTUI, eventually
+from homes import FUZZTUI
+from waiting import wait_until
 
 needs_afl = pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed")
 pytestmark = pytest.mark.slow
@@ -34,6 +34,7 @@ LEFT, RIGHT, KILLS = b"abcde", b"12345", b"KILL"
 PROGRAM = """
 import os, signal
 from pathlib import Path
+from waiting import wait_until
 
 ARMED = Path(__file__).with_name("armed")
 
@@ -138,12 +139,12 @@ def test_an_afl_fuzz_that_was_started_by_hand_joins_both_ways(place, target):
         cwd=place, env=env, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        eventually(lambda: has(place / "ours/out/main/queue", LEFT))
-        eventually(lambda: has(place / "shared/hand/queue", RIGHT))
-        eventually(lambda: sync(place, "ours")["pulled"].get("hand"))
+        wait_until(lambda: has(place / "ours/out/main/queue", LEFT))
+        wait_until(lambda: has(place / "shared/hand/queue", RIGHT))
+        wait_until(lambda: sync(place, "ours")["pulled"].get("hand"))
         assert has(place / "shared/ours_main/queue", LEFT)
-        eventually(lambda: has(place / "shared/hand/queue", LEFT), 180)
-        eventually(lambda: has(place / "ours/out/main/queue", RIGHT), 300)
+        wait_until(lambda: has(place / "shared/hand/queue", LEFT))
+        wait_until(lambda: has(place / "ours/out/main/queue", RIGHT))
     finally:
         end(hand, ours)
     assert all("sync:ours_main" in name for name in has(place / "shared/hand/queue", LEFT))
@@ -156,8 +157,8 @@ def test_an_afl_fuzz_that_was_started_by_hand_joins_both_ways(place, target):
 def test_two_runs_of_zest_share_and_a_restarted_supervisor_knows_its_passive_instance(place):
     a = campaign(place, "a", LEFT, kind="zest")
     b = campaign(place, "b", RIGHT, kind="zest")
-    eventually(lambda: has(place / "a/out/main/queue", LEFT))
-    eventually(lambda: has(place / "b/out/main/queue", RIGHT))
+    wait_until(lambda: has(place / "a/out/main/queue", LEFT))
+    wait_until(lambda: has(place / "b/out/main/queue", RIGHT))
     loops = [
         subprocess.Popen(
             [FUZZTUI, "sync", name, "shared", "--name", name, "--every", "500ms"],
@@ -166,12 +167,12 @@ def test_two_runs_of_zest_share_and_a_restarted_supervisor_knows_its_passive_ins
         for name in "ab"
     ]  # fmt: skip
     try:
-        eventually(lambda: has(place / "a/out/main/queue", RIGHT))
-        eventually(lambda: has(place / "b/out/main/queue", LEFT))
-        eventually(lambda: status(place, "a").get("b_main"))
+        wait_until(lambda: has(place / "a/out/main/queue", RIGHT))
+        wait_until(lambda: has(place / "b/out/main/queue", LEFT))
+        wait_until(lambda: status(place, "a").get("b_main"))
         end(a)
         a = start(place, "a")
-        eventually(lambda: status(place, "a")["main"]["state"] == "running")
+        wait_until(lambda: status(place, "a")["main"]["state"] == "running")
         row = status(place, "a")["b_main"]
         assert (row["state"], row["passive"], row["execs"], row["corpus"]) == (
             "passive", str(place / "shared/b_main"), 0, 0,
@@ -208,16 +209,18 @@ def workers(run):
 def test_an_entry_that_kills_workers_travels_as_such(place):
     a = campaign(place, "a", KILLS, kind="zest")
     try:
-        eventually(lambda: has(place / "a/out/main/queue", KILLS))
+        wait_until(lambda: has(place / "a/out/main/queue", KILLS))
         (place / "armed").touch()
 
+        killed = set()
+
         def unsafe():
-            for process in workers(place / "a"):
+            for process in {*workers(place / "a")} - killed:
+                killed.add(process)
                 process.kill()  # its queue is run again by the next one
-            time.sleep(1)
             return (place / "a/out/main/.unsafe").exists()
 
-        eventually(unsafe)
+        wait_until(unsafe)
     finally:
         end(a)
     assert sync(place, "a")["unsafe"] == 1
@@ -227,7 +230,7 @@ def test_an_entry_that_kills_workers_travels_as_such(place):
     # A run that would import it, had it not been told.
     b = campaign(place, "b", RIGHT, kind="zest")
     try:
-        eventually(lambda: has(place / "b/out/main/queue", RIGHT))
+        wait_until(lambda: has(place / "b/out/main/queue", RIGHT))
         found = sync(place, "b")
         assert found["skipped"] == {"a_main": {"killed a worker there": 1}}
         assert not has(place / "b/out/a_main/queue", KILLS)
@@ -237,7 +240,7 @@ def test_an_entry_that_kills_workers_travels_as_such(place):
         (queue.parent / ".unsafe").write_text("0\n")
         (queue / "id:000000,op:x").write_bytes(KILLS)
         (queue / "id:000001,op:x").write_bytes(LEFT)
-        eventually(lambda: has(place / "b/out/main/queue", LEFT))
+        wait_until(lambda: has(place / "b/out/main/queue", LEFT))
         (main,) = (row for row in status(place, "b").values() if row["id"] == "main")
         assert (main["restarts"], main["state"]) == (0, "running")
         assert not list((place / "b/out/main/crashes").glob("id*"))

@@ -9,7 +9,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from homes import FUZZTUI, eventually
+from homes import FUZZTUI
+from waiting import wait_until
 
 from fuzztui.log.reader import LogReader
 from fuzztui.remote.lock import running
@@ -43,8 +44,8 @@ def test_the_buggy_sample_is_built_crashes_and_is_understood(home, fuzztui):
     build = f"target.build=sleep 5; {campaign['target']['build']}"
     options = ("--set", "campaign.budget=20s", "--set", build)
     screen = fuzztui("runs/crashy", "crashy-afl.toml", *options, columns=100, rows=30)
-    screen.wait("building the target", 120)
-    screen.wait("FINISHED", 120)
+    screen.wait("building the target")
+    screen.wait("FINISHED")
     screen.keys("3")
     # The sanitizer's word for it, and where: the crash was run again.
     text = screen.wait(lambda t: "AddressSanitizer" in t and "buffer-overflow" in t)
@@ -68,15 +69,15 @@ def test_the_buggy_sample_is_built_crashes_and_is_understood(home, fuzztui):
 def test_a_library_of_debians_is_fuzzed_watched_and_steered(home, fuzztui):
     run = "runs/stb-image"
     screen = fuzztui(run, "stb-image-afl.toml", columns=120, rows=40)
-    screen.wait("RUNNING", 300)  # a busy machine compiles it for minutes
-    eventually(lambda: all(i["execs"] > 1000 for i in home.status()["instances"]), 120)
+    screen.wait("RUNNING")  # a busy machine compiles it for minutes
+    wait_until(lambda: all(i["execs"] > 1000 for i in home.status()["instances"]))
     # Fresh: at most two seconds old, on the screen too (older figures have an age beside them).
-    eventually(lambda: max(i["age_s"] for i in home.status()["instances"]) <= 2.5)
+    wait_until(lambda: max(i["age_s"] for i in home.status()["instances"]) <= 2.5)
     screen.wait(lambda t: re.search(r"^\s*s1 .*running", t, re.MULTILINE))
 
     # A second pair of eyes that needs no campaign file, and one without a screen.
     watching = fuzztui(run, "watch", f"{run}/out", columns=100, rows=30)
-    watching.wait(lambda t: "s1" in t and "watched" in t, 120)
+    watching.wait(lambda t: "s1" in t and "watched" in t)
     watching.keys("p")
     watching.wait("watched only")
     watching.keys("q")
@@ -85,7 +86,7 @@ def test_a_library_of_debians_is_fuzzed_watched_and_steered(home, fuzztui):
 
     # Pause one: it stops executing, the other continues; resumed, its rate is honest.
     screen.keys("P")
-    eventually(lambda: home.status()["instances"][0]["state"] == "paused")
+    wait_until(lambda: home.status()["instances"][0]["state"] == "paused")
     paused, others = -1, set()
 
     def stands_still() -> bool:
@@ -98,9 +99,9 @@ def test_a_library_of_debians_is_fuzzed_watched_and_steered(home, fuzztui):
         others.add(other)
         return len(others) > 3
 
-    eventually(stands_still)
+    wait_until(stands_still)
     screen.keys("P")
-    eventually(lambda: home.status()["instances"][0]["execs"] > paused + 1000)
+    wait_until(lambda: home.status()["instances"][0]["execs"] > paused + 1000)
 
     # Skip and promote entries by their ids. afl-fuzz looks between two entries, which a
     # CmpLog stage may keep far apart: the next entry is asked for until it has answered.
@@ -111,7 +112,7 @@ def test_a_library_of_debians_is_fuzzed_watched_and_steered(home, fuzztui):
         home("ctl", run, "skip-current", "--instance", "s1", code=None)
         return not home.status()["pending_commands"]
 
-    eventually(answered, 180)
+    wait_until(answered)
     events = [record.event for record in LogReader(home.path / run).records()]
     asked = {e.id: e.command["c"] for e in events if isinstance(e, CommandIssued)}
     assert "skip" in [asked.get(e.id) for e in events if isinstance(e, CommandApplied)]
@@ -123,4 +124,4 @@ def test_a_library_of_debians_is_fuzzed_watched_and_steered(home, fuzztui):
     screen.wait("Stop the campaign")
     screen.keys("y")
     screen.wait("STOPPED")
-    eventually(lambda: running(home.path / run) is None)
+    wait_until(lambda: running(home.path / run) is None)

@@ -11,8 +11,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from homes import eventually
 from supervised import Supervised
+from waiting import wait_until
 
 from fuzztui.campaign import load, write_frozen
 from fuzztui.campaign.rundir import SupervisorError, prepare_run
@@ -110,7 +110,7 @@ text = 0.7
 
     def block(self, name: str = "main") -> StatsBlock:
         """Waited for: nobody can read it in the middle of a change."""
-        return eventually(lambda: read_block(self.dir(name) / BLOCK))
+        return wait_until(lambda: read_block(self.dir(name) / BLOCK))
 
     def arm(self, name: str, instance: str = "main"):
         return self.block(instance).arms[ARMS.index(name)]
@@ -123,7 +123,7 @@ text = 0.7
 
     def goes_on(self, name: str = "main", more: int = 2000) -> None:
         since = self.trials(name)
-        eventually(lambda: self.trials(name) >= since + more, 120)
+        wait_until(lambda: self.trials(name) >= since + more)
 
 
 @pytest.fixture(params=["installed", "newest"])
@@ -142,13 +142,13 @@ OPERATORS = re.compile(r",op:([a-z0-9+-]+),rep:[1-8](,\+cov)?")
 
 def test_operators_are_named_counted_and_steered(fleet):
     fleet.start()
-    fleet.until(lambda s: s.state == "running" and s.instances["main"].stats.execs > 0, 120)
+    fleet.until(lambda s: s.state == "running" and s.instances["main"].stats.execs > 0)
     hello = fleet.events(InstanceHello)[-1]
     assert {"mixture", "skip", "promote", "pause", "add-seed"} <= set(hello.capabilities)
     assert not hello.unable.keys() & set(hello.capabilities)
 
     # Queue names say what worked, and the block counts it, as of the last time it was told.
-    eventually(lambda: len(fleet.saved("queue")) >= 6)
+    wait_until(lambda: len(fleet.saved("queue")) >= 6)
     new = [name for name in fleet.saved("queue") if "orig:" not in name]
     fleet.goes_on()
     named = [m for name in new if (m := OPERATORS.search(name))]
@@ -163,19 +163,19 @@ def test_operators_are_named_counted_and_steered(fleet):
     assert fleet.arm(HAVOC).applied > 0 and fleet.arm("swap-args").applied > 0
 
     # Crashes and hangs are counted as what they are.
-    eventually(lambda: fleet.saved("crashes"), 120)
+    wait_until(lambda: fleet.saved("crashes"))
     assert all(OPERATORS.search(name) for name in fleet.saved("crashes"))
-    eventually(lambda: sum(arm.crashes for arm in fleet.block().arms) >= 1, 120)
+    wait_until(lambda: sum(arm.crashes for arm in fleet.block().arms) >= 1)
 
     # The mixture, while it runs: operators stand still when there is nothing but havoc, and
     # without havoc there is only what had to become havoc, as no operator applies to "0".
     assert fleet.send(SetMixture(1.0, 0.0, 0.0)).ok
-    eventually(lambda: fleet.block().havoc == 1.0)
+    wait_until(lambda: fleet.block().havoc == 1.0)
     before = [arm.tried for arm in fleet.block().arms[: len(NAMES)]]
     fleet.goes_on(more=3000)
     assert [arm.tried for arm in fleet.block().arms[: len(NAMES)]] == before
     assert fleet.send(SetMixture(0.0, 1.0, 0.0)).ok
-    eventually(lambda: fleet.block().text == 1.0)
+    wait_until(lambda: fleet.block().text == 1.0)
     before = [arm.applied for arm in fleet.block().arms]
     fleet.goes_on(more=3000)
     after = [arm.applied for arm in fleet.block().arms]
@@ -220,20 +220,20 @@ def weights(block):
 def test_adaptive_siblings(fleet):
     fleet.start("text.adaptive=true", "text.splice=0.2", "text.text=0.5", instances=2)
     for name in ("main", "s1"):
-        eventually(lambda name=name: fleet.trials(name) > 21_000, 200)
+        wait_until(lambda name=name: fleet.trials(name) > 21_000)
         # It moves with what is found, whenever that is.
-        eventually(lambda name=name: mixture(fleet.block(name)) != (0.3, 0.5, 0.2), 120)
+        wait_until(lambda name=name: mixture(fleet.block(name)) != (0.3, 0.5, 0.2))
         block = fleet.block(name)
         assert block.adaptive
         assert sum(mixture(block)) == pytest.approx(1)
-        eventually(lambda name=name: len(weights(fleet.block(name))) > 1)
+        wait_until(lambda name=name: len(weights(fleet.block(name))) > 1)
         assert fleet.arm("balanced", name).applied > 0
     assert fleet.send(SetMixture(0.5, 0.5, 0.0, instance="s1")).ok
-    eventually(lambda: not fleet.block("s1").adaptive)
+    wait_until(lambda: not fleet.block("s1").adaptive)
     assert fleet.block("main").adaptive
     assert fleet.send(SetMixture(0.0, 0.5, 0.5)).ok
     for name in ("main", "s1"):
-        eventually(lambda name=name: fleet.block(name).splice == 0.5)
+        wait_until(lambda name=name: fleet.block(name).splice == 0.5)
     fleet.send(Pause("main"))
     fleet.send(Resume("main"))
     fleet.goes_on("main")

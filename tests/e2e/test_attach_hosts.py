@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from homes import eventually
 from host_lab import Host, Hosts
 from host_lab.campaigns import CAMPAIGN, start_campaign
 from terminal import Terminal
+from waiting import wait_until
 
 from fuzztui.cli.remote_runs import mirrored, user_of
 from fuzztui.log.reader import LogReader
@@ -139,7 +139,7 @@ def test_nothing_is_lost_or_doubled_when_the_link_is_cut(box: Host, way) -> None
         pid = running(run)
         way(box)
         try:
-            eventually(lambda: "not connected since" in trouble(run))
+            wait_until(lambda: "not connected since" in trouble(run))
             assert running(run) == pid  # whether it still runs is unknown
             client = ControlClient(run, "test")
             answer = client.send(Pause())
@@ -148,7 +148,7 @@ def test_nothing_is_lost_or_doubled_when_the_link_is_cut(box: Host, way) -> None
             assert "not connected" in fetch(run, "out/main/fuzzer_stats")
         finally:
             box.mend()
-        eventually(lambda: not trouble(run))
+        wait_until(lambda: not trouble(run))
         there = len(records_there(box, 1 << 60))
         assert there > before
 
@@ -156,7 +156,7 @@ def test_nothing_is_lost_or_doubled_when_the_link_is_cut(box: Host, way) -> None
             reader.refresh()
             return reader.last_seq >= there
 
-        eventually(caught_up)
+        wait_until(caught_up)
         lines = b"".join(path.read_bytes() for path in sorted((run / "log").glob("tail-*")))
         mine = [json.loads(line)["s"] for line in lines.decode().splitlines()]
         assert mine == list(range(mine[0], mine[-1] + 1)) and mine[-1] >= there
@@ -252,13 +252,13 @@ def test_a_host_that_reboots_ends_the_supervisor_and_not_the_screen(box: Host) -
         run = mirror.directory
         assert running(run)
         box.reboot()
-        eventually(lambda: running(run) is None)
+        wait_until(lambda: running(run) is None)
         assert not mirror.died()
         group = 'group = "fuzzers"'
         start_campaign(box, CAMPAIGN.replace(group, f"{group}\ngroup_may_steer = true"))
-        eventually(lambda: running(run))
+        wait_until(lambda: running(run))
         last = LogReader(run).last_seq
-        eventually(lambda: LogReader(run).last_seq > last)
+        wait_until(lambda: LogReader(run).last_seq > last)
     # Its owner has changed his mind about the group.
     assert fuzztui("ctl", f"ann@h1:{RUN}", "pause").stdout.startswith("applied")
     (*_, issued) = events(f"ann@h1:{RUN}", "command_issued")

@@ -7,8 +7,9 @@ import subprocess
 
 import psutil
 import pytest
-from dask_cluster import Cluster, dask_process, until
+from dask_cluster import Cluster, dask_process
 from homes import FUZZTUI
+from waiting import wait_until
 
 from fuzztui.process.identity import ProcessId, descendants
 
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.slow
 
 PROGRAM = """\
 import re
+from waiting import wait_until
 
 LIMIT = 10 + 5
 SEEN = []
@@ -136,21 +138,21 @@ def test_a_worker_is_killed_in_the_middle(run, cluster):
     alone = run("score", str(run.run), "--json")
     worker = dask_process(cluster.workers[0])
     command = started(run, *on(cluster))
-    assert until(lambda: len(descendants(worker.pid)) >= 3, 60), "the guard, the job, the engine"
+    assert wait_until(lambda: len(descendants(worker.pid)) >= 3), "the guard, the job, the engine"
     below = descendants(worker.pid)
     worker.kill()
     out, err = command.communicate(timeout=240)
     assert (command.returncode, out) == (0, alone)
     assert "is scored again" in err
-    assert until(lambda: not any(p.alive() for p in below))
-    assert until(lambda: not jobs_left(run), 20)
+    assert wait_until(lambda: not any(p.alive() for p in below))
+    assert wait_until(lambda: not jobs_left(run))
 
 
 def test_interrupted_nothing_is_left_and_the_rest_is_scored_later(run, cluster):
     alone = run("score", str(run.run), "--json")
     command = started(run, *on(cluster))
     journals = run.run / "supervisor/jobs"
-    assert until(lambda: any('"done"' in f.read_text() for f in journals.glob("score-*")), 120)
+    assert wait_until(lambda: any('"done"' in f.read_text() for f in journals.glob("score-*")))
     running = [p for kept in cluster.workers for p in descendants(dask_process(kept).pid)]
     command.send_signal(signal.SIGINT)
     command.communicate(timeout=60)
@@ -164,12 +166,12 @@ def test_interrupted_nothing_is_left_and_the_rest_is_scored_later(run, cluster):
 def test_killed_local_slots_leave_nothing(run):
     command = started(run, *HERE)
     this = ProcessId.of(command.pid)
-    assert until(lambda: len(descendants(command.pid)) >= 4, 60)
+    assert wait_until(lambda: len(descendants(command.pid)) >= 4)
     found = descendants(command.pid)
     command.kill()
     command.communicate()
     assert this is not None
-    assert until(lambda: not any(p.alive() for p in found), 20)
+    assert wait_until(lambda: not any(p.alive() for p in found))
 
 
 def test_a_budget_gives_a_lower_bound_with_all_mutants(run, cluster):
@@ -184,7 +186,7 @@ def test_a_budget_gives_a_lower_bound_with_all_mutants(run, cluster):
 def test_a_program_that_has_changed_since_is_scored_anew(run, cluster):
     command = started(run, *on(cluster))
     journals = run.run / "supervisor/jobs"
-    assert until(lambda: any('"done"' in f.read_text() for f in journals.glob("score-*")), 120)
+    assert wait_until(lambda: any('"done"' in f.read_text() for f in journals.glob("score-*")))
     command.send_signal(signal.SIGINT)
     command.communicate(timeout=60)
     file = run.path / "prog.py"
@@ -228,7 +230,7 @@ def test_workers_over_ssh(run, cluster, sshd):
             if p.pid not in before and "distributed.cli" in " ".join(line(p))
         ]
 
-    assert until(lambda: not left(), 30)
+    assert wait_until(lambda: not left())
 
 
 def line(process):

@@ -4,8 +4,9 @@ import os
 import signal
 
 import pytest
-from dask_cluster import Cluster, dask_process, until
+from dask_cluster import Cluster, dask_process
 from test_first_python_run import First
+from waiting import wait_until
 
 from fuzztui.process.identity import descendants
 from fuzztui.wire.commands import SkipMutants
@@ -40,7 +41,7 @@ def placed(tmp_path, cluster):
     placed.on_cluster = begin
     yield placed
     placed.clean_up()
-    assert until(lambda: not placed.marked(), 20)
+    assert wait_until(lambda: not placed.marked())
 
 
 def on_workers(cluster, placed):
@@ -70,7 +71,7 @@ def fuzzing(state):
 
 def test_turns_run_on_the_workers(placed, cluster):
     placed.on_cluster(budget="16000 trials", per_mutant="2000 trials")
-    placed.until(lambda s: len(fuzzing(s)) >= 1, 120)
+    placed.until(lambda s: len(fuzzing(s)) >= 1)
     assert on_workers(cluster, placed)
     state = placed.finished()
     assert (state.state, state.stage) == ("finished", "target"), placed.stderr()
@@ -84,23 +85,23 @@ def test_turns_run_on_the_workers(placed, cluster):
 
 def test_skipping_ends_what_runs_there(placed, cluster):
     placed.on_cluster(budget="8m", per_mutant="2m")
-    mutant = fuzzing(placed.until(fuzzing, 120))[0]
+    mutant = fuzzing(placed.until(fuzzing))[0]
     there = on_workers(cluster, placed)[mutant.slot]
     assert placed.send(SkipMutants(mutant.id)).ok
-    assert until(lambda: not any(p.alive() for p in there), 30)
-    placed.until(lambda s: s.mutants[mutant.id].stage == "done", 60)
+    assert wait_until(lambda: not any(p.alive() for p in there))
+    placed.until(lambda s: s.mutants[mutant.id].stage == "done")
     # The slot is the next mutant's.
-    placed.until(lambda s: any(m.id != mutant.id for m in fuzzing(s)), 120)
+    placed.until(lambda s: any(m.id != mutant.id for m in fuzzing(s)))
 
 
 def test_a_killed_worker_and_a_killed_supervisor(placed, cluster):
     placed.on_cluster(budget="8m", per_mutant="1m")
-    placed.until(lambda s: len(fuzzing(s)) == 2, 120)
+    placed.until(lambda s: len(fuzzing(s)) == 2)
     before = on_workers(cluster, placed)
     dask_process(cluster.workers[0]).kill()
     # Its turn goes on in the same directory when the worker is back.
-    placed.until(lambda s: any(i.restarts for i in s.instances.values()), 60)
-    placed.until(lambda s: len(fuzzing(s)) == 2, 120)
+    placed.until(lambda s: any(i.restarts for i in s.instances.values()))
+    placed.until(lambda s: len(fuzzing(s)) == 2)
     told = [e.slot for e in placed.events(MutantProgress) if e.stage == "fuzzing"]
     assert set(on_workers(cluster, placed)) == set(before) <= set(told)
     placed.kill_supervisor()
@@ -109,7 +110,7 @@ def test_a_killed_worker_and_a_killed_supervisor(placed, cluster):
     for process in placed.marked():  # the stand-ins: what they stand for goes with them
         if process not in there:
             process.signal(signal.SIGKILL)
-    assert until(lambda: not on_workers(cluster, placed), 30)
+    assert wait_until(lambda: not on_workers(cluster, placed))
 
 
 def test_a_cluster_that_does_not_answer_is_told(placed, cluster):

@@ -6,10 +6,10 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
-from homes import FUZZTUI, eventually
+from homes import FUZZTUI
+from waiting import wait_until
 
 from fuzztui.remote.lock import running
 
@@ -47,7 +47,7 @@ def test_a_headless_run_to_its_budget(home):
 def test_steering_from_a_script(home):
     home.detach()
     run = str(home.run)
-    eventually(lambda: home.status()["corpus"] > 20)
+    wait_until(lambda: home.status()["corpus"] > 20)
     assert home.status()["state"] == "running"
     assert home("ctl", run, "skip", "3").startswith("applied by main at trial ")
     assert home("ctl", run, "promote", "main/id:000005").startswith("applied")
@@ -58,17 +58,16 @@ def test_steering_from_a_script(home):
     answer = re.match(r"applied by main at trial ([\d,]+)", home("ctl", run, "pause"))
     assert answer
     before = int(answer[1].replace(",", ""))
-    eventually(lambda: home.status()["state"] == "paused")
+    wait_until(lambda: home.status()["state"] == "paused")
     # The engine's last figures before the pause: it writes them every second.
-    eventually(lambda: home.status()["execs"] == before)
-    eventually(lambda: home.status()["execs_per_sec"] == 0)
-    time.sleep(1.5)
+    wait_until(lambda: home.status()["execs"] == before)
+    wait_until(lambda: home.status()["execs_per_sec"] == 0)
     assert home.status()["execs"] == before
     assert home("ctl", run, "resume").startswith("applied")
-    eventually(lambda: home.status()["execs"] > before)
+    wait_until(lambda: home.status()["execs"] > before)
 
     assert home("ctl", run, "stop").startswith("applied")
-    eventually(lambda: home.status()["state"] == "stopped")
+    wait_until(lambda: home.status()["state"] == "stopped")
     assert home.processes() == []
     assert home("ctl", run, "pause", code=3) == ""
     assert "no campaign is running there" in home.stderr
@@ -77,17 +76,17 @@ def test_steering_from_a_script(home):
 @pytest.mark.slow
 def test_the_same_command_rejoins_and_resumes(home):
     home.detach()
-    eventually(lambda: home.status()["execs"] > 500)
+    wait_until(lambda: home.status()["execs"] > 500)
     pid = home.supervisor()
     home.detach()
     assert "rejoining" in home.stderr
     assert home.supervisor() == pid
     home("ctl", str(home.run), "stop")
-    eventually(lambda: home.status_pid() is None)
+    wait_until(lambda: home.status_pid() is None)
     stopped = home.status()
     home.detach()
     assert "resuming" in home.stderr
-    eventually(lambda: home.status()["execs"] > stopped["execs"])
+    wait_until(lambda: home.status()["execs"] > stopped["execs"])
     assert home.status()["corpus"] >= stopped["corpus"]
 
 
@@ -113,12 +112,12 @@ def test_a_campaign_file_means_the_newest_of_its_runs(home):
     home.detach()
     assert f"rejoining {second}" in home.stderr
     assert home("ctl", file, "stop").startswith("applied")
-    eventually(lambda: not running(second))
+    wait_until(lambda: not running(second))
     assert running(home.run), "the older one was not meant"
     home(file, "--new", "--detach", "--set", "campaign.budget=1s")
     home("status", file)
     assert "run-3, the newest of 3 runs; run still runs" in home.stderr
-    eventually(lambda: not running(home.path / "run-3"))
+    wait_until(lambda: not running(home.path / "run-3"))
     shutil.rmtree(home.path / "run-3")
     assert home("repro", file, str(next((second / "out/main/queue").glob("id:*"))))
     assert "run-2, the newest of 2 runs" in home.stderr
@@ -143,7 +142,7 @@ def test_from_another_directory_the_file_means_the_same_run(home):
     home("status", code=3, at=far)
     assert re.search(rf"running elsewhere: .*{re.escape(str(run))}\b", home.stderr)  # and others'
     assert home("ctl", "../project/c.toml", "stop", at=far).startswith("applied")
-    eventually(lambda: not running(run))
+    wait_until(lambda: not running(run))
     home(str(file), "--detach", "--new", at=far)
     assert running(far / "runs/c")
     home("status", str(file), at=project)
@@ -156,7 +155,7 @@ def test_from_another_directory_the_file_means_the_same_run(home):
 @pytest.mark.slow
 def test_another_campaign_is_refused_its_directory(home):
     home.detach()
-    eventually(lambda: home.status()["execs"] > 0)  # before that it holds nothing yet
+    wait_until(lambda: home.status()["execs"] > 0)  # before that it holds nothing yet
     home(str(home.file), "--detach", "--set", "target.function=json:loads", code=2)
     assert "is of another campaign: target.function" in home.stderr
 
@@ -168,7 +167,7 @@ def test_interrupted_headless_stops_the_campaign(home):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout.readline()  # it follows: whom a signal ends before has stopped nothing
-    eventually(lambda: home.status_pid() and home.status()["execs"] > 100)
+    wait_until(lambda: home.status_pid() and home.status()["execs"] > 100)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, (out, err)
@@ -250,24 +249,24 @@ def test_a_run_directory_that_cannot_be_made(home):
 @pytest.mark.slow
 def test_survives_sigkill_of_everything(home):
     home.detach()
-    eventually(lambda: home.status()["corpus"] > 30)
+    wait_until(lambda: home.status()["corpus"] > 30)
     home.kill_everything()
-    eventually(lambda: home.status_pid() is None)
+    wait_until(lambda: home.status_pid() is None)
     queue = {p.name for p in (home.run / "out/main/queue").glob("id:*")}
     status = home.status()
     assert (status["state"], status["execs_per_sec"]) == ("interrupted", None)
     (main,) = status["instances"]
     assert (main["state"], main["execs_per_sec"], main["pid"]) == ("interrupted", None, None)
-    eventually(lambda: home.status()["instances"][0]["age_s"] > main["age_s"])
+    wait_until(lambda: home.status()["instances"][0]["age_s"] > main["age_s"])
     assert "the supervisor ended " in home("status", str(home.run))
     before = status["execs"]
     home.detach("--set", "target.timeout=7s")
     assert "changed keys: target.timeout (" in home.stderr
-    eventually(lambda: home.status()["execs"] > before)
+    wait_until(lambda: home.status()["execs"] > before)
     now = {p.name for p in (home.run / "out/main/queue").glob("id:*")}
     assert queue <= now
     home("ctl", str(home.run), "stop")
-    eventually(lambda: home.status_pid() is None)
+    wait_until(lambda: home.status_pid() is None)
     status = home.status()
     files = {p.name for p in (home.run / "out/main/queue").glob("id:*")}
     assert status["corpus"] == len(files)
@@ -277,12 +276,13 @@ def test_survives_sigkill_of_everything(home):
 @pytest.mark.slow
 def test_a_pause_does_not_stand_in_the_way_of_a_larger_budget(home):
     home.detach()
-    eventually(lambda: home.status()["execs"] > 0)
+    wait_until(lambda: home.status()["execs"] > 0)
     home("ctl", str(home.run), "pause")
-    time.sleep(6)
+    paused = home.status()["elapsed_s"]
+    wait_until(lambda: home.status()["elapsed_s"] > paused + 6)
     home("ctl", str(home.run), "resume")
     home("ctl", str(home.run), "stop")
-    eventually(lambda: home.status_pid() is None)
+    wait_until(lambda: home.status_pid() is None)
     ran = int(home.status()["running_s"])  # however long the commands took
     home(str(home.file), "--headless", "--set", f"campaign.budget={ran + 1}s")
     assert home.status()["state"] == "finished"
@@ -296,9 +296,9 @@ def test_a_pause_does_not_stand_in_the_way_of_a_larger_budget(home):
 @pytest.mark.slow
 def test_a_refused_start_leaves_the_run_as_it_was(home):
     home.detach("--set", "campaign.budget=1h")
-    eventually(lambda: home.status()["execs"] > 500 and home.status()["elapsed_s"] > 2)
+    wait_until(lambda: home.status()["execs"] > 500 and home.status()["elapsed_s"] > 2)
     home("ctl", str(home.run), "stop")
-    eventually(lambda: home.status_pid() is None)
+    wait_until(lambda: home.status_pid() is None)
     frozen = (home.run / "campaign.toml").read_text()
     home(str(home.file), "--detach", "--set", "campaign.budget=1s", code=1)
     assert "has finished: the budget of 1 s" in home.stderr
@@ -307,7 +307,7 @@ def test_a_refused_start_leaves_the_run_as_it_was(home):
     before = home.status()["execs"]
     home(str(home.run / "campaign.toml"), "--detach", "--set", "campaign.budget=2h")
     assert 'budget = "2h"' in (home.run / "campaign.toml").read_text()
-    eventually(lambda: home.status()["execs"] > before)
+    wait_until(lambda: home.status()["execs"] > before)
     home("ctl", str(home.run), "stop")
 
 
@@ -332,7 +332,7 @@ def test_nobody_reads_what_we_print(home):
             cwd=home.path, env=home.env, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
         assert "Traceback" not in done.stderr
-        eventually(lambda: home.status()["state"] == "finished")
+        wait_until(lambda: home.status()["state"] == "finished")
 
 
 @pytest.mark.slow
@@ -369,13 +369,13 @@ def test_a_run_that_is_deleted_while_it_is_followed(home):
     with subprocess.Popen(
         command, cwd=home.path, env=home.env, stderr=subprocess.PIPE, text=True
     ) as following:
-        eventually(lambda: home.status_pid() and home.status()["execs"] > 0)
+        wait_until(lambda: home.status_pid() and home.status()["execs"] > 0)
         home.run.rename(home.path / "away")
         _, words = following.communicate(timeout=60)
     assert following.returncode == 3
     assert "Traceback" not in words
     assert "cannot be read any more" in words
-    eventually(lambda: home.processes() == [])
+    wait_until(lambda: home.processes() == [])
 
 
 @pytest.mark.slow

@@ -5,10 +5,10 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import pytest
-from homes import FUZZTUI, GENERATED, eventually
+from homes import FUZZTUI, GENERATED
+from waiting import wait_until
 
 from fuzztui.cli.mutants import own_campaign, python_campaign
 from fuzztui.cli.score import ask_score
@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 HARNESS = """\
 import os, signal
 from pathlib import Path
+from waiting import wait_until
 
 def parse(data: bytes):
     if data[:1] == b"K":
@@ -233,7 +234,7 @@ def test_sigterm_leaves_no_copies_behind(harness):
     (harness.path / "tmp").mkdir()
     words = [FUZZTUI, "corpus", "minimise", str(harness.run), "-o", "small"]
     process = subprocess.Popen(words, cwd=harness.path, env=harness.env, stderr=subprocess.DEVNULL)
-    eventually(lambda: any((harness.path / "tmp").iterdir()))
+    wait_until(lambda: any((harness.path / "tmp").iterdir()))
     process.terminate()
     assert process.wait(60) == -signal.SIGTERM
     assert [*(harness.path / "tmp").iterdir()] == []
@@ -242,14 +243,14 @@ def test_sigterm_leaves_no_copies_behind(harness):
 def test_a_live_run_and_one_without_an_entry(home):
     home.detach("--set", "campaign.budget=10m")
     try:
-        eventually(lambda: len([*home.run.glob("out/main/queue/id*")]) > 3)
+        wait_until(lambda: len([*home.run.glob("out/main/queue/id*")]) > 3)
         out = home("corpus", "minimise", str(home.run), "-o", "small")
         assert "edges" in out and [*(home.path / "small").iterdir()]
         assert home.status()["state"] == "running"
         home("corpus", "why", str(home.run), "0")
     finally:
         home("ctl", str(home.run), "stop", code=None)
-    eventually(lambda: home.status()["state"] != "running")
+    wait_until(lambda: home.status()["state"] != "running")
     for file in home.run.glob("out/main/queue/*"):
         file.unlink()
     home("corpus", "minimise", str(home.run), "-o", "none", code=3)
@@ -294,7 +295,6 @@ def test_only_seeds_that_are_needed_are_used(harness):
     (message,) = [e for e in logged if e["k"] == "message" and "seeds" in e["text"]]
     assert "4 of 25" in message["text"]
     made = (out / "minimised-seeds.json").stat().st_mtime_ns
-    time.sleep(0.02)
     harness(*start[:3], "campaign.budget=90 trials", *start[4:], code=10)
     assert (out / "minimised-seeds.json").stat().st_mtime_ns == made  # known from the first start
     assert set(tree(out / "seeds").values()) == used

@@ -13,19 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine_lab import (
-    Lab,
-    alive,
-    events,
-    execs,
-    kill,
-    names,
-    reason,
-    stats,
-    timeless,
-    wait_for,
-    worker_of,
-)
+from engine_lab import Lab, alive, events, execs, kill, names, reason, stats, timeless, worker_of
+from waiting import wait_until
 
 from fuzztui.engines.base.spec import TRACE
 
@@ -133,7 +122,7 @@ def test_two_engines_on_one_directory(lab: Lab) -> None:
     lab.write("app.py", PARSER)
     spec = lab.spec("app:parse")
     lab.start(spec)
-    wait_for(lambda: execs(spec.parent))
+    wait_until(lambda: execs(spec.parent))
     assert lab.run(spec, log=lab.root / "second.log") == 3
     assert "in use" in (lab.root / "second.log").read_text()
 
@@ -550,13 +539,13 @@ def test_full_disk(lab: Lab) -> None:
     (spec.parent / ".cur_input").write_bytes(bytes(1 << 16))
 
     nanny = start_on_full_disk(lab, spec)
-    wait_for(lambda: any("cannot write" in e.get("text", "") for e in events(spec.parent)))
+    wait_until(lambda: any("cannot write" in e.get("text", "") for e in events(spec.parent)))
     assert not names(spec.parent, "queue")
     for pid in (nanny.pid, worker_of(nanny)):
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
-    wait_for(lambda: names(spec.parent, "queue"))
+    wait_until(lambda: names(spec.parent, "queue"))
     assert (spec.parent / "queue" / names(spec.parent, "queue")[0]).stat().st_size == 5000
-    wait_for(lambda: execs(spec.parent) > 100)
+    wait_until(lambda: execs(spec.parent) > 100)
     nanny.send_signal(signal.SIGTERM)
     assert nanny.wait(60) == 0
 
@@ -570,11 +559,11 @@ def test_stop_while_the_disk_is_full_loses_nothing(lab: Lab) -> None:
     (spec.parent / ".cur_input").write_bytes(bytes(1 << 16))
 
     nanny = start_on_full_disk(lab, spec)
-    wait_for(lambda: any("cannot write" in e.get("text", "") for e in events(spec.parent)))
+    wait_until(lambda: any("cannot write" in e.get("text", "") for e in events(spec.parent)))
     nanny.send_signal(signal.SIGTERM)
     assert nanny.wait(60) == 0
     nanny = lab.start(spec)
-    wait_for(lambda: names(spec.parent, "queue"))
+    wait_until(lambda: names(spec.parent, "queue"))
     assert "orig:long" in names(spec.parent, "queue")[0]
     assert "execs:1," in names(spec.parent, "queue")[0]
 
@@ -585,9 +574,9 @@ def test_no_worker_starts_while_its_directory_cannot_be_written(lab: Lab) -> Non
     spec = lab.spec("app:target", target={"include": ["app"]})
     (spec.parent / TRACE).mkdir()
     nanny = lab.start(spec)
-    wait_for(lambda: any("cannot write" in e.get("text", "") for e in events(spec.parent)))
+    wait_until(lambda: any("cannot write" in e.get("text", "") for e in events(spec.parent)))
     (spec.parent / TRACE).rmdir()
-    wait_for(lambda: execs(spec.parent) > 100)
+    wait_until(lambda: execs(spec.parent) > 100)
     nanny.send_signal(signal.SIGTERM)
     assert nanny.wait(60) == 0
 
@@ -603,13 +592,13 @@ def crashing(lab: Lab) -> Path:
 def test_parent_killed(lab: Lab) -> None:
     spec = crashing(lab)
     nanny = lab.start(spec)
-    wait_for(lambda: execs(spec.parent) > 1000)
+    wait_until(lambda: execs(spec.parent) > 1000)
     worker = worker_of(nanny)
     kill(nanny.pid)
-    wait_for(lambda: not alive(worker))
+    wait_until(lambda: not alive(worker))
     before, queue = execs(spec.parent), timeless(spec.parent)
     nanny = lab.start(spec)
-    wait_for(lambda: execs(spec.parent) > before)
+    wait_until(lambda: execs(spec.parent) > before)
     nanny.send_signal(signal.SIGTERM)
     assert nanny.wait(60) == 0
     assert queue.items() <= timeless(spec.parent).items()
@@ -622,12 +611,12 @@ def test_worker_killed_is_no_crash(lab: Lab) -> None:
     nanny = lab.start(spec)
     for _ in range(2):
         before = execs(spec.parent)
-        wait_for(lambda before=before: execs(spec.parent) > before)
+        wait_until(lambda before=before: execs(spec.parent) > before)
         worker = worker_of(nanny)
         kill(worker)
-        wait_for(lambda worker=worker: worker_of(nanny) not in (0, worker))
+        wait_until(lambda worker=worker: worker_of(nanny) not in (0, worker))
     before = execs(spec.parent)
-    wait_for(lambda: execs(spec.parent) > before)
+    wait_until(lambda: execs(spec.parent) > before)
     nanny.send_signal(signal.SIGTERM)
     assert nanny.wait(60) == 0
     assert not names(spec.parent, "crashes")
@@ -641,7 +630,7 @@ def test_stop_signal_and_capabilities(lab: Lab) -> None:
     lab.write("app.py", PARSER)
     spec = lab.spec("app:parse")
     nanny = lab.start(spec)
-    wait_for(lambda: execs(spec.parent))
+    wait_until(lambda: execs(spec.parent))
     nanny.send_signal(signal.SIGINT)
     assert nanny.wait(60) == 0
     (hello,) = events(spec.parent, "instance_hello")

@@ -15,8 +15,9 @@ from typing import Any
 import psutil
 import pytest
 from engine_lab import Lab
-from homes import FUZZTUI, Home, eventually
+from homes import FUZZTUI, Home
 from shared import HOME
+from waiting import wait_until
 
 from fuzztui.remote.client import ControlClient
 from fuzztui.wire.commands import Minimise
@@ -304,7 +305,7 @@ def campaign(home: Home) -> Home:
         '[engine]\nkind = "zest"\n'
     )
     home.detach()
-    eventually(lambda: any((home.run / "out/main/crashes").glob("id:*")))
+    wait_until(lambda: any((home.run / "out/main/crashes").glob("id:*")))
     return home
 
 
@@ -324,7 +325,7 @@ def test_the_command(campaign: Home) -> None:
     assert rest[1].startswith("failure: OverflowError: ")
     assert small.stat().st_mode & 0o777 == 0o600
     campaign("ctl", "run", "stop")
-    eventually(lambda: campaign.status_pid() is None)
+    wait_until(lambda: campaign.status_pid() is None)
     campaign("minimise", "run", str(file), "-o", str(campaign.path / "small"))
     assert (campaign.path / "small").read_bytes() == small.read_bytes()
     seed = campaign.path / "seed"
@@ -367,7 +368,7 @@ def test_ctrl_c_before_it_has_begun(campaign: Home) -> None:
         [FUZZTUI, "minimise", "run", str(file)],
         cwd=campaign.path, env=campaign.env, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    eventually(imported.exists)
+    wait_until(imported.exists)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 1
@@ -456,7 +457,7 @@ def test_a_screen_that_is_killed_leaves_no_minimising_behind(
     screen.wait(lambda text: re.search(r"59 -> (\d|[1-4]\d) bytes", text))
     command = psutil.Process(screen.pid("minimise"))
     os.kill(screen.pid("attach"), signal.SIGKILL)
-    eventually(lambda: not command.is_running() or command.status() == psutil.STATUS_ZOMBIE)
+    wait_until(lambda: not command.is_running() or command.status() == psutil.STATUS_ZOMBIE)
     smaller = campaign.run / "minimised/main" / file.name
     assert 0 < len(smaller.read_bytes()) < 50
 

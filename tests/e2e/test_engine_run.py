@@ -14,19 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine_lab import (
-    Lab,
-    alive,
-    events,
-    execs,
-    kill,
-    names,
-    stats,
-    timeless,
-    wait_for,
-    worker_of,
-)
+from engine_lab import Lab, alive, events, execs, kill, names, stats, timeless, worker_of
 from interpreters import pythons
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.engines.directory import journal as j
 from fuzztui.wire.codec import encode_command
@@ -146,7 +136,7 @@ def test_sample_program_gives_its_bug_up(lab: Lab) -> None:
         engine={"seeds": [str(samples / "seeds" / "crate")]},
     )
     nanny = lab.start(spec)
-    wait_for(lambda: names(spec.parent, "crashes"), 60)
+    wait_until(lambda: names(spec.parent, "crashes"))
     nanny.send_signal(signal.SIGTERM)
     assert nanny.wait(60) == 0
     event = events(spec.parent, "finding_described")[0]
@@ -247,7 +237,7 @@ def test_counts_mode_keeps_more(lab: Lab) -> None:
 def test_afl_whatsup_reads_it(lab: Lab) -> None:
     spec = lab.spec("tomllib:loads", target=EXPECTED)
     nanny = lab.start(spec)
-    wait_for(lambda: execs(spec.parent) > 1000)
+    wait_until(lambda: execs(spec.parent) > 1000)
     env = lab.env | {"TERM": "xterm"}
     done = subprocess.run(
         ["afl-whatsup", str(lab.out)],
@@ -264,7 +254,7 @@ def test_afl_whatsup_reads_it(lab: Lab) -> None:
     assert re.search(r"Total execs : \d+ thousands", done.stdout)
     assert re.search(r"items \d+/\d+", done.stdout)
     nanny.send_signal(signal.SIGTERM)
-    nanny.wait(20)
+    nanny.wait(DEADLINE_S)
 
 
 @pytest.mark.slow
@@ -356,7 +346,7 @@ class Remote:
 
     def ask(self, command: Command) -> dict[str, object]:
         id_ = self.send(command)
-        wait_for(lambda: self.answers(id_))
+        wait_until(lambda: self.answers(id_))
         (answer,) = self.answers(id_)
         return answer
 
@@ -366,19 +356,19 @@ def test_pause_and_resume(lab: Lab) -> None:
     spec = lab.spec("tomllib:loads", target=EXPECTED)
     nanny = lab.start(spec)
     remote = Remote(spec.parent)
-    wait_for(lambda: execs(spec.parent) > 1000)
+    wait_until(lambda: execs(spec.parent) > 1000)
     paused = remote.ask(Pause())
     assert paused["k"] == "command_applied"
-    wait_for(lambda: execs(spec.parent) == paused["trial"])
+    wait_until(lambda: execs(spec.parent) == paused["trial"])
     # A worker that dies while paused is paused when it comes back.
     worker = worker_of(nanny)
     kill(worker)
-    wait_for(lambda: worker_of(nanny) not in (0, worker))
-    wait_for(lambda: "killed" in str(events(spec.parent, "message")))
+    wait_until(lambda: worker_of(nanny) not in (0, worker))
+    wait_until(lambda: "killed" in str(events(spec.parent, "message")))
     assert execs(spec.parent) == paused["trial"]
     resumed = remote.ask(Resume())
     assert resumed["trial"] == paused["trial"]
-    wait_for(lambda: execs(spec.parent) > int(str(paused["trial"])))
+    wait_until(lambda: execs(spec.parent) > int(str(paused["trial"])))
     stopped = remote.ask(Stop())
     assert stopped["k"] == "command_applied"
     assert nanny.wait(60) == 0
@@ -389,11 +379,11 @@ def test_skip_promote_reset(lab: Lab) -> None:
     spec = lab.spec("tomllib:loads", target=EXPECTED)
     nanny = lab.start(spec)
     remote = Remote(spec.parent)
-    wait_for(lambda: len(names(spec.parent, "queue")) > 20)
+    wait_until(lambda: len(names(spec.parent, "queue")) > 20)
     for entry in range(5, 20):
         assert remote.ask(SkipEntry(entry))["k"] == "command_applied"
     applied = remote.ask(PromoteEntry(3))
-    wait_for(lambda: any(f"src:{3:06d}" in n for n in names(spec.parent, "queue")) or True)
+    wait_until(lambda: any(f"src:{3:06d}" in n for n in names(spec.parent, "queue")) or True)
     assert "next" in str(applied["detail"])
     rejected = remote.ask(SkipEntry(4_000_000))
     assert (rejected["k"], "no queue entry" in str(rejected["reason"])) == (
@@ -403,7 +393,7 @@ def test_skip_promote_reset(lab: Lab) -> None:
     assert remote.ask(ResetEntry(6))["k"] == "command_applied"
     with (spec.parent / "control.jsonl").open("a") as file:
         file.write('torn\n{"id": "odd", "command": {"c": "explode"}}\n[]\n\x00\n')
-    wait_for(lambda: remote.answers("odd"))
+    wait_until(lambda: remote.answers("odd"))
     assert "unknown command" in str(remote.answers("odd")[0]["reason"])
     steer = {e["id"]: e.get("steer", "") for e in events(spec.parent, "entry_described")}
     assert {i for i, s in steer.items() if s == "skipped"} == {5, *range(7, 20)}
@@ -412,9 +402,9 @@ def test_skip_promote_reset(lab: Lab) -> None:
     last = int(re.findall(r"execs:(\d+)", names(spec.parent, "queue")[-1])[0])
     worker = worker_of(nanny)
     kill(nanny.pid)
-    wait_for(lambda: not alive(worker))
+    wait_until(lambda: not alive(worker))
     nanny = lab.start(spec)
-    wait_for(lambda: execs(spec.parent) > last + 15_000, 90)
+    wait_until(lambda: execs(spec.parent) > last + 15_000)
     assert len(events(spec.parent, "command_applied")) == answered
     assert remote.ask(SkipEntry(6))["k"] == "command_applied"
     nanny.send_signal(signal.SIGTERM)
@@ -443,11 +433,11 @@ def test_instances_share_finds(lab: Lab) -> None:
     (other / "README").write_text("not an entry")
     nanny = lab.start(lab.spec("app:target", "poor", engine={"constants": False}))
     poor = lab.out / "poor"
-    wait_for(lambda: any("sync:rich" in n for n in names(poor, "queue")), 60)
-    wait_for(lambda: any("sync:afl,src:000000" in n for n in names(poor, "queue")))
+    wait_until(lambda: any("sync:rich" in n for n in names(poor, "queue")))
+    wait_until(lambda: any("sync:afl,src:000000" in n for n in names(poor, "queue")))
     count = len(names(rich.parent, "queue"))
     # One after the other: the first that is kept says nothing of those behind it.
-    wait_for(lambda: struct.unpack("<I", (poor / ".synced/rich").read_bytes()) == (count,))
+    wait_until(lambda: struct.unpack("<I", (poor / ".synced/rich").read_bytes()) == (count,))
     nanny.send_signal(signal.SIGTERM)
     assert nanny.wait(60) == 0
     assert not any("sync:poor" in n for n in names(poor, "queue"))
@@ -488,7 +478,7 @@ def test_killed_again_and_again(lab: Lab, whom: str) -> None:
     last = 0
     for turn in range(25):
         if turn % 5 == 4:  # one that is always killed while it loads is given up after ten times
-            wait_for(lambda n=nanny, w=last: worker_of(n) not in (0, w) and loaded(spec.parent))
+            wait_until(lambda n=nanny, w=last: worker_of(n) not in (0, w) and loaded(spec.parent))
         with contextlib.suppress(subprocess.TimeoutExpired):
             nanny.wait(rng.random() * 0.3)
         last = worker = worker_of(nanny)
@@ -497,12 +487,12 @@ def test_killed_again_and_again(lab: Lab, whom: str) -> None:
         if whom in ("parent", "both"):
             kill(nanny.pid)
             nanny.wait()
-            wait_for(lambda worker=worker: not alive(worker))
+            wait_until(lambda worker=worker: not alive(worker))
             nanny = lab.start(spec)
     for _ in range(2):  # the first may be an older count that is only written now
         trials = execs(spec.parent)
-        wait_for(lambda trials=trials: execs(spec.parent) > trials, 60)
-    wait_for(lambda: len(names(spec.parent, "crashes")) >= 60, 60)
+        wait_until(lambda trials=trials: execs(spec.parent) > trials)
+    wait_until(lambda: len(names(spec.parent, "crashes")) >= 60)
     nanny.send_signal(signal.SIGTERM)
     assert nanny.wait(60) == 0
     described = {e["signature"]: e["file"] for e in events(spec.parent, "finding_described")}

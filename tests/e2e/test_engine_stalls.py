@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_lab import Lab, events, execs, kill, names, reason, stats, wait_for, worker_of
+from engine_lab import Lab, events, execs, kill, names, reason, stats, worker_of
+from waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -115,7 +116,7 @@ def test_a_target_that_stops_itself_while_it_is_imported_cannot_start(lab: Lab) 
 def test_who_pauses_the_monitor_and_its_worker_finds_no_hang(lab: Lab) -> None:
     spec = spec_of(lab, "pass")
     nanny = lab.start(spec)
-    wait_for(lambda: execs(spec.parent) > 100)
+    wait_until(lambda: execs(spec.parent) > 100)
     worker = worker_of(nanny)
     for pid in (worker, nanny.pid):
         kill(pid, signal.SIGSTOP)
@@ -124,7 +125,7 @@ def test_who_pauses_the_monitor_and_its_worker_finds_no_hang(lab: Lab) -> None:
     for pid in (nanny.pid, worker):
         kill(pid, signal.SIGCONT)
     before = execs(spec.parent)
-    wait_for(lambda: execs(spec.parent) > before + 100)
+    wait_until(lambda: execs(spec.parent) > before + 100)
     assert worker_of(nanny) == worker
     nanny.send_signal(signal.SIGTERM)
     assert nanny.wait(60) == 0
@@ -134,7 +135,7 @@ def test_who_pauses_the_monitor_and_its_worker_finds_no_hang(lab: Lab) -> None:
 def test_a_debugger_may_hold_the_worker(lab: Lab) -> None:
     spec = spec_of(lab, "pass")
     nanny = lab.start(spec)
-    wait_for(lambda: execs(spec.parent) > 100)
+    wait_until(lambda: execs(spec.parent) > 100)
     worker = worker_of(nanny)
     hold = (
         "import ctypes, os, sys, time\n"
@@ -148,7 +149,7 @@ def test_a_debugger_may_hold_the_worker(lab: Lab) -> None:
     if subprocess.run([sys.executable, "-c", hold, str(worker)], check=False).returncode:
         pytest.skip("no process may be traced here")
     before = execs(spec.parent)
-    wait_for(lambda: execs(spec.parent) > before + 100)
+    wait_until(lambda: execs(spec.parent) > before + 100)
     assert worker_of(nanny) == worker
     nanny.send_signal(signal.SIGTERM)
     assert nanny.wait(60) == 0

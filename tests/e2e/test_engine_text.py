@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_lab import Lab, events, execs, kill, names, reason, timeless, wait_for, worker_of
+from engine_lab import Lab, events, execs, kill, names, reason, timeless, worker_of
+from waiting import wait_until
 
 from fuzztui.campaign import load
 from fuzztui.engines.text.arms import PERIOD
@@ -25,6 +26,7 @@ from fuzztui.wire.commands import Command, SetMixture
 
 CHECKER = """
 import ast
+from waiting import wait_until
 
 def target(text: str) -> list:
     found = []
@@ -158,10 +160,10 @@ def test_the_same_with_and_without_the_library(lab: Lab, text: dict[str, Any]) -
 def test_a_mixture_is_obeyed_from_the_next_trial_on_and_outlives_a_restart(lab: Lab) -> None:
     spec = spec_of(lab, text=SPLICING)
     nanny = lab.start(spec)
-    wait_for(lambda: execs(spec.parent) > 300)
+    wait_until(lambda: execs(spec.parent) > 300)
     ask(spec.parent, "c1", SetMixture(0.5, 0.6, 0.0))
     ask(spec.parent, "c2", SetMixture(1.0, 0.0, 0.0))
-    wait_for(lambda: events(spec.parent, "command_applied"))
+    wait_until(lambda: events(spec.parent, "command_applied"))
     (answer,) = events(spec.parent, "command_applied")
     (refusal,) = events(spec.parent, "command_rejected")
     assert refusal["id"] == "c1"
@@ -169,9 +171,9 @@ def test_a_mixture_is_obeyed_from_the_next_trial_on_and_outlives_a_restart(lab: 
     assert (answer["id"], answer["detail"]) == ("c2", "havoc 100%, text 0%, splice 0%")
     assert answer["trial"] >= 300
     kill(worker_of(nanny))
-    wait_for(lambda: any("a new worker continues" in text for text in said(spec.parent)))
+    wait_until(lambda: any("a new worker continues" in text for text in said(spec.parent)))
     done = execs(spec.parent)
-    wait_for(lambda: execs(spec.parent) > done + 1500)
+    wait_until(lambda: execs(spec.parent) > done + 1500)
     kill(nanny.pid, 15)
     assert nanny.wait(60) == 0
     assert block_of(spec.parent).havoc == 1.0  # now that nobody is writing it

@@ -5,7 +5,8 @@ import signal
 import subprocess
 
 import pytest
-from homes import FUZZTUI, eventually
+from homes import FUZZTUI
+from waiting import wait_until
 
 DONE, FAILED, USAGE, NOT_RUNNING, FINDINGS, BELOW_THRESHOLD = 0, 1, 2, 3, 10, 11
 
@@ -94,7 +95,7 @@ def test_a_campaign_that_runs_nothing_instrumented_is_not_green(home, kind, tria
 def test_a_campaign_that_is_left_to_itself_has_no_result_yet(home):
     words = [str(home.file), *program(home, BUG)]
     home(*words, "--detach", "--set", "campaign.budget=100 trials", code=DONE)
-    eventually(lambda: home.status()["state"] == "finished")
+    wait_until(lambda: home.status()["state"] == "finished")
     assert home.status()["findings"]
 
 
@@ -107,7 +108,7 @@ def test_a_campaign_that_is_stopped_tells_what_it_found(home, source, code):
         cwd=home.path, env=home.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout.readline()
-    eventually(lambda: home.status()["execs"] > 5 and (code == DONE or home.status()["findings"]))
+    wait_until(lambda: home.status()["execs"] > 5 and (code == DONE or home.status()["findings"]))
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == code, (out, err)
@@ -127,7 +128,7 @@ def test_the_screen_of_a_campaign(home, terminal):
     words = [str(home.file), *program(home, BUG)]
     screen = terminal(*words, command=["sh", "-c", f"cd {home.path} && exec {command(words)}"])
     screen.wait("running")
-    eventually(lambda: home.status()["findings"])
+    wait_until(lambda: home.status()["findings"])
     screen.keys("q")
     screen.wait(f"exit={DONE}")
     assert home.status()["state"] == "running"

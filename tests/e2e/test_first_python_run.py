@@ -107,7 +107,7 @@ listed = 60
         start(self.run)
 
     def finished(self):
-        self.until(lambda s: s.state in ENDED, 180)
+        self.until(lambda s: s.state in ENDED)
         return self.over()
 
     def stages(self, stage: str) -> list[str]:
@@ -193,7 +193,7 @@ def test_the_same_seed_gives_the_same_queues(first, tmp_path):
 @pytest.mark.parametrize("engines", ["live", pytest.param("die", marks=pytest.mark.nightly)])
 def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     first.begin(budget="8m", per_mutant="6s")
-    key = fuzzed(first.until(fuzzed, 120)).id
+    key = fuzzed(first.until(fuzzed)).id
     first.until(lambda s: any(e.instance == "m1" for e in s.entries.values()))
     first.kill_supervisor()
     if engines == "die":
@@ -201,10 +201,10 @@ def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     start(first.run)
     adopted = first.events(SupervisorStarted)[-1].adopted
     assert adopted == (["m1"] if engines == "live" else [])
-    state = first.until(lambda s: s.mutants[key].stage == "done", 120)
+    state = first.until(lambda s: s.mutants[key].stage == "done")
     assert state.mutants[key].slot == "m1"
     # Until some turn has found what is new to the target.
-    first.until(lambda s: any(e.instance == MUTANT_INPUTS for e in s.entries.values()), 200)
+    first.until(lambda s: any(e.instance == MUTANT_INPUTS for e in s.entries.values()))
     first.until(lambda s: "listed" in s.plan)
     assert first.send(SkipMutants("file=*")).ok
     first.until(lambda s: s.stage == "target" and s.instances["main"].stats.execs)

@@ -6,11 +6,11 @@ import hashlib
 import json
 import shutil
 import signal
-import time
 from pathlib import Path
 
 import pytest
 from supervised import Supervised
+from waiting import wait_until
 
 from fuzztui.campaign import load, write_frozen
 from fuzztui.campaign.rundir import prepare_run
@@ -110,7 +110,7 @@ listed = 60
 
     def finished(self):
         """The state at the end, which a busy machine reaches late."""
-        self.until(lambda s: s.state in ENDED, 250)
+        self.until(lambda s: s.state in ENDED)
         return self.over()
 
 
@@ -195,7 +195,7 @@ def test_budgets_in_executions_are_kept(first):
 def test_steering_the_queue(first):
     # Turns that are long enough for all of this to be done in the first one.
     first.begin("campaign.budget=240s", "mutants.per_mutant=30s")
-    now = fuzzed(first.until(lambda s: fuzzed(s) and len(queue(s)) > 9, 180))
+    now = fuzzed(first.until(lambda s: fuzzed(s) and len(queue(s)) > 9))
     first.until(lambda s: any(e.instance == "m1" for e in s.entries.values()))
     wanted = queue(first.state())[4].id
     assert first.send(MoveMutants(wanted)).ok
@@ -204,14 +204,14 @@ def test_steering_the_queue(first):
     assert [m.id for m in queue(first.state())[:2]] == [later, wanted]
     assert first.send(MarkEquivalent(queue(first.state())[5].id, because="[b]x")).ok
     assert first.send(SkipMutants(now.id)).ok
-    state = first.until(lambda s: s.mutants[now.id].stage == "done", 180)
+    state = first.until(lambda s: s.mutants[now.id].stage == "done")
     assert state.mutants[now.id].fuzzed_s < 29
     assert state.mutants[now.id].turn_results["entries"] > 0  # collected anyway
     first.until(lambda s: later in (m.id for m in s.mutants.values() if m.stage != "queued"))
     # Skipping everything: the target's turn comes, and the budget is its own.
-    first.until(lambda s: "listed" in s.plan, 120)
+    first.until(lambda s: "listed" in s.plan)
     assert first.send(SkipMutants("file=*")).ok
-    assert first.until(lambda s: s.stage == "target", 120).plan["before_s"] < 119
+    assert first.until(lambda s: s.stage == "target").plan["before_s"] < 119
     assert first.send(Stop()).ok
     assert first.over().state == "stopped"
 
@@ -219,7 +219,7 @@ def test_steering_the_queue(first):
 @pytest.mark.parametrize("engines", ["live", pytest.param("die", marks=pytest.mark.nightly)])
 def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     first.begin("campaign.budget=60s", "mutants.per_mutant=8s")
-    state = first.until(fuzzed, 180)
+    state = first.until(fuzzed)
     key = fuzzed(state).id
     first.until(lambda s: any(e.instance == "m1" for e in s.entries.values()))
     first.kill_supervisor()
@@ -228,10 +228,10 @@ def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     start(first.run)
     adopted = first.events(SupervisorStarted)[-1].adopted
     assert adopted == (["m1"] if engines == "live" else [])
-    state = first.until(lambda s: s.mutants[key].stage == "done", 180)
+    state = first.until(lambda s: s.mutants[key].stage == "done")
     assert state.mutants[key].slot == "m1"
     assert state.mutants[key].turn_results["entries"] > 0
-    first.until(lambda s: "m2" in s.instances or s.stage == "target", 180)
+    first.until(lambda s: "m2" in s.instances or s.stage == "target")
     assert first.send(Stop()).ok
     first.over()
     files = [e.file for e in first.events(EntrySaved) if e.instance == "handed"]
@@ -242,18 +242,21 @@ def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
 def test_what_fuzzes_longer_for_want_of_a_supervisor_takes_nothing_from_the_target(first):
     budget = ("campaign.budget=24s", "mutants.per_mutant=4s", "engine.instances=2")
     first.begin(*budget)
-    key = fuzzed(first.until(fuzzed, 180)).id
+    key = fuzzed(first.until(fuzzed)).id
     first.until(lambda s: all(s.instances[name].stats.execs for name in ("m1", "m1-s1")))
     first.kill_supervisor()
-    time.sleep(16)
+    # A row of plot_data comes every five seconds: it has fuzzed four times as long as it may.
+    plot = first.run / "mutants" / "slots" / "m1" / "out" / "m1" / "plot_data"
+    wait_until(
+        lambda: int(plot.read_text().rpartition("\n")[0].rpartition("\n")[2].split(",")[0]) > 16
+    )
     # One of the two is gone when the next supervisor comes: nobody may take it for living.
     place = first.run / "mutants" / "slots" / "m1" / "out" / "m1-s1"
     process = ProcessId.from_json(json.loads((place / "process.json").read_text()))
     process.signal(signal.SIGKILL)
-    while process.alive():
-        time.sleep(0.01)
+    wait_until(lambda: not process.alive())
     start(first.run)
-    state = first.until(lambda s: s.mutants[key].stage == "done", 120)
+    state = first.until(lambda s: s.mutants[key].stage == "done")
     assert state.mutants[key].fuzzed_s < 12  # some of it is the new supervisor's
     assert state.stage == "mutants"  # others have their turns, too
     assert any("no budget is charged" in e.text for e in first.events(Message))
@@ -265,7 +268,7 @@ def test_what_fuzzes_longer_for_want_of_a_supervisor_takes_nothing_from_the_targ
     # With a larger budget mutants come first again, and the target's instances wait.
     first.freeze("campaign.budget=80s", *budget[1:])
     start(first.run)
-    state = first.until(lambda s: s.state == "running" and s.stage == "mutants", 120)
+    state = first.until(lambda s: s.state == "running" and s.stage == "mutants")
     assert state.instances["main"].state == "waiting"
     assert first.send(Stop()).ok
     first.over()
@@ -278,10 +281,10 @@ def test_what_fuzzes_longer_for_want_of_a_supervisor_takes_nothing_from_the_targ
 def test_a_supervisor_killed_between_turns_loses_nothing(first, stage):
     first.begin("campaign.budget=40s", "mutants.per_mutant=2s")
     count = len(first.stages(stage))
-    first.until(lambda s: len(first.stages(stage)) > max(count, 1), 180)
+    first.until(lambda s: len(first.stages(stage)) > max(count, 1))
     first.kill_supervisor()
     start(first.run)
-    first.until(lambda s: len(first.stages("done")) >= 4 or s.stage == "target", 180)
+    first.until(lambda s: len(first.stages("done")) >= 4 or s.stage == "target")
     assert first.send(Stop()).ok
     first.over()
     state = first.state()
@@ -293,12 +296,12 @@ def test_a_supervisor_killed_between_turns_loses_nothing(first, stage):
 
 def test_stopped_and_resumed_it_goes_on_where_it_was(first):
     first.begin("campaign.budget=30s", "mutants.per_mutant=6s")
-    key = fuzzed(first.until(fuzzed, 180)).id
+    key = fuzzed(first.until(fuzzed)).id
     assert first.send(Stop()).ok
     state = first.finished()
     assert (state.state, state.mutants[key].stage) == ("stopped", "fuzzing")
     start(first.run)
-    state = first.until(lambda s: s.stage == "target" and s.instances["main"].stats.execs, 180)
+    state = first.until(lambda s: s.stage == "target" and s.instances["main"].stats.execs)
     assert state.mutants[key].stage == "done"
     m1 = [e.state for e in first.events(InstanceState) if e.instance == "m1"]
     assert m1.count("stopped") == 1
@@ -316,11 +319,12 @@ def test_paused_between_two_turns_no_other_begins(first):
     assert first.send(Pause()).ok
     first.until(lambda s: s.state == "paused")
     gate.touch()
-    first.until(lambda s: any(m.stage == "built" for m in s.mutants.values()), 120)
-    time.sleep(1.5)
+    first.until(lambda s: any(m.stage == "built" for m in s.mutants.values()))
+    built = first.until(lambda s: s.state == "paused").t
+    first.until(lambda s: s.t > built + 1.5)
     assert not [i for i in first.state().instances.values() if i.mutant]
     assert first.send(Resume()).ok
-    state = first.until(fuzzed, 120)
+    state = first.until(fuzzed)
     assert state.paused_s > 0
     assert first.send(Stop()).ok
     first.finished()
@@ -336,7 +340,7 @@ def test_no_mutant_builds(first):
 echo "{known}  own.c" | sha256sum -c
 $CC -O1 -o target own.c""",
     )
-    state = first.until(lambda s: s.stage == "target", 180)
+    state = first.until(lambda s: s.stage == "target")
     assert {m.stage for m in state.mutants.values()} == {"failed"}
     assert any("FAILED" in m.reason for m in state.mutants.values())
     assert any("the worklist is empty" in e.text for e in first.events(Message))
@@ -400,10 +404,10 @@ def test_hostile_mutants_harm_nobody(first, evil):
         "mutants.order=random",
         "campaign.budget=24s",
     )
-    state = first.until(lambda s: s.stage == "target", 150)
+    state = first.until(lambda s: s.stage == "target")
     assert {m.line for m in state.mutants.values()} == {line}
     assert any("1==1" in m.after for m in state.mutants.values())
-    first.until(lambda s: s.instances["main"].stats.execs > 100, 120)
+    first.until(lambda s: s.instances["main"].stats.execs > 100)
     assert first.send(Stop()).ok
     first.finished()
     mine = {p for p in first.directory.rglob("*") if not p.is_relative_to(first.run)}
@@ -418,7 +422,7 @@ def test_hostile_mutants_harm_nobody(first, evil):
 def test_a_mutant_that_cannot_be_run_is_refused_and_the_next_comes(first):
     """Its program is gone when its turn comes."""
     first.begin("campaign.budget=60s", "mutants.per_mutant=4s")
-    first.until(fuzzed, 180)
+    first.until(fuzzed)
     assert first.send(Pause()).ok  # no other turn begins meanwhile
     later = first.until(lambda s: [m for m in s.mutants.values() if m.stage == "built"])
     key = min((m for m in later.mutants.values() if m.stage == "built"), key=lambda m: m.place).id
@@ -426,9 +430,9 @@ def test_a_mutant_that_cannot_be_run_is_refused_and_the_next_comes(first):
         if program.parent.parent.name == directory_name(key):
             program.write_text("#!/bin/sh\nexit 0\n")
     assert first.send(Resume()).ok
-    state = first.until(lambda s: s.mutants[key].stage == "refused", 120)
+    state = first.until(lambda s: s.mutants[key].stage == "refused")
     assert "target" in state.mutants[key].reason
-    first.until(lambda s: len(first.stages("done")) >= 2, 180)
+    first.until(lambda s: len(first.stages("done")) >= 2)
     assert first.send(Stop()).ok
     first.finished()
 
@@ -457,10 +461,10 @@ def test_a_larger_budget_gives_mutants_their_share_of_it(first):
 @pytest.mark.nightly
 def test_mutants_that_were_all_skipped_come_back_with_the_next_start(first):
     first.begin("campaign.budget=80s", "mutants.per_mutant=10s")
-    key = fuzzed(first.until(fuzzed, 180)).id
-    first.until(lambda s: "listed" in s.plan, 120)
+    key = fuzzed(first.until(fuzzed)).id
+    first.until(lambda s: "listed" in s.plan)
     assert first.send(SkipMutants("file=*")).ok
-    state = first.until(lambda s: s.instances["main"].stats.execs, 120)
+    state = first.until(lambda s: s.instances["main"].stats.execs)
     assert state.stage == "target"
     used = state.plan["before_s"]
     later = next(m.id for m in state.mutants.values() if m.stage != "dropped" and m.id != key)
@@ -475,10 +479,10 @@ def test_mutants_that_were_all_skipped_come_back_with_the_next_start(first):
     assert first.send(Stop()).ok
     first.finished()
     start(first.run)
-    state = first.until(fuzzed, 120)
+    state = first.until(fuzzed)
     assert (state.stage, fuzzed(state).id) == ("mutants", later)
     assert state.plan["before_s"] == used
-    state = first.until(lambda s: s.stage == "target" and s.state == "running", 120)
+    state = first.until(lambda s: s.stage == "target" and s.state == "running")
     assert state.mutants[later].stage == "done"
     assert first.send(Stop()).ok
     first.finished()
@@ -504,24 +508,24 @@ def test_a_target_without_instrumentation_is_said_so(first):
 @pytest.mark.nightly
 def test_the_table_taken_away_and_put_back(first):
     first.begin("campaign.budget=40s", "mutants.per_mutant=4s")
-    first.until(fuzzed, 180)
+    first.until(fuzzed)
     assert first.send(Stop()).ok
     first.finished()
     with_it = first.file.read_text()
     first.file.write_text(with_it.partition("[mutants]")[0])
     refreeze(first, "campaign.budget=40s")
     start(first.run)
-    state = first.until(lambda s: s.instances["main"].stats.execs, 120)
+    state = first.until(lambda s: s.instances["main"].stats.execs)
     assert state.stage == "target"
-    time.sleep(2)
+    first.until(lambda s: s.t > state.t + 2)
     assert first.send(Stop()).ok
     first.finished()
     first.file.write_text(with_it)
     refreeze(first, "campaign.budget=40s", "mutants.per_mutant=4s")
     start(first.run)
-    state = first.until(lambda s: s.stage == "mutants", 120)
+    state = first.until(lambda s: s.stage == "mutants")
     assert state.plan["before_s"] < 10  # what was fuzzed in between was not the mutants'
-    first.until(lambda s: len(first.stages("done")) >= 2, 120)
+    first.until(lambda s: len(first.stages("done")) >= 2)
     assert first.send(Stop()).ok
     first.finished()
 
@@ -532,13 +536,13 @@ def test_added_to_a_run_that_has_fuzzed_before(first):
     first.file.write_text(with_it.partition("[mutants]")[0])
     refreeze(first, "campaign.budget=30s")
     start(first.run)
-    first.until(lambda s: s.t > 6 and s.instances["main"].stats.execs, 120)
+    first.until(lambda s: s.t > 6 and s.instances["main"].stats.execs)
     assert first.send(Stop()).ok
     first.finished()
     first.file.write_text(with_it)
     refreeze(first, "campaign.budget=30s", "mutants.per_mutant=3s")
     start(first.run)
-    state = first.until(lambda s: s.stage == "target" and s.instances["main"].stats.execs > 0, 180)
+    state = first.until(lambda s: s.stage == "target" and s.instances["main"].stats.execs > 0)
     assert len(first.stages("done")) >= 2
     plan = state.plan
     assert plan["first_s"] > 6
@@ -550,8 +554,8 @@ def test_added_to_a_run_that_has_fuzzed_before(first):
 
 def test_stopped_between_two_turns_no_other_begins(first):
     first.begin("campaign.budget=60s", "mutants.per_mutant=2s")
-    first.until(lambda s: len(first.stages("done")) >= 1, 180)
-    first.until(fuzzed, 120)
+    first.until(lambda s: len(first.stages("done")) >= 1)
+    first.until(fuzzed)
     assert first.send(Stop()).ok
     first.finished()
     stopping = next(r.seq for r in first.records() if getattr(r.event, "state", "") == "stopping")

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from homes import eventually
 from supervised import Supervised
+from waiting import wait_until
 
 from fuzztui.campaign import load, write_frozen
 from fuzztui.campaign.rundir import prepare_run
@@ -54,6 +54,7 @@ int main(void) {
 """
 LIBRARY = """
 from pycparser.c_parser import CParser
+from waiting import wait_until
 
 
 def walk(text: str) -> int:
@@ -137,7 +138,7 @@ listed = 30
 
     def end_turns(self) -> None:
         """Of those whose turn it is: after as much as is wanted of them, and not after seconds."""
-        state = self.until(turning, 120)
+        state = self.until(turning)
         for name in turning(state):
             assert self.send(SkipMutants(state.instances[name].mutant)).ok
 
@@ -173,23 +174,23 @@ def steered(state, *, but: set[str]) -> set[str]:
 )
 def test_fragments_and_a_mixture_go_on_from_turn_to_turn_and_to_the_target(first):
     first.begin("campaign.seed=3")
-    (one,) = turning(first.until(turning, 120))
-    eventually(lambda: first.fragments(one) > 20, 110)
+    (one,) = turning(first.until(turning))
+    wait_until(lambda: first.fragments(one) > 20)
     assert first.send(SetMixture(0.1, 0.1, 0.8)).ok
     first.end_turns()
 
     # The next turn: we ask for it, in the log.
-    state = first.until(lambda s: steered(s, but={one}), 180)
+    state = first.until(lambda s: steered(s, but={one}))
     (other,) = steered(state, but={one})
     asked = [c for c in state.commands.values() if c.command.get("instance") == other]
     assert [(c.by, c.state) for c in asked] == [("fuzztui", "applied")]
     assert "@" in mixture_summary(state).by
-    eventually(lambda: first.fragments(other) > 20, 110)
+    wait_until(lambda: first.fragments(other) > 20)
     # Two turns are enough: the target's comes now, not when the mutants' budget is used up.
-    first.until(lambda s: "listed" in s.plan, 120)
+    first.until(lambda s: "listed" in s.plan)
     assert first.send(SkipMutants("file=*")).ok
 
-    state = first.until(lambda s: "main" in steered(s, but=set()) and s.mutators["main"].trials, 90)
+    state = first.until(lambda s: "main" in steered(s, but=set()) and s.mutators["main"].trials)
     assert state.stage == "target"
     assert first.send(Stop()).ok
     state = first.over()
@@ -207,19 +208,19 @@ def test_fragments_and_a_mixture_go_on_from_turn_to_turn_and_to_the_target(first
 @pytest.mark.parametrize("first", ["afl"], indirect=True)
 def test_parallel_turns_and_whoever_is_killed_or_stopped_in_between(first):
     first.begin('mutants.use="parallel"', "engine.instances=2")
-    two = turning(first.until(lambda s: len(turning(s)) == 2, 120))
-    eventually(lambda: all(first.fragments(name) > 20 for name in two), 110)
+    two = turning(first.until(lambda s: len(turning(s)) == 2))
+    wait_until(lambda: all(first.fragments(name) > 20 for name in two))
     assert first.send(SetMixture(0.1, 0.1, 0.8)).ok
     first.kill_supervisor()
     start(first.run)
     first.end_turns()
-    first.until(lambda s: steered(s, but=two), 180)
+    first.until(lambda s: steered(s, but=two))
     assert first.send(Stop()).ok
     first.over()
     before = set(first.blocks())
     start(first.run)
     first.end_turns()
-    (fresh, *_) = steered(first.until(lambda s: steered(s, but=before), 180), but=before)
-    eventually(lambda: first.fragments(fresh) > 20, 110)
+    (fresh, *_) = steered(first.until(lambda s: steered(s, but=before)), but=before)
+    wait_until(lambda: first.fragments(fresh) > 20)
     assert first.send(Stop()).ok
     first.over()

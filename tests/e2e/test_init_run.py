@@ -6,10 +6,10 @@ import json
 import subprocess
 import sys
 import tarfile
-import time
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -59,22 +59,21 @@ def project(request, sdist, tmp_path) -> Path:
 
 def test_init_to_a_running_campaign(project, monkeypatch):
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
-    since = time.monotonic()
     log = project / "init.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
             [*FUZZTUI, "init", "--yes", "--start"],
             cwd=project, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
         )  # fmt: skip
+
+    def fuzzing():
+        assert process.poll() is None, log.read_text()
+        answer = command(*FUZZTUI, "status", "--json", cwd=project)
+        status = json.loads(answer.stdout) if answer.returncode == 0 else {}
+        return status if status.get("execs", 0) > 1000 and status["corpus"] > 10 else None
+
     try:
-        while True:
-            assert time.monotonic() - since < LIMIT_S, log.read_text()
-            assert process.poll() is None, log.read_text()
-            answer = command(*FUZZTUI, "status", "--json", cwd=project)
-            status = json.loads(answer.stdout) if answer.returncode == 0 else {}
-            if status.get("execs", 0) > 1000 and status["corpus"] > 10:
-                break
-            time.sleep(0.5)
+        status = wait_until(fuzzing, log.read_text)
     finally:
         command(*FUZZTUI, "ctl", "runs/jmespath", "stop", cwd=project)
         process.wait(60)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_lab import Lab, events, execs, kill, names, reason, stats, timeless, wait_for, worker_of
+from engine_lab import Lab, events, execs, kill, names, reason, stats, timeless, worker_of
+from waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -113,7 +114,7 @@ def command(spec: Path, id_: str, **body: Any) -> None:
 
 
 def answer(directory: Path, id_: str) -> dict[str, Any]:
-    wait_for(lambda: [e for e in events(directory) if e.get("id") == id_ and "command" in e["k"]])
+    wait_until(lambda: [e for e in events(directory) if e.get("id") == id_ and "command" in e["k"]])
     (event,) = [e for e in events(directory) if e.get("id") == id_ and "command" in e["k"]]
     return event
 
@@ -180,11 +181,11 @@ def test_a_killed_worker_goes_on_and_forgets_nothing(lab: Lab) -> None:
     lab.write("prog.py", PROGRAM)
     spec = mu2(lab)
     engine = lab.start(spec)
-    wait_for(lambda: len(killed(spec.parent)) > 20)
+    wait_until(lambda: len(killed(spec.parent)) > 20)
     before = killed(spec.parent)
     kill(worker_of(engine))
     done = execs(spec.parent)
-    wait_for(lambda: execs(spec.parent) > done + 500)
+    wait_until(lambda: execs(spec.parent) > done + 500)
     engine.terminate()
     assert engine.wait(60) == 0
     assert before <= killed(spec.parent)
@@ -247,7 +248,7 @@ def test_commands(lab: Lab) -> None:
     lab.write("prog.py", PROGRAM)
     spec = mu2(lab)
     engine = lab.start(spec)
-    wait_for(lambda: len(killed(spec.parent)) > 20)
+    wait_until(lambda: len(killed(spec.parent)) > 20)
     command(spec, "c0", c="skip-mutants", select=min(killed(spec.parent)))
     assert "requeue" in answer(spec.parent, "c0")["reason"]  # a kill is a fact
     # "n < low" and "n <= low" are the same here, as are "n > high" and "n >= high".
@@ -269,14 +270,14 @@ def test_commands(lab: Lab) -> None:
     dead = min(killed(spec.parent))
     command(spec, "c5", c="requeue-mutants", select=dead)
     answer(spec.parent, "c5")
-    wait_for(lambda: dead in killed(spec.parent))  # the corpus still kills it
+    wait_until(lambda: dead in killed(spec.parent))  # the corpus still kills it
     command(spec, "c6", c="exact-pass")
     assert answer(spec.parent, "c6")["k"] == "command_applied"
-    wait_for(lambda: [e for e in events(spec.parent, "message") if "exact pass" in e["text"]])
+    wait_until(lambda: [e for e in events(spec.parent, "message") if "exact pass" in e["text"]])
     # All of it outlives the worker.
     kill(worker_of(engine))
     done_execs = execs(spec.parent)
-    wait_for(lambda: execs(spec.parent) > done_execs + 300)
+    wait_until(lambda: execs(spec.parent) > done_execs + 300)
     engine.terminate()
     assert engine.wait(60) == 0
     last = states(spec.parent)
@@ -386,9 +387,11 @@ def test_the_exact_pass_is_made_although_the_worker_dies_in_it(lab: Lab) -> None
     )
     spec = mu2(lab)
     engine = lab.start(spec)
-    wait_for(lambda: execs(spec.parent) > 50)
+    wait_until(lambda: execs(spec.parent) > 50)
     engine.send_signal(signal.SIGUSR2)  # as the supervisor does when the budget is used up
-    wait_for(lambda: any(e.get("phase") == "exact" for e in events(spec.parent, "mutation_stats")))
+    wait_until(
+        lambda: any(e.get("phase") == "exact" for e in events(spec.parent, "mutation_stats"))
+    )
     kill(worker_of(engine))  # if it has not come to its end already
     assert engine.wait(90) == 0
     assert [e for e in events(spec.parent, "message") if "exact pass:" in e["text"]]
@@ -415,9 +418,11 @@ def test_an_exact_pass_that_is_stopped_leaves_a_lower_bound(lab: Lab) -> None:
     )
     spec = mu2(lab)
     engine = lab.start(spec)
-    wait_for(lambda: execs(spec.parent) > 50)
+    wait_until(lambda: execs(spec.parent) > 50)
     engine.send_signal(signal.SIGUSR2)
-    wait_for(lambda: any(e.get("phase") == "exact" for e in events(spec.parent, "mutation_stats")))
+    wait_until(
+        lambda: any(e.get("phase") == "exact" for e in events(spec.parent, "mutation_stats"))
+    )
     engine.terminate()
     assert engine.wait(60) == 0
     last = events(spec.parent, "mutation_stats")[-1]
@@ -440,8 +445,8 @@ def test_totals_go_on_when_workers_and_engines_are_killed(lab: Lab) -> None:
     for life in range(7):
         told, done = len(events(directory, "mutation_stats")), execs(directory)
         # One report at the start of a worker, one of what it has done.
-        wait_for(lambda n=told + 2: len(events(directory, "mutation_stats")) >= n)
-        wait_for(lambda n=done + 300: execs(directory) > n)
+        wait_until(lambda n=told + 2: len(events(directory, "mutation_stats")) >= n)
+        wait_until(lambda n=done + 300: execs(directory) > n)
         cycles.append(int(stats(directory)["cycles_done"]))
         if life == 6:
             engine.terminate()

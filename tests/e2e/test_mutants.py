@@ -3,10 +3,10 @@
 import json
 import signal
 import subprocess
-import time
 
 import pytest
-from homes import FUZZTUI, eventually
+from homes import FUZZTUI
+from waiting import wait_until
 
 KEYS = {"id", "file", "line", "operator", "state"}
 STATES = {"pending", "alive", "killed", "skipped", "equivalent", "invalid"}
@@ -96,21 +96,21 @@ def test_a_target_that_does_not_load_says_why(mu2):
 def test_a_campaign_steered_from_a_script(mu2):
     mu2.detach()
     run = str(mu2.run)
-    eventually(lambda: (mu2.status()["mutants"] or {}).get("killed", 0) >= 5)
+    wait_until(lambda: (mu2.status()["mutants"] or {}).get("killed", 0) >= 5)
     said = mu2("ctl", run, "skip-mutants", "function=clamp")
     assert said.startswith("applied by main at trial ")
     assert "skipped" in said
     assert "function=clamp selects" in mu2.stderr
     # What is killed stays killed: that is a fact, not an opinion.
     done = {"skipped", "killed"}
-    eventually(lambda: {r["state"] for r in mutants(mu2, run, "function=clamp")} <= done)
+    wait_until(lambda: {r["state"] for r in mutants(mu2, run, "function=clamp")} <= done)
     key = "prog:clamp:boundary:0:>="
     mu2("ctl", run, "mark-equivalent", key, "--because", "nobody [/looks]")
-    rows = eventually(lambda: [r for r in mutants(mu2, run, key) if r["state"] == "equivalent"])
+    rows = wait_until(lambda: [r for r in mutants(mu2, run, key) if r["state"] == "equivalent"])
     (row,) = rows
     assert "nobody [/looks]" in row["reason"]
     mu2("ctl", run, "requeue-mutants", "operator=math")
-    eventually(lambda: "killed" in {r["state"] for r in mutants(mu2, run, "operator=math")})
+    wait_until(lambda: "killed" in {r["state"] for r in mutants(mu2, run, "operator=math")})
     assert mu2("ctl", run, "move-mutants", "function=clamp", "--to", "last").startswith("applied")
     assert mu2("ctl", run, "exact-pass").startswith("applied")
     mu2("ctl", run, "skip-mutants", "operator=nothing", code=2)
@@ -118,19 +118,20 @@ def test_a_campaign_steered_from_a_script(mu2):
     assert "no mutant matches" in mu2.stderr
     # What a user said is kept over a restart.
     mu2("ctl", run, "stop")
-    eventually(lambda: mu2.status_pid() is None)
+    wait_until(lambda: mu2.status_pid() is None)
     mu2.detach()
-    eventually(lambda: mu2.status()["state"] == "running")
-    time.sleep(1)
+    wait_until(lambda: mu2.status()["state"] == "running")
+    execs = mu2.status()["execs"]
+    wait_until(lambda: mu2.status()["execs"] > execs)
     assert mutants(mu2, run, key)[0]["state"] == "equivalent"
 
 
 @pytest.mark.slow
 def test_a_run_to_its_budget_and_its_exact_score(mu2):
     mu2.detach()
-    eventually(lambda: (mu2.status()["mutants"] or {}).get("killed", 0) >= 5)
+    wait_until(lambda: (mu2.status()["mutants"] or {}).get("killed", 0) >= 5)
     mu2("ctl", str(mu2.run), "stop")
-    eventually(lambda: mu2.status_pid() is None)
+    wait_until(lambda: mu2.status_pid() is None)
     # However long that took: of a budget that is too small for it nothing would be killed.
     budget = f"campaign.budget={mu2.status()['running_s'] + 1:.0f}s"
     out = mu2(str(mu2.file), "--headless", "--json", "--set", budget)

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from homes import Home, eventually, kill_holder
+from homes import Home, kill_holder
+from waiting import wait_until
 
 from fuzztui.log.reader import LogReader
 from fuzztui.wire.events import Notified
@@ -95,12 +96,12 @@ def test_each_group_and_the_end_are_reported(home: Home) -> None:
 
 def test_after_a_kill_of_the_supervisor_no_group_is_reported_again(home: Home) -> None:
     home.detach()
-    eventually(lambda: sum(len(new) for new in logged(home)) == 2)
+    wait_until(lambda: sum(len(new) for new in logged(home)) == 2)
     kill_holder(home.run)
     home.detach()
-    eventually(lambda: home.status()["state"] == "running")
+    wait_until(lambda: home.status()["state"] == "running")
     home("ctl", "run", "stop")
-    eventually(lambda: home.status()["state"] == "stopped")
+    wait_until(lambda: home.status()["state"] == "stopped")
     assert sum(len(one.get("new", [])) for one in objects(home)) == 2
     assert [one["news"] for one in objects(home)][-1] == "end"
 

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from homes import Home, eventually
+from homes import Home
+from waiting import wait_until
 
 from fuzztui.cli.output import FINDINGS
 
@@ -96,14 +97,14 @@ def test_while_the_engine_runs(home: Home) -> None:
         return {row["signature"] for row in home.status()["findings"]}
 
     try:
-        eventually(lambda: signatures() == PLAIN)
+        wait_until(lambda: signatures() == PLAIN)
         home("ctl", str(home.run), "skip-frames", RULE)
-        eventually(lambda: signatures() == CALLERS)  # the second one is saved now
+        wait_until(lambda: signatures() == CALLERS)  # the second one is saved now
         home("ctl", str(home.run), "undo")
-        eventually(lambda: signatures() == PLAIN)
+        wait_until(lambda: signatures() == PLAIN)
         file = home.path / "e2e.verdicts.toml"
         file.write_text(f'[signatures]\nskip = ["{RULE}"]\n')  # by a person
-        eventually(lambda: signatures() == CALLERS)
+        wait_until(lambda: signatures() == CALLERS)
     finally:
         home("ctl", str(home.run), "stop")
 
@@ -153,7 +154,7 @@ def test_an_afl_campaign(tmp_path: Path) -> None:
 
     try:
         # Three functions are in the signature: two groups, both in the same place.
-        eventually(lambda: places() == ["t.c:4 in load"] * 2)
+        wait_until(lambda: places() == ["t.c:4 in load"] * 2)
         before = {row["signature"] for row in home.status()["findings"]}
         home("ctl", str(home.run), "skip-frames", "t.c in load")
         assert places() == ["t.c:5 in first", "t.c:6 in second"]

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from homes import FUZZTUI
+from waiting import DEADLINE_S
 
 from fuzztui.log.reader import LogReader
 from fuzztui.model.fold import apply
@@ -46,7 +47,11 @@ def by_gcov(source, inputs, folder):
     subprocess.run(build, cwd=folder, check=True, timeout=60)
     for file in inputs:
         subprocess.run(
-            [folder / "judge", file], cwd=folder, capture_output=True, timeout=20, check=False
+            [folder / "judge", file],
+            cwd=folder,
+            capture_output=True,
+            timeout=DEADLINE_S,
+            check=False,
         )
     (notes,) = folder.glob("*.gcno")
     subprocess.run(["gcov", notes.name], cwd=folder, capture_output=True, check=True, timeout=60)

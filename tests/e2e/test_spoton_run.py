@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_lab import Lab, events, execs, kill, names, stats, timeless, wait_for, worker_of
+from engine_lab import Lab, events, execs, kill, names, stats, timeless, worker_of
 from spoton_lab import document, write_document
+from waiting import wait_until
 
 APP = """\
 import datetime
 import os
 import time
 from dataclasses import dataclass
+from waiting import wait_until
 
 
 class Image:
@@ -191,12 +193,12 @@ def test_a_worker_that_is_killed_goes_on(lab: Lab) -> None:
     main = lab.out / "main"
     for _ in range(2):
         # Or it has come to its end while we looked elsewhere.
-        wait_for(
+        wait_until(
             lambda: nanny.poll() is not None or (worker_of(nanny) and (main / ".types").exists())
         )
         before = worker_of(nanny)
         kill(before)
-        wait_for(lambda old=before: worker_of(nanny) not in (0, old) or nanny.poll() is not None)
+        wait_until(lambda old=before: worker_of(nanny) not in (0, old) or nanny.poll() is not None)
     assert nanny.wait(120) == 0
     assert execs(main) == 1500
     assert not names(main, "crashes")

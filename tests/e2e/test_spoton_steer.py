@@ -10,9 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from engine_lab import Lab, events, kill, timeless, wait_for, worker_of
+from engine_lab import Lab, events, kill, timeless, worker_of
 from spoton_lab import document, write_document
 from supervised import Supervised
+from waiting import wait_until
 
 from fuzztui.campaign import load, write_frozen
 from fuzztui.campaign.rundir import prepare_run
@@ -35,6 +36,7 @@ import datetime
 import os
 import time
 from dataclasses import dataclass
+from waiting import wait_until
 
 
 @dataclass
@@ -267,8 +269,8 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     s = campaign
     small, named = f"app.py:{SMALL}:then", f"app.py:{NAMED}:else"
     s.start(instances=2)
-    wait_for(lambda: s.figures().keys() == {"main", "s1"}, 120)  # after mypy
-    wait_for(lambda: s.rows("main").get(small, {}).get("frontier"))
+    wait_until(lambda: s.figures().keys() == {"main", "s1"})  # after mypy
+    wait_until(lambda: s.rows("main").get(small, {}).get("frontier"))
     assert s.rows("main")[small]["types"][0][0] == "app.Size"
 
     assert "app.Size weighs 4" in s.done(WeighType("Size", 4))
@@ -299,52 +301,54 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
         found = s.events(EntryDescribed)
         return sum(isinstance(e, EntryDescribed) and e.steer == "demoted" for e in found)
 
-    wait_for(in_force)
+    wait_until(in_force)
     assert demoted() == 1
 
     def works(after: int) -> None:
         """It continues, all is in force, and it aims at what was pinned."""
-        wait_for(lambda: s.state().instances["main"].stats.execs > after + 100)
+        wait_until(lambda: s.state().instances["main"].stats.execs > after + 100)
         before = s.kept()["types"]
-        wait_for(lambda: s.kept()["types"]["app.Size"]["picks"] > before["app.Size"]["picks"] + 20)
+        wait_until(
+            lambda: s.kept()["types"]["app.Size"]["picks"] > before["app.Size"]["picks"] + 20
+        )
         assert in_force()
         assert s.kept()["types"]["app.File"]["picks"] == before["app.File"]["picks"]
 
     nanny = s.nanny()
     kill(worker_of(SimpleNamespace(pid=nanny)))  # type: ignore[arg-type]
-    wait_for(lambda: s.says("a new worker continues"))
-    wait_for(lambda: demoted() == 2)
+    wait_until(lambda: s.says("a new worker continues"))
+    wait_until(lambda: demoted() == 2)
     works(s.state().instances["main"].stats.execs)
 
     kill(nanny)
-    wait_for(lambda: s.nanny() != nanny)
-    wait_for(lambda: demoted() == 3)
+    wait_until(lambda: s.nanny() != nanny)
+    wait_until(lambda: demoted() == 3)
     works(s.state().instances["main"].stats.execs)
 
     s.kill_supervisor()
     s.start(instances=2)
     works(s.state().instances["main"].stats.execs)
     # The log follows the file.
-    wait_for(lambda: s.rows("main").keys() == {row["location"] for row in s.kept()["left"]})
+    wait_until(lambda: s.rows("main").keys() == {row["location"] for row in s.kept()["left"]})
 
     s.done(Stop("s1"))
-    wait_for(lambda: s.state().instances["s1"].state == "stopped")
+    wait_until(lambda: s.state().instances["s1"].state == "stopped")
     s.done(SetTargetedShare(0.9))
     s.done(Stop())
-    wait_for(lambda: running(s.run) is None)
+    wait_until(lambda: running(s.run) is None)
     s.start(instances=2)
     # It was told to s1, too, when that began again.
-    wait_for(lambda: [s.kept(n)["targeted"] for n in ("main", "s1")] == [0.9, 0.9])
-    wait_for(lambda: demoted() == 4)
+    wait_until(lambda: [s.kept(n)["targeted"] for n in ("main", "s1")] == [0.9, 0.9])
+    wait_until(lambda: demoted() == 4)
     assert (s.kept("s1")["pinned"], s.kept("s1")["ignored"]) == (small, [named])
 
     s.flag.touch()
-    wait_for(lambda: s.says(f"{small} was pinned and is covered") == 2)
-    wait_for(lambda: {f.pinned for f in s.figures().values()} == {""})
-    wait_for(lambda: small not in s.rows("main"))
+    wait_until(lambda: s.says(f"{small} was pinned and is covered") == 2)
+    wait_until(lambda: {f.pinned for f in s.figures().values()} == {""})
+    wait_until(lambda: small not in s.rows("main"))
     assert s.done(PinGoal("")) == "no goal was pinned (2 instances)"
     s.done(Stop())
-    wait_for(lambda: running(s.run) is None)
+    wait_until(lambda: running(s.run) is None)
     last = s.figures()["main"]
     assert dict(zip(last.names, last.picks, strict=True)) == {
         name: row["picks"] for name, row in s.kept()["types"].items()
@@ -361,19 +365,19 @@ def test_unpinning_what_undoes_a_demotion_and_a_run_that_was_moved(
     s = campaign
     small = f"app.py:{SMALL}:then"
     s.start("engine.constants=true")
-    wait_for(lambda: s.rows("main").get(small, {}).get("frontier"), 120)  # after mypy
+    wait_until(lambda: s.rows("main").get(small, {}).get("frontier"))  # after mypy
     s.done(PinGoal(small, "main"))
-    wait_for(lambda: s.figures()["main"].pinned == small)
+    wait_until(lambda: s.figures()["main"].pinned == small)
     assert s.done(PinGoal("")) == f"{small} is no longer pinned"
-    wait_for(lambda: s.figures()["main"].pinned == "")
+    wait_until(lambda: s.figures()["main"].pinned == "")
     # What is ignored and covered anyway is ignored no more, and nobody is bothered with it.
     s.done(IgnoreGoal(small))
-    wait_for(lambda: s.figures()["main"].ignored == [small])
+    wait_until(lambda: s.figures()["main"].ignored == [small])
     s.flag.touch()
-    wait_for(lambda: s.figures()["main"].ignored == [])
+    wait_until(lambda: s.figures()["main"].ignored == [])
     assert small not in {row["location"] for row in s.kept()["left"]}
     assert not s.says(small)
-    wait_for(lambda: len(s.state().entries) > 1)
+    wait_until(lambda: len(s.state().entries) > 1)
     s.done(DemoteEntry(1))
     s.done(SkipEntry(1))
     s.until(lambda state: [e.steer for e in state.entries.values() if e.id == 1] == ["skipped"])
@@ -381,7 +385,7 @@ def test_unpinning_what_undoes_a_demotion_and_a_run_that_was_moved(
     s.until(lambda state: [e.steer for e in state.entries.values() if e.id == 1] == ["demoted"])
     assert "there is no queue entry 999999" in s.refused(DemoteEntry(999_999))
     s.done(Stop())
-    wait_for(lambda: running(s.run) is None)
+    wait_until(lambda: running(s.run) is None)
     moved = s.run.rename(tmp_path / "moved")
     entry = sorted((moved / "out/main/queue").glob("id:*"))[0]
     assert fuzztui(["repro", str(moved), str(entry)]) == 0

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from engine_lab import Lab, events, execs, kill, names, timeless, wait_for, worker_of
+from engine_lab import Lab, events, execs, kill, names, timeless, worker_of
+from waiting import wait_until
 
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import PromoteMutants, SkipMutants, WeighProperty
@@ -328,9 +329,9 @@ def test_killed_workers_lose_no_kill_and_nothing_is_killed_twice(lab):
     engine = lab.start(file)
     main = lab.out / "main"
     for after in (300, 2000):
-        wait_for(lambda after=after: execs(main) > after)
+        wait_until(lambda after=after: execs(main) > after)
         kill(worker_of(engine))
-    wait_for(lambda: engine.poll() is not None, 120)
+    wait_until(lambda: engine.poll() is not None)
     assert engine.returncode == 0
     seen = [e["id"] for e in events(main, "mutant_state") if e["state"] == "killed"]
     assert len(seen) == len(set(seen))

@@ -15,6 +15,7 @@ from collections import Counter
 import psutil
 import pytest
 from supervised import rack
+from waiting import wait_until
 
 from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError
 from fuzztui.log.files import SEALED
@@ -90,18 +91,17 @@ def test_a_budget_is_shared_by_the_instances(made):
 @pytest.mark.slow
 def test_a_budget_of_time_ends_it_and_a_larger_one_goes_on(made):
     s = made()
-    began = time.monotonic()
     s.start("campaign.budget=2s")
     state = s.over()
     assert (state.state, state.reason) == ("finished", "the budget of 2 s is used up")
-    assert 2 <= state.t < time.monotonic() - began
+    assert state.t >= 2
     before = len(state.entries)
     with pytest.raises(SupervisorError, match=r"used up.*campaign\.budget"):
         s.start("campaign.budget=2s")
     assert s.state().seq == state.seq
     s.start("campaign.budget=4s")
     state = s.over()
-    assert 4 <= state.t < time.monotonic() - began
+    assert state.t >= 4
     assert len(state.entries) > before
     assert [e.budget_s for e in s.events(BudgetSet)] == [4.0]
     assert [e.resumed for e in s.events(SupervisorStarted)] == [[], ["main"]]
@@ -288,8 +288,7 @@ def test_the_supervisor_is_killed_and_the_next_adopts_its_engine(made):
     t = s.state().t
     queue = s.run / "out/main/queue"
     before = len(list(queue.iterdir()))
-    while len(list(queue.iterdir())) < min(before + 10, 70):
-        time.sleep(0.01)  # the engine continues alone
+    wait_until(lambda: len(list(queue.iterdir())) >= min(before + 10, 70))  # it continues alone
     pid = s.start("campaign.budget=1600")
     state = s.until(lambda st: st.supervisor_pid == pid)
     assert state.instances["main"].pid == engine
@@ -312,13 +311,15 @@ def test_both_are_killed_and_time_stands_still(made):
     s.kill_supervisor()
     s.kill_engines()
     t = s.state().t
-    time.sleep(2)
+    clock = s.run / "supervisor/clock.json"  # as if it had been an hour ago
+    zero = json.loads(clock.read_text())
+    clock.write_text(json.dumps(zero | {"zero": zero["zero"] - 3600}))
     s.go()
     s.start("campaign.budget=800")
     records = s.records()
     started = max(i for i, r in enumerate(records) if isinstance(r.event, SupervisorStarted))
     assert records[started].event.resumed == ["main"]
-    assert records[started].t < t + 2
+    assert records[started].t < t + 3600
     state = s.over()
     assert (state.state, state.instances["main"].stats.execs) == ("finished", 800)
     s.check_nothing_lost_or_doubled()
@@ -607,8 +608,7 @@ def test_a_full_disk_loses_nothing(made):
                 f.write(b"x" * 4096)
         s.go()
         queue = s.run / "out/main/queue"
-        while len(list(queue.iterdir())) < 120:
-            time.sleep(0.05)
+        wait_until(lambda: len(list(queue.iterdir())) >= 120)
         # Who looks learns of it while it lasts: the log cannot say it.
         full = "the campaign log cannot be written: No space left on device"
         s.until(lambda _: trouble(s.run) == full)

@@ -58,7 +58,7 @@ def campaign(tmp_path):
 def test_a_target_that_stops_its_monitor(campaign, act):
     s = campaign(act)
     s.until(lambda st: st.instances["main"].state == "paused")
-    state = s.until(lambda st: st.instances["main"].state == "running", 300)
+    state = s.until(lambda st: st.instances["main"].state == "running")
     s.until(lambda st: st.instances["main"].stats.execs > state.instances["main"].stats.execs)
     assert [e.instance for e in s.events(Message) if "not by fuzztui" in e.text] == ["main"]
     assert s.state().instances["main"].restarts == 0

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from homes import FUZZTUI, eventually
+from homes import FUZZTUI
+from waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +20,7 @@ def test_start_look_leave_rejoin_stop(home, terminal):
     screen = terminal(str(home.file))
     screen.wait("e2e")
     screen.wait(lambda text: "running" in text and "corpus" in text.lower())
-    eventually(lambda: home.status()["execs"] > 0)
+    wait_until(lambda: home.status()["execs"] > 0)
     # Leaving never stops the campaign, and says how to come back.
     screen.keys("q")
     text = screen.wait("exit=0")
@@ -29,14 +30,14 @@ def test_start_look_leave_rejoin_stop(home, terminal):
 
     again = terminal("attach", str(home.run), columns=80, rows=24)
     again.wait("running")
-    eventually(lambda: home.status()["execs"] > before)
+    wait_until(lambda: home.status()["execs"] > before)
     for key, word in (("2", "id"), ("3", "rash"), ("4", "utants"), ("5", "og"), ("1", "exec")):
         again.keys(key)
         again.wait(word)
     again.keys("x")
     again.wait("Stop the campaign")
     again.keys("y")
-    eventually(lambda: home.status()["state"] == "stopped")
+    wait_until(lambda: home.status()["state"] == "stopped")
     again.wait("stopped")
     assert home.processes() == []
 
@@ -57,12 +58,12 @@ def test_the_home_screen_opens_stops_and_resumes_a_run(home, terminal):
     screen.keys("x")
     screen.wait("Stop the campaign")
     screen.keys("y")
-    eventually(lambda: home.status()["state"] == "stopped")
+    wait_until(lambda: home.status()["state"] == "stopped")
     screen.wait("0 under way")
     screen.keys("r")
     screen.wait("Resume the campaign")
     screen.keys("y")
-    eventually(lambda: home.status()["state"] == "running")
+    wait_until(lambda: home.status()["state"] == "running")
     screen.wait("running")
     screen.keys("q")
     screen.wait("exit=0")
@@ -88,7 +89,7 @@ def test_a_lost_terminal_stops_nothing(home, terminal):
     screen.wait("running")
     screen.close()
     before = home.status()["execs"]
-    eventually(lambda: home.status()["execs"] > before)
+    wait_until(lambda: home.status()["execs"] > before)
     assert home.status()["state"] == "running"
 
 
@@ -102,12 +103,12 @@ def test_over_ssh_with_the_link_cut_in_the_middle(home, terminal, sshd):
     screen.wait("running")
     screen.keys("p")
     screen.wait("paused")
-    eventually(lambda: home.status()["state"] == "paused")
+    wait_until(lambda: home.status()["state"] == "paused")
     screen.keys("p")
-    eventually(lambda: home.status()["state"] == "running")
+    wait_until(lambda: home.status()["state"] == "running")
     screen.close()  # the link is cut: ssh dies, sshd hangs up on the remote side
     before = home.status()["execs"]
-    eventually(lambda: home.status()["execs"] > before)
+    wait_until(lambda: home.status()["execs"] > before)
     again = terminal(command=ssh)
     again.wait("running")
     again.keys("q")
@@ -119,7 +120,7 @@ def test_replay_of_a_finished_run(home, terminal):
     home(str(home.file), "--headless", "--set", "campaign.budget=4s")
     screen = terminal("replay", str(home.run), "--speed", "4")
     screen.wait(lambda text: "replay" in text.lower())
-    screen.wait("finished", seconds=60)
+    screen.wait("finished")
     screen.keys("q")
     screen.wait("exit=0")
 
@@ -159,7 +160,7 @@ def killed(screen, signum, *words):
     text = screen.wait("exit=")
     assert f"exit={128 + signum}" in text
     assert "Traceback" not in text
-    eventually(lambda: screen.modes() == UNTOUCHED, 10)
+    wait_until(lambda: screen.modes() == UNTOUCHED)
 
 
 @pytest.mark.parametrize("signum", SIGNALS, ids=lambda s: s.name)
@@ -175,10 +176,10 @@ def test_a_signal_restores_the_terminal(home, terminal, signum):
         assert shows(screen, IN_USE)
         killed(screen, signum, *arguments)
     before = home.status()["execs"]
-    eventually(lambda: home.status()["execs"] > before)
+    wait_until(lambda: home.status()["execs"] > before)
     assert home.status()["state"] == "running"
     # The watcher, a child of the third screen, goes with it.
-    eventually(lambda: not watchers(home.run / "out"))
+    wait_until(lambda: not watchers(home.run / "out"))
 
 
 def watchers(directory):
@@ -195,7 +196,7 @@ def test_a_signal_at_any_moment_of_the_start_restores_the_terminal(home, termina
     delay = drawn = 0
     while drawn < 3:
         screen = terminal("attach", str(home.run))
-        eventually(partial(screen.runs, "attach"))
+        wait_until(partial(screen.runs, "attach"))
         time.sleep(delay / 10)
         drawn += shows(screen, IN_USE)
         killed(screen, signal.SIGTERM, "attach")
@@ -211,7 +212,7 @@ def test_a_signal_while_it_leaves_restores_the_terminal(home, terminal):
     os.kill(pid, signal.SIGTERM)
     text = screen.wait("exit=")
     assert "exit=143" in text or "exit=0" in text
-    eventually(lambda: screen.modes() == UNTOUCHED, 10)
+    wait_until(lambda: screen.modes() == UNTOUCHED)
 
 
 def test_a_screen_whose_terminal_is_gone_ends(home, terminal):
@@ -220,7 +221,7 @@ def test_a_screen_whose_terminal_is_gone_ends(home, terminal):
     screen.wait("running")
     process = psutil.Process(screen.pid("attach"))
     screen.close()
-    eventually(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
+    wait_until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
     assert home.status()["state"] == "running"
 
 

@@ -9,8 +9,8 @@ from contextlib import suppress
 import pool_reader
 import psutil
 import pytest
-from homes import eventually
 from supervised import Supervised
+from waiting import wait_until
 
 from fuzztui.campaign import load, write_frozen
 from fuzztui.campaign.rundir import prepare_run
@@ -108,36 +108,36 @@ def fleet(tmp_path):
     yield fleet
     fleet.clean_up()
     assert not fleet.marked()
-    eventually(lambda: not fleet.harvests())
+    wait_until(lambda: not fleet.harvests())
 
 
 def test_fragments_are_spliced_and_the_harvest_goes_with_its_supervisor(fleet):
     fleet.start()
-    eventually(lambda: fleet.applied(FRAGMENT) > 100 and fleet.applied(TEMPLATE) > 0, 120)
-    eventually(lambda: {b"h(beta, 30)", b"f(alpha)"} <= fleet.fragments())
+    wait_until(lambda: fleet.applied(FRAGMENT) > 100 and fleet.applied(TEMPLATE) > 0)
+    wait_until(lambda: {b"h(beta, 30)", b"f(alpha)"} <= fleet.fragments())
 
     # Killed, it takes the harvest along; the next supervisor has one of its own.
     [first] = fleet.harvests()
     fleet.kill_supervisor()
-    eventually(lambda: not fleet.harvests())
+    wait_until(lambda: not fleet.harvests())
     fleet.start()
-    eventually(lambda: len(fleet.harvests()) == 1 and fleet.harvests() != [first], 120)
+    wait_until(lambda: len(fleet.harvests()) == 1 and fleet.harvests() != [first])
 
     # What is added while it runs is harvested too.
     added = fleet.run / "out/added/queue"
     added.mkdir(parents=True)
     (added / "id:000000,orig:x").write_text("int added(int gamma) { return gamma * 77; }\n")
-    eventually(lambda: b"gamma * 77" in fleet.fragments(), 120)
+    wait_until(lambda: b"gamma * 77" in fleet.fragments())
     assert fleet.send(Stop()).ok
-    eventually(lambda: not fleet.harvests(), 120)
+    wait_until(lambda: not fleet.harvests())
 
 
 @pytest.mark.skipif(not shutil.which("comby"), reason="needs comby on PATH")
 def test_templates_of_comby_are_used_without_a_grammar(fleet):
     fleet.text = 'templates = ["if (:[a]) ==> while (:[a])"]'
     fleet.start()
-    eventually(lambda: fleet.applied(TEMPLATE) > 0, 180)
+    wait_until(lambda: fleet.applied(TEMPLATE) > 0)
     assert not fleet.fragments()
     assert not fleet.applied(FRAGMENT)
     assert fleet.send(Stop()).ok
-    eventually(lambda: not fleet.harvests(), 120)
+    wait_until(lambda: not fleet.harvests())

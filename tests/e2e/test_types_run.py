@@ -4,7 +4,7 @@ import json
 
 import psutil
 import pytest
-from homes import eventually
+from waiting import wait_until
 
 from fuzztui.log.reader import LogReader
 from fuzztui.wire.events import Message
@@ -29,6 +29,7 @@ SHOP = """\
 import datetime
 from dataclasses import dataclass
 from decimal import Decimal
+from waiting import wait_until
 
 
 @dataclass
@@ -99,17 +100,17 @@ def test_types_are_told_of_and_steered(shop):
         return {row.get("name") or row["location"]: row for row in rows}
 
     # Both instances, as their weights are asked for below.
-    eventually(lambda: "(2 instances)" in shop("ctl", run, "targeted", "60%", code=None), 120)
-    eventually(lambda: status().get("frontier", 0) >= 3 and told("types")[DATE]["picks"])
+    wait_until(lambda: "(2 instances)" in shop("ctl", run, "targeted", "60%", code=None))
+    wait_until(lambda: status().get("frontier", 0) >= 3 and told("types")[DATE]["picks"])
     assert {YEAR, SIGN} <= told("left").keys()
     # Each instance's first trial makes it so: a row is told again when that has changed.
-    eventually(lambda: all(row["frontier"] for row in told("left").values()))
+    wait_until(lambda: all(row["frontier"] for row in told("left").values()))
     assert told("left")[SIGN]["types"][0]["name"] == PRICE
 
     assert shop("ctl", run, "ban", "date").startswith(f"applied: {DATE} is banned")
     for _ in range(2):  # each by what the one before has left
         assert shop("ctl", run, "weigh", PRICE, "x2").startswith(f"applied: {PRICE} weighs ")
-    eventually(lambda: told("types")[PRICE]["probability"] > 0)
+    wait_until(lambda: told("types")[PRICE]["probability"] > 0)
     now = told("types")
     assert (now[DATE]["weight"], now[DATE]["probability"]) == (0, 0)
     assert (now[PRICE]["weight"], now[PRICE]["differs"]) == (4, False)
@@ -128,7 +129,7 @@ def test_types_are_told_of_and_steered(shop):
     assert shop("ctl", run, "ignore", YEAR).startswith(f"applied: {YEAR} is ignored")
     assert shop("ctl", run, "ignore", SIGN).startswith(f"applied: {SIGN} is ignored")
     assert shop("ctl", run, "unignore", SIGN).startswith(f"applied: {SIGN} is no longer ignored")
-    eventually(lambda: status()["ignored"] == [YEAR])
+    wait_until(lambda: status()["ignored"] == [YEAR])
     assert (told("left")[YEAR]["ignored"], told("left")[SIGN]["ignored"]) == (True, False)
     assert shop("types", run).rstrip().endswith("; 1 ignored")
     shop("ctl", run, "ignore", YEAR.replace("then", "them"), code=2)
@@ -137,7 +138,7 @@ def test_types_are_told_of_and_steered(shop):
     assert "types     60% targeted; most probable " in shop("status", run)
 
     shop("ctl", run, "stop")
-    eventually(lambda: shop.status()["state"] == "stopped")
+    wait_until(lambda: shop.status()["state"] == "stopped")
     after = json.loads(shop("types", run, "--json"))
     assert (after["targeted"], after["pinned"], after["banned"]) == (0.6, None, [DATE])
     assert after["ignored"] == [YEAR]
@@ -165,14 +166,14 @@ def test_a_program_that_is_edited_is_aimed_at_again(shop):
         shop("ctl", run, "stop")
         shop.detach()
         said = shop.stderr
-        eventually(lambda: shop.status()["state"] == "running" and now().get("frontier"), 120)
+        wait_until(lambda: shop.status()["state"] == "running" and now().get("frontier"))
         return said
 
     def messages():
         events = (record.event for record in LogReader(shop.run).records())
         return {event.text for event in events if isinstance(event, Message)}
 
-    eventually(lambda: now().get("frontier", 0) >= 3, 120)
+    wait_until(lambda: now().get("frontier", 0) >= 3)
     shop("ctl", run, "weigh", PRICE, "3")
     shop("ctl", run, "pin", SIGN)
     shop("ctl", run, "ignore", YEAR)
@@ -186,23 +187,23 @@ def test_a_program_that_is_edited_is_aimed_at_again(shop):
     ))  # fmt: skip
     words = "shop.py has changed: its types are analysed again"
     assert words in start()
-    eventually(lambda: now()["ignored"] == [YEAR])
+    wait_until(lambda: now()["ignored"] == [YEAR])
     assert (now()["pinned"], now()["changed"]) == (SIGN, [])
-    eventually(lambda: {YEAR, SIGN} <= {row["location"] for row in told()["left"]})
+    wait_until(lambda: {YEAR, SIGN} <= {row["location"] for row in told()["left"]})
     assert {row["name"]: row["weight"] for row in told()["types"]}[PRICE] == 3
     ended = f"{LONG} is no longer ignored: not a goal now"
-    eventually(lambda: {words, ended} <= messages())
+    wait_until(lambda: {words, ended} <= messages())
 
     # While it runs: what a worker loads that is started again is not what was analysed.
     program.write_text(program.read_text() + "\n# a remark\n")
     nanny = json.loads((shop.run / "out/main/process.json").read_text())["pid"]
     for worker in psutil.Process(nanny).children():
         worker.kill()
-    eventually(lambda: now()["changed"] == ["shop.py"], 120)
+    wait_until(lambda: now()["changed"] == ["shop.py"])
     words = "shop.py has changed since its types were analysed: stop and start the campaign"
     assert words in shop("status", run)
     assert words in shop("types", run)
     assert (now()["targets"], now()["pinned"]) == (0, None)
     start()
-    eventually(lambda: now()["pinned"] == SIGN)
+    wait_until(lambda: now()["pinned"] == SIGN)
     assert (now()["changed"], now()["ignored"]) == ([], [YEAR])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from homes import Home, eventually
+from homes import Home
+from waiting import wait_until
 
 from fuzztui.cli.runs import standing
 from fuzztui.model.state import State
@@ -29,8 +30,8 @@ def test_entries_and_mutants_are_as_before(home: Home) -> None:
     home.file.write_text(home.file.read_text().replace('"zest"', '"mu2"\ninstances = 2'))
     home.detach("--set", 'target.include=["tomllib"]')
     run = str(home.run)
-    eventually(lambda: home.status()["corpus"] > 20 and len(state(home).mutants) > 100)
-    eventually(lambda: sum(m.state == "killed" for m in state(home).mutants.values()) > 20)
+    wait_until(lambda: home.status()["corpus"] > 20 and len(state(home).mutants) > 100)
+    wait_until(lambda: sum(m.state == "killed" for m in state(home).mutants.values()) > 20)
     start = settings(home)
     assert {one[::2] for one in start.values()} == {("", "")}
 
@@ -39,9 +40,9 @@ def test_entries_and_mutants_are_as_before(home: Home) -> None:
     home("ctl", run, "demote", "main/2")
     assert state(home).entries["main/2"].steer == "demoted"
     assert "undo of demote main/2" in (home("ctl", run, "undo"), home.stderr)[1]
-    eventually(lambda: state(home).entries["main/2"].steer == "skipped")
+    wait_until(lambda: state(home).entries["main/2"].steer == "skipped")
     home("ctl", run, "undo")
-    eventually(lambda: state(home).entries["main/2"].steer == "")
+    wait_until(lambda: state(home).entries["main/2"].steer == "")
 
     # Many mutants, some of which were set before.
     def on_an_alive_one(*command: str) -> str:
@@ -75,13 +76,13 @@ def test_entries_and_mutants_are_as_before(home: Home) -> None:
     dead = next(m for m in state(home).mutants.values() if m.state == "killed")
     home("ctl", run, "requeue-mutants", dead.id)
     home("ctl", run, "undo", code=None)  # the corpus may have killed it again
-    eventually(lambda: state(home).mutants[dead.id].state == "killed")
+    wait_until(lambda: state(home).mutants[dead.id].state == "killed")
 
     # Pauses, the end of the list, and what cannot be undone.
     home("ctl", run, "pause")
-    eventually(lambda: home.status()["state"] == "paused")
+    wait_until(lambda: home.status()["state"] == "paused")
     home("ctl", run, "undo")
-    eventually(lambda: home.status()["state"] == "running")
+    wait_until(lambda: home.status()["state"] == "running")
     home("ctl", run, "exact-pass")
     out = home("ctl", run, "undo", code=None)  # the command before, if there is one left
     assert "cannot be undone" in out + home.stderr
@@ -92,14 +93,14 @@ def test_undo_knows_the_log_only(home: Home) -> None:
     """A new supervisor, which has seen no command, restores what was set before."""
     home.detach()
     run = str(home.run)
-    eventually(lambda: home.status()["corpus"] > 5)
+    wait_until(lambda: home.status()["corpus"] > 5)
     home("ctl", run, "skip", "main/2")
-    eventually(lambda: state(home).entries["main/2"].steer == "skipped")
+    wait_until(lambda: state(home).entries["main/2"].steer == "skipped")
     home("ctl", run, "stop")
-    eventually(lambda: home.status()["state"] == "stopped")
+    wait_until(lambda: home.status()["state"] == "stopped")
     home.detach()
-    eventually(lambda: home.status()["state"] == "running")
+    wait_until(lambda: home.status()["state"] == "running")
     home("ctl", run, "undo")
-    eventually(lambda: state(home).entries["main/2"].steer == "")
+    wait_until(lambda: state(home).entries["main/2"].steer == "")
     home("ctl", run, "undo", code=1)
     home("ctl", run, "stop")

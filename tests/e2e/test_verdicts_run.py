@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from homes import Home, eventually
+from homes import Home
+from waiting import wait_until
 
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, USAGE
 from fuzztui.log.reader import LogReader
@@ -93,7 +94,7 @@ def _signatures(home: Home, run: Path) -> list[str]:
 def test_while_the_campaign_runs(home: Home) -> None:
     home(str(home.file), "--detach", "--set", "campaign.budget=10m")
     try:
-        eventually(lambda: len(home.status()["findings"]) == 2)
+        wait_until(lambda: len(home.status()["findings"]) == 2)
         key = home.status()["findings"][0]["first"]
         out = home("ctl", str(home.run), "judge", key, "wont-fix", code=DONE)
         assert "applied" in out
@@ -102,11 +103,11 @@ def test_while_the_campaign_runs(home: Home) -> None:
         file = home.path / "e2e.verdicts.toml"
         good = file.read_text()
         file.write_text(good + "[[finding]\n")
-        eventually(lambda: "e2e.verdicts.toml:" in _log(home))
+        wait_until(lambda: "e2e.verdicts.toml:" in _log(home))
         assert home.status()["findings"][0]["verdict"] == "wont-fix"
         home("ctl", str(home.run), "judge", key, "known", code=FAILED)
         file.write_text(good.replace("wont-fix", "known"))
-        eventually(lambda: home.status()["findings"][0]["verdict"] == "known")
+        wait_until(lambda: home.status()["findings"][0]["verdict"] == "known")
     finally:
         home("ctl", str(home.run), "stop")
 

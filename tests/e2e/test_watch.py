@@ -6,12 +6,12 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import psutil
 import pytest
-from homes import FUZZTUI, eventually
+from homes import FUZZTUI
+from waiting import wait_until
 from watch_lab import Fuzzer
 
 pytestmark = pytest.mark.slow
@@ -78,7 +78,7 @@ def test_a_dead_campaign_is_shown_and_nothing_stays(home, watched, tmp):
     screen.keys("q")
     text = screen.wait("exit=0")
     assert "attach" not in text
-    eventually(lambda: not left_behind(tmp))
+    wait_until(lambda: not left_behind(tmp))
 
 
 def test_a_lost_terminal_leaves_nothing_behind(home, watched, tmp):
@@ -88,7 +88,7 @@ def test_a_lost_terminal_leaves_nothing_behind(home, watched, tmp):
     assert left_behind(tmp)
     assert len(watchers(tmp)) == 1
     screen.close()
-    eventually(lambda: not left_behind(tmp) and not watchers(tmp))
+    wait_until(lambda: not left_behind(tmp) and not watchers(tmp))
 
 
 def test_a_killed_screen_leaves_nothing_behind(home, watched, tmp):
@@ -97,7 +97,7 @@ def test_a_killed_screen_leaves_nothing_behind(home, watched, tmp):
     screen.wait("STOPPED")
     (ours,) = watchers(tmp)
     psutil.Process(ours).parent().kill()
-    eventually(lambda: not left_behind(tmp) and not watchers(tmp))
+    wait_until(lambda: not left_behind(tmp) and not watchers(tmp))
 
 
 def test_a_watcher_that_dies_is_told(home, watched, tmp):
@@ -109,7 +109,7 @@ def test_a_watcher_that_dies_is_told(home, watched, tmp):
     screen.wait("The watcher has ended, nothing is updated any more: killed by signal 9")
     screen.keys("q")
     screen.wait("exit=0")
-    eventually(lambda: not left_behind(tmp))
+    wait_until(lambda: not left_behind(tmp))
 
 
 def test_a_session_that_is_ended_as_a_whole_leaves_nothing_behind(home, watched, tmp):
@@ -119,7 +119,7 @@ def test_a_session_that_is_ended_as_a_whole_leaves_nothing_behind(home, watched,
     (ours,) = watchers(tmp)
     for process in (psutil.Process(ours), psutil.Process(ours).parent()):
         process.terminate()
-    eventually(lambda: not left_behind(tmp) and not watchers(tmp))
+    wait_until(lambda: not left_behind(tmp) and not watchers(tmp))
 
 
 def test_what_was_kept_can_be_replayed(home, watched, terminal, tmp):
@@ -182,12 +182,12 @@ def test_real_fuzzers_from_the_first_to_the_resumed(home, watched, afl, target):
     screen.wait(lambda text: "RUNNING" in text and "main" in text)
     s1 = afl("-S", "s1")
     screen.wait(lambda text: text.count("running") >= 2)
-    eventually(lambda: list((out / "main/crashes").glob("id*")), 120)
+    wait_until(lambda: list((out / "main/crashes").glob("id*")))
     screen.keys("3")
     screen.wait("sig")
     screen.keys("1")
     # Until it has written its figures nobody knows which process it is.
-    eventually((out / "s1/fuzzer_stats").exists, 120)
+    wait_until((out / "s1/fuzzer_stats").exists)
     s1.send_signal(signal.SIGSTOP)
     screen.wait("paused")
     s1.send_signal(signal.SIGCONT)
@@ -198,12 +198,11 @@ def test_real_fuzzers_from_the_first_to_the_resumed(home, watched, afl, target):
     s1.wait(60)
     screen.wait("STOPPED")
     held = {p: p.stat().st_mtime_ns for p in out.rglob("*")}
-    time.sleep(3)
-    assert {p: p.stat().st_mtime_ns for p in out.rglob("*")} == held  # we touch nothing
     found = home.path / "found"
     found.write_text(home("status", str(out)))
+    assert {p: p.stat().st_mtime_ns for p in out.rglob("*")} == held  # we touch nothing
     afl("-M", "main", seeds="-")
     screen.wait("RUNNING")
-    eventually(lambda: list((out / "main").glob("crashes.*")))
+    wait_until(lambda: list((out / "main").glob("crashes.*")))
     screen.keys("q")
     screen.wait("exit=0")

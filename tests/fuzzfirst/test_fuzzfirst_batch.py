@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
@@ -244,8 +245,7 @@ def test_cancelling_leaves_nothing(lab):
     async def job():
         (lab.path / "s").write_text("S")
         run = asyncio.create_task(lab.make().run([lab.path / "s"]))
-        while not (lab.path / "log").exists():
-            await asyncio.sleep(0.01)
+        await until((lab.path / "log").exists)
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run

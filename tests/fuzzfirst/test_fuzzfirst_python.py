@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
@@ -457,7 +458,7 @@ async def test_a_failure_is_described_as_an_engine_would(lab):
 @pytest.mark.slow
 async def test_one_may_be_given_up_at_any_time(lab):
     task = asyncio.ensure_future(lab.batch().run(lab.inputs(*["L"] * 50)))
-    await asyncio.sleep(0.7)
+    await until(lambda: marked(lab.home.path))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -85,14 +84,6 @@ def pids_of(folder: Path, name: str) -> list[ProcessId | None]:
 
 def alive(folder: Path, name: str) -> int:
     return sum(p is not None for p in pids_of(folder, name))
-
-
-def until(condition, within_s: float = 60.0) -> bool:
-    """Wait for a condition. Returns whether it holds."""
-    end = time.monotonic() + within_s
-    while not (found := condition()) and time.monotonic() < end:
-        time.sleep(0.05)
-    return bool(found)
 
 
 @contextlib.contextmanager

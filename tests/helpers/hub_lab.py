@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from host_lab import Host, Hosts
+from waiting import wait_until
 
 from fuzztui.log.reader import LogReader
 from fuzztui.model.state import State
@@ -87,12 +87,15 @@ class HubCampaign:
     def state(self) -> State:
         return state_at_end(self.run)
 
-    def until(self, true: Callable[[State], object], seconds: float = 60.0) -> State:
-        deadline = time.monotonic() + seconds
-        while not true(state := self.state()):
-            assert time.monotonic() < deadline, (state.state, state.reason, state.hosts)
-            time.sleep(0.1)
-        return state
+    def until(self, true: Callable[[State], object]) -> State:
+        state = self.state()
+
+        def reached() -> State | None:
+            nonlocal state
+            state = self.state()
+            return state if true(state) else None
+
+        return wait_until(reached, lambda: (state.state, state.reason, state.hosts))
 
     def records(self) -> list[Record]:
         return list(LogReader(self.run).records())
@@ -126,10 +129,7 @@ class HubCampaign:
         pid = running(self.run)
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
-        deadline = time.monotonic() + 10
-        while running(self.run) is not None:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(lambda: running(self.run) is None)
 
     def stop(self) -> None:
         self.fuzztui("ctl", str(self.run), "stop")

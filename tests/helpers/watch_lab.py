@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from waiting import wait_until
+
 from fuzztui.log.reader import LogReader
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
@@ -98,14 +100,16 @@ class Watched:
         self.watch._log(self.watch._looked())
         self.watch._flush()
 
-    def until(self, what: Callable[[State], object], seconds: float = 20.0) -> State:
+    def until(self, what: Callable[[State], object]) -> State:
         """Look until the state is as wanted."""
-        end = time.monotonic() + seconds
-        while not what(state := self.state):
-            assert time.monotonic() < end, state
-            time.sleep(0.05)
+
+        def reached() -> State | None:
+            if what(state := self.state):
+                return state
             self.look()
-        return state
+            return None
+
+        return wait_until(reached, lambda: self.state)
 
     @property
     def records(self) -> list[Record]:

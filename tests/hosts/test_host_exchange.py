@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import turns_of_the_loop, until
 
 from fuzztui.campaign.places import places
 from fuzztui.campaign.rundir import RunDir
@@ -23,11 +24,13 @@ class Link:
         self.got: list[tuple[str, str, bytes]] = []
         self.messages: list[int] = []
         self.have: dict[str, int] = {}
+        self.compared = False
         self.error = error
 
     async def ask(self, what: str, **fields: Any) -> dict[str, Any]:
         await asyncio.sleep(0)
         if what == "have":
+            self.compared = True
             return {"ids": self.have}
         if self.error:
             return {"error": self.error}
@@ -57,10 +60,8 @@ class Hub:
         """Serve a host until it has got so many entries, and a little longer."""
         serving = asyncio.ensure_future(self.exchange.serve(main, link))  # type: ignore[arg-type]
         try:
-            async with asyncio.timeout(20):
-                while len(link.got) < count and not serving.done():
-                    await asyncio.sleep(0.005)
-            await asyncio.sleep(0.02)
+            await until(lambda: len(link.got) >= count or serving.done())
+            await turns_of_the_loop()
         finally:
             serving.cancel()
             await asyncio.gather(serving, return_exceptions=True)
@@ -138,7 +139,8 @@ async def test_directories_of_the_hub_travel_and_odd_files_do_not(hub: Hub) -> N
     (hub.run.instance("laptop") / "queue/id:000003,op:x").symlink_to("/etc/passwd")
     link = Link()
     serving = asyncio.ensure_future(hub.serve("b_main", link, 1))
-    await asyncio.sleep(0.02)
+    await until(lambda: link.compared)
+    await turns_of_the_loop()
     for _ in range(2):
         hub.exchange.look()
     hub.exchange.pass_on_found()

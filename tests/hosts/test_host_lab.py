@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from host_lab import Host, Hosts, as_root
+from waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -22,14 +23,6 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     """Three hosts; tests leave them as they were."""
     with Hosts(3, tmp_path_factory.mktemp("lab"), SHIFTS) as hosts:
         yield hosts
-
-
-def until(true: Callable[[], object], seconds: float = 20.0) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_each_host_is_a_machine_of_its_own(hosts: Hosts) -> None:
@@ -46,7 +39,9 @@ def test_each_host_is_a_machine_of_its_own(hosts: Hosts) -> None:
 
 def test_clocks_are_shifted_and_waits_are_not(hosts: Hosts) -> None:
     for host, shift in zip(hosts.values(), SHIFTS, strict=True):
-        assert abs(float(host.run("date +%s").stdout) - time.time() - shift) < 30
+        before = time.time()
+        there = float(host.run("date +%s").stdout) - shift
+        assert before - 1 <= there <= time.time()
         python = "import time; a = time.time(); time.sleep(.2); print(time.time() - a)"
         assert 0.1 < float(host.run(f"python3 -c '{python}'").stdout) < 20
     up = [float(host.run("cut -d' ' -f1 /proc/uptime").stdout) for host in hosts.values()]
@@ -81,9 +76,8 @@ def test_ssh_notices_a_silent_link_by_itself(hosts: Hosts, way: Callable[[Host],
     )
     assert client.stdout is not None and client.stdout.readline() == b"here\n"
     way(host)
-    with pytest.raises(subprocess.TimeoutExpired):
-        client.wait(0.5)  # nobody told it
-    assert client.wait(30) == 255
+    assert client.poll() is None  # nobody told it
+    assert client.wait(DEADLINE_S) == 255
     client.stdout.close()
     # The process over there heard nothing of it.
     assert "sleep 60" in host.inside("ps", "-eo", "args")
@@ -98,9 +92,9 @@ def test_a_reboot_keeps_the_disk_and_nothing_else(hosts: Hosts) -> None:
     )
     before = host.run("cat /proc/sys/kernel/random/boot_id").stdout
     client = subprocess.Popen([*hosts.ssh, "h3", "exec sleep 600"], stderr=subprocess.DEVNULL)
-    until(lambda: "sleep 600" in host.inside("ps", "-eo", "args"))
+    wait_until(lambda: "sleep 600" in host.inside("ps", "-eo", "args"))
     host.reboot()
-    assert client.wait(20) == 255
+    assert client.wait(DEADLINE_S) == 255
     assert host.run("cat ~/kept; ls /tmp").stdout == "kept\n"
     assert host.run("cat /proc/sys/kernel/random/boot_id").stdout != before
     assert "sleep 600" not in host.inside("ps", "-eo", "args")
@@ -121,15 +115,13 @@ def test_a_full_disk(hosts: Hosts) -> None:
 
 
 def test_a_slow_link(hosts: Hosts) -> None:
-    seconds = []
-    for kbit in (2000, 0):
-        hosts["h1"].slow(kbit)
-        begun = time.monotonic()
-        hosts["h1"].run("head -c 300000 /dev/urandom | base64 -w0")
-        seconds.append(time.monotonic() - begun)
-    # 400 kB at 250 kB/s: this is what the limit says, however busy this machine is.
-    assert seconds[0] > 1.2
-    assert seconds[1] < seconds[0]
+    hosts["h1"].slow(2000)
+    begun = time.monotonic()
+    hosts["h1"].run("head -c 300000 /dev/urandom | base64 -w0")
+    # 400 kB at 250 kB/s: no machine is faster than its link.
+    assert time.monotonic() - begun > 1.2
+    hosts["h1"].slow(0)
+    assert len(hosts["h1"].run("head -c 300000 /dev/zero | base64 -w0").stdout) == 400_000
 
 
 def test_listening_sockets_are_seen(hosts: Hosts) -> None:
@@ -144,7 +136,7 @@ def test_listening_sockets_are_seen(hosts: Hosts) -> None:
     assert ("127.0.0.1", 7070) in host.listening()
     assert ("127.0.0.1", 7070) not in hosts["h2"].listening()
     host.run("pkill -f create_serve[r]")
-    client.wait(20)
+    client.wait(DEADLINE_S)
     client.stdout.close()
 
 
@@ -182,7 +174,7 @@ def test_nothing_is_left_and_testers_do_not_clash(tmp_path: Path, hosts: Hosts) 
         mine = bridges() - before
         assert others["h1"].run("hostname").stdout == "h1\n"
         others["h1"].run(f"setsid tail -f {tmp_path}/none /dev/null >/dev/null 2>&1 </dev/null &")
-        until(lambda: processes(f"{tmp_path}/none"))
+        wait_until(lambda: processes(f"{tmp_path}/none"))
     assert mine and not mine & bridges()
     assert not processes(str(tmp_path))
     hosts["h1"].run("true")
@@ -213,6 +205,6 @@ def test_nothing_is_left_of_a_killed_tester(tmp_path: Path, hosts: Hosts, victim
     tester.kill()
     tester.wait()
     tester.stdout.close()
-    until(lambda: not processes(str(tmp_path)))
+    wait_until(lambda: not processes(str(tmp_path)))
     with Hosts(1, tmp_path) as again:  # perhaps with the number that was left
         again["h1"].run("true")

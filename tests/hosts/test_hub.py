@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from host_lab import Hosts
 from hub_lab import HubCampaign
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.base.files import PLACEHOLDER
 from fuzztui.remote.lock import running
@@ -99,10 +99,8 @@ def test_a_command_reaches_the_host_of_its_instance_and_names_its_author(
 
 
 def test_a_cut_is_told_and_what_was_sent_meanwhile_is_done_once(campaign: HubCampaign) -> None:
-    began = campaign.state().t
     campaign.hosts["h1"].cut()
-    state = campaign.until(lambda s: s.hosts["h1"].state == "lost", 20)
-    assert state.hosts["h1"].changed_t - began < 12
+    campaign.until(lambda s: s.hosts["h1"].state == "lost")
     sender = subprocess.Popen(
         [sys.executable, "-m", "fuzztui", "ctl", str(campaign.run), "promote", "h1_main/1"],
         cwd=campaign.directory, env=campaign.env, stdout=subprocess.DEVNULL,
@@ -111,7 +109,7 @@ def test_a_cut_is_told_and_what_was_sent_meanwhile_is_done_once(campaign: HubCam
     campaign.until(lambda s: any(c.text.startswith("waits until") for c in s.commands.values()))
     campaign.hosts["h1"].mend()
     campaign.until(lambda s: s.hosts["h1"].state == "connected")
-    assert sender.wait(30) == 0
+    assert sender.wait(DEADLINE_S) == 0
     campaign.check_nothing_lost_or_doubled()
     there = [r.event for r in campaign.log_of(campaign.hosts["h1"])]
     assert len([e for e in there if isinstance(e, CommandIssued)]) == 1
@@ -122,7 +120,9 @@ def test_a_killed_hub_continues_where_it_was(campaign: HubCampaign) -> None:
     campaign.kill_hub()
     before = campaign.state()
     pids = {i.id: i.pid for i in before.instances.values()}
-    time.sleep(2)
+    for name, host in campaign.hosts.items():
+        last = before.hosts[name].seq
+        wait_until(lambda h=host, n=last: campaign.log_of(h)[-1].seq > n)
     campaign.fuzztui(campaign.file, "--detach")
     campaign.until(lambda s: s.hosts["h2"].seq > before.hosts["h2"].seq)
     state = campaign.until(lambda s: s.hosts["h1"].seq > before.hosts["h1"].seq)
@@ -183,7 +183,7 @@ def test_a_full_disk_over_there_is_told_and_loses_nothing(campaign: HubCampaign)
     host = campaign.hosts["h1"]
     host.fill_disk()
     try:
-        campaign.until(lambda s: "cannot be written" in s.hosts["h1"].reason, 90)
+        campaign.until(lambda s: "cannot be written" in s.hosts["h1"].reason)
     finally:
         host.free_disk()
     campaign.until(lambda s: s.hosts["h1"].state == "connected" and not s.hosts["h1"].reason)

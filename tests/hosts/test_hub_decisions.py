@@ -47,7 +47,10 @@ async def test_ranking_ends_when_the_hub_does(
     hub = hub_in(tmp_path)
     ended: list[bool] = []
 
+    begun = asyncio.Event()
+
     async def rank(*_: Any) -> None:
+        begun.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -57,13 +60,13 @@ async def test_ranking_ends_when_the_hub_does(
     monkeypatch.setattr(hub, "_campaign", replace(hub._campaign, mutants={"shard": ""}))
     ready = asyncio.Event()
     running = asyncio.ensure_future(hub.run(ready.set))
-    await asyncio.wait_for(ready.wait(), 5)
-    await asyncio.sleep(0.05)
+    await ready.wait()
+    await begun.wait()
     if how == "signal":
         hub._leave("SIGTERM")
     else:
         hub.router.submit(Stop(), "ann")
-    await asyncio.wait_for(running, 5)
+    await running
     assert ended == [True]
     ends = [r.event for r in LogReader(hub._run_dir.path).records()]
     assert any(isinstance(e, CampaignEnded) for e in ends) is (how == "command")

@@ -44,8 +44,8 @@ def test_a_program_is_built_once_and_fuzzed_on_all_hosts(tmp_path: Path, hosts: 
     campaign.start()
     for host in hosts.values():  # an entry of the other host was looked at by afl-fuzz
         synced = f"ls {campaign.over_there}/out/*/.synced | grep _main"
-        campaign.until(lambda s, h=host, c=synced: h.run(c, check=False).stdout, 180)
-    campaign.until(lambda s: s.groups, 180)  # described over there
+        campaign.until(lambda s, h=host, c=synced: h.run(c, check=False).stdout)
+    campaign.until(lambda s: s.groups)  # described over there
     campaign.stop()
     state = campaign.state()
     assert {i.engine for i in state.instances.values() if not i.passive} == {"afl-fuzz"}
@@ -85,14 +85,13 @@ def test_an_afl_fuzz_of_a_user_joins_by_the_hubs_directory(tmp_path: Path, hosts
     try:
         for host in hosts.values():  # what it finds is on each host, for the engines there
             where = f"{campaign.over_there}/out/hub_laptop/queue"
-            campaign.until(lambda s, h=host, w=where: h.run(f"ls {w}", check=False).stdout, 120)
+            campaign.until(lambda s, h=host, w=where: h.run(f"ls {w}", check=False).stdout)
         # and it imports what the hosts have found
         campaign.until(
             lambda s: (
                 any(",sync:h" in p.name for p in (out / "laptop" / "queue").iterdir())
                 or any((out / "laptop" / ".synced").glob("h*_main"))
-            ),
-            400,  # afl-fuzz imports after it has fuzzed an entry: minutes on a busy machine
+            ),  # afl-fuzz imports after it has fuzzed an entry: minutes on a busy machine
         )
     finally:
         by_hand.kill()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until
 
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.hosts import member as module
@@ -65,7 +66,7 @@ class Hub:
         self.paths = PathsHere({"tree0-p/a.py": Path("/project/p/a.py")})
         self.hosts = ["a", "b"]
         self.leaving = self.ending = False
-        self.writable = True
+        self._writable, self.asked_in_vain = True, 0
         self.budget_raised = False
         self.log_name = "log"
         self.hosts_instances = 4
@@ -73,6 +74,15 @@ class Hub:
         self.records: list[Record] = []
         self.turns = Turns()
         self.room = HubRoom(RunDir(tmp_path), [HostPlace("a", "a", 2, keep=KEEP)], {}, print)
+
+    @property
+    def writable(self) -> bool:
+        self.asked_in_vain += not self._writable
+        return self._writable
+
+    @writable.setter
+    def writable(self, value: bool) -> None:
+        self._writable = value
 
     def record(self, *events: Event) -> None:
         for event in events:
@@ -146,12 +156,11 @@ async def test_nothing_is_taken_while_the_disk_here_is_full(
     file = "crashes/id:000000,sig:06"
     records = [Record(1, 0.0, FindingSaved("a_main", "crash", file))]
     taking = asyncio.ensure_future(member.arrived(Batch(records, {f"a_main/{file}": b"x"})))
-    while not hub.events:
-        await asyncio.sleep(0.01)
+    await until(lambda: hub.events)
     assert [type(e) for e in hub.events] == [Message]
     full.clear()
     hub.writable = False
-    await asyncio.sleep(0.05)
+    await until(lambda: hub.asked_in_vain > 2)
     assert hub.state.findings == {}
     hub.writable = True
     await taking
@@ -433,12 +442,21 @@ def test_a_host_beyond_its_limit_is_given_up_without_its_records(
 async def test_nothing_is_taken_while_the_disk_here_is_nearly_full(
     member: HostMember, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    class Nearly(str):
+        """Counts how often the member asks."""
+
+        looks = 0
+
+        def __bool__(self) -> bool:
+            Nearly.looks += 1
+            return True
+
     monkeypatch.setattr(module, "FULL_S", 0.01)
-    hub.room.full = "nearly"
+    hub.room.full = Nearly("nearly")
     file = "crashes/id:000000,sig:06"
     records = [Record(1, 0.0, FindingSaved("a_main", "crash", file))]
     taking = asyncio.ensure_future(member.arrived(Batch(records, {f"a_main/{file}": b"x"})))
-    await asyncio.sleep(0.05)
+    await until(lambda: Nearly.looks > 3)
     assert not hub.events
     assert not (tmp_path / "out/a_main").exists()
     hub.room.full = ""

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from fuzztui.hosts.mirror import RunMirror
 from fuzztui.log.files import SEALED
@@ -85,12 +86,6 @@ async def mirror(there: There, here: Path, *, read_only: bool = False) -> AsyncI
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-
-
-async def until(true, seconds: float = 60.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not true():
-            await asyncio.sleep(0.02)
 
 
 def lines(run: Path) -> list[tuple[int, float, object]]:

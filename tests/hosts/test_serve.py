@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab_clock import LabClock
+from waiting import DEADLINE_S, until
 
 from fuzztui.campaign.rundir import SupervisorError, prepare_run
 from fuzztui.hosts import serve as module
@@ -30,9 +32,8 @@ class Talk:
         self.said: list[tuple[str, dict[str, Any]]] = []
         self.free = asyncio.Event()
         self.free.set()
-        self.server = asyncio.ensure_future(
-            HostServer(run, self._take, steer=True).serve(self.reader)
-        )
+        self.host = HostServer(run, self._take, steer=True)
+        self.server = asyncio.ensure_future(self.host.serve(self.reader))
 
     async def _take(self, line: bytes) -> None:
         await self.free.wait()
@@ -43,10 +44,7 @@ class Talk:
         self.reader.feed_data(frame(kind, body))
 
     async def heard(self, kind: str) -> dict[str, Any]:
-        async with asyncio.timeout(5):
-            while not (found := [body for k, body in self.said if k == kind]):
-                await asyncio.sleep(0.01)
-        return found[-1]
+        return (await until(lambda: [body for k, body in self.said if k == kind]))[-1]
 
 
 @pytest.fixture
@@ -88,13 +86,13 @@ async def test_each_question_is_answered(talk: Talk, ask: dict[str, Any]) -> Non
 async def test_a_server_that_cannot_follow_ends(talk: Talk, follow: dict[str, Any]) -> None:
     talk.send("follow", **follow)
     with pytest.raises(ProtocolError):
-        await asyncio.wait_for(talk.server, 5)
+        await asyncio.wait_for(talk.server, DEADLINE_S)
 
 
 async def test_a_hub_that_makes_no_sense_is_told(talk: Talk) -> None:
     talk.send("nonsense")
     with pytest.raises(ProtocolError):
-        await asyncio.wait_for(talk.server, 5)
+        await asyncio.wait_for(talk.server, DEADLINE_S)
 
 
 async def test_a_log_that_cannot_be_read_ends_the_server(
@@ -106,18 +104,20 @@ async def test_a_log_that_cannot_be_read_ends_the_server(
     monkeypatch.setattr(module.LogReader, "batch", broken)
     talk.send("follow", after=0)
     with pytest.raises(RuntimeError):
-        await asyncio.wait_for(talk.server, 5)
+        await asyncio.wait_for(talk.server, DEADLINE_S)
 
 
 async def test_a_hub_is_heard_while_nothing_can_be_sent(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "DESERTED_S", 1.5)
     await talk.heard("hello")
+    clock = LabClock(talk.host._heard)
+    monkeypatch.setattr(module, "time", clock)
     talk.free.clear()
     for n in range(25):
+        clock.now += module.DESERTED_S / 2
         talk.send("ping", n=n)
-        await asyncio.sleep(0.1)
+        await until(lambda: talk.host._heard == clock.now)
     assert not talk.server.done()
     talk.free.set()
     await talk.heard("pong")
@@ -170,7 +170,7 @@ async def test_a_log_that_cannot_be_read_now_is_not_taken_for_none(
     assert (await talk.heard("answer"))["error"]
     again = Talk(talk.run)
     with pytest.raises(SupervisorError):
-        await asyncio.wait_for(again.server, 5)
+        await asyncio.wait_for(again.server, DEADLINE_S)
     assert again.said == []
 
 

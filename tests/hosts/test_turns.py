@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import DEADLINE_S, turns_of_the_loop, until
 
 from fuzztui.campaign.places import HostPlace
 from fuzztui.campaign.rundir import RunDir
@@ -18,11 +19,6 @@ from fuzztui.hosts.turns import Turns
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.wire.events import Event, Record
-
-
-async def settled() -> None:
-    for _ in range(20):
-        await asyncio.sleep(0)
 
 
 async def test_so_many_at_a_time_in_order() -> None:
@@ -37,15 +33,15 @@ async def test_so_many_at_a_time_in_order() -> None:
                 raise HostError("no")
 
     tasks = [asyncio.ensure_future(one(number)) for number in range(8)]
-    await settled()
+    await turns_of_the_loop()
     assert begun == [0, 1, 2]
     tasks[4].cancel()  # while it waits
     go.release()
     go.release()  # the second one fails, and gives its turn back
-    await settled()
+    await turns_of_the_loop()
     assert begun == [0, 1, 2, 3, 5]
     tasks[5].cancel()  # while it has a turn
-    await settled()
+    await turns_of_the_loop()
     assert begun == [0, 1, 2, 3, 5, 6]
     for _ in range(8):
         go.release()
@@ -63,15 +59,15 @@ async def test_a_turn_that_hangs_ends_early_and_once() -> None:
             await go.wait()
 
     hung = asyncio.ensure_future(one("hangs"))
-    await settled()
-    async with asyncio.timeout(30), turns.turn():
+    await turns_of_the_loop()
+    async with asyncio.timeout(DEADLINE_S), turns.turn():
         pass  # although the first one has not ended
     go.set()
     await hung
     go.clear()
     turns._longest_s = 600.0
     tasks = [asyncio.ensure_future(one(name)) for name in "ab"]
-    await settled()
+    await turns_of_the_loop()
     assert begun == ["hangs", "a"]  # not both: the first one has given its turn back once
     go.set()
     await asyncio.gather(*tasks)
@@ -110,7 +106,7 @@ async def test_hosts_of_a_hub_connect_in_turns(
         now += 1
         most = max(most, now)
         asked.append(place.name)
-        await asyncio.sleep(0.001)
+        await turns_of_the_loop(3)
         now -= 1
         raise HostError("the network is down")
 
@@ -121,9 +117,7 @@ async def test_hosts_of_a_hub_connect_in_turns(
     members = [HostMember(hub, loaded, RunDir(tmp_path), p, n) for n, p in enumerate(places)]  # type: ignore[arg-type]
     running = [asyncio.ensure_future(member._link.run()) for member in members]
     rounds = 1 if round_ == "first" else 4
-    async with asyncio.timeout(30):
-        while min(asked.count(name) for name in hub.hosts) < rounds:
-            await asyncio.sleep(0.001)
+    await until(lambda: min(asked.count(name) for name in hub.hosts) >= rounds)
     for task in running:
         task.cancel()
     await asyncio.gather(*running, return_exceptions=True)

@@ -2,10 +2,10 @@
 
 import sys
 import tempfile
-import time
 from contextlib import closing
 
 import pytest
+from waiting import wait_until
 
 from fuzztui.campaign import load
 from fuzztui.campaign.rundir import SupervisorError
@@ -81,7 +81,4 @@ def test_who_hears_enough_ends_it_and_its_children(engine, tmp_path):
         assert next(answers) == {"at": 1}
         (home,) = tmp_path.glob("fuzztui-*")
         assert len(marked(home)) == 2
-    end = time.monotonic() + 40
-    while marked(home) and time.monotonic() < end:
-        time.sleep(0.02)
-    assert marked(home) == []
+    wait_until(lambda: not marked(home))

@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
+from waiting import turns_of_the_loop, until, wait_until
 
 from fuzztui.instances import process as processes
 from fuzztui.instances.launcher import Launch
@@ -31,24 +31,19 @@ def python(code: str) -> Launch:
     return Launch([sys.executable, "-c", code], {"ADDED": "yes"})
 
 
-def gone(pid: int, seconds: float = 20) -> bool:
-    """Whether a process is dead (it may still be a zombie) in time."""
-    end = time.monotonic() + seconds
-    while ProcessId.of(pid) is not None:
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
+def gone(pid: int) -> bool:
+    """Wait until a process is dead; it may still be a zombie."""
+    return wait_until(lambda: ProcessId.of(pid) is None)
 
 
 def line_of(directory: Path) -> str:
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
-        text = (directory / "worker.log").read_text()
-        if "\n" in text:
-            return text.splitlines()[0]
-        time.sleep(0.01)
-    raise AssertionError("the process printed nothing")
+    """The first line that the process prints."""
+
+    def printed() -> str:
+        line, end, _ = (directory / "worker.log").read_text().partition("\n")
+        return line if end else ""
+
+    return wait_until(printed)
 
 
 @pytest.fixture
@@ -123,7 +118,7 @@ async def test_the_sweep_finds_what_left_the_tree(directory, tmp_path):
     child = int(line_of(directory))
     process.identity.signal(signal.SIGKILL)
     await process.ended()
-    assert not gone(child, 0.1)
+    assert ProcessId.of(child) is not None
     assert await EngineProcess.kill_leftovers(tmp_path, "other") == 0
     assert await EngineProcess.kill_leftovers(tmp_path, "main") == 1
     assert gone(child)
@@ -170,8 +165,8 @@ async def test_adoption_sees_the_end_without_a_status(directory, tmp_path, monke
     assert process is not None
     assert process.pid == int(out.stdout)
     end = asyncio.ensure_future(process.ended())
-    done, _ = await asyncio.wait({end}, timeout=0.1)
-    assert not done
+    await turns_of_the_loop()
+    assert not end.done()
     os.kill(process.pid, signal.SIGKILL)
     assert await end is None
     assert EngineProcess.adopt(directory) is None
@@ -226,11 +221,7 @@ async def test_orphans_are_reaped_and_engines_are_not():
     engines.clear()
     out = subprocess.run(["sh", "-c", "sleep 0.05 & echo $!"], capture_output=True, check=True)
     orphan = int(out.stdout)
-    for _ in range(6000):
-        if not psutil.pid_exists(orphan):
-            break
-        await asyncio.sleep(0.01)
-    assert not psutil.pid_exists(orphan)
+    await until(lambda: not psutil.pid_exists(orphan))
     loop.remove_signal_handler(signal.SIGCHLD)
     ctypes.CDLL(None).prctl(36, 0, 0, 0, 0)  # the tests' process continues as it was
 
@@ -266,10 +257,14 @@ def test_resources_of_a_tree():
         first = {r.instance: r for r in meter.measure(roots)}
         assert set(first) == {"busy", "idle"}
         assert first["busy"].cpu == 0
-        second, end = first, time.monotonic() + 60
-        while not second["busy"].cpu and time.monotonic() < end:  # it has to have its turn
-            time.sleep(0.3)
-            second = {r.instance: r for r in meter.measure(roots)}
+        second = first
+
+        def worked() -> float:
+            """Whether the busy one has had the processor between two measurements."""
+            second.update({r.instance: r for r in meter.measure(roots)})
+            return second["busy"].cpu
+
+        wait_until(worked)
         assert second["busy"].processes == 2
         assert second["busy"].cpu > 0
         assert second["busy"].rss > second["idle"].rss > 0

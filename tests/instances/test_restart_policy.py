@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import ClassVar
 from unittest import mock
@@ -15,6 +14,8 @@ from unittest import mock
 import psutil
 import pytest
 from campaigns import campaign
+from lab_clock import LabClock
+from waiting import DEADLINE_S, until
 
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.engines.base.spec import LOAD_LIMIT_S
@@ -117,16 +118,17 @@ def make(tmp_path):
 
 async def test_a_launcher_that_takes_its_time_stops_nobody_else(make):
     """It may have to wait for a compiler."""
-    others = threading.Event()
+    begun, others = threading.Event(), threading.Event()
 
     class Slow(Launcher):
         def prepare(self, campaign, home, index) -> Launch:
-            assert others.wait(20)
+            begun.set()
+            assert others.wait(DEADLINE_S)
             return super().prepare(campaign, home, index)
 
     life, context = make(Slow())
     task = asyncio.ensure_future(life.run())
-    await asyncio.sleep(0.05)
+    await until(begun.is_set)
     others.set()
     await reach(life, context, "starting")
     await life.end(EndReason("stopped", "enough"))
@@ -137,7 +139,7 @@ async def test_a_launcher_that_takes_its_time_stops_nobody_else(make):
 async def reach(life: InstanceLife, context: Desk, state: str) -> None:
     while life.state != state:
         context.changed.clear()
-        await asyncio.wait_for(context.changed.wait(), 20)
+        await asyncio.wait_for(context.changed.wait(), DEADLINE_S)
 
 
 async def test_what_a_killed_process_left_is_removed_also_if_it_is_not_started_again(make):
@@ -202,8 +204,7 @@ async def test_an_engine_that_never_comes_up_is_an_alarm_too(make):
 async def test_a_paused_one_starts_paused(make):
     life, _ = make(before=Instance("main", state="paused"))
     task = asyncio.ensure_future(life.run())
-    while not life.pid or psutil.Process(life.pid).status() != psutil.STATUS_STOPPED:
-        await asyncio.sleep(0.01)
+    await until(lambda: life.pid and psutil.Process(life.pid).status() == psutil.STATUS_STOPPED)
     life.mark_running()
     assert life.state == "paused"
     await life.end(EndReason("stopped", ""))
@@ -217,7 +218,7 @@ async def test_a_shortage_is_waited_out_and_hopelessness_is_not(make, monkeypatc
     launcher.finishes = True
     launcher.errors = [OSError(28, "No space left on device", "/full")]
     life, context = make(launcher)
-    await asyncio.wait_for(life.run(), 20)
+    await asyncio.wait_for(life.run(), DEADLINE_S)
     assert context.states == ["restarting", "starting", "finished"]
     assert "/full: No space left on device" in context.log[1].reason
     launcher.errors = [PermissionError(13, "Permission denied", "/bin/x")]
@@ -256,17 +257,15 @@ other, is lost."""
 async def ready(life: InstanceLife) -> None:
     """Wait until a process of :data:`READY` handles signals."""
     path = life.directory / "ready"
-    async with asyncio.timeout(20):
-        while not path.exists():
-            await asyncio.sleep(0.01)
+    await until(path.exists)
     path.unlink()
 
 
 async def halts(life: InstanceLife, status: str) -> None:
     """Let it look at its process until psutil says so too, and twice again."""
-    async with asyncio.timeout(20):
-        while (psutil.Process(life.pid).status() == psutil.STATUS_STOPPED) != (status == "T"):
-            await asyncio.sleep(0.01)
+    await until(
+        lambda: (psutil.Process(life.pid).status() == psutil.STATUS_STOPPED) == (status == "T")
+    )
     life.watch_signals()
     life.watch_signals()
 
@@ -341,8 +340,7 @@ async def test_health_resets_the_back_off(make, monkeypatch):
     monkeypatch.setattr(life_module, "HEALTHY_S", 0.0)
     life, context = make(Launcher("raise SystemExit(1)"))
     task = asyncio.ensure_future(life.run())
-    while life.restarts < 4:
-        await asyncio.sleep(0.01)
+    await until(lambda: life.restarts >= 4)
     await life.end(EndReason("stopped", ""))
     await task
     reasons = [e.reason for e in context.log if getattr(e, "state", "") == "restarting"]
@@ -471,20 +469,17 @@ async def stalls(life: InstanceLife) -> int:
 
 
 async def is_gone(pid: int) -> bool:
-    """Wait for the end of a process; False if it still exists after 20 s."""
-    until = time.monotonic() + 20
-    while psutil.pid_exists(pid) and time.monotonic() < until:
-        await asyncio.sleep(0.01)
-    return not psutil.pid_exists(pid)
+    """Wait for the end of a process."""
+    return await until(lambda: not psutil.pid_exists(pid))
 
 
 def measured(life: InstanceLife, seconds: float, cpu: float = 0.0, step: float = 3.0) -> None:
     """Measure what its processes use, as if so much time passed."""
-    now = [time.monotonic()]
-    life._standstill._measured_at = now[0]  # of an earlier call: later than now
-    with mock.patch.object(life_module.time, "monotonic", lambda: now[0]):
+    clock = LabClock()
+    life._standstill._measured_at = clock.now
+    with mock.patch.object(life_module.time, "monotonic", clock):
         for _ in range(int(seconds / step)):
-            now[0] += step
+            clock.now += step
             life.measured(cpu)
 
 
@@ -584,9 +579,7 @@ async def test_a_standstill_names_the_process_that_is_stopped(make, monkeypatch)
     task = asyncio.ensure_future(life.run())
     await stalls(life)
     (child,) = psutil.Process(life.pid).children()
-    async with asyncio.timeout(20):
-        while child.status() != psutil.STATUS_STOPPED:
-            await asyncio.sleep(0.01)
+    await until(lambda: child.status() == psutil.STATUS_STOPPED)
     measured(life, 2 * standstill.STILL_S)
     await reach(life, context, "restarting")
     assert f"process {child.pid} is stopped by a signal" in context.log[-1].reason
@@ -646,9 +639,7 @@ async def test_one_that_stops_again_at_once_is_continued_again_and_again(make):
     await stalls(life)
     await halted(life, standstill.HALT_LOOKS)
     for times in (1, 2, 3):
-        async with asyncio.timeout(20):
-            while not (life.directory / "stops").exists():
-                await asyncio.sleep(0.01)
+        await until((life.directory / "stops").exists)
         (life.directory / "stops").unlink()
         assert len(warned(context)) == times
         await halts(life, "T")
@@ -664,11 +655,8 @@ async def stops_again(life: InstanceLife, looks: int) -> None:
     pid, process = life.pid, psutil.Process(life.pid)
     for _ in range(looks):
         life.watch_signals()
-    async with asyncio.timeout(20):
-        while life.pid == pid and not (life.directory / "stops").exists():
-            await asyncio.sleep(0.01)
-        while life.pid == pid and process.status() != psutil.STATUS_STOPPED:
-            await asyncio.sleep(0.01)
+    await until(lambda: life.pid != pid or (life.directory / "stops").exists())
+    await until(lambda: life.pid != pid or process.status() == psutil.STATUS_STOPPED)
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import sys
 import threading
-import time
 from queue import SimpleQueue
 
 import pytest
@@ -192,7 +191,6 @@ def test_local_slots(tmp_path):
 def test_skipping_ends_what_runs(tmp_path):
     queue = JobQueue(tmp_path / "j", "bag", ["0", "1"])
     place = LocalSlots(1)
-    began = time.monotonic()
 
     class Told(BagListener):
         def on_progress(self, job, data):
@@ -205,7 +203,6 @@ def test_skipping_ends_what_runs(tmp_path):
     one.run()
     assert queue.jobs["0"].state == JobState.CANCELLED
     assert queue.jobs["1"].result == {"square": 1}
-    assert time.monotonic() - began < 300
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import distributed
 import psutil
 import pytest
 from dask_cluster import Cluster
+from waiting import DEADLINE_S
 
 from fuzztui.campaign.cluster import ClusterError
 from fuzztui.jobs.dask_client import connect
@@ -56,7 +57,7 @@ def test_addresses(cluster):
 
 def http_status(host, port, path):
     try:
-        with urllib.request.urlopen(f"http://{host}:{port}/{path}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{host}:{port}/{path}", timeout=DEADLINE_S) as answer:
             return answer.status
     except urllib.error.HTTPError as e:
         return e.code

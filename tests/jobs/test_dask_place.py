@@ -8,7 +8,8 @@ import sys
 
 import distributed
 import pytest
-from dask_cluster import Cluster, alive, dask_process, pids_of, stopped, tree_job, until
+from dask_cluster import Cluster, alive, dask_process, pids_of, stopped, tree_job
+from waiting import wait_until
 
 from fuzztui.campaign.cluster import ClusterError
 from fuzztui.jobs.bag import MAX_LOST, Bag, BagListener
@@ -31,7 +32,7 @@ def cluster(tmp_path_factory):
 @pytest.fixture
 def place(cluster):
     found = cluster.place()
-    assert until(lambda: found.slots() == 3), "two threads, and one ahead"
+    assert wait_until(lambda: found.slots() == 3), "two threads, and one ahead"
     yield found
     found.close()
 
@@ -106,7 +107,7 @@ def test_cancelling_what_waits_at_the_scheduler(place, tmp_path):
     tickets = [JobTicket(str(n), 1) for n in range(3)]
     for ticket in tickets:
         place.submit(ticket, tree_job(tmp_path, ticket.job))
-    assert until(lambda: alive(tmp_path, "0") + alive(tmp_path, "1") == 4)
+    assert wait_until(lambda: alive(tmp_path, "0") + alive(tmp_path, "1") == 4)
     place.cancel(tickets[2])
     assert end_of(place, tickets[2]).cancelled
     assert pids_of(tmp_path, "2") == []
@@ -129,8 +130,8 @@ def test_a_killed_worker_is_a_new_attempt(cluster, place, tmp_path):
     assert len(killed) == 2
     assert {i: j.result["value"] for i, j in queue.jobs.items()} == {i: i for i in "abc"}
     assert (queue.jobs["a"].attempt, queue.jobs["a"].lost) == (2, 1)
-    assert until(lambda: not any(p.alive() for p in killed))
-    assert until(lambda: place.slots() == 3), "the worker was started again"
+    assert wait_until(lambda: not any(p.alive() for p in killed))
+    assert wait_until(lambda: place.slots() == 3), "the worker was started again"
 
 
 def test_a_job_that_kills_its_workers_fails_in_the_end(place, tmp_path):
@@ -146,7 +147,7 @@ os.kill(worker, signal.SIGKILL)
     assert queue.jobs["good"].result == {"value": 1}
     assert (queue.jobs["bad"].state, queue.jobs["bad"].attempt) == (JobState.FAILED, MAX_LOST)
     assert "worker" in queue.jobs["bad"].why
-    assert until(lambda: place.slots() == 3)
+    assert wait_until(lambda: place.slots() == 3)
 
 
 def test_without_a_worker_it_says_that_it_waits_for_one(place, monkeypatch):
@@ -173,23 +174,23 @@ def test_the_scheduler_is_killed_and_comes_back(cluster, place, tmp_path):
     assert {i: j.result["value"] for i, j in queue.jobs.items()} == {i: i for i in "abcd"}
     assert all(not job.lost for job in queue.jobs.values()), "no job is to blame"
     assert len(notes) >= 2
-    assert until(lambda: not any(p and p.alive() for p in first))
-    assert until(lambda: place.slots() == 3)
+    assert wait_until(lambda: not any(p and p.alive() for p in first))
+    assert wait_until(lambda: place.slots() == 3)
 
 
 def test_a_worker_that_is_cut_off_ends_its_jobs(cluster, tmp_path):
     place = cluster.place(lease_s=3.0)
     ticket = JobTicket("cut", 1)
-    assert until(lambda: place.slots() == 3)
+    assert wait_until(lambda: place.slots() == 3)
     place.submit(ticket, tree_job(tmp_path, "cut"))
     began(place, ticket)
     with stopped(dask_process(cluster.scheduler.process)):
-        assert until(lambda: alive(tmp_path, "cut") == 0, 30)
+        assert wait_until(lambda: alive(tmp_path, "cut") == 0)
     outcome = end_of(place, ticket)
     assert outcome.lost
     assert outcome.blameless
     place.close()
-    assert until(lambda: cluster_threads(cluster) == 2)
+    assert wait_until(lambda: cluster_threads(cluster) == 2)
 
 
 def cluster_threads(cluster):
@@ -216,15 +217,15 @@ while True: print(place.events.get(), flush=True)
     hub.kill()
     hub.wait()
     hub.stdout.close()
-    assert until(lambda: alive(tmp_path, "x") == 0, 30)
+    assert wait_until(lambda: alive(tmp_path, "x") == 0)
 
 
 def test_closing_ends_everything(cluster, tmp_path):
     place = cluster.place()
-    assert until(lambda: place.slots() == 3)
+    assert wait_until(lambda: place.slots() == 3)
     for n in range(3):
         place.submit(JobTicket(str(n), 1), tree_job(tmp_path, str(n)))
-    assert until(lambda: alive(tmp_path, "0") + alive(tmp_path, "1") == 4)
+    assert wait_until(lambda: alive(tmp_path, "0") + alive(tmp_path, "1") == 4)
     place.close()
     assert sum(alive(tmp_path, str(n)) for n in range(3)) == 0
     ends = []
@@ -282,7 +283,7 @@ place.close()
     for _ in range(3):
         hub = subprocess.Popen([sys.executable, "-c", code])
         before = done_in(journal)
-        assert until(lambda before=before: done_in(journal) > before)
+        assert wait_until(lambda before=before: done_in(journal) > before)
         hub.kill()
         hub.wait()
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

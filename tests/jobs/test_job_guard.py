@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.jobs import guard
 from fuzztui.jobs.carry import carry_out
@@ -42,11 +42,8 @@ def pids(file):
     return [ProcessId.of(int(pid)) for pid in Path(file).read_text().split()]
 
 
-def gone(found, within=10.0):
-    until = time.monotonic() + within
-    while any(p and p.alive() for p in found) and time.monotonic() < until:
-        time.sleep(0.02)
-    return not any(p and p.alive() for p in found)
+def gone(found):
+    return wait_until(lambda: not any(p and p.alive() for p in found))
 
 
 def guarded(tmp_path):
@@ -77,7 +74,7 @@ def test_the_whole_tree_ends_when_the_pipe_closes(tmp_path):
     holder, found = guarded(tmp_path)
     holder.stdin.close()
     assert gone(found)
-    holder.wait(10)
+    holder.wait(DEADLINE_S)
     holder.stdout.close()
 
 
@@ -107,10 +104,7 @@ def test_the_process_that_carries_a_job_out_is_killed(tmp_path):
     carrier.wait()
     carrier.stdout.close()
     assert gone(found)
-    until = time.monotonic() + 10
-    while list((tmp_path / "tmp").iterdir()) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert not list((tmp_path / "tmp").iterdir()), "the guard removes the directory of the job"
+    wait_until(lambda: not list((tmp_path / "tmp").iterdir()))  # the guard removes it
 
 
 def test_processes_that_outlive_the_command_are_ended(tmp_path):

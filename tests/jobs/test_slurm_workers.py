@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from dask_cluster import until
+from waiting import wait_until
 
 from fuzztui.campaign.cluster import ClusterConfig, ClusterError
 from fuzztui.jobs.bag import Bag
@@ -109,7 +109,7 @@ def controller(tmp_path, monkeypatch):
         subprocess.run(["munged", "--force", *options], env=env, check=True)
         for daemon in ("slurmctld", "slurmd"):
             subprocess.run([daemon, "-f", str(path / "slurm.conf")], env=env, check=True)
-        assert until(lambda: "idle" in slurm(["sinfo", "--noheader"]), 60)
+        assert wait_until(lambda: "idle" in slurm(["sinfo", "--noheader"]))
         yield path
     finally:
         for file in ("slurmd.pid", "slurmctld.pid", "munge/pid"):
@@ -121,7 +121,7 @@ def end(file):
     try:
         pid = int(file.read_text())
         os.kill(pid, signal.SIGTERM)
-        until(lambda: not Path(f"/proc/{pid}").exists(), 20)
+        wait_until(lambda: not Path(f"/proc/{pid}").exists())
     except (OSError, ValueError):
         pass
 
@@ -142,7 +142,7 @@ def test_jobs_on_slurm(controller, tmp_path, monkeypatch):
     )
     place = open_place(config, 1)
     try:
-        assert until(lambda: place.slots() == 3, 60)
+        assert wait_until(lambda: place.slots() == 3)
         assert check_workers(place, [sys.executable], tmp_path) == []
         code = "import json, os, time; time.sleep(.5); "
         code += "print(json.dumps({'result': {'job': os.environ['SLURM_JOB_ID']}}))"
@@ -160,8 +160,8 @@ def test_jobs_on_slurm(controller, tmp_path, monkeypatch):
         Bag(queue, place, lambda _: request_of([sys.executable, "-c", code])).run(cancel_one)
         assert queue.counts["done"] == 8
         assert cancelled
-        assert until(lambda: len(queued()) == 2 and before[0] not in queued(), 60)
+        assert wait_until(lambda: len(queued()) == 2 and before[0] not in queued())
         assert {job.result["job"] for job in queue.jobs.values()} >= set(before)
     finally:
         place.close()
-    assert until(lambda: not queued(), 60)
+    assert wait_until(lambda: not queued())

@@ -1,9 +1,11 @@
 """A worker that cannot close exits; others are left alone."""
 
-import threading
-import time
 from types import SimpleNamespace
 
+import pytest
+from lab_clock import LabClock
+
+from fuzztui.jobs import worker_preload
 from fuzztui.jobs.worker_preload import watch
 
 
@@ -11,20 +13,28 @@ def worker(status):
     return SimpleNamespace(status=SimpleNamespace(name=status))
 
 
-def test_a_worker_that_closes_for_ever_exits():
-    left = []
-    began = time.monotonic()
-    watch(worker("closing"), left.append, closing_s=0.05, look_s=0.01)
+@pytest.fixture
+def clock(monkeypatch):
+    clock = LabClock()
+    monkeypatch.setattr(worker_preload, "time", clock)
+    return clock
+
+
+def test_a_worker_that_closes_for_ever_exits(clock):
+    left, began = [], clock.now
+    watch(worker("closing"), left.append)
     assert left == [75]
-    assert time.monotonic() - began >= 0.05
+    assert clock.now - began >= worker_preload.CLOSING_S
 
 
-def test_a_worker_that_runs_stays():
-    left, one = [], worker("running")
-    thread = threading.Thread(target=watch, args=(one, left.append, 0.05, 0.01), daemon=True)
-    thread.start()
-    thread.join(0.2)
-    assert left == []
-    one.status.name = "closed"
-    thread.join(10)
+def test_a_worker_that_runs_stays(clock):
+    left, one, began = [], worker("running"), clock.now
+
+    def close_after_an_hour():
+        assert left == []
+        if clock.now - began > 3600:
+            one.status.name = "closed"
+
+    clock.at_sleep = close_after_an_hour
+    watch(one, left.append)
     assert left == [75]

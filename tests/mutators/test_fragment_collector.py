@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import pool_reader
 import psutil
 import pytest
+from waiting import until
 
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, prepare_run
@@ -299,13 +299,6 @@ def test_it_is_for_afl_with_a_grammar():
     assert not CollectorProcess.wanted(campaign(""))
     assert not CollectorProcess.wanted(replace(campaign("c"), text={}))
     assert not CollectorProcess.wanted(replace(campaign("c"), kind="text")), "it parses in process"
-
-
-async def until(condition) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.05)
 
 
 def processes(home: RunDir) -> list[psutil.Process]:

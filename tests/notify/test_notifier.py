@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from fuzztui.model.fold import apply
 from fuzztui.model.new_groups import MAX_WAIT_S
@@ -75,10 +76,8 @@ class Campaign:
     async def reports(self) -> list[dict]:
         """Let the notifier work until nothing is due; returns the objects that the command got."""
         task = asyncio.ensure_future(self.notifier.run())
-        seq = -1
-        while seq != self.state.seq or self.notifier._one.locked():
-            seq = self.state.seq
-            await asyncio.sleep(0.02)
+        one = self.notifier
+        await until(lambda: not one._one.locked() and not (one._due() and one._may_run()))
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         return self.objects()

@@ -4,14 +4,14 @@ import ctypes
 import errno
 import os
 import threading
-import time
 from collections import deque
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lab_clock import LabClock
+from waiting import DEADLINE_S
 from watchdog.observers import inotify_c
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent
 
@@ -25,14 +25,6 @@ from fuzztui.observe.scan import GRAIN_S, YOUNG_S, Listing, NewFile
 from fuzztui.wire.events import EntryDescribed, EntrySaved, FindingSaved, Message, Record, Stats
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = time.time() + 1000.0  # all that is on the disk is old
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def names(finds: list[NewFile]) -> list[str]:
     return [find.name for find in finds]
 
@@ -42,8 +34,10 @@ def put(directory: Path, name: str, content: bytes = b"x") -> None:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> LabClock:
+    clock = LabClock()
+    clock.now += 1000.0  # all that is on the disk is old
+    return clock
 
 
 @pytest.fixture
@@ -89,11 +83,10 @@ def test_a_bounded_look_leaves_nothing_out(listing, tmp_path):
 
 def test_a_change_right_after_a_listing_is_not_missed(tmp_path):
     """Two files in one tick of the file system's clock: the mtime is the same for both."""
-    clock = Clock()
-    clock.now = time.time() + GRAIN_S / 2
-    listing = Listing(tmp_path, set(), monotonic=clock, wall=clock)
     put(tmp_path, "one")
     before = tmp_path.stat()
+    clock = LabClock(before.st_mtime + GRAIN_S / 2)
+    listing = Listing(tmp_path, set(), monotonic=clock, wall=clock)
     assert names(listing.look(10)) == ["one"]
     put(tmp_path, "two")
     os.utime(tmp_path, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -110,10 +103,9 @@ def test_an_unchanged_directory_is_not_listed(listing, tmp_path, clock, monkeypa
 
 
 def test_a_file_that_is_being_written_waits_for_its_size(tmp_path):
-    clock = Clock()
-    clock.now = time.time()
-    listing = Listing(tmp_path, set(), monotonic=clock, wall=clock)
     put(tmp_path, "id:000000", b"")
+    clock = LabClock(tmp_path.stat().st_mtime)
+    listing = Listing(tmp_path, set(), monotonic=clock, wall=clock)
     assert listing.look(10) == []
     put(tmp_path, "id:000000", b"whole")
     clock.now += GRAIN_S + YOUNG_S
@@ -121,10 +113,9 @@ def test_a_file_that_is_being_written_waits_for_its_size(tmp_path):
 
 
 def test_a_young_file_is_looked_at_again_without_a_listing(tmp_path, monkeypatch):
-    clock = Clock()
-    clock.now = time.time()
-    listing = Listing(tmp_path, set(), monotonic=clock, wall=clock)
     put(tmp_path, "id:000000", b"")
+    clock = LabClock(tmp_path.stat().st_mtime)
+    listing = Listing(tmp_path, set(), monotonic=clock, wall=clock)
     assert listing.look(10) == []
     put(tmp_path, "id:000000", b"whole")
     monkeypatch.setattr(os, "listdir", lambda path: pytest.fail("listed again"))
@@ -222,7 +213,8 @@ def test_a_directory_that_cannot_be_listed_has_a_problem(listing, tmp_path, monk
 @given(st.lists(st.sets(st.integers(0, 30), max_size=6), max_size=8), st.data())
 def test_either_tier_first_each_file_once(tmp_path_factory, rounds, data):
     directory = tmp_path_factory.mktemp("queue")
-    clock = Clock()
+    clock = LabClock()
+    clock.now += 1000.0
     listing = Listing(directory, set(), monotonic=clock, wall=clock)
     found: list[str] = []
     for numbers in rounds:
@@ -254,7 +246,7 @@ def watcher():
 def take(watcher: Watcher, count: int) -> list[tuple[str, str]]:
     told: list[tuple[str, str]] = []
     while len(told) < count:
-        assert watcher.told.wait(10)
+        assert watcher.told.wait(DEADLINE_S)
         watcher.told.clear()
         told += watcher.take()[0]
     return told
@@ -292,7 +284,7 @@ def test_a_directory_that_goes_is_told_and_its_successor_can_be_watched(watcher,
 def test_an_overflow_is_told(watcher, tmp_path):
     assert watcher.add(str(tmp_path)) == ""
     watcher._inotify.handle_event(OVERFLOW)
-    assert watcher.told.wait(10)
+    assert watcher.told.wait(DEADLINE_S)
     assert watcher.take() == ([], True)
     assert watcher.take() == ([], False)
 
@@ -429,8 +421,7 @@ def test_an_empty_stats_file_keeps_the_old_figures(tmp_path):
 
 
 def test_figures_are_bounded_in_rate(tmp_path, monkeypatch):
-    now = [1000.0]
-    clock = SimpleNamespace(monotonic=lambda: now[0], time=time.time)
+    clock = LabClock(1000.0)
     monkeypatch.setattr(stats_reader, "time", clock)
     seen = observer(tmp_path / "out")
     stats = tmp_path / "out/main/fuzzer_stats"
@@ -439,7 +430,7 @@ def test_figures_are_bounded_in_rate(tmp_path, monkeypatch):
         stats.write_text(f"execs_done : {n}\n")
         os.utime(stats, ns=(n, n))
         logged += seen.poll().events
-        now[0] += stats_reader.EVERY_S / 16  # exact in binary
+        clock.now += stats_reader.EVERY_S / 16  # exact in binary
     logged += seen.observe_final("main").events
     assert [e.execs for e in logged] == [0, 16, 32, 48, 49]
     seen.close()
@@ -477,7 +468,7 @@ def test_the_watcher_wakes_the_observer_and_its_overflow_rescans(tmp_path):
     seen = observer(tmp_path / "out", wake=told.set)
     seen.poll()
     put(tmp_path / "out/main/crashes", "id:000000")
-    assert told.wait(10)
+    assert told.wait(DEADLINE_S)
     assert [e.file for e in seen.poll().events] == ["crashes/id:000000"]
     seen._watcher.remove(str(tmp_path / "out/main/crashes"))
     put(tmp_path / "out/main/crashes", "id:000001")

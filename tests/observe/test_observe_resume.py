@@ -6,10 +6,11 @@ import math
 import os
 import shutil
 import threading
-import time
 from pathlib import Path
 
 import pytest
+from lab_clock import LabClock
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
@@ -86,22 +87,22 @@ def test_a_moved_crash_is_no_new_one_and_all_of_them_count(finds, main):
 
 
 def test_a_queue_that_is_replaced_between_two_checks_is_recorded_once(main, monkeypatch):
-    clock = [time.monotonic()]
-    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    clock = LabClock()
+    monkeypatch.setattr("time.monotonic", clock)
     finds = SavedInputs(str(main), "main", NoWatcher())
     put(main / "queue", "id:000000,time:0,execs:0,orig:a")
     assert len(files(finds.look(10, last=True))) == 1
     for listing in finds._listings.values():
-        listing._monotonic = lambda: clock[0]
+        listing._monotonic = clock
     finds.renewed = False
     finds._check_due = math.inf  # the check is not due, a listing is
-    clock[0] += 1000
+    clock.now += 1000
     (main / "queue").rename(main / "_resume")
     put(main / "queue", "id:000000,time:0,execs:0,orig:id:000000,time:0,execs:0,orig:a")
     found = []
     for _ in range(3):
         found += [(file, finds.renewed) for file in files(finds.look(10))]
-        clock[0] += 1000
+        clock.now += 1000
     name = "queue/id:000000,time:0,execs:0,orig:id:000000,time:0,execs:0,orig:a"
     assert found == [(name, True)]
 
@@ -111,10 +112,7 @@ def test_the_end_of_a_directory_is_no_event_once_it_is_known(main):
     queue = str(main / "queue")
     assert watcher.add(queue) == ""
     (main / "queue").rename(main / "_resume")
-    until = time.monotonic() + 60
-    while (queue, "") not in watcher._completed:
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    wait_until(lambda: (queue, "") in watcher._completed)
     (main / "queue").mkdir()
     assert watcher.add(queue) == ""
     assert watcher.take() == ([], False)
@@ -232,14 +230,14 @@ def test_a_replaced_directory_is_watched_again(main, monkeypatch):
     seen = DirectoryObserver(main.parent, State(), Offsets(0, {}), {}, told.set)
     seen.add("main")
     put(main / "crashes", "id:000000,sig:06")
-    told.wait(10)
+    told.wait(DEADLINE_S)
     assert files(seen.poll().events) == ["crashes/id:000000,sig:06"]
     resume(main, "2026-01-01-00:00:00")
     seen.poll()
     told.clear()
     seen.poll()
     (main / "crashes/id:000001,sig:06").write_bytes(b"x")
-    assert told.wait(10)  # by inotify: too young for the listing
+    assert told.wait(DEADLINE_S)  # by inotify: too young for the listing
     events = []
     while not events:
         events = seen.poll().events

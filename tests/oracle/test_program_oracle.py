@@ -9,10 +9,10 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from fuzztui.campaign import Campaign, CampaignError, load, write_frozen
 from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
@@ -477,13 +477,6 @@ def test_what_it_finds_is_a_finding_of_the_campaign(lab):
 
 
 # ------------------------------------------------------------------------- beside the supervisor
-
-
-async def until(condition) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.05)
 
 
 def processes(lab: Lab) -> list[int]:

@@ -2,13 +2,13 @@
 
 import random
 import tempfile
-import time
 from pathlib import Path
 from unittest import mock
 
 from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from waiting import wait_until
 
 from fuzztui.log import sources
 from fuzztui.log import writer as writer_module
@@ -40,8 +40,7 @@ class Interrupter:
         self.writer.flush()
         if self.rng.random() < 0.8:
             sealer = self.writer._sealer
-            while sealer._jobs.qsize() or sealer._backlog:
-                time.sleep(0.0002)
+            wait_until(lambda: not (sealer._jobs.qsize() or sealer._backlog))
         self.busy = False
 
     def around(self, real):

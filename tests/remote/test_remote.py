@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from waiting import DEADLINE_S
 
 from fuzztui.cli import ctl, main
 from fuzztui.cli.output import DONE, NOT_RUNNING
@@ -177,7 +178,7 @@ class Fake:
             self.do(self.server.listen())
 
     def do(self, job):
-        return asyncio.run_coroutine_threadsafe(job, self.loop).result(20)
+        return asyncio.run_coroutine_threadsafe(job, self.loop).result(DEADLINE_S)
 
     def submit(
         self,
@@ -214,7 +215,7 @@ def fake(run):
 
 def raw(fake: Fake) -> socket.socket:
     sock = socket.socket(socket.AF_UNIX)
-    sock.settimeout(20)
+    sock.settimeout(DEADLINE_S)
     sock.connect(str(fake.server.path))
     return sock
 
@@ -242,7 +243,7 @@ def test_no_answer_in_time_is_pending(fake):
     client = ControlClient(fake.run, "test")
     result = client.send(Stop(), timeout=0.1)
     assert (result.ok, result.pending) == (False, True)
-    assert client.send(Pause(), timeout=10).ok  # the connection is still good
+    assert client.send(Pause(), timeout=DEADLINE_S).ok  # the connection is still good
     client.close()
 
 
@@ -267,7 +268,7 @@ def test_several_threads_share_a_client(fake):
     results: dict[int, str] = {}
 
     def ask(n: int) -> None:
-        results[n] = client.send(SkipEntry(n), timeout=20).detail
+        results[n] = client.send(SkipEntry(n), timeout=DEADLINE_S).detail
 
     stuck = threading.Thread(target=client.send, args=(Stop(), 1.0))
     threads = [threading.Thread(target=ask, args=(n,)) for n in range(20)]

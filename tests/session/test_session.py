@@ -5,12 +5,12 @@ import os
 import random
 import subprocess
 import sys
-import time
 
 import pytest
 from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from waiting import wait_until
 
 from fuzztui import session as session_module
 from fuzztui.log import checkpoints as checkpoints_module
@@ -101,8 +101,7 @@ def write(run, n, *, keep=True, seed=0):
 
 def wait_for_sealing(log):
     """Checkpoints are bounded by what is sealed: make that the same in every run."""
-    while len(list_tails(log)) > 1:  # a tail goes when it has been sealed
-        time.sleep(0.0005)
+    wait_until(lambda: len(list_tails(log)) <= 1)  # a tail goes when it has been sealed
 
 
 def folded(run, t=float("inf")):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
-import threading
-import time
 
 import pytest
+from waiting import wait_until
 
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.supervise.daemon import StarterPipe
@@ -17,25 +17,40 @@ def test_work_ends_when_the_parent_leaves():
     ours, theirs = os.pipe()
     parent = StarterPipe(theirs)
     before = signal.getsignal(signal.SIGUSR1)
-    leaving = threading.Timer(0.2, os.close, [ours])
-    leaving.start()
     with (
         pytest.raises(SupervisorError, match="exited before the campaign was running"),
         parent.waiting(),
     ):
-        time.sleep(60)  # a compiler that says nothing
+        os.close(ours)
+        wait_until(lambda: False)  # a compiler that says nothing
     assert signal.getsignal(signal.SIGUSR1) is before
     with pytest.raises(SupervisorError):
         parent.progress("words that nobody reads")
     os.close(theirs)
 
 
-def test_work_goes_on_for_a_parent_that_stays_and_without_one():
+def test_work_goes_on_for_a_parent_that_stays_and_without_one(monkeypatch):
     ours, theirs = os.pipe()
     parent = StarterPipe(theirs)
+    looks = 0
+
+    class Poll:
+        """The watching thread's look at the pipe."""
+
+        def __init__(self):
+            self.poll_ = poll()
+            self.register = self.poll_.register
+
+        def poll(self, timeout):
+            nonlocal looks
+            looks += 1
+            return self.poll_.poll(timeout)
+
+    poll = select.poll
+    monkeypatch.setattr(select, "poll", Poll)
     with parent.waiting():
         parent.progress("compiling")
-        time.sleep(0.5)
+        wait_until(lambda: looks > 2)
     parent.ready()
     lines = os.read(ours, 1000).splitlines()
     assert lines == [b'{"progress": "compiling"}', b'{"ready": %d}' % os.getpid()]

@@ -4,13 +4,14 @@ import os
 import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from campaigns import campaign
 from hypothesis import given
 from hypothesis import strategies as st
+from lab_clock import LabClock
+from waiting import wait_until
 
 import fuzztui
 from fuzztui.base.atomic import replace_text
@@ -113,22 +114,12 @@ def test_an_unknown_engine_is_refused_in_words():
 # ------------------------------------------------------------------------- the clock
 
 
-class Machine:
-    """A monotonic clock that only moves when told to."""
-
-    def __init__(self) -> None:
-        self.now = 5000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def clock(path, machine, last_t=0.0):
     return CampaignClock(path, last_t, monotonic=machine)
 
 
 def test_time_stands_still_while_nothing_lives(tmp_path):
-    machine = Machine()
+    machine = LabClock(5000.0)
     first = clock(tmp_path / "c", machine)
     first.save()
     machine.now += 100
@@ -139,7 +130,7 @@ def test_time_stands_still_while_nothing_lives(tmp_path):
 
 
 def test_time_stands_still_once_nothing_lives_any_more(tmp_path):
-    machine = Machine()
+    machine = LabClock(5000.0)
     one = clock(tmp_path / "c", machine)
     machine.now += 5
     one.stop()
@@ -151,7 +142,7 @@ def test_time_stands_still_once_nothing_lives_any_more(tmp_path):
 
 
 def test_the_gap_counts_when_engines_survived(tmp_path):
-    machine = Machine()
+    machine = LabClock(5000.0)
     clock(tmp_path / "c", machine).save()
     machine.now += 100
     second = clock(tmp_path / "c", machine, last_t=90.0)
@@ -161,7 +152,7 @@ def test_the_gap_counts_when_engines_survived(tmp_path):
 
 @pytest.mark.parametrize(("most", "now", "more"), [(4.0, 94, 6.0), (0.0, 90, 10.0), (30.0, 100, 0)])
 def test_no_more_of_the_gap_counts_than_is_paid_for(tmp_path, most, now, more):
-    machine = Machine()
+    machine = LabClock(5000.0)
     clock(tmp_path / "c", machine).save()
     machine.now += 100
     second = clock(tmp_path / "c", machine, last_t=90.0)
@@ -170,7 +161,7 @@ def test_no_more_of_the_gap_counts_than_is_paid_for(tmp_path, most, now, more):
 
 
 def test_the_gap_does_not_count_over_a_reboot(tmp_path, monkeypatch):
-    machine = Machine()
+    machine = LabClock(5000.0)
     clock(tmp_path / "c", machine).save()
     machine.now = 1.0
     monkeypatch.setattr("fuzztui.supervise.clock.boot_id", lambda: "another boot")
@@ -191,7 +182,7 @@ BOOT = f'"boot": "{boot_id()}"'
 )  # fmt: skip
 def test_lost_bearings_cost_no_more_than_the_gap(tmp_path, text):
     (tmp_path / "c").write_text(text, encoding="latin-1")
-    machine = Machine()
+    machine = LabClock(5000.0)
     again = clock(tmp_path / "c", machine, last_t=50.0)
     again.count_gap()
     assert again.now() == 50
@@ -199,7 +190,7 @@ def test_lost_bearings_cost_no_more_than_the_gap(tmp_path, text):
 
 def test_a_gap_is_no_longer_than_the_machine_has_been_up(tmp_path):
     (tmp_path / "c").write_text(f'{{"zero": -9e18, {BOOT}}}')
-    machine = Machine()
+    machine = LabClock(5000.0)
     again = clock(tmp_path / "c", machine, last_t=50.0)
     again.count_gap()
     assert again.now() == 50 + machine.now
@@ -207,8 +198,7 @@ def test_a_gap_is_no_longer_than_the_machine_has_been_up(tmp_path):
 
 def test_the_real_clock_moves(tmp_path):
     real = CampaignClock(tmp_path / "c", 3.0)
-    time.sleep(0.01)
-    assert real.now() > 3.0
+    wait_until(lambda: real.now() > 3.0)
 
 
 # ------------------------------------------------------------------------- the files

@@ -6,9 +6,9 @@ import json
 import os
 import shutil
 import struct
-import time
 
 import pytest
+from lab_clock import aged
 
 from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.engines.directory.store import entry_ids
@@ -27,7 +27,7 @@ def by_hand(shared, name, *entries, age=60):
     for number, data in enumerate(entries):
         file = queue / f"id:{number:06d},src:000000,time:1,execs:1,op:havoc,rep:1"
         file.write_bytes(data)
-        os.utime(file, (time.time() - age,) * 2)
+        aged(file, age)
     return queue
 
 
@@ -386,8 +386,7 @@ def test_a_name_that_another_machine_uses_now_is_refused(machines, tmp_path, sha
     other.about = other.about.__class__(engine="zest", target="m:f", host="else", run=other.tag)
     with pytest.raises(SyncError, match="give this run another --name"):
         other.again().sync(other.state)
-    old = time.time() - 3600
-    os.utime(shared / "a_main/.fuzztui.json", (old, old))
+    aged(shared / "a_main/.fuzztui.json", 3600)
     other.sync()
     assert json.loads((shared / "a_main/.fuzztui.json").read_text())["host"] == "else"
 

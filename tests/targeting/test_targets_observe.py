@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from interpreters import pythons
 from targets_lab import types_at
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.targeting.analysis import Request, find_targets
 from fuzztui.targeting.analysis.application import gather
@@ -196,21 +196,14 @@ def test_nothing_is_left_of_an_analysis_that_is_ended(lab, tmp_path, number):
         return found
 
     try:
-        _wait_for(runs)
+        wait_until(runs)
         child.send_signal(number)
-        child.wait(40)
+        child.wait(DEADLINE_S)
     finally:
         child.kill()
         child.wait()
-    _wait_for(lambda: not runs())
+    wait_until(lambda: not runs())
     assert number == signal.SIGKILL or not list(folder.iterdir())
-
-
-def _wait_for(what):
-    until = time.monotonic() + 40
-    while not what():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 @pytest.mark.slow
@@ -255,7 +248,7 @@ def test_nothing_is_left_running(lab):
     )
     seen(lab)
     # They are killed by then, and gone when the system comes to it.
-    _wait_for(lambda: b"sleep\x004242\x00" not in _commands())
+    wait_until(lambda: b"sleep\x004242\x00" not in _commands())
 
 
 def _commands() -> list[bytes]:

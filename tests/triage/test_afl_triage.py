@@ -9,10 +9,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import pytest
 from commands import commands
+from waiting import until, wait_until
 
 from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
@@ -184,8 +184,7 @@ def test_cancelling_ends_the_target(tmp_path):
         running = asyncio.ensure_future(
             execute(["/bin/sh", "-c", "setsid sleep 99 & sleep 99"], mark, cwd=tmp_path, limit=99)
         )
-        while len(marked(tmp_path, "x")) < 3:
-            await asyncio.sleep(0.02)
+        await until(lambda: len(marked(tmp_path, "x")) >= 3)
         assert len(children()) == 1
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
@@ -207,16 +206,10 @@ asyncio.run(execute(["nice", "sh", "-c", "exec sleep 99"], mark, cwd=place, limi
 """
     supervisor = subprocess.Popen([sys.executable, "-c", code])
 
-    def until(count: int) -> None:
-        end = time.monotonic() + 20
-        while len(marked(tmp_path, "x")) != count and time.monotonic() < end:
-            time.sleep(0.02)
-        assert len(marked(tmp_path, "x")) == count
-
     try:
-        until(1)
+        wait_until(lambda: len(marked(tmp_path, "x")) == 1)
         supervisor.kill()
-        until(0)
+        wait_until(lambda: not marked(tmp_path, "x"))
     finally:
         supervisor.kill()
         supervisor.wait()
@@ -330,10 +323,12 @@ class Office:
 
     async def until(self, count):
         job = asyncio.ensure_future(self.triage.run())
-        async with asyncio.timeout(60):
-            while sum(isinstance(e, FindingDescribed) for e in self.events) < count:
-                await asyncio.sleep(0.01)
-                assert not job.done()
+
+        def described() -> bool:
+            assert not job.done()
+            return sum(isinstance(e, FindingDescribed) for e in self.events) >= count
+
+        await until(described)
         job.cancel()
         await asyncio.gather(job, return_exceptions=True)
 
@@ -365,7 +360,7 @@ def test_findings_are_described_as_they_come(campaign, tmp_path):
 
 async def no_work(triage):
     job = asyncio.ensure_future(triage.run())
-    await asyncio.sleep(0.3)
+    await until(lambda: triage._more._waiters)  # it has seen what there is, and waits for more
     assert triage.waiting == 0
     job.cancel()
     await asyncio.gather(job, return_exceptions=True)
@@ -447,8 +442,7 @@ def test_benches_are_in_the_run_and_swept(campaign, tmp_path):
     async def job():
         office.triage.saw(office.saved[0])
         run = asyncio.ensure_future(office.triage.run())
-        while not children():
-            await asyncio.sleep(0.01)
+        await until(children)
         (one,) = [path for path in benches.iterdir() if not path.is_symlink()]
         assert (one / "input").read_text() == "loop"
         assert one.stat().st_mode & 0o077 == 0
@@ -471,7 +465,7 @@ def test_the_end_finishes_what_is_left(campaign, tmp_path):
         run = asyncio.ensure_future(office.triage.run())
         for event in office.saved:
             office.triage.saw(event)
-        await asyncio.sleep(0.02)  # one is in progress
+        await until(children)  # one is in progress
         await office.triage.finish()
         run.cancel()
         await asyncio.gather(run, return_exceptions=True)
@@ -502,8 +496,7 @@ def test_a_cancelled_finding_is_not_lost(campaign, tmp_path):
     async def job():
         office.triage.saw(office.saved[0])
         run = asyncio.ensure_future(office.triage.run())
-        while not children():
-            await asyncio.sleep(0.01)
+        await until(children)
         run.cancel()
         await asyncio.gather(run, return_exceptions=True)
 
@@ -584,8 +577,7 @@ async def test_what_waits_or_is_minimised_can_be_cancelled(tmp_path):
 
     async def one(file, output, progress, mark, stop):
         begun.set()
-        while not stop():
-            await asyncio.sleep(0.01)
+        await until(stop)
         return f"{file.name} smaller"
 
     def quiet(words, part):

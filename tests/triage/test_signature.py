@@ -1,7 +1,5 @@
 """Stacks and sanitizers' reports: equal causes are equal, nothing that is printed breaks us."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -130,12 +128,10 @@ def test_whatever_is_printed_is_read_without_failing(output):
      b"ERROR: AddressSanitizer: " * 100_000],
 )  # fmt: skip
 def test_huge_reports_are_cut(filling):
-    began = time.monotonic()
     report = parse_report(b"==1==ERROR: AddressSanitizer: SEGV on\n" + filling)
     assert report.kind == "SEGV"
     assert len(report.frames) <= 512
     parse_backtraces(b"@@ fuzztui stack\n" + filling + b"\n@@ fuzztui end\n")
-    assert time.monotonic() - began < 20  # not a measurement: it would be hours
 
 
 GDB = """process 1 is executing new program: /t

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,10 +15,14 @@ from textual._context import active_app
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
+from waiting import until
 
 from fuzztui.tui.frame.pending_commands import PendingCommands
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
+
+THREAD = "fuzztui-work"
+"""Name of the threads that look things up for screens: ``fuzztui.tui.base.background``."""
 
 
 async def settled(*_args: float, **_kwargs: float) -> None:
@@ -121,13 +126,13 @@ class Driver:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Let the application work until ``condition`` holds."""
-        for _ in range(1000):
-            if condition():
-                return
-            if self.app._feed is not None:
+
+        def holds() -> object:
+            if not (held := condition()) and self.app._feed is not None:
                 self.app._feed.nudge()
-            await asyncio.sleep(0.01)
-        raise AssertionError(f"it never happened; the screen shows\n{self.text()}")
+            return held
+
+        await until(holds, lambda: f"the screen\n{self.text()}")
 
     async def ready(self) -> None:
         """The whole log was taken in, which happens in a thread, and has reached the screen."""
@@ -139,10 +144,15 @@ class Driver:
         await self.pilot.pause()
 
     async def still(self) -> None:
-        """The picture does not change any more."""
+        """The picture does not change any more: the same in 15 looks while no thread works.
+
+        The loop's timers that are due come before each look, so a busy machine changes nothing.
+        """
         before, same = "", 0
         while same < 15:
             await asyncio.sleep(0.01)
+            if any(thread.name == THREAD for thread in threading.enumerate()):
+                continue
             now = self.text()
             same = same + 1 if now == before else 0
             before = now

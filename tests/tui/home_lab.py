@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import replace
 
+import waiting
 from home_runs import make_run
 
 from fuzztui.home.listing import RunList
@@ -65,12 +65,11 @@ def home(place, problems=(), **changes):
 
 
 async def until(pilot, done):
-    for _ in range(500):
+    async def shown():
         await pilot.pause()
-        if done():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it does not come")
+        return done()
+
+    await waiting.until(shown)
 
 
 def read(app):

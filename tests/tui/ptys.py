@@ -6,7 +6,8 @@ import select
 import subprocess
 import sys
 import termios
-import time
+
+from waiting import wait_until
 
 from fuzztui.tui.base.background_query import QUESTION
 
@@ -48,14 +49,15 @@ class Terminal:
         self.seen = b""
 
     def until(self, words):
-        deadline = time.monotonic() + 60
-        while words not in self.seen:
-            assert time.monotonic() < deadline, self.seen[-2000:]
-            if select.select([self.master], [], [], 0.2)[0]:
+        def printed():
+            if words not in self.seen and select.select([self.master], [], [], 0)[0]:
                 try:
                     self._read()
                 except OSError:
                     assert words in self.seen, (self.process.wait(60), self.seen[-2000:])
+            return words in self.seen
+
+        wait_until(printed, lambda: self.seen[-2000:])
 
     def _read(self):
         self.seen += os.read(self.master, 65536)
@@ -72,11 +74,12 @@ class Terminal:
 
     def ended(self):
         """Its exit status; read meanwhile: it could not write its last words to a full pipe."""
-        deadline = time.monotonic() + 60
-        while self.process.poll() is None:
-            assert time.monotonic() < deadline, self.seen[-2000:]
+
+        def over():
             self.drain()
-            time.sleep(0.01)
+            return self.process.poll() is not None
+
+        wait_until(over, lambda: self.seen[-2000:])
         return self.process.returncode
 
     def press(self, key):

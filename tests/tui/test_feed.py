@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 import pytest
+from waiting import DEADLINE_S, turns_of_the_loop, until
 
 from fuzztui.model.state import Changes
 from fuzztui.tui.app import feed as feed_module
@@ -42,7 +43,7 @@ class Session:
     def poll(self):
         self.polls += 1
         if self.hold is not None:
-            self.hold.wait(10)
+            self.hold.wait(DEADLINE_S)
         answer = self.answers.pop(0) if self.answers else Changes()
         if isinstance(answer, Exception):
             raise answer
@@ -51,14 +52,6 @@ class Session:
     def seek(self, t):
         self.sought.append(t)
         return Changes(reset=True)
-
-
-async def until(condition):
-    for _ in range(1000):
-        if condition():
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("it never happened")
 
 
 @pytest.fixture
@@ -94,7 +87,7 @@ async def test_the_state_is_lent_while_the_session_works(parts):
     await until(lambda: session.polls == 1)
     seen = []
     feed.when_free(lambda: seen.append(session.polls))
-    await asyncio.sleep(0.02)
+    await turns_of_the_loop()
     assert seen == []
     session.hold.set()
     await until(lambda: seen)
@@ -129,9 +122,11 @@ async def test_where_nothing_happens_it_is_polled_rarely(parts, monkeypatch):
     session, listener, feed = parts
     monkeypatch.setattr(feed_module, "QUIET_POLLS", 3)
     monkeypatch.setattr(feed_module, "QUIET_S", 3600.0)
+    pauses, timeout = [], asyncio.timeout
+    monkeypatch.setattr(asyncio, "timeout", lambda s: (pauses.append(s), timeout(s))[1])
     task = asyncio.create_task(feed.run())
-    await until(lambda: feed._quiet > 3)
-    await asyncio.sleep(0.05)
+    await until(lambda: feed._quiet > 3 and pauses[3:])
+    assert pauses == [1 / 200] * 3 + [3600.0]
     polls = session.polls
     assert polls == 4
     session.answers = [Changes(records=1)]
@@ -146,8 +141,9 @@ async def test_where_nothing_happens_it_is_polled_rarely(parts, monkeypatch):
 
 async def test_a_hanging_thread_does_not_keep_the_loop():
     hold = threading.Event()
-    task = asyncio.create_task(in_thread(lambda: hold.wait(30)))
-    await asyncio.sleep(0.01)
+    begun = threading.Event()
+    task = asyncio.create_task(in_thread(lambda: (begun.set(), hold.wait(DEADLINE_S))))
+    await until(begun.is_set)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

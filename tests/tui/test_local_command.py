@@ -5,9 +5,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+from waiting import until, wait_until
 
 from fuzztui.tui.base import local_command
 from fuzztui.tui.base.local_command import LocalCommand
@@ -78,8 +78,7 @@ async def test_leaving_the_screen_ends_the_command(command, tmp_path):
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    while not (tmp_path / "ended").exists():
-        await asyncio.sleep(0.01)
+    await until((tmp_path / "ended").exists)
 
 
 def test_a_killed_app_ends_the_command(command, tmp_path):
@@ -93,5 +92,4 @@ def test_a_killed_app_ends_the_command(command, tmp_path):
     process.kill()
     process.wait()
     process.stdout.close()
-    while not (tmp_path / "ended").exists():
-        time.sleep(0.01)
+    wait_until((tmp_path / "ended").exists)

@@ -1,12 +1,13 @@
 """The whole way: a log on disk, a real terminal, a key, a word on leaving."""
 
 import re
+import select
 import signal
-import time
 
 import pytest
 from fakes import running
 from ptys import Terminal
+from waiting import wait_until
 
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.state import Changes
@@ -145,11 +146,13 @@ def test_the_theme_that_was_chosen_comes_back(run, terminal, tmp_path):
         t.until(b"esc restores")
         before = kept.read_text() if kept.exists() else "midwatch\n"
         t.press(b"j\rq")
-        deadline = time.monotonic() + 60
-        while not kept.exists() or kept.read_text() == before:
-            assert time.monotonic() < deadline and t.process.poll() is None
+
+        def chosen():
+            assert t.process.poll() is None
             t.drain()
-            time.sleep(0.05)
+            return kept.exists() and kept.read_text() != before
+
+        wait_until(chosen)
         t.press(b"q")  # the other one may have come before the dialog was gone
         assert t.ended() == 0
         return kept.read_text()
@@ -204,9 +207,7 @@ def test_a_signal_while_the_terminal_takes_no_output_ends_it(run, terminal):
     t = terminal(run, "live", 0)
     t.until(b"KeyError")
     # Nothing is read any more: the screen's output soon fills the terminal's buffer.
-    for _ in range(50):
-        t.press(b"12345")
-        time.sleep(0.01)
+    wait_until(lambda: t.press(b"12345") or not select.select([], [t.slave], [], 0)[1])
     t.process.send_signal(signal.SIGTERM)
     assert t.process.wait(60) == -signal.SIGTERM
 

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli import main
@@ -172,20 +173,23 @@ async def test_edits_reach_a_running_campaign(file: Path, monkeypatch: pytest.Mo
     run.record(found("A"))
     task = asyncio.ensure_future(run.keeper.run())
 
-    async def until(kind: type[Event]) -> None:
+    async def comes(kind: type[Event]) -> None:
         run.events.clear()
-        while not any(isinstance(e, kind) for e in run.events):
-            await asyncio.sleep(0.001)
+
+        def there() -> bool:
             if task.done():
                 task.result()
+            return any(isinstance(e, kind) for e in run.events)
+
+        await until(there)
 
     await run.keeper.handlers()["judge"](JudgeFinding("A", "known"), lambda *_: None)
     assert verdict_of(run.state, "A") == "known"
     file.write_text(file.read_text().replace("known", "wont-fix"))
-    await until(VerdictsChanged)
+    await comes(VerdictsChanged)
     assert verdict_of(run.state, "A") == "wont-fix"
     file.write_text("[[finding]]\n")
-    await until(Message)
+    await comes(Message)
     assert verdict_of(run.state, "A") == "wont-fix"
     task.cancel()
 

@@ -6,14 +6,16 @@ import fcntl
 import os
 import signal
 import subprocess
-import time
 from dataclasses import replace
 
 import pytest
+from lab_clock import LabClock, aged
 from watch_lab import PLOT, Fuzzer, row, stats
 
 from fuzztui.base.text import ago
+from fuzztui.observe import stats_reader
 from fuzztui.watch import instance as watch_instance
+from fuzztui.watch import stats as watch_stats
 from fuzztui.watch.directories import WatchedDirectory
 from fuzztui.watch.instance import UNSEEN, WatchedInstance, held, process_is
 from fuzztui.watch.snapshot import _NoWatcher
@@ -26,6 +28,15 @@ def fuzzer(tmp_path):
     fuzzer = Fuzzer(tmp_path / "main")
     yield fuzzer
     fuzzer.die()
+
+
+@pytest.fixture
+def clock(monkeypatch) -> LabClock:
+    """The time by which the ages of files are told."""
+    clock = LabClock()
+    for module in (watch_stats, stats_reader):
+        monkeypatch.setattr(module, "time", clock)
+    return clock
 
 
 def instance(fuzzer: Fuzzer) -> WatchedInstance:
@@ -104,7 +115,7 @@ def test_running_paused_stalled_stopped_gone(fuzzer, process):
     process.send_signal(signal.SIGCONT)
     os.waitid(os.P_PID, process.pid, os.WCONTINUED | os.WNOWAIT)
     for name in ("fuzzer_stats", "plot_data"):
-        os.utime(fuzzer.path / name, (time.time() - 600,) * 2)
+        aged(fuzzer.path / name, 600)
     i = instance(fuzzer)
     assert i.standing() == ("stalled", "the process exists, but its statistics are 10 min old")
     (_, state, figures) = i.changed_state()
@@ -123,14 +134,14 @@ def test_without_figures(tmp_path):
     fuzzer.die()
 
 
-def test_times_to_come_make_no_negative_age(fuzzer):
+def test_times_to_come_make_no_negative_age(fuzzer, clock):
     fuzzer.live()
     for name in ("fuzzer_stats", "plot_data"):
-        os.utime(fuzzer.path / name, (time.time() + 1e6,) * 2)
+        aged(fuzzer.path / name, -1e6)
     i = instance(fuzzer)
     assert i.standing() == ("running", "")
-    assert 0 <= i.figures.latest.age < 5
-    assert i.figures.began(time.time()) <= time.time()
+    assert i.figures.latest.age == 0
+    assert i.figures.began(clock.now) <= clock.now
 
 
 def test_ago():
@@ -146,14 +157,14 @@ def figures(fuzzer: Fuzzer) -> WatchedStats:
     return WatchedStats(str(fuzzer.path), "main")
 
 
-def test_the_newer_of_two_files_counts_and_each_age_is_told(fuzzer):
-    os.utime(fuzzer.path / "fuzzer_stats", (time.time() - 50,) * 2)
+def test_the_newer_of_two_files_counts_and_each_age_is_told(fuzzer, clock):
+    os.utime(fuzzer.path / "fuzzer_stats", (clock.now - 50,) * 2)
     with (fuzzer.path / "plot_data").open("a") as file:
         file.write(row(3605, 4_000_000))
     told = figures(fuzzer).look()
     assert (told.execs, told.stability, told.edges_total, told.favored) == (4_000_000, 99, 1000, 3)
-    assert told.age < 5
-    assert 45 < told.slow_age < 60
+    assert told.age == 0
+    assert told.slow_age == pytest.approx(50)
 
 
 def test_nothing_new_is_no_event(fuzzer):
@@ -222,7 +233,7 @@ def test_no_rate_spans_a_pause(fuzzer):
 
 def test_the_exact_time_of_a_row_is_that_of_its_file(fuzzer):
     f = figures(fuzzer)
-    now = time.time()
+    now = fuzzer.start + 3600
     for s, execs, written in ((3604, 3_700_000, 0.2), (3610, 3_705_300, 5.5), (3615, 3_710_300, 9)):
         with (fuzzer.path / "plot_data").open("a") as file:
             file.write(row(s, execs))
@@ -285,16 +296,16 @@ def test_when_it_began_by_files_that_may_say_anything(fuzzer, more, began):
     (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start, 3600, **more))
     f = figures(fuzzer)
     f.look()
-    assert abs(f.began(time.time()) - fuzzer.start - began) < 5
+    assert abs(f.began(fuzzer.start + 3600) - fuzzer.start - began) < 5
 
 
 def test_a_resumed_one_began_when_its_own_clock_would_have(fuzzer):
     """Two hours fuzzed, then a break of a day, then another hour: now it is at 3 h."""
-    now = int(time.time())
+    now = fuzzer.start + 3600
     (fuzzer.path / "fuzzer_stats").write_text(stats(now - 3600, 3 * 3600, last_update=now))
     f = figures(fuzzer)
     f.look()
-    assert abs(f.began(time.time()) - (now - 3 * 3600)) < 5
+    assert abs(f.began(now) - (now - 3 * 3600)) < 5
 
 
 HOSTILE = [
@@ -314,7 +325,7 @@ def test_any_fuzzer_stats(tmp_path, content, monkeypatch):
     (fuzzer.path / "fuzzer_stats").write_bytes(content)
     i = WatchedInstance(WatchedDirectory("main", str(fuzzer.path)), _NoWatcher())
     i.look()
-    assert i.figures.began(time.time()) <= time.time()
+    assert i.figures.began(fuzzer.start) <= fuzzer.start
     assert i.hello().instance == "main"
     assert not (tmp_path / "x").exists()
 

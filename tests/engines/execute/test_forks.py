@@ -9,12 +9,13 @@ import os
 import random
 import resource
 import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lab_clock import LabClock
+from waiting import wait_until
 
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell, in_child
@@ -56,10 +57,7 @@ def alive(pid: int) -> bool:
 
 
 def gone(pid: int) -> bool:
-    until = time.monotonic() + 20
-    while alive(pid) and time.monotonic() < until:
-        time.sleep(0.01)
-    return not alive(pid)
+    return wait_until(lambda: not alive(pid))
 
 
 @pytest.mark.slow
@@ -157,7 +155,7 @@ def test_deaths(act: Work, words: str, status: int) -> None:
 
 def sleeps_deaf(tell: Tell) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))
-    time.sleep(1000)
+    signal.pause()
 
 
 def turns_in_c(tell: Tell) -> None:
@@ -181,19 +179,29 @@ def test_hangs(act: Work) -> None:
 
 
 @pytest.mark.slow
-def test_silence_is_only_what_was_listened_to() -> None:
-    def work(tell: Tell) -> None:
-        for n in range(4):
-            tell(n)
-            time.sleep(0.1)
+def test_silence_is_only_what_was_listened_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = LabClock()
+    monkeypatch.setattr("fuzztui.engines.execute.forks.time", clock)
+    got: list[Any] = []
+    looks = 0
 
-    got = []
-    for message in in_child(work, silence_s=2.5):
-        if not got:
-            time.sleep(3.0)  # the parent is busy
+    def work(tell: Tell) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+        tell(os.getpid())
+        signal.sigwait([signal.SIGUSR1])
+        tell("after")
+
+    def meanwhile() -> None:  # the parent is busy for an hour, three times
+        nonlocal looks
+        clock.now += 3600.0
+        looks += bool(got)
+        if looks == 3:
+            os.kill(got[0], signal.SIGUSR1)
+
+    for message in in_child(work, silence_s=2.5, meanwhile=meanwhile):
         got.append(message)
-    assert got[:-1] == [0, 1, 2, 3]
-    assert got[-1].how == "exited"
+    assert got[1] == "after"
+    assert got[2].how == "exited"
 
 
 def test_memory_that_is_eaten() -> None:
@@ -220,7 +228,7 @@ def test_grandchildren_go_with_it() -> None:
         child = os.fork()
         if child == 0:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            time.sleep(1000)
+            signal.pause()
         tell(child)
 
     told, death = hear(work)
@@ -296,7 +304,7 @@ def test_closed_early_it_is_killed() -> None:
         child = os.fork()
         if child:
             tell([os.getpid(), child])
-        time.sleep(1000)
+        signal.pause()
 
     child = in_child(work, silence_s=60)
     pids = next(child)
@@ -326,7 +334,7 @@ def test_it_dies_with_its_parent() -> None:
 
     def inner(tell: Tell) -> None:
         tell(os.getpid())
-        time.sleep(1000)
+        signal.pause()
 
     told, death = hear(outer)
     assert death.status == -signal.SIGKILL
