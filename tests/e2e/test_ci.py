@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from homes import Home, eventually
+from homes import Home
+from waiting import wait_until
 
 from fuzztui.cli.output import CliError
 from fuzztui.cli.runs import standing
@@ -80,7 +81,7 @@ class Project(Home):
         """``ci`` until its campaign has executed inputs, however busy the machine is."""
         with ThreadPoolExecutor(1) as pool:
             ci = pool.submit(self.ci, "--budget", "1h", *arguments, code=code)
-            eventually(lambda: ci.done() or self._executes(self.path / output / "run"))
+            wait_until(lambda: ci.done() or self._executes(self.path / output / "run"))
             self("ctl", f"{output}/run", "stop", code=None)
             return ci.result()
 

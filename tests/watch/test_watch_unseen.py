@@ -75,7 +75,7 @@ def test_statistics_that_advance_without_a_lock_are_those_of_a_running_instance(
         each.tick()
     seen = begin(tmp_path / "out")
     with ticking(*remotes):
-        watched = seen.until(lambda s: states(s) == [("running", UNSEEN)] * 3, seconds=60)
+        watched = seen.until(lambda s: states(s) == [("running", UNSEEN)] * 3)
         asked = snapshot(Trees([tmp_path / "out"])).state
     assert states(asked) == states(watched)
     for state in (watched, asked):
@@ -113,7 +113,7 @@ def test_the_lock_that_comes_ends_the_doubt(tmp_path, begin):
     assert states(seen.state) == [("running", UNSEEN)] * 2
     remote._fuzzer.live()
     remote.tick()
-    assert seen.until(lambda s: states(s) == [("running", "")] * 2, seconds=60)
+    assert seen.until(lambda s: states(s) == [("running", "")] * 2)
     remote._fuzzer.die()
 
 
@@ -159,7 +159,7 @@ def test_an_absurd_row_is_dropped_while_it_is_watched(tmp_path, begin):
     seen.look()
     with (fuzzer.path / "plot_data").open("a") as file:
         file.writelines(row(s) for s in range(3605, 3640, 5))
-    state = seen.until(lambda s: s.instances["main"].stats.execs == 3_635_000, seconds=60)
+    state = seen.until(lambda s: s.instances["main"].stats.execs == 3_635_000)
     assert throughput(state) == pytest.approx(1000, rel=0.01)
     fuzzer.die()
 
