@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from dask_cluster import until
+from waiting import wait_until
 
 from fuzztui.cli import main
 from fuzztui.jobs.nodes import free_port
@@ -22,6 +22,7 @@ import distributed
 from distributed.core import rpc
 from pathlib import Path
 from fuzztui.jobs.tls import make_certificates, tls_files
+from waiting import wait_until
 
 places, keys, uid = json.loads(sys.argv[1])
 temporary = tempfile.TemporaryDirectory()
@@ -109,7 +110,7 @@ def checked(on_loopback, monkeypatch, capsys):
         return code == 0
 
     found: dict = {}
-    assert until(ready), (found, log.read_text())
+    assert wait_until(ready), (found, log.read_text())
     [address] = re.findall(r"tls://([\d.:]+)", found["workers"][0])
     return address
 
