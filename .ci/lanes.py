@@ -81,7 +81,12 @@ EXPORT = (
     "tests/export", "tests/engines/export", "tests/testing", "tests/e2e/test_export*.py",
     "tests/e2e/test_score_matrix.py", "tests/cli/test_mutants_export.py",
 )  # fmt: skip
-CORPUS = ("tests/corpus", "tests/e2e/test_corpus_run.py", "tests/e2e/test_afl_corpus.py")
+CORPUS = (
+    "tests/corpus",
+    "tests/e2e/test_corpus_run.py",
+    "tests/e2e/test_inputs_decoded.py",
+    "tests/e2e/test_afl_corpus.py",
+)
 SYNC = (
     "tests/sync",
     "tests/engines/directory",

@@ -102,14 +102,13 @@ def form_of(
     """The input form of the target. Raises :class:`CannotStart`.
 
     If a generator needs more choices, ``draw(n)`` returns n bytes, and ``on_fresh`` is called with
-    them. ``generated``: the form for a generator. If the spec names an analysis, or a file of
-    constants, choices may select those constants.
+    them. ``generated``: the form for a generator. If the spec names a file of constants, choices
+    may select those, whatever ``engine`` says: they did when they were drawn.
     """
     if target.generator is None:
         return TextInput() if target.text else BytesInput()
-    magic: ConstantPool | None = None
-    if engine.constants and (file := engine.options.get("constants_file")):
-        magic = ConstantPool.read(Path(file), digest=True)
-    elif engine.constants and (file := engine.options.get("targets")):
-        magic = ConstantPool.read(Path(file))
+    file = engine.options.get("constants_file")
+    if not file and engine.constants:  # of a run that spoton began before it wrote that file
+        file = engine.options.get("targets")
+    magic = ConstantPool.read(Path(file)) if file else None
     return generated(target.generator, engine.max_size, draw, on_fresh, magic)

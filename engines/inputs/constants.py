@@ -44,11 +44,9 @@ class ConstantPool:
         self._fitting: dict[tuple[Container[str], int, int], list[str]] = {}
 
     @classmethod
-    def read(cls, file: Path, *, digest: bool = False) -> ConstantPool:
-        """Read the part ``constants`` of ``targets.json`` or ``constants.json``.
-
-        ``digest``: the file must have the :func:`digest_of` its constants. Raises
-        :class:`CannotStart`.
+    def read(cls, file: Path) -> ConstantPool:
+        """Read the part ``constants`` of ``constants.json``, whose digest is checked, or of the
+        ``targets.json`` of older runs. Raises :class:`CannotStart`.
         """
         try:
             raw = read_regular(file, _MAX_BYTES + 1)
@@ -56,7 +54,7 @@ class ConstantPool:
                 raise ValueError(f"the file is larger than {_MAX_BYTES >> 20} MiB")
             document = json.loads(raw)
             constants = document.get("constants", {})
-            if digest and document["digest"] != digest_of(constants):
+            if "targets" not in document and document["digest"] != digest_of(constants):
                 raise ValueError("they are not those that the run began with")
             return cls(
                 [_a(str, row["value"]) for row in constants.get("str", ())],

@@ -116,13 +116,12 @@ class Campaign:
 
     @property
     def draws_constants(self) -> bool:
-        """Whether a generator draws constants from the run's ``constants.json``; spoton's come
-        from its analysis.
+        """Whether inputs are made with constants, which the run keeps in ``constants.json``.
+
+        spoton also draws them for a Hypothesis test.
         """
         generates = self.target.get("generator") or self.target.get("suite")
-        if self.kind == "spoton" or not generates:
-            return False
-        return bool(self.engine.get("constants"))
+        return bool(self.engine.get("constants") and (generates or self.kind == "spoton"))
 
     @property
     def exact_s(self) -> float:

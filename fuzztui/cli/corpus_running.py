@@ -20,6 +20,7 @@ from fuzztui.corpus.choose import Kills
 from fuzztui.corpus.entries import CorpusInput, CorpusInputs, directory_inputs, run_inputs
 from fuzztui.corpus.measure import OK, UNFIT, Covered, Measured, Measurer
 from fuzztui.export.corpus import name_of
+from fuzztui.inprocess.constants import constants_of
 
 EDGES, KILLS, BOTH = "edges", "kills", "both"
 BY = (EDGES, KILLS, BOTH)
@@ -78,7 +79,7 @@ class Care:
         with disk():
             found = directory_inputs(folder, self._folder("in"))
         if kept is not None and kept.files():
-            self._check_constants(directory, kept.constants)
+            self._check_constants(directory, _read(kept.constants))
         return found
 
     def add(self, entries: Iterable[CorpusInput], directory: Path) -> None:
@@ -86,7 +87,7 @@ class Care:
         kept = _kept(directory)
         with disk():
             directory.mkdir(parents=True, exist_ok=True)
-            mine = _read(self.run.constants) if self.campaign.draws_constants else None
+            mine = constants_of(self.run)
             if kept is not None:
                 kept.make()
                 if mine is not None and not kept.constants.exists():
@@ -110,11 +111,11 @@ class Care:
         key = "command" if self.campaign.kind == AFL else "function"
         if (self.campaign.kind == AFL) != (other.kind == AFL) or mine[key] != theirs.get(key):
             say(f"{run.path}: has another target; its inputs run on the one of {self.run.path}")
-        self._check_constants(run.path, run.constants)
+        self._check_constants(run.path, constants_of(run))
 
-    def _check_constants(self, path: Path, constants: Path) -> None:
+    def _check_constants(self, path: Path, constants: bytes | None) -> None:
         """Raise :class:`CliError` if choices in the inputs there mean something else."""
-        if self.campaign.draws_constants and _read(constants) != _read(self.run.constants):
+        if constants != constants_of(self.run):
             raise CliError(
                 f"{path}: the choices in its inputs select other constants than those of "
                 f"{self.run.path}: inputs of a generator can be merged only if these are the same",

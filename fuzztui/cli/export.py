@@ -34,6 +34,7 @@ from fuzztui.export.pytest_file import (
 from fuzztui.export.pytest_run import CannotRun, PytestRunner
 from fuzztui.export.recorded import Recorded, RecordError
 from fuzztui.inprocess.ask import ask
+from fuzztui.inprocess.constants import constants_of
 from fuzztui.minimise.turns import minimised_path
 from fuzztui.model.finding_tallies import groups
 from fuzztui.model.state import State
@@ -194,14 +195,13 @@ class _Exporter:
         if not self._imports(names, paths):
             paths = [*target["path"], *paths]
         compare = target["compare"] or ("@" if self._decorated else "")
-        constants = self._run.constants if self._campaign.draws_constants else None
         return TargetNames(
             function=target["function"],
             paths=tuple(dict.fromkeys(paths)),
             generator=target["generator"],
             compare=compare,
             expected=tuple(target["expected"]),
-            constants=constants if constants is not None and constants.is_file() else None,
+            constants=constants_of(self._run),
         )
 
     def _imports(self, names: Sequence[str], paths: Sequence[str]) -> bool:

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from fuzztui.base.files import read_if_regular
 from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.corpus_running import KILLS, Care, disk
@@ -22,12 +21,12 @@ from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_run, fold_all, no_records, open_session
 from fuzztui.corpus.choose import choose, missing_again
 from fuzztui.home.finding import is_run
+from fuzztui.inprocess.constants import constants_of
 from fuzztui.sync.exchange import DirectoryExchange, PassResult, SyncError, only_one
 from fuzztui.sync.names import check_own, default_name, digest, tag_of
 from fuzztui.sync.peers import About
 
 _SHOWN = 5
-_MAX_CONSTANTS = 1 << 30
 
 
 def sync(options: argparse.Namespace) -> int:
@@ -90,9 +89,7 @@ def _directory(given: Path, run: RunDir) -> Path:
 
 def _about(run: RunDir, tag: str, overrides: list[str]) -> About:
     campaign = own_campaign(run.campaign, overrides)
-    constants = None
-    if campaign.draws_constants:
-        constants = read_if_regular(run.constants, _MAX_CONSTANTS)
+    constants = constants_of(run)
     return About(
         engine=campaign.kind,
         # A program's inputs are bytes, wherever and however it was built.

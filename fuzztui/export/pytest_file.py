@@ -47,8 +47,8 @@ class TargetNames:
     """A function that compares two values; ``@``: the one that decorates the target."""
     expected: tuple[str, ...] = ()
     """Exceptions that are no failures: ``module.Class``."""
-    constants: Path | None = None
-    """The constants that the generator draws."""
+    constants: bytes | None = None
+    """The ``constants.json`` of the run; None: the generator draws no constants."""
 
 
 @dataclass(slots=True)
@@ -234,7 +234,7 @@ class _Writer:
         constants = ""
         if self._names.constants is not None:
             self._helpers.add("DATA")
-            self._data["constants.json"] = self._names.constants.read_bytes()
+            self._data["constants.json"] = self._names.constants
             constants = ', constants=DATA / "constants.json"'
         value = ast.literal_eval(choices)
         if len(choices) > _WIDTH:

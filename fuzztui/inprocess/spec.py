@@ -12,13 +12,14 @@ from fuzztui.base.bounds import loads
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.kinds import KINDS, kind_named
+from fuzztui.inprocess.constants import constants_file
 from fuzztui.process.library import text_library
 from fuzztui.verdicts.file import VerdictsError, read_mutant_verdicts
 from fuzztui.verdicts.judging import verdicts_file
 from fuzztui.wire.verdicts import EQUIVALENT
 
 CONSTANTS_FILE: Final = "constants_file"
-"""The key of ``engine`` for the constants that a generator draws (zest, mu2)."""
+"""The key of ``engine`` for the constants that choices select."""
 
 
 def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: int = 0) -> None:
@@ -26,7 +27,7 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
     engine = campaign.engine
     if campaign.exact_s:
         engine = {**engine, "exact_budget": (campaign.exact_s, 0)}
-    if (constants := _constants_of(campaign, directory)) is not None:
+    if (constants := constants_file(directory)) is not None:
         # Relative, because runs can be moved.
         engine = {**engine, CONSTANTS_FILE: os.path.relpath(constants, path.parent)}
     spec = {
@@ -50,17 +51,6 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
         row = kind_named(campaign.kind)
         spec["plugin"] = {"module": row.module, "commands": list(row.commands)}
     replace_text(path, json.dumps(spec, indent=1))
-
-
-def _constants_of(campaign: Campaign, directory: Path) -> Path | None:
-    """The ``constants.json`` of an instance's run, if its generator draws from one."""
-    if not campaign.draws_constants:
-        return None
-    home = directory.parent.parent
-    if home.parent.name == "slots" and home.parent.parent.name == "mutants":  # one mutant's turn
-        home = home.parent.parent.parent
-    file = RunDir(home).constants
-    return file if file.is_file() else None
 
 
 def _equivalent(campaign: Campaign, directory: Path) -> dict[str, list[str]]:

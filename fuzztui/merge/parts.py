@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fuzztui.base.files import read_if_regular, read_json
+from fuzztui.base.files import read_json
 from fuzztui.base.text import brief
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
+from fuzztui.inprocess.constants import constants_of
 from fuzztui.model.state import State
 
 PARTS: Final = "merged.json"
@@ -19,7 +20,6 @@ PARTS: Final = "merged.json"
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9-]+")
 _MAX_NAME: Final = 24
-_MAX_CONSTANTS: Final = 1 << 30
 _ENGINE_KEYS: Final = ("operators", "mutate", "oracle")
 """Keys of ``[engine]`` on which the meaning of mutants' states depends."""
 _MUTANT_KEYS: Final = ("sources", "functions", "covered")
@@ -183,9 +183,7 @@ def _plain(campaign: Campaign, key: str) -> object:
 
 
 def _constants(part: RunPart) -> str:
-    if not part.campaign.draws_constants:
-        return ""
-    data = read_if_regular(part.run.constants, _MAX_CONSTANTS)
+    data = constants_of(part.run)
     return "none" if data is None else hashlib.sha256(data).hexdigest()[:12]
 
 

@@ -151,6 +151,12 @@ class Spoton(InProcess):
         Returns messages about the analysis; the first time also about the generator and the
         aliases. Raises also :class:`Unfit`.
         """
+        messages = self._analyse(campaign, run_dir, progress)
+        return [*messages, *super().setup(campaign, run_dir, progress)]
+
+    def _analyse(
+        self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
+    ) -> Sequence[Message]:
         if run_dir.targets.exists():
             return analyse_again(campaign, run_dir, progress)
         aliases = campaign.engine["aliases"]

@@ -1,14 +1,13 @@
 """Write the run's ``constants.json`` before its first start: what a generator may draw.
 
-A choice selects a constant by its number among those that fit, so all instances, ``repro``,
-``minimise`` and ``score`` read this file, and it stays when the program changes. spoton's constants
-are part of its analysis (run_analysis.py).
+A choice selects a constant by its number among those that fit, so all commands that run inputs read
+this file (inprocess/constants.py), and it stays when the program changes. spoton's constants are
+those of its first analysis (run_analysis.py).
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,7 @@ from fuzztui.base.bounds import loads
 from fuzztui.base.text import several
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.engines.inputs.constants import digest_of
+from fuzztui.inprocess.constants import analysed, constants_json
 from fuzztui.inprocess.spec import CONSTANTS_FILE
 from fuzztui.targeting.analysis import AnalysedConstant, Request, TargetingAnalysis, TargetsError
 from fuzztui.targeting.analysis.application import gather
@@ -32,14 +31,24 @@ def keep_constants(campaign: Campaign, home: RunDir, progress: Callable[[str], N
     """
     if home.constants.is_file():
         return
-    for spec in (home.path / "out").glob("*/spec.json"):
-        if _names_the_file(spec):
-            raise SupervisorError(
-                f"{home.constants}: the file is missing, and the choices of all queue entries refer"
-                " to it; restore it from a copy, or start a new run with --new"
-            )
-        return
-    progress("reading the application's constants")
+    specs = [*(home.path / "out").glob("*/spec.json")]
+    if any(map(_names_the_file, specs)):
+        raise SupervisorError(
+            f"{home.constants}: the file is missing, and the choices of all queue entries refer"
+            " to it; restore it from a copy, or start a new run with --new"
+        )
+    if kept := analysed(home):
+        _write(home, kept.decode())
+    elif not specs:
+        progress("reading the application's constants")
+        found = _found(campaign)
+        document = TargetingAnalysis((), "", constants=found)
+        _write(home, constants_json(document.to_json()["constants"]))
+        progress(several(len(found), "constant"))
+
+
+def _found(campaign: Campaign) -> tuple[AnalysedConstant, ...]:
+    """The application's constants. Raises :class:`SupervisorError`."""
     try:
         application = gather(_request(campaign), lambda words: None)
     except (TargetsError, subprocess.SubprocessError) as e:
@@ -49,14 +58,14 @@ def keep_constants(campaign: Campaign, home: RunDir, progress: Callable[[str], N
         tree = application.trees.get(source.name)
         for constant in constants(tree, source.shown, {*ast.walk(tree)}) if tree else ():
             found.setdefault((type(constant.value), constant.value), constant)
-    document = TargetingAnalysis((), "", constants=tuple(found.values()))
+    return tuple(found.values())
+
+
+def _write(home: RunDir, text: str) -> None:
     try:
-        kept = document.to_json()["constants"]
-        text = json.dumps({"constants": kept, "digest": digest_of(kept)})
         replace_text(home.constants, text)
     except OSError as e:
         raise SupervisorError(f"{e.filename or home.constants}: {e.strerror or e}") from None
-    progress(several(len(found), "constant"))
 
 
 def _request(campaign: Campaign) -> Request:

@@ -20,7 +20,7 @@ def made(generator: object, choices: bytes, constants: Path | None = None) -> An
     ``generator``: a function, a Hypothesis strategy or a type, as in ``target.generator``.
     ``constants``: the file of constants that choices may select.
     """
-    pool = ConstantPool.read(constants, digest=True) if constants is not None else None
+    pool = ConstantPool.read(constants) if constants is not None else None
     source = Source(choices, _LIMIT, random.Random(0).randbytes, pool)
     found = generator_of("made(generator)", generator) or generator
     call: Callable[[Source], Any] = found  # type: ignore[assignment]

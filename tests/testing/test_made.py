@@ -30,7 +30,7 @@ def test_constants_are_those_of_the_file(tmp_path: Path) -> None:
     constants = {"str": [{"value": "abba"}]}
     file = tmp_path / "constants.json"
     file.write_text(json.dumps({"constants": constants, "digest": digest_of(constants)}))
-    pool = ConstantPool.read(file, digest=True)
+    pool = ConstantPool.read(file)
     for choices in (b"\x00\x05\x01\x00\x00\x00", b"\x01\x01\x01\x01\x01\x01"):
         plain = Source(choices, 100, bytes, pool)
         assert made(pair, choices, file) == pair(plain)

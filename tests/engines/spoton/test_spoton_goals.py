@@ -247,7 +247,7 @@ def test_constants_in_no_regular_file_and_in_one_that_is_too_large(
     with pytest.raises(CannotStart, match=r"constants.json"):
         ConstantPool.read(pipe)
     file = tmp_path / "large.json"
-    file.write_text('{"constants": {"int": [{"value": 7}]}}')
+    file.write_text('{"targets": [], "constants": {"int": [{"value": 7}]}}')
     assert ConstantPool.read(file).integers(7, 7) == [7]
     monkeypatch.setattr("fuzztui.engines.inputs.constants._MAX_BYTES", 10)
     with pytest.raises(CannotStart, match=r"large.json"):
