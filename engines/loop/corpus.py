@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+WHOLE: Final = "whole"
+"""Reason of an entry that shows nothing new, but may still kill mutants."""
+
 
 @dataclass(slots=True, eq=False)
 class CorpusEntry:
@@ -145,6 +148,8 @@ class ZestScheduler:
 
     def energy(self, entry: CorpusEntry) -> int:
         """Number of children of the next visit."""
+        if WHOLE in entry.reasons and not entry.kills:
+            return 1
         grown = min(2**entry.visits, self.LONGEST) if entry.visits < self.LONGEST else self.LONGEST
         return self._baseline * grown * (self.KILLER if entry.kills else 1)
 

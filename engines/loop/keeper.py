@@ -9,7 +9,7 @@ from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import QUEUE, Store, candidate_tail
 from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.inputs.candidate import Candidate
-from fuzztui.engines.loop.corpus import CorpusEntry
+from fuzztui.engines.loop.corpus import WHOLE, CorpusEntry
 from fuzztui.engines.loop.finding_saver import FindingSaver
 from fuzztui.engines.loop.input_reports import InputReports
 from fuzztui.engines.loop.parts import Parts
@@ -66,7 +66,7 @@ class Keeper:
             name=name,
             data=execution.data,
             edges=self._parts.executor.coverage.count(execution.observed),
-            favored=True,
+            favored=WHOLE not in reasons,
             valid=execution.outcome is Outcome.SUCCESS,
             depth=1 if parent is None else parent.depth + 1,
             reasons=reasons,

@@ -54,6 +54,7 @@ from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.loop.after_effects import AfterEffects
 from fuzztui.engines.loop.control import ControlReader
+from fuzztui.engines.loop.corpus import WHOLE
 from fuzztui.engines.loop.finding_saver import FindingSaver
 from fuzztui.engines.loop.input_reports import InputReports
 from fuzztui.engines.loop.keeper import Keeper
@@ -257,10 +258,13 @@ class Loop:
         whole = execution
         if reasons:
             self.reruns.complete(execution)
-            shrinks = self.parts.shrink_runs > 0 and not candidate.recovered
+            trims = self.parts.shrink_runs > 0 and WHOLE not in reasons
+            shrinks = trims and not candidate.recovered
             if shrinks:
                 execution = self.reruns.shrink(candidate, execution)
             self._keeper.keep(candidate, execution, reasons)
+            if execution.data != whole.data and (also := self.parts.whole()):
+                self._keeper.keep(candidate, whole, also)
             if shrinks:
                 self._rescue.clear()
         if self._differential is not None and (reasons or self._differential.always):

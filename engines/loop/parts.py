@@ -29,6 +29,8 @@ class Parts:
     """The code of trials. None: every feedback needs all covered cells of each trial."""
     shrink_runs: int = 0
     """Most runs to trim a new entry; 0: no trimming."""
+    whole: Callable[[], tuple[str, ...]] = tuple
+    """Returns why an input that was trimmed is also kept as it was; usually empty."""
     before: Callable[[Candidate], None] = lambda candidate: None
     """Called with each trial's candidate before it runs."""
     before_recall: Callable[[], None] = lambda: None

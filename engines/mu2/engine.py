@@ -245,6 +245,7 @@ def _connected(
         base,
         stages=[first, Analyse(backlog), *others],
         feedbacks=[*base.feedbacks, feedback],
+        whole=feedback.whole,
         before=before,
         tick=tick,
         finish=finish,

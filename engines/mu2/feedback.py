@@ -7,7 +7,7 @@ from typing import Final
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.inputs.candidate import Candidate
-from fuzztui.engines.loop.corpus import CorpusEntry
+from fuzztui.engines.loop.corpus import WHOLE, CorpusEntry
 from fuzztui.engines.loop.feedback import Feedback
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
@@ -42,9 +42,12 @@ class KillFeedback:
         self._infected_promoted: set[int] = set()
         """Promoted mutants that the input infects, if they are the only reason to keep it."""
         self._sampled = False
+        self._is_seed = self._has_run = False
+        """Has run: all mutants that the trial's input may kill have run on it."""
 
     def before(self, candidate: Candidate) -> None:
         """Install the probes for the next trial."""
+        self._is_seed, self._has_run = candidate.op == "seed", False
         if self._isolation.all_isolated:
             self._probes.install(None)
         elif candidate.peer:
@@ -62,7 +65,7 @@ class KillFeedback:
 
     def judge(self, execution: Execution) -> tuple[str, ...]:
         """Run mutants on the trial's input. Returns the reason ``kill``, or ``infection`` for one
-        of the first inputs that infect a promoted mutant.
+        of the first inputs that infect a promoted mutant. A seed is kept if it may kill.
         """
         covers = bool(self._coverage.judge(execution))
         self._schedule.trial(covered=covers)
@@ -71,7 +74,18 @@ class KillFeedback:
         if not self._criterion.judges(execution.outcome) or self._isolation.is_flaky(
             execution.data
         ):
+            self._has_run = True
             return ()
+        reasons = self._run_mutants(execution, covers=covers)
+        return self.whole() if self._is_seed and not (covers or reasons) else reasons
+
+    def whole(self) -> tuple[str, ...]:
+        """The reason to keep the trial's input as it is: mutants that it may kill wait, or run in
+        child processes. A trimmed version may not kill them.
+        """
+        return () if self._has_run and not self._table.isolated else (WHOLE,)
+
+    def _run_mutants(self, execution: Execution, *, covers: bool) -> tuple[str, ...]:
         if not self._sampled or self._words[j.TRIAL] % _SAMPLE_EVERY == 1:
             self._sample(execution)
         if self._probes.installed is None:
@@ -79,11 +93,13 @@ class KillFeedback:
             return ()
         seen = self._pipeline.read_probes(self._probes.installed)
         rows = self._pipeline.todo(seen, self._schedule, saved=False)
-        if covers:  # it is kept anyway, made smaller first, and then the backlog's
+        if covers:  # it is kept anyway, and then the backlog's
             rows = self._pipeline.defer(rows, [row for row in rows if row.promoted])
         if not self._schedule.everything:  # of many promoted ones the others take their turn next
             fits = max(2, int(_MAX_ITERATIONS / self._schedule.trial_turns))
             rows = self._pipeline.defer(rows, rows[: min(fits, _MAX_MUTANTS)])
+        probed = len(seen.watched) == len(self._table.survivors)
+        self._has_run = probed and len(rows) == len(seen.infected)
         if not rows:
             return ()
         audits = self._pipeline.audit(

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from fuzztui.base.files import read_json
+from fuzztui.base.files import read_json, read_regular
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.campaign.schema import AFL
+from fuzztui.engines.suite.properties import KEY_SIZE
 from fuzztui.fuzzfirst.batch import AflBatch
 from fuzztui.inprocess.replay import EDGES, replay
 from fuzztui.model.cover import Numbering
@@ -193,8 +194,13 @@ class Measurer:
             if at in found.failed:
                 outcome = found.failed[at].get("category") or "crash"
             cells = found.cells.get(at, ())
-            items = ((names.get(i // _BUCKETS, i // _BUCKETS), i % _BUCKETS) for i in cells)
+            of = self._property(files[index])
+            items = ((names.get(i // _BUCKETS, i // _BUCKETS), i % _BUCKETS, *of) for i in cells)
             one.take(index, outcome, items)
+
+    def _property(self, file: Path) -> tuple[bytes, ...]:
+        """The property of a suite that an input is for: each one needs what it covers itself."""
+        return (read_regular(file, KEY_SIZE),) if self.campaign.target.get("suite") else ()
 
 
 class _Pass:
@@ -214,8 +220,8 @@ class _Pass:
             before = self._number * len(self._found.inputs)
             self._progress(before + sum(self._done.values()), self._total)
 
-    def take(self, at: int, outcome: str, items: Iterable[tuple[Hashable, int]]) -> None:
-        """Take the result of an input: how it ended, edges with buckets."""
+    def take(self, at: int, outcome: str, items: Iterable[tuple[Hashable, ...]]) -> None:
+        """Take the result of an input: how it ended, edges with buckets and properties."""
         with self._lock:
             covered = self._found.inputs[at]
             mask = self._found.numbers.mask(items)

@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -22,8 +23,13 @@ from fuzztui.campaign.schema import AFL
 from fuzztui.corpus.choose import choose
 from fuzztui.corpus.entries import MAX_INPUT_BYTES, CorpusInputs, directory_inputs
 from fuzztui.corpus.measure import Measurer, Stopped, run_until
+from fuzztui.inprocess.ask import ask
 from fuzztui.process.execute import ProcessMark
 from fuzztui.wire.events import Message
+
+_MU2: Final = "mu2"
+_OF_MUTANTS: Final = ("operators", "mutate", "oracle", "shard")
+"""Keys of ``[engine]`` on which it depends what kills."""
 
 _Needed = tuple[list[int], str]
 """Indices of the seeds that are needed, and a note for the user."""
@@ -39,6 +45,7 @@ def minimise_seeds(
 ) -> Sequence[Message]:
     """Leave in the run's ``seeds/`` only what is needed; return a message for the log.
 
+    Needed is what covers something, with mu2 also what kills mutants.
     With AFL++ afl-cmin decides; if it fails, all seeds are used. Seeds on which the target fails
     stay, because they are findings. Blocking. Raises :class:`SupervisorError`.
     """
@@ -98,7 +105,8 @@ def _minimised(
         else:
             left += 1
         seen.add(sha)
-    text = f"seeds: {left:,} of {number:,} cover what all cover, and are used{note}"
+    kill = ", kill what all kill" if campaign.kind == _MU2 else ""
+    text = f"seeds: {left:,} of {number:,} cover what all cover{kill}, and are used{note}"
     progress(text)
     return Message("info", text)
 
@@ -108,12 +116,14 @@ def _digest(campaign: Campaign, inputs: CorpusInputs) -> str:
     program = b""
     if campaign.kind == AFL:
         program = read_if_regular(campaign.target["command"][0], _MAX_PROGRAM) or b""
+    of_mutants = [campaign.engine.get(key) for key in _OF_MUTANTS] if campaign.kind == _MU2 else []
     parts = [
         sorted(entry.sha256 for entry in inputs.entries),
         hashlib.sha256(program).hexdigest(),
         repr(sorted(campaign.target.items())),
         repr(campaign.engine.get("extra_args")),
         repr(campaign.engine.get("afl_path")),
+        *map(repr, of_mutants),
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -138,8 +148,10 @@ def _needed(
     failing = [at for at, one in enumerate(measured.inputs) if one.fails]
     note = f"; the target fails on {several(len(failing), 'seed')}" if failing else ""
     if not is_afl:
-        chosen = [one.at for one in choose(inputs.entries, measured).chosen]
-        return [*chosen, *failing], note
+        chosen = {one.at for one in choose(inputs.entries, measured).chosen}
+        if campaign.kind == _MU2:
+            chosen |= _killers(campaign, run_dir, copies, shown)
+        return sorted(chosen.union(failing)), note
     well = [at for at, one in enumerate(measured.inputs) if not one.fails]
     if not well:
         return failing, note
@@ -150,6 +162,27 @@ def _needed(
 
     kept = run_until(shown.stopped, cmin(campaign, [copies[at] for at in well], mark, read))
     return [*(well[at] for at in kept), *failing], note
+
+
+def _killers(
+    campaign: Campaign, run_dir: RunDir, copies: Sequence[Path], shown: _Shown
+) -> set[int]:
+    """The seeds that a score of them names as killers. Raises :class:`SupervisorError`."""
+    numbers = {str(copy): at for at, copy in enumerate(copies)}
+    folders = sorted({str(copy.parent) for copy in copies})
+    jobs = min(_MAX_JOBS, usable_cpus())
+    question = ["--jobs", str(jobs), "--within", "0", "--score", *folders]
+    with closing(ask(campaign, question, run_dir.instance("main"))) as answers:
+        for answer in answers:
+            if shown.stopped.is_set():
+                raise Stopped
+            if isinstance(result := answer.get("result"), dict):
+                killers = {str(row.get("killer")) for row in result["mutants"]}
+                return {numbers[killer] for killer in killers & numbers.keys()}
+            match answer.get("progress"):
+                case {"done": int(done), "total": int(total)}:
+                    shown.show("running mutants on seeds", done, total)
+    raise SupervisorError("the engine ended without a score")
 
 
 class _Shown:

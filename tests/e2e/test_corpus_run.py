@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 import pytest
-from homes import FUZZTUI, GENERATED
+from homes import FUZZTUI, GENERATED, Home
 from waiting import wait_until
 
 from fuzztui.cli.mutants import own_campaign, python_campaign
@@ -298,3 +298,25 @@ def test_only_seeds_that_are_needed_are_used(harness):
     harness(*start[:3], "campaign.budget=90 trials", *start[4:], code=10)
     assert (out / "minimised-seeds.json").stat().st_mtime_ns == made  # known from the first start
     assert set(tree(out / "seeds").values()) == used
+
+
+def test_with_mu2_the_seeds_that_kill_are_needed_too(tmp_path):
+    home = Home(tmp_path)
+    (tmp_path / "lib.py").write_text("def few(text, n):\n    return text[: n + 2]\n")
+    (tmp_path / "harness.py").write_text(
+        "import lib\ndef target(s: str):\n    return lib.few(s, 1)\n"
+    )
+    (tmp_path / "seeds").mkdir()
+    for n, text in enumerate(["", "a", "abcdef"]):
+        (tmp_path / "seeds" / str(n)).write_text(text)
+    home.file.write_text(
+        '[campaign]\nbudget = "30 trials"\noutput = "run"\n'
+        '[target]\nfunction = "harness.py:target"\n'
+        'include = ["lib"]\n[engine]\nkind = "mu2"\nseeds = ["seeds"]\nminimise_seeds = true\n'
+    )
+    home(str(home.file), "--headless")
+    assert b"abcdef" in tree(home.run / "seeds").values()
+    assert b"a" not in tree(home.run / "seeds").values()
+    scored = json.loads(home("score", "run", "--corpus", "seeds", "--json"))["mutants"]
+    score = home.status()["mutants"]
+    assert score["killed"] == sum(m["state"] == "killed" for m in scored) > 0

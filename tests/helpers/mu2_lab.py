@@ -19,7 +19,7 @@ from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import BytesInput
 from fuzztui.engines.inputs.reduce import shrink
-from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestScheduler
+from fuzztui.engines.loop.corpus import WHOLE, Corpus, CorpusEntry, Steerable, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
@@ -118,10 +118,10 @@ class Lab:
 
     # ------------------------------------------------------------------- the loop's part
 
-    def trial(self, data: bytes, shrink_runs: int = 0) -> CorpusEntry | None:
+    def trial(self, data: bytes, shrink_runs: int = 0, op: str = "test") -> CorpusEntry | None:
         """One trial; the entry if the input was kept."""
-        self.journal.begin(1, Candidate(data, "test"))
-        self.feedback.before(Candidate(data, "test"))
+        self.journal.begin(1, Candidate(data, op))
+        self.feedback.before(Candidate(data, op))
         execution = self.executor.run(data)
         self.journal.judging()
         if execution.outcome not in (Outcome.SUCCESS, Outcome.INVALID):
@@ -130,9 +130,12 @@ class Lab:
         reasons = (*self.coverage.judge(execution), *self.feedback.judge(execution))
         entry = None
         if reasons:
-            if shrink_runs:
+            whole = execution
+            if shrink_runs and WHOLE not in reasons:
                 execution = self._shrink(execution, shrink_runs)
             entry = self.keep(execution, reasons)
+            if execution.data != whole.data and (also := self.feedback.whole()):
+                self.keep(whole, also)
         self.journal.end()
         return entry
 

@@ -55,7 +55,8 @@ LEGEND: dict[str, dict[str, str]] = {
         "size": "Size of its file; of generated inputs: of the choices",
         "edges": "Cells of the coverage map that it covers",
         "kills": "Mutants that it was the first to kill",
-        "why": "Why it was kept: seed, edge, valid-edge (first valid input there), kill, imported",
+        "why": "Why it was kept: seed, edge, valid-edge (first valid input there), kill, whole "
+        "(mutants are still to run on it), imported",
         "outcome": "How the target took it: success, or invalid (rejected as documented)",
         "thanks": "The mutant whose fuzzing found it (fuzz-first)",
         "op": "The mutator that made it, and how often it was applied",

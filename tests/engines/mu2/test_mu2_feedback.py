@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pytest
 from mu2_lab import Lab
 
 from fuzztui.engines.inputs.candidate import Candidate
@@ -30,6 +31,56 @@ def test_an_input_is_kept_for_a_kill_alone_and_stays_a_killer_when_made_smaller(
     assert (entry.reasons, entry.kills) == (("kill",), 1)
     assert 1000 < sum(entry.data) < 20 * 122
     assert lab.dead() == set(lab.truth(e.data for e in lab.corpus.entries))
+
+
+SPLITS = """
+def cut(text, most):
+    return text.split(b",", most)
+def run(data):
+    return cut(data, 1 - 2), data.split(b",", len(data) - len(data) + 1)
+"""
+SWITCH = """
+def run(data):
+    n = 3
+    for at, c in enumerate(data):
+        if c > 100 and at > 2:
+            n = n * 2 - at
+        elif c < 60:
+            n -= 1
+    if n > 20:
+        raise ValueError(n)
+    return -n if len(data) % 3 else n + 1
+"""
+
+
+@pytest.mark.parametrize("source", [SOURCE, THRESHOLD, SPLITS, SWITCH])
+@pytest.mark.parametrize("number", range(6))
+def test_the_score_of_a_campaign_is_not_below_that_of_its_seeds(
+    make: Any, source: str, number: int
+) -> None:
+    rng = random.Random(number)
+    sizes = [rng.randrange(30) for _ in range(rng.randrange(1, 8))]
+    seeds = [bytes(rng.choices(b",0az~", k=size)) for size in sizes]
+    lab: Lab = make(source, AdaptiveSchedule(random.Random(1)))
+    for seed in seeds:
+        lab.trial(seed, shrink_runs=64, op="seed")
+    for _ in range(50):
+        lab.trial(bytes(rng.choices(b",0az~", k=rng.randrange(30))), shrink_runs=64)
+        lab.backlog.work()
+    lab.exact()
+    assert set(lab.truth(seeds)) <= lab.dead()
+
+
+def test_a_found_input_is_trimmed_and_kept_whole_until_mutants_have_run_on_it(make: Any) -> None:
+    lab: Lab = make(THRESHOLD, AdaptiveSchedule(random.Random(1)))
+    lab.trial(b"zzzzzzzzzzzzzzzzzzzz", shrink_runs=64)
+    small, whole = lab.corpus.entries
+    assert (small.data, whole.data) == (b"", b"z" * 20)
+    assert (small.reasons, whole.reasons) == (("edge", "valid-edge"), ("whole",))
+    assert lab.scheduler.energy(small) > lab.scheduler.energy(whole) == 1
+    lab.exact()
+    assert whole.kills > 0
+    assert lab.scheduler.energy(whole) > 1
 
 
 def test_the_second_to_kill_is_no_news(make: Any) -> None:
