@@ -372,8 +372,9 @@ class Hub:
         if not self._linked:
             self._over.set()
 
-    def run_deleted(self) -> None:
-        """End because the run directory, its log or its lock was deleted: the hosts continue."""
+    def run_gone(self, why: str) -> None:
+        """End, because the run, its log or its lock was deleted or moved: the hosts continue."""
+        self._warn(f"{why}; the hub has ended, and the hosts continue")
         self._left = True
         self._over.set()
 

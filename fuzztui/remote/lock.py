@@ -73,6 +73,14 @@ class RunLock:
         except OSError:  # an error of the file system is no statement about the lock
             return True
 
+    def moved_to(self) -> Path | None:
+        """Where the run is now; None if it was deleted, or if that is unknown."""
+        with contextlib.suppress(OSError):
+            now = Path(f"/proc/self/fd/{self._fd}").readlink()
+            if os.path.samestat(os.fstat(self._fd), now.stat()):
+                return now.parent.parent
+        return None
+
     def note_trouble(self, trouble: str) -> None:
         """Write a message for readers of the run (:func:`trouble`); empty: no trouble any more."""
         if not trouble and not self._in_trouble:

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -39,8 +40,8 @@ class LogOwner(Protocol):
     def record(self, *events: Event) -> None:
         """Log events."""
 
-    def run_deleted(self) -> None:
-        """End the campaign because its run directory, its log or its lock was deleted."""
+    def run_gone(self, why: str) -> None:
+        """End the campaign, because its run, log or lock was deleted or moved; ``why``: that."""
 
 
 MakeOwner = Callable[
@@ -85,14 +86,24 @@ async def _own(
 
 
 async def _guard(lock: RunLock, log: Path, owner: LogOwner) -> None:
-    """End a campaign whose lock file or log was deleted.
+    """End a campaign whose lock file or log was deleted or moved.
 
     Without the lock file a second supervisor can start; without the log no finding is recorded.
     """
     while lock.in_place() and not _is_gone(log):
         await asyncio.sleep(_GUARD_S)
-    logging.error("the run directory, or its log, was deleted: the campaign ends")
-    owner.run_deleted()
+    why = _whereabouts(lock)
+    logging.error("%s: the campaign ends", why)
+    owner.run_gone(why)
+
+
+def _whereabouts(lock: RunLock) -> str:
+    if lock.in_place():
+        return "the run's log was deleted or moved"
+    if (now := lock.moved_to()) is None:
+        return "the run directory was deleted"
+    again = shlex.join(["fuzztui", str(now / "campaign.toml")])
+    return f"the run directory was moved to {now}, while the campaign ran; resume it with: {again}"
 
 
 def _is_gone(directory: Path) -> bool:

@@ -310,9 +310,9 @@ class Supervisor:
         for life in list(self.lives.values()):
             self.end_one(life, end_reason)
 
-    def run_deleted(self) -> None:
-        """End the campaign because its run directory, its log or its lock was deleted."""
-        self.end(EndReason("failed", "the run directory was deleted"))
+    def run_gone(self, why: str) -> None:
+        """End the campaign, because its run, log or lock was deleted or moved; ``why``: that."""
+        self.end(EndReason("failed", why))
 
     def end_one(self, life: InstanceLife, end_reason: EndReason) -> None:
         """End one instance cleanly; the others continue."""

@@ -143,16 +143,29 @@ def test_trials_that_are_used_up_are_the_campaigns(made):
 
 
 @pytest.mark.slow
-def test_a_run_that_is_deleted_ends(made):
+def test_a_run_that_is_moved_ends_and_says_where_it_is(made):
     s = made()
     supervisor = psutil.Process(s.start())
     s.until(busy)
     engines = [psutil.Process(p.pid) for p in s.marked()]
     assert engines
-    s.run.rename(s.directory / "elsewhere")  # as good as deleted, and leaves us its log
+    s.run.rename(s.directory / "elsewhere")
     _, alive = psutil.wait_procs([supervisor, *engines], timeout=60)
     assert alive == []
     s.run = s.directory / "elsewhere"
+    assert f"moved to {s.run}" in s.state().reason
+    assert f"fuzztui {s.run}/campaign.toml" in s.state().reason
+
+
+@pytest.mark.slow
+def test_a_run_that_is_deleted_ends(made):
+    s = made()
+    supervisor = psutil.Process(s.start())
+    s.until(busy)
+    engines = [psutil.Process(p.pid) for p in s.marked()]
+    (s.run / "supervisor/lock").unlink()
+    _, alive = psutil.wait_procs([supervisor, *engines], timeout=60)
+    assert alive == []
     assert s.state().reason == "the run directory was deleted"
 
 
@@ -210,7 +223,7 @@ def test_a_run_without_its_log_ends(made):
     (s.run / "log").rename(s.directory / "log")
     _, alive = psutil.wait_procs([supervisor, *engines], timeout=60)
     assert alive == []
-    assert "log, was deleted" in s.stderr()
+    assert "the run's log was deleted or moved" in s.stderr()
 
 
 @pytest.mark.slow

@@ -137,7 +137,9 @@ class Feed:
 
 def _words(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"{error.filename}: the log was deleted; the screen shows its last known state"
+        return (
+            f"{error.filename}: the log was deleted or moved; the screen shows its last known state"
+        )
     if isinstance(error, OSError):
         return f"{error.filename or 'the log'}: {error.strerror or error}"
     return f"{type(error).__name__}: {error}"
