@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 
 import tomli
 
+from fuzztui.base.suggest import near
 from fuzztui.campaign.contradictions import contradictions
 from fuzztui.campaign.lines import key_lines
 from fuzztui.campaign.model import (
@@ -165,6 +167,10 @@ class _Loader:
         try:
             data = tomli.loads(text)
         except tomli.TOMLDecodeError as e:
+            if self.path.suffix and self.path.suffix != ".toml":
+                init = f"fuzztui init {shlex.quote(str(self.path.parent))}"
+                text = f"is no campaign file; {init} finds what can be fuzzed, and writes one"
+                raise self._unreadable(text) from None
             raise self._unreadable(f"is not valid TOML: {e.msg}", e.lineno) from None
         if not self.prefix:
             self.lines = key_lines(text)
@@ -241,7 +247,10 @@ class _Loader:
         key = ENGINE[0]
         table = tables.get("engine", {})
         if "kind" not in table:
-            self._problem("engine.kind", f"is missing; choose one of {', '.join(ENGINES)}")
+            if typo := near("kind", table):
+                self._unknown(f"engine.{typo[0]}", typo[0], ("kind",))
+            else:
+                self._problem("engine.kind", f"is missing; choose one of {', '.join(ENGINES)}")
             return COMMON
         if table["kind"] not in key.choices:
             key = replace(key, choices=(*key.choices, *plugin_names()))
@@ -274,8 +283,10 @@ class _Loader:
         self, name: str, keys: tuple[Key, ...], table: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         by_name = {key.name: key for key in keys}
+        typed: set[str] = set()
         for found in table:
             if found not in by_name:
+                typed.update(near(found, by_name))
                 self._unknown(f"{name}.{found}", found, tuple(by_name), _kinds_with(name, found))
         frozen: dict[str, Any] = {}
         resolved: dict[str, Any] = {}
@@ -284,7 +295,8 @@ class _Loader:
             if key.name in table:
                 value, base = table[key.name], self._base(dotted)
             elif key.required:
-                self._problem(dotted, f"is missing. {key.doc}")
+                if key.name not in typed:  # else the typo is the only mistake
+                    self._problem(dotted, f"is missing. {key.doc}")
                 continue
             elif key.default is None or key.default == "":
                 resolved[key.name] = key.default
@@ -508,8 +520,12 @@ class _Loader:
 
     def _stop_if_wrong(self) -> None:
         if self.problems:
-            self.problems.sort(key=lambda p: self.lines.get(p.key, 0))
+            # What stands in the file first: a key that is missing there has no line.
+            self.problems.sort(key=lambda p: self.lines.get(p.key, self._line_if_none(p)))
             raise CampaignError(self.problems)
+
+    def _line_if_none(self, problem: Problem) -> int:
+        return 0 if not problem.key or problem.key in self.overridden else MAX_FILE_SIZE
 
 
 def _kinds_with(table: str, key: str) -> list[str]:

@@ -431,3 +431,28 @@ def test_letters_that_look_alike_are_shown_as_others(kind: Any, text: str) -> No
     key = Key("some", kind, "", choices=("zest",) if kind == "choice" else ())
     with pytest.raises(ValueError, match=r"\\u04"):
         check(key, text, Path())
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides", "places"),
+    [
+        ('[target]\nfuntion = "a:b"\n[engine]\nkind = "zest"\n', (), ["demo.toml:2"]),
+        ('[target]\nfuntion = "a:b"\n[engine]\nknd = "zest"\n', (), ["demo.toml:4"]),
+        ('[target]\n[engine]\nkind = "zest"\nseds = []\n', (), ["demo.toml:4", "demo.toml:1"]),
+        ('[target]\n[engine]\nkind = "zest"\n', ("engine.seds=1",), ["--set", "demo.toml:1"]),
+    ],
+    ids=["explains what is missing", "also the kind", "comes before it", "also on a command line"],
+)
+def test_a_typo_and_what_is_missing(write, text, overrides, places):
+    found = problems(write(text), *overrides)
+    assert [place in problem for place, problem in zip(places, found, strict=True)] == [True] * len(
+        places
+    )
+    assert "did you mean" in found[0]
+
+
+@pytest.mark.parametrize("name", ["lib.py", "notes.txt"])
+def test_another_kind_of_file_is_no_wrong_toml(write, name):
+    (problem,) = problems(write("import os\n\ndef f(): pass\n", name))
+    assert "fuzztui init" in problem
+    assert "TOML" not in problem
