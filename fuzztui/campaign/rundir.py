@@ -15,6 +15,11 @@ LATEST = 200
 """How many of the newest turns are searched for turns in progress; thousands may be over."""
 
 
+def is_inside(path: str) -> bool:
+    """Whether a relative path, which a log or a host names, stays below what it is relative to."""
+    return "\0" not in path and not {"", ".", ".."} & {*path.split("/")}
+
+
 class SupervisorError(Exception):
     """The campaign cannot be supervised; the message gives the reason and what to do."""
 
@@ -161,6 +166,10 @@ class RunDir:
     def instance(self, name: str) -> Path:
         """One instance's directory."""
         return self.out / name
+
+    def input(self, instance: str, file: str) -> Path:
+        """The file of an entry or a finding that a log names: below ``out``, or no file at all."""
+        return self.out / (f"{instance}/{file}" if is_inside(f"{instance}/{file}") else ".no-file")
 
     def expose_package(self, kind: str = "") -> Path:
         """Make the directory that puts ``fuzztui`` on a target's path, and nothing else.

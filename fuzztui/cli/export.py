@@ -131,7 +131,7 @@ class _Exporter:
             if group.first.category == "differs":
                 say(f"{group.first.key}: a difference between two implementations is not exported")
                 continue
-            file = self._run.out / group.first.instance / group.first.file
+            file = self._run.input(group.first.instance, group.first.file)
             smaller = minimised_path(self._run, file)
             file = smaller if smaller.is_file() else file
             word = word_of(group.first.title.partition(":")[0])

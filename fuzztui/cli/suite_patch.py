@@ -51,7 +51,7 @@ def _made(run_dir: RunDir, found: Sequence[Finding]) -> Iterator[tuple[Finding, 
     """
     files: dict[Path, Finding] = {}
     for one in found:
-        file = run_dir.instance(one.instance) / one.file
+        file = run_dir.input(one.instance, one.file)
         files |= {path: one for path in (file, minimised_path(run_dir, file)) if path.is_file()}
     if not files:
         return

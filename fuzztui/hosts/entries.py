@@ -12,15 +12,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fuzztui.base.atomic import replace_bytes
+from fuzztui.base.bounds import LARGEST
 from fuzztui.base.files import PLACEHOLDER
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.observe.passive import make_passive
+from fuzztui.remote.protocol import ProtocolError
 from fuzztui.wire.afl import entry_name
 
 SOURCE = "another host, through the hub"
 """Where such entries come from, for users."""
 
-_MAX_GAP = 100_000
 _ID = re.compile(r"id:([0-9]{1,9})\b")
 
 
@@ -55,16 +56,21 @@ class GaplessQueue:
         self._queue = directory / "queue"
         self._queue.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._next = highest_id(self._queue) + 1
+        self._gaps = sum(PLACEHOLDER in name for name in os.listdir(self._queue))  # noqa: PTH208
 
-    def store(self, name: str, data: bytes) -> int:
-        """Write an entry, and empty files for the ids that were left out. Raises OSError.
+    def store(self, name: str, data: bytes, most: int = LARGEST) -> int:
+        """Write an entry, and empty files for the ids that were left out.
 
-        Returns the number of empty files.
+        Returns the number of empty files. Raises OSError, and ProtocolError if there would be more
+        than ``most`` of them: a name of ten bytes must not cost a hundred thousand files.
         """
         number = entry_id(name)
-        gaps = range(max(self._next, number - _MAX_GAP), number)
+        gaps = range(self._next, number)
+        if self._gaps + len(gaps) > most:
+            raise ProtocolError(f"it leaves out {len(gaps):,} ids, more than there can be")
         for gap in gaps:
             replace_bytes(self._placeholder(gap), b"", self._directory)
+        self._gaps += len(gaps)
         replace_bytes(self._queue / name, data, self._directory)
         if 0 <= number < self._next:  # two files of one id: afl-fuzz would count wrong
             self._placeholder(number).unlink(missing_ok=True)

@@ -78,7 +78,7 @@ class HostExamples:
             known = key in self._done or key in found or is_in_tests(finding)
             if known or finding.category != CRASH.category or not all(key):
                 continue
-            file = self._run_dir.instance(finding.instance) / finding.file
+            file = self._run_dir.input(finding.instance, finding.file)
             if file.is_file():  # else it comes with one of the next messages
                 found[key] = (finding, file)
         return list(found.values())

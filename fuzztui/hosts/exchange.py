@@ -103,6 +103,10 @@ class HostExchange:
             self._add(main, name)
             self._pass_on(main, name)
 
+    def elsewhere(self, main: str) -> int:
+        """The number of entries that are not of ``main``, which its host may have imported."""
+        return sum(len(names) for source, names in self._names.items() if source != main)
+
     def look(self) -> None:
         """Find what is new in the hub's own directories. Blocking."""
         for source in self._found_here():

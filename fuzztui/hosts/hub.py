@@ -178,7 +178,10 @@ class Hub:
                 write_spec(spec, campaign, self._run_dir.instance("main"))
             except OSError as e:
                 raise SupervisorError(f"{e.filename}: {e.strerror or e}") from None
-        self.paths = PathsHere(shipped_files(self._loaded, self._run_dir.path))
+        self.paths = PathsHere(
+            shipped_files(self._loaded, self._run_dir.path),
+            str(self._campaign.target.get("python") or ""),
+        )
         self.exchange.load(self._progress)
         self.room.load()
 

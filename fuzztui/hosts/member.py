@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 from fuzztui.base.bounds import real, whole
 from fuzztui.campaign import FrozenCampaign
-from fuzztui.campaign.rundir import RunDir
+from fuzztui.campaign.rundir import RunDir, is_inside
 from fuzztui.hosts.bundle import HostProcess, open_host
 from fuzztui.hosts.exchange import HUB, HostExchange
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
@@ -36,9 +36,11 @@ from fuzztui.remote.protocol import ProtocolError
 from fuzztui.wire.events import (
     EntrySaved,
     Event,
+    ExampleSaved,
     FindingDescribed,
     FindingSaved,
     HostState,
+    InputShown,
     InstanceHello,
     Message,
     PassiveInstance,
@@ -155,7 +157,14 @@ class HostMember:
         """Whether the campaign was stopped before it began on this host."""
         self._over = asyncio.Event()
         """Set when the campaign over there has ended, or the host was given up."""
-        self._inputs = HostInputs(run_dir, place.name, self._main, context.record, context.room)
+        self._inputs = HostInputs(
+            run_dir,
+            place.name,
+            self._main,
+            context.record,
+            context.room,
+            elsewhere=context.exchange.elsewhere,
+        )
         self._known_upto = -1
         """The record up to which the log over there must be read before it is known whether the
         campaign has ended or its supervisor has died; -1: it is known."""
@@ -488,7 +497,9 @@ class HostMember:
             self._inputs.refuse(f"record {record.seq}: {problem}")
             return
         translated = self._context.router.translate(self._name, record.event)
-        event: Any = None if translated is None else self._context.paths.event(translated)
+        event: Any = (
+            None if translated is None else self._context.paths.event(translated, self._name)
+        )
         if isinstance(event, PassiveInstance) and self._is_sent(event.instance):
             return  # it contains what the hub has sent
         if instance := getattr(event, "instance", ""):
@@ -516,11 +527,15 @@ class HostMember:
         instance = getattr(event, "instance", "")
         if instance and not NAME.fullmatch(self._inputs.named(instance)):
             return "no name of an instance"
-        if isinstance(event, EntrySaved | FindingSaved | FindingDescribed):
-            parts = event.file.split("/")
-            if len(parts) > 2 or ".." in parts:
-                return "no file of an instance"
-        return ""
+        match event:
+            case EntrySaved() | FindingSaved() | FindingDescribed() | ExampleSaved():
+                file = event.file
+            case InputShown(row=str(file)):
+                pass
+            case _:
+                return ""
+        good = not file or (is_inside(file) and file.count("/") <= 1)
+        return "" if good else "no file of an instance"
 
     def _is_sent(self, instance: str) -> bool:
         """Whether an instance over there is another host's, or the hub's."""

@@ -22,6 +22,9 @@ NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 FULL_S: Final = 0.5
 """Seconds between two attempts to store what has come while the disk here is full."""
 
+_LOST_IDS: Final = 5_000
+"""Ids of a host's queue for which no entry may come: their files were too large, or deleted."""
+
 
 class HostInputs:
     """Stores the files that a host sends. ``main``: the host's main instance."""
@@ -33,9 +36,12 @@ class HostInputs:
         main: str,
         record: Callable[[Event], None],
         room: HubRoom,
+        *,
+        elsewhere: Callable[[str], int],
     ) -> None:
+        """``elsewhere``: the number of entries that do not come from an instance's host."""
         self._run_dir, self._host, self._main, self._record = run_dir, host, main, record
-        self._room = room
+        self._room, self._elsewhere = room, elsewhere
         self._queue: GaplessQueue | None = None
         self._refused = 0
 
@@ -73,7 +79,9 @@ class HostInputs:
                 if target.parent.name == "queue":
                     if self._queue is None:
                         self._queue = GaplessQueue(target.parent.parent)
-                    cost += FILE * self._queue.store(target.name, data)
+                    # The host has ids for what it has imported, which does not come back.
+                    most = _LOST_IDS + self._elsewhere(self._main)
+                    cost += FILE * self._queue.store(target.name, data, most)
                 else:
                     cost += 0 if target.parent.is_dir() else 2 * DIRECTORY
                     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -83,6 +91,7 @@ class HostInputs:
             except (ProtocolError, OSError) as e:
                 if isinstance(e, OSError) and e.errno in NO_ROOM:
                     raise
+                self._room.add_lines(self._host, len(data))  # a limit for senders of nonsense, too
                 self.refuse(f"{path[:200]!r}: {e}")
         return stored
 

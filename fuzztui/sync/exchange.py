@@ -184,7 +184,7 @@ class DirectoryExchange:
         new = [row for row in rows if origin[row.id] not in queue.origins]
         for done, row in enumerate(new):
             self._progress("pushing entries", done, len(new))
-            data = read_if_regular(directory / row.file, MAX_BYTES + 1)
+            data = read_if_regular(self._run.input(main, row.file), MAX_BYTES + 1)
             if not data or len(data) > MAX_BYTES:
                 continue
             content = digest(data)
@@ -220,7 +220,7 @@ class DirectoryExchange:
         ]
         known = set(crashes.sums)
         for done, row in enumerate(rows):
-            path = self._run.instance(row.instance) / row.file
+            path = self._run.input(row.instance, row.file)
             if (content := self._hash_of(path)) is None or content in known:
                 continue
             known.add(content)

@@ -1,9 +1,12 @@
 """Entries of other hosts are stored as passive instances that afl-fuzz can import from."""
 
+import pytest
+
 from fuzztui.campaign.rundir import RunDir, prepare_run
 from fuzztui.engines.directory.store import entry_ids
-from fuzztui.hosts.entries import highest_ids, store_entries
+from fuzztui.hosts.entries import GaplessQueue, highest_ids, store_entries
 from fuzztui.observe.passive import PassiveDirectories
+from fuzztui.remote.protocol import ProtocolError
 
 
 def test_ids_that_are_left_out_get_an_empty_file(tmp_path):
@@ -33,3 +36,15 @@ def test_an_entry_that_comes_late_takes_its_place(tmp_path):
         store_entries(run, [("a_main", f"id:{number:06d},op:x", b"%d" % number)])
     names = sorted(p.name for p in (run.instance("a_main") / "queue").iterdir())
     assert names == ["id:000000,gone", "id:000001,op:x", "id:000002,op:x"]
+
+
+def test_a_name_costs_no_more_files_than_there_can_be_ids(tmp_path):
+    queue = GaplessQueue(tmp_path)
+    assert queue.store("id:000003,op:x", b"x", most=5) == 3
+    for again in (queue, GaplessQueue(tmp_path)):  # the next hub counts what is there
+        with pytest.raises(ProtocolError):
+            again.store("id:000090000,gap", b"x", most=5)
+        with pytest.raises(ProtocolError):
+            again.store("id:000007,gap", b"x", most=5)
+    assert len(list((tmp_path / "queue").iterdir())) == 4
+    assert queue.store("id:000006,op:x", b"x", most=5) == 2

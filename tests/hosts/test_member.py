@@ -28,9 +28,11 @@ from fuzztui.wire.events import (
     CommandIssued,
     EntrySaved,
     Event,
+    ExampleSaved,
     FindingDescribed,
     FindingSaved,
     HostState,
+    InputShown,
     InstanceHello,
     LinesCovered,
     Message,
@@ -51,6 +53,9 @@ class Router:
 class Exchange:
     def __init__(self) -> None:
         self.passed: list[tuple[str, str, bytes]] = []
+
+    def elsewhere(self, main: str) -> int:
+        return 0
 
     def found(self, main: str, name: str, data: bytes) -> None:
         self.passed.append((main, name, data))
@@ -177,6 +182,14 @@ async def test_nothing_is_taken_while_the_disk_here_is_full(
         EntrySaved("a_main", 1, "queue/../../../x"),
         FindingSaved("a_/../../../etc", "crash", "crashes/passwd"),
         FindingSaved("a_main", "crash", "/etc/passwd"),
+        EntrySaved("a_main", 1, "/secret"),
+        FindingSaved("a_main", "crash", "/secret"),
+        FindingSaved("a_main", "crash", "crashes/"),
+        FindingSaved("a_main", "crash", "./x"),
+        FindingSaved("a_main", "crash", "crashes/x\0"),
+        FindingDescribed("a_main", "crash", "/secret"),
+        ExampleSaved("a_main", "/secret"),
+        InputShown("a_main", "/secret"),
     ],
 )
 def test_events_that_no_host_has_are_left_out(member: HostMember, hub: Hub, event: Event) -> None:
@@ -306,7 +319,7 @@ def test_a_host_that_was_lost_for_long_is_followed_from_its_last_record(
 
 
 def test_files_that_were_sent_there_have_their_paths_here(member: HostMember, hub: Hub) -> None:
-    there, other = "/data/shipped/run/shipped/tree0-p/a.py", "/usr/lib/shipped/b.py"
+    there, other = "/data/shipped/run/shipped/tree0-p/a.py", "/usr/lib/shipped/b.py"  # installed
     frames: list[Any] = [{"function": "f", "file": there, "line": 3}, {"file": other}]
     take(
         member,
@@ -322,6 +335,44 @@ def test_files_that_were_sent_there_have_their_paths_here(member: HostMember, hu
     assert isinstance(mutants, MutantsFound) and mutants.path == "/project/p/a.py"
     assert isinstance(finding, FindingDescribed)
     assert finding.frames == [{"function": "f", "file": "/project/p/a.py", "line": 3}, *frames[1:]]
+
+
+@pytest.mark.parametrize(
+    "secret",
+    ["/root/.ssh/keys.py", "/project/p/../../etc/x.py", "/usr/../etc/x.py", "x/../../y.py", "/etc"],
+)
+def test_other_files_are_not_those_of_this_machine(
+    member: HostMember, hub: Hub, secret: str
+) -> None:
+    """Screens and reports would show them."""
+    take(
+        member,
+        SourceFile("main", secret, "a", "aa", "1-9"),
+        LinesCovered("main", 1, {secret: "1-2"}, {secret: "0"}),
+        MutantsFound("main", "a", "a.py", secret, [{"id": "m", "line": 1}]),
+        FindingDescribed("main", "crash", "crashes/id:000000", frames=[{"file": secret}]),
+    )
+    source, lines, mutants, finding = hub.events[-4:]
+    away = f"a:{secret}"
+    assert isinstance(source, SourceFile) and source.path == away
+    assert isinstance(lines, LinesCovered)
+    assert (lines.lines, lines.branches) == ({away: "1-2"}, {away: "0"})
+    assert isinstance(mutants, MutantsFound) and mutants.path == away
+    assert isinstance(finding, FindingDescribed) and finding.frames == [{"file": away}]
+
+
+@pytest.mark.parametrize("elsewhere", [0, 90_000])
+def test_an_id_may_leave_out_only_what_its_host_has_imported(
+    member: HostMember, hub: Hub, monkeypatch: pytest.MonkeyPatch, elsewhere: int
+) -> None:
+    monkeypatch.setattr(member._inputs, "_elsewhere", lambda main: elsewhere)
+    monkeypatch.setattr("fuzztui.hosts.entries.replace_bytes", lambda path, *_: made.append(path))
+    made: list[Path] = []
+    name = "id:000090000,gap"
+    take(
+        member, EntrySaved("a_main", 90_000, f"queue/{name}"), files={f"a_main/queue/{name}": b"x"}
+    )
+    assert len(made) == (90_001 if elsewhere else 0)
 
 
 async def test_a_host_that_cannot_say_what_it_has_is_not_relayed_again(
