@@ -7,20 +7,34 @@ from typing import Final
 
 from fuzztui.base.text import brief, visible
 
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]#|~@])")
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]#|~])")
+_IN_CODE: Final = re.compile(r"([\\`*_{}\[\]#|~@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
+_BLOCK: Final = re.compile(r"^([-+=]|\d+(?=[.)]))|^\s+")
+"""The start of a list, of a rule or of a code block."""
+_CALLS: Final = re.compile(
+    r"([@#!~%$](?=\w)|:(?=//)|(?<![^\W_])(?:www|GH|mailto|xmpp)(?=[.:-]))", re.IGNORECASE
+)
+"""Where GitHub or GitLab would notify a person or a team, refer to an issue, or link an address:
+also if the character is written as an entity or with a backslash."""
 _MAX_CODE: Final = 200
 
 
 def markdown_text(text: str) -> str:
-    """Return text that Markdown shows as it is."""
-    escaped = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _SPECIAL.sub(r"\\\1", escaped)
+    """Return text that Markdown shows as it is, and that notifies nobody and links nothing."""
+    apart = _CALLS.sub("\\1\u200b", visible(text))
+    escaped = apart.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    shown = _SPECIAL.sub(r"\\\1", escaped).replace("\u200b", "&#8203;")
+    return _BLOCK.sub(lambda match: _entities(match[0]), shown)
+
+
+def _entities(text: str) -> str:
+    return "".join(f"&#{ord(ch)};" for ch in text)
 
 
 def markdown_code(text: str, limit: int = _MAX_CODE) -> str:
     """Return a code span of at most ``limit`` characters, which may be in a table."""
     shown = brief(text, limit).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    shown = _SPECIAL.sub(lambda match: f"&#{ord(match[1])};", shown)
+    shown = _IN_CODE.sub(lambda match: _entities(match[1]), shown)
     return f"<code>{shown}</code>"
 
 

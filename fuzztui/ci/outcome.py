@@ -150,6 +150,8 @@ class CiOutcome:
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     """Seconds by part: replay, fuzzing, score, merge."""
+    absolute: bool = False
+    """Whether reports name the repository's directory."""
 
     @property
     def code(self) -> int:

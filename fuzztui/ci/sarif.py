@@ -34,11 +34,17 @@ def sarif(outcome: CiOutcome) -> dict[str, Any]:
                 # Else the results of a second campaign would replace those of the first.
                 "automationDetails": {"id": f"fuzztui/{brief(outcome.campaign, 100)}/"},
                 "columnKind": "unicodeCodePoints",
-                "originalUriBaseIds": {_ROOT: {"uri": outcome.root.as_uri() + "/"}},
+                "originalUriBaseIds": {_ROOT: _root(outcome)},
                 "results": results,
             }
         ],
     }
+
+
+def _root(outcome: CiOutcome) -> dict[str, Any]:
+    """What locations are relative to; readers know where their copy of the repository is."""
+    known = {"uri": outcome.root.as_uri() + "/"} if outcome.absolute else {}
+    return {**known, "description": {"text": "The root of the repository."}}
 
 
 def _rule(id_: str) -> dict[str, Any]:

@@ -145,6 +145,16 @@ def percent(text: str) -> float:
     return number
 
 
+def add_absolute(parser: argparse.ArgumentParser) -> None:
+    """Add ``--absolute``."""
+    parser.add_argument(
+        "--absolute",
+        action="store_true",
+        help="write absolute paths; else paths are relative to the project (the repository, or the "
+        "current directory), and others in your home begin with ~",
+    )
+
+
 def add_campaign(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """Add the campaign file; ``optional``: it may be left out."""
     project = f"; default: {NEAREST}" if optional else ""

@@ -16,6 +16,7 @@ from fuzztui.base.atomic import publish_text, replace_bytes
 from fuzztui.base.bounds import LARGEST
 from fuzztui.base.files import files_in, read_regular, remove, temporary_directory
 from fuzztui.base.files import status as lstat
+from fuzztui.base.published import published
 from fuzztui.base.shards import Shard
 from fuzztui.base.text import brief, several
 from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load
@@ -29,7 +30,7 @@ from fuzztui.cli.ci_judging import CiJudge
 from fuzztui.cli.gates import Baseline, read_baseline
 from fuzztui.cli.headless import follow
 from fuzztui.cli.mutants import AFL, found, python_campaign
-from fuzztui.cli.output import FAILED, USAGE, CliError, duration, say
+from fuzztui.cli.output import FAILED, USAGE, CliError, duration, in_ci_log, say
 from fuzztui.cli.run import load_file, start_campaign
 from fuzztui.cli.runs import standing
 from fuzztui.cli.samples import campaign_or_project
@@ -416,12 +417,15 @@ class _Ci:
 
     def _report(self) -> None:
         outcome = self.outcome
+        outcome.absolute = self.options.absolute
+        if not outcome.absolute:
+            outcome = published(outcome, outcome.root)
         write_reports(outcome, self.output, os.environ)
         on_github = os.environ.get("GITHUB_ACTIONS") == "true"
         for line in github(outcome) if on_github else plain(outcome):
-            print(line)
+            print(in_ci_log(line))
         for gate in outcome.gates:
-            print(f"{'FAILED' if gate.code else 'ok':<6}  {brief(gate.text, 1000)}")
+            print(in_ci_log(f"{'FAILED' if gate.code else 'ok':<6}  {brief(gate.text, 1000)}"))
         parts = ", ".join(f"{name} {spent:.1f} s" for name, spent in outcome.seconds.items())
         print(f"{outcome.inputs}; {parts}", flush=True)
         say(f"reports: {self.output}")

@@ -55,7 +55,7 @@ def coverage(options: argparse.Namespace) -> int:
         file = _entry(run, entry)
         inputs = [i for i in inputs if i.file == file] or [CoveredInput(file, entry)]
     found = _measured(campaign, run, inputs, options)
-    text = formatted(found, options.format) if options.format else None
+    text = formatted(found, options.format, absolute=options.absolute) if options.format else None
     if text is None:
         text = "\n".join(map(visible, _table(found))) + "\n"
     put_text(text, options.output)

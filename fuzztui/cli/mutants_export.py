@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.base.files import read_regular
+from fuzztui.base.published import SUFFIXES, published
 from fuzztui.base.text import brief, listed, several, visible
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.matrix import kept_matrix
 from fuzztui.cli.output import CliError, put_text, say
-from fuzztui.cli.since import name_in_tree
+from fuzztui.cli.since import name_in_tree, tree
 from fuzztui.export.mutation_report import MutatedSource, TestsOfMutants, mutation_report
 from fuzztui.inprocess.executed import instrumented_sources
 from fuzztui.model.mutants import is_reach_known, nearest
@@ -59,6 +60,8 @@ def _files(mutants: Sequence[Mutant], run: RunDir | None) -> dict[str, MutatedSo
         if not mutant.path or mutant.path in found:
             continue
         path = Path(mutant.path)
+        if path.suffix.lower() not in SUFFIXES:
+            raise CliError(f"{path}: is not a source file, but the log names mutants in it")
         try:
             data = read_regular(path.resolve(), _MAX_SOURCE)
         except OSError as e:
@@ -70,7 +73,9 @@ def _files(mutants: Sequence[Mutant], run: RunDir | None) -> dict[str, MutatedSo
         shown = name_in_tree(path) or mutant.file or path.as_posix()
         if any(file.name == visible(shown) for file in found.values()):
             shown = path.as_posix()  # modules of two trees with the same name
-        found[mutant.path] = MutatedSource(visible(shown), _language(path), _text(path, data))
+        found[mutant.path] = MutatedSource(
+            visible(published(shown, tree())), _language(path), _text(path, data)
+        )
     if edited:
         say(f"edited since the campaign, so that places may be wrong: {brief(listed(edited))}")
     if nameless:

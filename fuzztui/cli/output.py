@@ -28,7 +28,12 @@ def at_terminal() -> bool:
 
 def say(text: str) -> None:
     """Print a message for the user on stderr; stdout is for results."""
-    print(visible(f"fuzztui: {text}", lines=True), file=sys.stderr, flush=True)
+    print(in_ci_log(visible(f"fuzztui: {text}", lines=True)), file=sys.stderr, flush=True)
+
+
+def in_ci_log(text: str) -> str:
+    """A line of ours that is no command for a CI server, which reads ``##[`` anywhere in a line."""
+    return text.replace("##[", "## [").replace("##vso[", "## vso[")
 
 
 def speed(per_second: float) -> str:

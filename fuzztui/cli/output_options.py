@@ -8,6 +8,7 @@ from pathlib import Path
 from fuzztui.cli.arguments import (
     RUN_HELP,
     Run,
+    add_absolute,
     add_campaign,
     add_corpus_folders,
     add_jobs,
@@ -69,6 +70,7 @@ def add_ci(parser: argparse.ArgumentParser) -> Run:
         "the mutants; kept corpora are joined by copying, score.json by fuzztui merge",
     )
     add_set(parser)
+    add_absolute(parser)
     return ci.ci
 
 
@@ -164,6 +166,7 @@ def add_coverage(parser: argparse.ArgumentParser) -> Run:
         "show coverage (default: the current directory)",
     )
     add_set(parser)
+    add_absolute(parser)
     return coverage.coverage
 
 

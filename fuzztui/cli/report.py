@@ -48,7 +48,7 @@ def report(options: argparse.Namespace) -> int:
         source = reported_source(now.state, run, measure=options.coverage, lines=format_ == "html")
         about = _of_run(path, run, now, source)
         problems = [*now.problems]
-    write_page(run_page(about), run_json(about, problems), format_, options.output)
+    write_page(run_page(about), run_json(about, problems), format_, options)
     return DONE
 
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from fuzztui.cli.arguments import Run, moment
+from fuzztui.cli.arguments import Run, add_absolute, moment
 
 FORMATS: Final = ("html", "md", "json")
 
@@ -65,3 +65,4 @@ def _written(parser: argparse.ArgumentParser, default: str) -> None:
         choices=FORMATS,
         help=f"default: by the end of FILE's name (.html, .md, .json); on stdout {default}",
     )
+    add_absolute(parser)

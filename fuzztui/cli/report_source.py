@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.base.files import read_if_regular, status
+from fuzztui.base.published import SUFFIXES
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.coverage import corpus_inputs
 from fuzztui.cli.mutants import AFL, own_campaign
@@ -20,35 +21,6 @@ from fuzztui.model.state import State
 from fuzztui.report.source import ReportedSource
 from fuzztui.wire.frames import parse_frames
 
-SUFFIXES: Final = frozenset(
-    [
-        ".py",
-        ".pyi",
-        ".pyx",
-        ".c",
-        ".cc",
-        ".cpp",
-        ".cxx",
-        ".h",
-        ".hh",
-        ".hpp",
-        ".hxx",
-        ".inc",
-        ".y",
-        ".l",
-        ".m",
-        ".rs",
-        ".go",
-        ".java",
-        ".js",
-        ".ts",
-        ".swift",
-        ".zig",
-        ".v",
-        ".sol",
-    ]
-)
-"""What source files end in. A log can name any file, and a report is for others to read."""
 MAX_FILES: Final = 500
 MAX_BYTES: Final = 4 << 20
 """Size of a file; larger ones are left out."""

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from fuzztui.base.published import published
 from fuzztui.cli.output import USAGE, CliError, put_text, say
+from fuzztui.cli.since import tree
 from fuzztui.report.html import html_page
 from fuzztui.report.markdown import markdown_page
 from fuzztui.report.parts import Page
@@ -38,8 +40,13 @@ def chosen_format(options: argparse.Namespace, default: str) -> str:
     )
 
 
-def write_page(page: Page, data: Mapping[str, Any], format_: str, output: Path | None) -> None:
+def write_page(
+    page: Page, data: Mapping[str, Any], format_: str, options: argparse.Namespace
+) -> None:
     """Write a page; ``data``: the same as JSON. Raises :class:`CliError`."""
+    output: Path | None = options.output
+    if not options.absolute:
+        page, data = published((page, data), tree())
     match format_:
         case "html":
             text = html_page(page)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from fuzztui import __version__
+from fuzztui.base.text import visible
 
 FORMATS: Final = ("lcov", "cobertura", "json")
 
@@ -79,16 +81,29 @@ def coverage_of(
     return Coverage(files, root)
 
 
-def formatted(coverage: Coverage, format_: str) -> str:
-    """Return the text of a report in one of :data:`FORMATS`."""
+def formatted(coverage: Coverage, format_: str, *, absolute: bool = False) -> str:
+    """Return the text of a report in one of :data:`FORMATS`.
+
+    ``absolute``: whether it names the root's directory, and files in the user's home outside of it
+    by their absolute paths.
+    """
+    if not absolute:
+        files = [replace(file, name=_near(file.name, coverage.root)) for file in coverage.files]
+        coverage = replace(coverage, files=files, root=Path(os.path.relpath(coverage.root)))
     return {"lcov": _lcov, "cobertura": _cobertura, "json": _json}[format_](coverage)
+
+
+def _near(name: str, root: Path) -> str:
+    path = Path(name)
+    in_home = path.is_absolute() and path.is_relative_to(os.path.expanduser("~"))  # noqa: PTH111
+    return os.path.relpath(name, root) if in_home else name
 
 
 def _lcov(coverage: Coverage) -> str:
     lines = []
     for file in coverage.files:
         # A newline in a name would end the record.
-        lines += ["TN:fuzztui", "SF:" + file.name.replace("\n", "?")]
+        lines += ["TN:fuzztui", f"SF:{visible(file.name)}"]
         lines += [f"DA:{n},{int(n in file.executed)}" for n in sorted(file.statements)]
         lines += [f"LF:{len(file.statements)}", f"LH:{len(file.executed)}", "end_of_record"]
     return "\n".join(lines) + "\n"
@@ -101,7 +116,7 @@ def _cobertura(coverage: Coverage) -> str:
         "branches-covered": "0", "branches-valid": "0", "complexity": "0",
         "version": f"fuzztui {__version__}", "timestamp": "0",
     })  # fmt: skip
-    ET.SubElement(ET.SubElement(top, "sources"), "source").text = _xml(str(coverage.root))
+    ET.SubElement(ET.SubElement(top, "sources"), "source").text = visible(str(coverage.root))
     packages = ET.SubElement(top, "packages")
     by_folder: dict[str, list[FileCoverage]] = {}
     for file in coverage.files:
@@ -110,11 +125,11 @@ def _cobertura(coverage: Coverage) -> str:
         name = folder.strip("/.").replace("/", ".") or "."
         whole = Coverage(files, coverage.root).total
         package = ET.SubElement(
-            packages, "package", {"name": _xml(name), **_rates(whole), "complexity": "0"}
+            packages, "package", {"name": visible(name), **_rates(whole), "complexity": "0"}
         )
         classes = ET.SubElement(package, "classes")
         for file in files:
-            names = {"name": _xml(Path(file.name).name), "filename": _xml(file.name)}
+            names = {"name": visible(Path(file.name).name), "filename": visible(file.name)}
             one = ET.SubElement(classes, "class", {**names, **_rates(file), "complexity": "0"})
             ET.SubElement(one, "methods")
             lines = ET.SubElement(one, "lines")
@@ -126,11 +141,6 @@ def _cobertura(coverage: Coverage) -> str:
     head = '<?xml version="1.0" ?>\n<!DOCTYPE coverage SYSTEM '
     head += "'http://cobertura.sourceforge.net/xml/coverage-04.dtd'>\n"
     return head + ET.tostring(top, encoding="unicode") + "\n"
-
-
-def _xml(text: str) -> str:
-    """Without characters that XML has no form for."""
-    return "".join(c if c >= " " and not "\ud800" <= c <= "\udfff" else "?" for c in text)
 
 
 def _rates(file: FileCoverage) -> dict[str, str]:

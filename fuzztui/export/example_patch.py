@@ -75,7 +75,7 @@ def patch(
     added = 0
     for file in dict.fromkeys(one.file for one in examples):
         before = sources.get(file)
-        if before is None:
+        if before is None or not file.isprintable():  # a name with a line break ends the header
             refused |= {one.name: f"{file} cannot be read" for one in examples if one.file == file}
             continue
         of_file = [one for one in examples if one.file == file]

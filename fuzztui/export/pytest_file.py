@@ -112,6 +112,7 @@ class _Writer:
 
     def _head(self, about: Sequence[str]) -> list[str]:
         helpers = self._helper_texts()
+        about = [*map(_in_docstring, about)]
         lines = ['"""' + about[0], *(["", *about[1:]] if about[1:] else []), '"""', ""]
         modules = {m for m in self._modules if m}
         imports = [f"import {m}" for m in sorted(modules)]
@@ -181,7 +182,7 @@ class _Writer:
 
     def _test(self, name: str, case: TestCase) -> str:
         recorded = case.recorded
-        lines = [f'"""{_docstring(case)}"""']
+        lines = [f'"""{_in_docstring(_docstring(case))}"""']
         argument, before = self._argument(name, recorded)
         lines += before
         call = f"{self._call}({argument})"
@@ -351,6 +352,11 @@ def _docstring(case: TestCase) -> str:
         covers = f"overs {several(case.edges, 'edge')}"
         parts.append(f"c{covers}" if parts else f"C{covers}")
     return "; ".join(parts) + f". {case.entry}"
+
+
+def _in_docstring(text: str) -> str:
+    """A line as a docstring may contain it: the names in it are not ours."""
+    return visible(text).replace("\\", "\\\\").replace('"', "'")
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

@@ -91,7 +91,7 @@ class HostInputs:
             except (ProtocolError, OSError) as e:
                 if isinstance(e, OSError) and e.errno in NO_ROOM:
                     raise
-                self._room.add_lines(self._host, len(data))  # a limit for senders of nonsense, too
+                self._room.add_files(self._host, len(data))  # nonsense without end ends, too
                 self.refuse(f"{path[:200]!r}: {e}")
         return stored
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.base.atomic import replace_text
+from fuzztui.base.text import visible
 
 HARNESS: Final = "fuzztui_harness.py"
 SEEDS: Final = "fuzztui-seeds"
@@ -87,7 +88,7 @@ class CampaignDraft:
         if seeds:
             tables["engine"]["seeds"] = seeds
         lines = ["# Written by fuzztui init. 'fuzztui check FILE' checks it after your changes."]
-        lines += [f"# {' '.join(remark.split())}" for remark in self.remarks]
+        lines += [f"# {visible(' '.join(remark.split()))}" for remark in self.remarks]
         for table, keys in tables.items():
             lines += ["", f"[{table}]"]
             for key, value in keys.items():
@@ -98,11 +99,17 @@ class CampaignDraft:
         about = self.notes.get(dotted, _ABOUT.get(dotted, ""))
         if dotted == "engine.kind":
             about = _KINDS.get(str(value), "")
-        if isinstance(value, str) and "\n" in value:
-            return [f"# {about}", f"{key} = '''", *value.strip("\n").split("\n"), "'''"]
+        if isinstance(value, str) and _fits_literal(value):
+            return [f"# {visible(about)}", f"{key} = '''", *value.strip("\n").split("\n"), "'''"]
         written = f"{key} = {toml_value(value)}"
-        about = " ".join(about.split())
+        about = visible(" ".join(about.split()))
         return [f"{written:<{_COLUMN - 2}}  # {about}" if about else written]
+
+
+def _fits_literal(text: str) -> bool:
+    """Whether a text of several lines can stand between three quotes as it is."""
+    lines = text.split("\n")
+    return len(lines) > 1 and "'''" not in text and all(map(str.isprintable, lines))
 
 
 def toml_value(value: object) -> str:

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 from junitparser import Failure, JUnitXml, Skipped
 
+from fuzztui.base.published import published
 from fuzztui.ci.annotations import MOST, github, gitlab, plain
 from fuzztui.ci.junit import junit
 from fuzztui.ci.markdown import MAX_BYTES, markdown
@@ -103,6 +104,17 @@ def test_places_and_levels_in_sarif(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "suppressions" in old and "suppressions" not in new
     assert (note["ruleId"], note["level"]) == ("survivor", "note")
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_reports_name_no_directory_of_the_user(tmp_path: Path, *, absolute: bool) -> None:
+    places = f'Traceback:\n  File "{tmp_path}/src/m.py", line 1, in f\nE: {tmp_path}'
+    one = finding(detail=places, title=f"E: no file {tmp_path}/a", input=f"{tmp_path}/b")
+    of = outcome(tmp_path, one, notes=[f"see {tmp_path}/c"], absolute=absolute)
+    write_reports(of if absolute else published(of, of.root), tmp_path, {})
+    texts = [(tmp_path / name).read_text() for name in (SARIF, JUNIT, GITLAB, SUMMARY)]
+    assert all((str(tmp_path) in text) == absolute for text in texts)
+    assert 'File "src/m.py", line 1' in texts[3] or absolute
 
 
 def test_a_fingerprint_stays_when_lines_move(tmp_path: Path) -> None:

@@ -203,7 +203,7 @@ def test_files_of_the_same_name_stay_apart(tmp_path: Path, source: Path) -> None
         events.append(MutantsFound("main", f"m{n}", "m.py", str(path), [item(f"m{n}", 1)]))
     files = exported(run_with(tmp_path, *events))["files"]
     assert {name: file["source"] for name, file in files.items()} == {
-        "m.py": "x = 0\n", str(outside[1]): "x = 1\n",
+        "m.py": "x = 0\n", "b/site-packages/m.py": "x = 1\n",
     }  # fmt: skip
 
 
@@ -256,3 +256,16 @@ def test_mutants_of_c_are_their_lines(tmp_path: Path, source: Path) -> None:
         "end": {"line": 2, "column": 15},
     }
     assert by_id["p.c#1"]["replacement"] == "return a - 1;"
+
+
+def test_a_log_brings_no_other_file_into_a_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = tmp_path / "id_rsa"
+    secret.write_text("secret\n")
+    event = MutantsFound("main", "m", "m.py", str(secret), [item("m", 1)])
+    run = run_with(tmp_path, CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"]), event)
+    assert main(["mutants", "export", str(run)]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "id_rsa" in err

@@ -35,7 +35,8 @@ def test_lcov() -> None:
 
 
 def test_cobertura() -> None:
-    root = ET.fromstring(formatted(FOUND, "cobertura"))
+    assert "/repo" not in formatted(FOUND, "cobertura").replace("../repo", "")
+    root = ET.fromstring(formatted(FOUND, "cobertura", absolute=True))
     assert (root.get("lines-valid"), root.get("lines-covered")) == ("4", "2")
     assert float(root.get("line-rate", "")) == 0.5
     assert root.findtext("sources/source") == "/repo"

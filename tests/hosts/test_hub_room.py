@@ -116,7 +116,9 @@ async def test_a_host_that_sends_without_end_is_given_up(
     again = HubRoom(hub._run_dir, hub._campaign.hosts, {"bad": host.seq}, lambda _: None)
     again.load()
     again.look()
-    if files > 100:
+    if how == "gaps":  # what leaves out too much is not kept, and ends the host all the same
+        assert files < 6_000
+    elif files > 100:
         assert again.excess("bad")
         larger = HostPlace("bad", "bad", 1, keep=1 << 40)
         allowed = HubRoom(hub._run_dir, [larger], {}, lambda _: None)
