@@ -11,58 +11,43 @@ from typing import Any, Final
 from fuzztui.base.text import listed
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.instrument.importer import Application, scope_lines
-from fuzztui.engines.instrument.references import is_file, split_reference
+from fuzztui.engines.instrument.references import split_reference
 
 _SHOWN: Final = 3
-_MAX: Final = 1000
-"""Modules after which no further one is noted."""
 _LIBRARY: Final = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 _PACKAGES: Final = ("/site-packages/", "/dist-packages/")
 
 
 def unguided_text(call: Callable[[], object], spec: TargetSpec, application: Application) -> str:
-    """Return what is instrumented, and what ``call``, which runs one input, executes instead.
+    """Return what ``call``, which runs one input, executes instead, and what is instrumented.
 
     The text names files, the names under which they were imported, and what to change.
     """
-    return f"Instrumented: {'; '.join(scope_lines(application))}. " + _instead(
-        modules_of(call), spec, application
-    )
-
-
-def _instead(every: dict[str, str], spec: TargetSpec, application: Application) -> str:
-    harness = split_reference(spec.function, "")[0]
-    others = [f"{file}, imported as {name!r}" for file, name in every.items() if file != harness]
-    include = f"target.include = {list(application.include)}"
-    if others:
-        return f"It executes {listed(others, _SHOWN)}: {include} must have the name of the import"
-    if compiled := sorted(application.compiled_only):
-        return (
+    harness, include = split_reference(spec.function, "")[0], list(application.include)
+    every = {file: f"{file}, imported as {name!r}" for file, name in modules_of(call).items()}
+    compiled = sorted(application.compiled_only)
+    advice = "Set target.path to the directory of their Python source"
+    if others := [text for file, text in every.items() if file != harness or not compiled]:
+        advice = f"It executes {listed(others, _SHOWN)}: name it as it is imported, or import it so"
+    elif compiled:
+        advice = (
             f"Compiled modules are not observed in this process ({listed(compiled, _SHOWN)}): their"
             " coverage needs a program that AFL++ has instrumented (docs/afl.md)"
         )
-    if harness in every and is_file(harness):
-        return (
-            f"It executes only {harness}, imported as {every[harness]!r}: name the function by the"
-            f" module that {include} has, or add {every[harness]!r} there"
-        )
-    return (
-        "Set target.include to the packages under test, and target.path to the directory of their"
-        " Python source"
-    )
+    scope = "; ".join(scope_lines(application))
+    return f"{advice}. Instrumented by target.include = {include}: {scope}"
 
 
 def modules_of(call: Callable[[], object]) -> dict[str, str]:
-    """The names under which modules were imported, by file, of Python functions that run.
+    """The names of modules, by file, of Python functions that run in ``call``.
 
     Without the standard library and fuzztui.
     """
     found: dict[str, str] = {}
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
-        file = frame.f_code.co_filename
-        if event == "call" and file not in found and len(found) < _MAX:
-            found[file] = str(frame.f_globals.get("__name__"))
+        if event == "call":
+            found.setdefault(frame.f_code.co_filename, str(frame.f_globals.get("__name__")))
 
     before = sys.getprofile()
     sys.setprofile(note)

@@ -287,8 +287,8 @@ class Loop:
         executor = self.parts.executor
         self.log.message(
             "warning",
-            f"{counters[j.TRIAL]} trials have executed no Python code of the application{why}, so"
-            f" coverage guides nothing. {self._scope(lambda: executor.call(tried))}",
+            f"{counters[j.TRIAL]} trials have executed no instrumented code{why}, so coverage"
+            f" guides nothing. {self._scope(lambda: executor.call(tried))}",
             UNGUIDED,
         )
 

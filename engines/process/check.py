@@ -188,8 +188,8 @@ def _tell_unguided(loaded: LoadedTarget, spec: Spec, tell: Tell) -> None:
         if executor.run(data).observed or time.monotonic() > until:
             return
     text = unguided_text(lambda: executor.call(inputs[0]), spec.target, loaded.application)
-    words = f"{len(inputs)} inputs have executed no Python code of the application, so coverage"
-    tell(asdict(Diagnostic(f"{words} would guide nothing. {text}", "target.include", warns=True)))
+    words = f"{len(inputs)} inputs have executed no instrumented code: coverage guides nothing"
+    tell(asdict(Diagnostic(f"{words}. {text}", "target.include", warns=True)))
 
 
 def _suite(suite: Suite) -> Iterator[Diagnostic]:

@@ -147,7 +147,7 @@ def _draft(
     Without questions a target that cannot start, or that accepts no input, gives way to the next.
     """
     left: list[str] = []
-    useless: tuple[str, CampaignDraft] | None = None
+    useless: tuple[str, CampaignDraft, bool] | None = None
     blind = ""
     fixed = bool(options.function or options.program)
     while True:
@@ -170,7 +170,7 @@ def _draft(
         else:
             if blind:
                 blind = f"{_described(target)}: {blind}"
-            if accepts and not blind and useless is not None:
+            if accepts and not blind and useless is not None and not useless[2]:
                 say(
                     f"{_described(target)} is fuzzed, as {useless[0]} needs a harness: "
                     "write one that makes the call, and name it with --function FILE.py:FUNCTION"
@@ -180,8 +180,8 @@ def _draft(
                     say(blind)
                 return draft
             problem = blind or f"{_described(target)}: accepts none of these inputs"
-            if useless is None:
-                useless = _described(target), draft
+            if useless is None or (accepts and not useless[2]):
+                useless = _described(target), draft, accepts
         left.append(_described(target))
         last = len(left) >= min(_TRIED, len(project.targets)) and not asking.asks
         if last and useless is not None:

@@ -6,14 +6,16 @@ import argparse
 import re
 import shlex
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from fuzztui.base.cpus import usable_cpus
+from fuzztui.base.text import several
 from fuzztui.campaign import CampaignError
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli.asking import Asking
+from fuzztui.cli.init_files import mutants_of
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.progress import Counter
 from fuzztui.scaffold.files import CampaignDraft, relative
@@ -24,6 +26,9 @@ from fuzztui.scaffold.proposals import Proposal, draft_for, propose
 from fuzztui.scaffold.python_targets import PythonTarget
 from fuzztui.scaffold.suites import SuiteTarget, suite_draft, suite_target
 from fuzztui.scaffold.tree import PythonFile, package_of, source_root
+
+_STARVES_S: Final = 2.0
+"""Seconds of mutants for one kept input from which on mu2 keeps only hundreds in a first run."""
 
 _SAMPLES: Final = (
     b"",
@@ -116,7 +121,21 @@ def python_draft(
         return draft, True  # the check finds the reason, and names the key
     finally:
         line.clear()
-    return _chosen(proposal, asking), proposal.accepts
+    draft = _chosen(proposal, asking)
+    return _with_mutants(draft, file, proposal.rate, asking), proposal.accepts
+
+
+def _with_mutants(draft: CampaignDraft, file: Path, rate: float, asking: Asking) -> CampaignDraft:
+    """Show how long mu2 would run mutants on one input; if it would starve, why it comes later."""
+    if draft.kind != "zest" or not rate or not (count := mutants_of(draft, file)):
+        return draft
+    cost = f"{several(count, 'mutant')}, up to {max(count / rate, 0.1):.1f} s for each kept input"
+    if count / rate < _STARVES_S:
+        about = f'coverage. "mu2" also makes inputs that kill the {cost}'
+    else:
+        about = f'coverage first: "mu2" would run {cost}'
+        asking.tell(f"  the first run is for coverage (zest): mu2 would run {cost}")
+    return replace(draft, notes={**draft.notes, "engine.kind": about})
 
 
 def _chosen(proposal: Proposal, asking: Asking) -> CampaignDraft:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from fuzztui.base.atomic import publish_text, replace_bytes
 from fuzztui.base.files import temporary_directory
-from fuzztui.campaign import load, refuse_idle_keys
+from fuzztui.campaign import FrozenCampaign, load, refuse_idle_keys
 from fuzztui.campaign.extras import refuse_missing_extras
+from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.campaign.schema import AFL
-from fuzztui.inprocess.ask import Ready, ready
+from fuzztui.inprocess.ask import Ready, ask, ready
 from fuzztui.scaffold.files import MAX_SEEDS, SEEDS, CampaignDraft
 
 
@@ -33,6 +34,25 @@ def checked(
 
     The other files are written to a temporary directory for that.
     """
+    with _loaded(draft, file) as loaded:
+        refuse_idle_keys(loaded)
+        refuse_missing_extras(loaded)
+        if loaded.campaign.kind == AFL:
+            return Ready()
+        return ready(loaded.campaign, progress)
+
+
+def mutants_of(draft: CampaignDraft, file: Path) -> int:
+    """Return how many mutants the target has; 0 if that is not known."""
+    with contextlib.suppress(SupervisorError), _loaded(draft, file, kind="mu2") as loaded:
+        lists = (answer.get("mutants") for answer in ask(loaded.campaign, ["--mutants"]))
+        return sum(len(found) for found in lists if isinstance(found, list))
+    return 0
+
+
+@contextlib.contextmanager
+def _loaded(draft: CampaignDraft, file: Path, kind: str = "") -> Iterator[FrozenCampaign]:
+    """Lay a draft out in a temporary directory, and load it. Raises CampaignError."""
     with temporary_directory() as folder:
         other = Path(folder)
         if draft.seeds:
@@ -40,13 +60,7 @@ def checked(
             for number, data in enumerate(draft.seeds):
                 replace_bytes(other / SEEDS / _seed_name(number), data)
             draft = replace(draft, seeds=(), seed_paths=[str(other / SEEDS)])
-        draft = draft.laid_out(other)
-        loaded = load(file, text=draft.text())
-        refuse_idle_keys(loaded)
-        refuse_missing_extras(loaded)
-        if loaded.campaign.kind == AFL:
-            return Ready()
-        return ready(loaded.campaign, progress)
+        yield load(file, text=draft.laid_out(other).text(), kind=kind)
 
 
 def write_draft(draft: CampaignDraft, file: Path) -> None:

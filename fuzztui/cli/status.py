@@ -34,7 +34,7 @@ from fuzztui.model.discovery import discovery_rate, discovery_text
 from fuzztui.model.finding_tallies import FindingTally, files_of, groups, tallies
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.host_summary import host_summaries, is_reached
-from fuzztui.model.measured import nothing_measured
+from fuzztui.model.measured import unmeasured
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
@@ -239,7 +239,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
     return [
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
         ("state", f"{now.state_name}{reason}"),
-        *([("measured", f"nothing: {why}")] if (why := nothing_measured(state)) else []),
+        *([("measured", f"nothing: {why}")] if (why := unmeasured(state)) else []),
         *([("trouble", now.trouble)] if now.trouble else []),
         *host_rows(state, now.gone_s),
         *([("log", _lost(now))] if least else []),

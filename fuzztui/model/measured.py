@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fuzztui.base.text import listed
-from fuzztui.model.selectors import totals
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance, State
 
 _TRIALS: Final = 300
@@ -20,9 +20,7 @@ def executed(state: State) -> bool:
 
     A find proves it even if the statistics never came: the worker may have died before.
     """
-    return bool(state.findings or state.entries) or any(
-        map(_has_run, list(state.instances.values()))
-    )
+    return bool(state.findings or state.entries) or any(map(_has_run, [*state.instances.values()]))
 
 
 def may_still_start(state: State) -> bool:
@@ -32,40 +30,34 @@ def may_still_start(state: State) -> bool:
 
 def unguided(state: State) -> str:
     """Why coverage guides nothing: no input has executed instrumented code; else empty."""
-    sums = totals(state).stats
-    if sums.edges > 0:
+    own = [i for i in [*state.instances.values()] if not i.mutant]
+    if max((i.stats.edges for i in own), default=-1) != 0:
         return ""
-    told = (i.unguided for i in list(state.instances.values()) if i.unguided)
-    if text := next(told, ""):
-        return text
-    if state.engine == "afl" and sums.edges == 0 and sums.execs >= _TRIALS:
-        return f"{sums.execs:,} executions have covered no edge: is the program instrumented?"
-    return ""
+    execs = sum(i.stats.execs for i in own)
+    blind = f"{execs:,} executions have covered no edge: is the program instrumented?"
+    known = next((i.unguided for i in own if i.unguided), "")
+    return known or (blind if state.engine == "afl" and execs >= _TRIALS else "")
 
 
 def unmeasured(state: State) -> str:
-    """Why the campaign, which has ended, is no result; an empty string if it is one.
+    """Why the campaign measures nothing, or has at its end; an empty string if it does measure.
 
     It executed no input, or no instrumented code, or an instance could not start. A campaign that
     has failed has its own reason.
     """
-    if state.state not in ("finished", "stopped") or state.lost:
+    if state.state == "failed" or state.lost:
         return ""
+    if state.state not in ENDED:
+        return unguided(state)
     idle = list(_idle(state))
     failed = next((i for i in idle if i.state == "failed" and i.reason), None)
     if not executed(state):
-        why = failed.reason if failed else state.reason
-        return f"no input was executed: {why}"
+        return f"no input was executed: {failed.reason if failed else state.reason}"
     if failed is not None:
         return f"{failed.id} has executed no input: {failed.reason}"
     if state.state == "finished" and idle and not _has_turns(state):
         return f"{listed([i.id for i in idle], 4)}: executed no input"
     return unguided(state)
-
-
-def nothing_measured(state: State) -> str:
-    """Why nothing is measured, of a campaign that has ended or runs; empty if something is."""
-    return unmeasured(state) or unguided(state)
 
 
 def _has_turns(state: State) -> bool:

@@ -10,7 +10,7 @@ from fuzztui.model.discovery import discovery_dict
 from fuzztui.model.finding_tallies import FindingTally, Group, files_of, groups, tallies
 from fuzztui.model.fuzzfirst import first_dict
 from fuzztui.model.host_summary import hosts_list, is_reached
-from fuzztui.model.measured import nothing_measured
+from fuzztui.model.measured import unmeasured
 from fuzztui.model.mutants import mutants_dict
 from fuzztui.model.mutators import mixture_dict
 from fuzztui.model.properties import properties_list
@@ -42,7 +42,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "target": state.target,
         "state": state.state,
         "reason": state.reason,
-        "unmeasured": nothing_measured(state) or None,
+        "unmeasured": unmeasured(state) or None,
         "elapsed_s": state.t,
         "running_s": running_time(state),
         "budget_s": state.budget_s or None,

@@ -98,7 +98,7 @@ class CampaignDraft:
     def _line(self, dotted: str, key: str, value: object) -> list[str]:
         about = self.notes.get(dotted, _ABOUT.get(dotted, ""))
         if dotted == "engine.kind":
-            about = _KINDS.get(str(value), "")
+            about = about or _KINDS.get(str(value), "")
         if isinstance(value, str) and _fits_literal(value):
             return [f"# {visible(about)}", f"{key} = '''", *value.strip("\n").split("\n"), "'''"]
         written = f"{key} = {toml_value(value)}"

@@ -48,6 +48,8 @@ class Proposal:
     better_text: str = ""
     accepts: bool = True
     """Whether any input was accepted; True without a trial."""
+    rate: float = 0.0
+    """Inputs per second; 0: not known."""
 
 
 def draft_for(target: PythonTarget, name: str, python: str, path: Sequence[str]) -> CampaignDraft:
@@ -107,7 +109,7 @@ def propose(
         f"{share:.0%} of {CHANCES} mutated inputs rejected{_by(second.expected)}",
         *_remarks(both),
     ]
-    proposal = Proposal(draft, shown, accepts=bool(both.accepted_count))
+    proposal = Proposal(draft, shown, accepts=bool(both.accepted_count), rate=both.rate)
     if second.is_misused:
         remark = "perhaps it wants another argument, or a subclass: call it in a harness of yours"
         return replace(proposal, shown=[*shown, remark])
@@ -228,7 +230,8 @@ def _drawn(
     if trial.is_misused:
         shown.append(f"perhaps it wants other arguments: change generate() in {call.harness}")
     both = trial.with_counts_of(probe)
-    return Proposal(_with_expected(draft, both), shown, accepts=bool(trial.accepted_count))
+    draft, accepts = _with_expected(draft, both), bool(trial.accepted_count)
+    return Proposal(draft, shown, accepts=accepts, rate=trial.rate)
 
 
 def with_harness(draft: CampaignDraft, call: HarnessCall, text: str) -> CampaignDraft:
@@ -257,9 +260,8 @@ def _remarks(trial: InputTrial) -> list[str]:
         shown.append(f"other exceptions, which will be findings: {_counts(trial.failures)}")
     if trial.is_lazy:
         shown.append("returns iterators, which nothing reads: write a harness that does")
-    rate = trial.inputs / trial.seconds if trial.seconds else 0.0
-    if 0 < rate < _SLOW:
-        shown.append(f"slow: {rate:.0f} inputs per second")
+    if 0 < trial.rate < _SLOW:
+        shown.append(f"slow: {trial.rate:.0f} inputs per second")
     if trial.hung or trial.died:
         shown.append(f"{trial.hung} inputs hung, {trial.died} ended the process")
     return shown

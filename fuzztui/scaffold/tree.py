@@ -36,14 +36,7 @@ _NO_MODULES: Final = frozenset(
     {"setup", "conftest", "noxfile", "tasks", "fabfile", "fuzztui_harness"}
 )
 
-
-_TOOLS: Final = frozenset(
-    (
-        "pip", "setuptools", "wheel", "build", "fuzztui", "pytest", "py", "pytest_cov",
-        "pytest_xdist", "coverage", "hypothesis", "tox", "nox", "mypy", "ruff", "black", "flake8",
-        "meson", "ninja", "cmake", "conan",
-    )
-)  # fmt: skip
+_TOOLS: Final = ("pip", "setuptools", "fuzztui", "pytest", "py", "hypothesis", "mypy", "ruff")
 """Distributions that users install for the work on a project."""
 
 

@@ -86,6 +86,11 @@ class InputTrial:
         )
 
     @property
+    def rate(self) -> float:
+        """Inputs per second; 0: not known."""
+        return self.inputs / self.seconds if self.seconds else 0.0
+
+    @property
     def fits(self) -> int:
         """Inputs that the target was made for: accepted ones, and those it rejects itself."""
         return self.accepted_count + sum(self.expected.values())

@@ -17,7 +17,8 @@ import tomli
 from waiting import wait_until
 
 from fuzztui.base.files import temporary_directory
-from fuzztui.cli import init_files, main
+from fuzztui.cli import init_drafts, init_files, main
+from fuzztui.cli.asking import Asking
 from fuzztui.cli.output import DONE, USAGE
 from fuzztui.scaffold.files import HARNESS, SEEDS, CampaignDraft
 
@@ -435,6 +436,22 @@ def test_what_a_user_has_installed_elsewhere_is_not_the_project(project, capsys,
         assert ("make" in out) == in_c
 
 
+@pytest.mark.parametrize(("rate", "starves"), [(100.0, True), (1e4, False), (0.0, False)])
+def test_the_first_run_is_for_coverage_where_mutants_would_starve_it(
+    rate, starves, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(init_drafts, "mutants_of", lambda draft, file: 2021)
+    heard = io.StringIO()
+    draft = CampaignDraft("n", "zest", {"function": "m:f"})
+    asking = Asking(True, heard)
+    drafted = init_drafts._with_mutants(draft, tmp_path / "c.toml", rate, asking)
+    assert ("2,021" in heard.getvalue()) is starves
+    assert ("2,021" in drafted.text()) is (rate > 0)
+    assert tomli.loads(drafted.text())["engine"]["kind"] == "zest"
+    other = CampaignDraft("n", "text", {"function": "m:f"})
+    assert init_drafts._with_mutants(other, tmp_path / "c.toml", rate, asking) is other
+
+
 @pytest.mark.slow
 def test_a_compiled_function_is_fuzzed_only_if_nothing_else_can_be(project, capsys):
     module = importlib.util.find_spec("_json").origin
@@ -448,7 +465,7 @@ def test_a_compiled_function_is_fuzzed_only_if_nothing_else_can_be(project, caps
     (folder / "__init__.py").write_text("from ._json import encode_basestring as loads\n")
     code, out, err = run(capsys, "--print", "--yes")
     assert code == DONE and tomli.loads(out)["target"]["function"] == "pkg:loads"
-    assert "pkg._json" in err.partition("coverage would guide nothing")[2]
+    assert "pkg._json" in err.partition("coverage guides nothing")[2]
     (folder / "text.py").write_text("def scan(text: str): return text.strip()\n")
     code, out, err = run(capsys, "--print", "--yes")
     assert code == DONE and tomli.loads(out)["target"]["function"] == "pkg.text:scan"

@@ -266,8 +266,11 @@ def test_what_was_not_fuzzed_is_not_green(project: Project, corpus: str) -> None
     else:
         project.ci("--budget", "0")
     project.write("prog.py", "import time\ntime.sleep(4)\n" + PROGRAM)
+    project.ci("--budget", "1s")  # the first input is waited for
+    project.write("inner.py", PROGRAM)
+    project.write("prog.py", "from inner import parse\ndef never(n): return n + 1\n")
     project.ci("--budget", "1s", code=FAILED)
-    assert "--budget" in project.output("summary.md")
+    assert "inner.py" in project.output("summary.md")
 
 
 @pytest.mark.slow

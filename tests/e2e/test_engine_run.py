@@ -593,7 +593,7 @@ def test_that_nothing_is_executed_is_told_once(lab: Lab, kind: str) -> None:
         assert lab.run(spec) == 0
         early, told = warnings(lab)  # at the end of the first run, and at the usual number
     assert [text.partition(" ")[0] for text in (early, told)] == ["299", "300"]
-    assert f"Instrumented: app in {lab.src}/app.py. It executes {lab.src}/work.py" in told
+    assert f"app in {lab.src}/app.py" in told and f"{lab.src}/work.py" in told
     assert "'work'" in told
 
 

@@ -52,10 +52,10 @@ def closing_rows(state: State, status: Status, run: Path | None) -> list[Closing
         *_unmeasured(status),
         *_score(status),
         *_left(state),
-        *_discovery(state),
+        *([] if status.unmeasured else _discovery(state)),
         *_findings(found, every),
         *_examples(state),
-        *_mend(state),
+        *_mend(status),
         *_commands(state, status, run, found or every),
     ]
 
@@ -76,8 +76,8 @@ def _unmeasured(status: Status) -> list[ClosingRow]:
     return [ClosingRow("measured", text, "failed", "log")] if status.unmeasured else []
 
 
-def _mend(state: State) -> list[ClosingRow]:
-    if state.state != "failed":
+def _mend(status: Status) -> list[ClosingRow]:
+    if status.state != "failed" and not status.unmeasured:
         return []
     text = "remove the cause; then check the campaign, and start it again"
     return [ClosingRow("to do", text, "", "log")]
@@ -158,14 +158,15 @@ def _commands(
     """At most three command lines, the most useful first."""
     if run is None:
         return []
-    lines = start_commands(run) if state.state == "failed" else []
+    useless = state.state == "failed" or bool(status.unmeasured)
+    lines = start_commands(run) if useless else []
     if found and (file := place_of(found[0].first, state, run)) is not None:
         lines.append(repro_command(run, file.path))
     if any(map(takes_examples, new_to_tests(state))) and (line := examples_command(run)):
         lines.append(line)
     if any(survivor_group(m) and not m.stage for m in state.mutants.values()):
         lines.append(run_command(run, ["fuzztui", "mutants", "list", str(run), "--survivors"]))
-    if state.state != "failed":
+    if not useless:
         lines += _longer(state, status, run)
     lines.append(run_command(run, ["fuzztui", "replay", str(run)]))
     return [

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 
 from fuzztui.model.finding_tallies import FindingTally, tallies
 from fuzztui.model.host_summary import HostSummary, host_summaries, is_reached
-from fuzztui.model.measured import nothing_measured
+from fuzztui.model.measured import unmeasured
 from fuzztui.model.mutants import Summary, mutants_summary
 from fuzztui.model.mutators import MixtureSummary, mixture_summary
 from fuzztui.model.selectors import (
@@ -253,7 +253,7 @@ def status_of(
         found=found,
         yields=campaign_yields(state) if yields is None else yields,
         unseen=unseen,
-        unmeasured=nothing_measured(state),
+        unmeasured=unmeasured(state),
         quiet_s=quiet,
         advice=advice(state) if quiet else "",
         last_entry_t=sums.last_find_t,
