@@ -60,6 +60,7 @@ _OTHER_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 _ID = re.compile(r"id:([0-9]{1,10})(?![0-9])")
 _HEAD = re.compile(r"id:([0-9]{1,10})(?:,(.*))?", re.DOTALL)
 _SIMPLE = re.compile(r"id_([0-9]{1,10})(?:_([0-9]{1,3}))?")
+_ORIGIN = re.compile(r"[,_]orig_")
 _COLONLESS = re.compile(r"(?:\A|[,_])(id|sig|src|time|execs|sync|op|rep|pos|val)_|[,_](?=\+[a-z])")
 _NUMBER = re.compile(r"[0-9]{1,15}")
 _SOURCES = re.compile(r"[0-9]{1,10}(?:\+[0-9]{1,10})*")
@@ -106,11 +107,9 @@ def with_colons(name: str) -> str:
     """Return ``id:000000,sig:06`` for ``id_000000_sig_06``; other names as they are."""
     if not name.startswith("id_"):
         return name
-    head, orig, seed = (
-        re.split(r"[,_](orig)_", name, maxsplit=1) if "orig_" in name else (name, "", "")
-    )
+    head, *seed = _ORIGIN.split(name, maxsplit=1)
     head = _COLONLESS.sub(lambda found: f",{found[1]}:" if found[1] else ",", head).lstrip(",")
-    return f"{head},orig:{seed}" if orig else head
+    return ",orig:".join([head, *map(with_colons, seed)])
 
 
 def _fields(number: int, rest: str, cov: bool) -> AflFileName:
@@ -122,7 +121,8 @@ def _fields(number: int, rest: str, cov: bool) -> AflFileName:
             op = rest[3:]
             break
         if rest.startswith("orig:"):
-            found = parse_name(rest[5:])
+            # Our own seeds have "_" in their names so that they are no names of AFL's.
+            found = AflFileName() if rest[5:].startswith("id_") else parse_name(rest[5:])
             if found.op or found.src or found.sync:  # otherwise a seed file named id:N
                 first = found.id if found.first < 0 else found.first
                 return replace(found, id=number, first=first, cov=cov)

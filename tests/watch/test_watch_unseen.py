@@ -182,6 +182,11 @@ def test_names_without_colons(name: str, commas: str):
     assert parse_name(other) == parse_name(name.replace("be:", "be_"))
 
 
+@pytest.mark.parametrize("name", ["id_0,op_xorig_y", "id_", "id_x_orig_", "id_1_orig_id_2_orig_z"])
+def test_odd_names_without_colons_are_no_trouble(name: str):
+    assert parse_name(name).id in (-1, 0, 1)
+
+
 def test_findings_of_names_without_colons_have_their_signal(tmp_path, begin):
     fuzzer = Fuzzer(tmp_path / "main", ago=7200, run=3600)
     colonless(fuzzer)
