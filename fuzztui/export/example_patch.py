@@ -7,12 +7,13 @@ classes that the engine has named, and that the file itself imports or defines, 
 from __future__ import annotations
 
 import ast
-import difflib
 import io
 import keyword
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from fuzztui.base.patches import unified_diff
 
 MAX_TEXT: Final = 2000
 """Characters of the arguments of one example."""
@@ -75,30 +76,20 @@ def patch(
     added = 0
     for file in dict.fromkeys(one.file for one in examples):
         before = sources.get(file)
-        if before is None or not file.isprintable():  # a name with a line break ends the header
+        if before is None:
             refused |= {one.name: f"{file} cannot be read" for one in examples if one.file == file}
             continue
         of_file = [one for one in examples if one.file == file]
         after, count = _with_examples(before, of_file, refused)
         added += count
-        diffs += difflib.unified_diff(
-            _lines(before),
-            _lines(after),
-            f"a/{file}",
-            f"b/{file}",
-        )
-    return "".join(_ended(diffs)), added, refused
+        if count:
+            diffs.append(unified_diff(file, before.encode(), after.encode()))
+    return "".join(diffs), added, refused
 
 
 def _lines(source: str) -> list[str]:
     """Lines as Python and ``patch`` count them: a form feed ends none."""
     return io.StringIO(source, newline="").readlines()
-
-
-def _ended(lines: Sequence[str]) -> Iterator[str]:
-    """Lines of a diff; one of a file without a last newline is marked."""
-    for line in lines:
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
 def _with_examples(

@@ -24,6 +24,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from strict_html import StrictPage
 
 from fuzztui.base.markdown import markdown_code, markdown_text
+from fuzztui.base.patches import renamed_diff, unified_diff
 from fuzztui.base.text import brief, visible
 from fuzztui.ci.annotations import github, gitlab
 from fuzztui.ci.junit import junit
@@ -87,8 +88,20 @@ def examples_in_tests(text: str, _: Path) -> None:
     odd = MadeExample("t", [(text, "1", {})], "")
     assert patch({"test_a.py": SOURCE}, [FailingExample("test_a.py::test_a", odd)])[1] == 0
     good = MadeExample("t", [("n", "1", {})], "")
-    diff = patch({text: SOURCE}, [FailingExample(f"{text}::test_a", good)])[0]
+    check_header(patch({text: SOURCE}, [FailingExample(f"{text}::test_a", good)])[0])
+
+
+def check_header(diff: str) -> None:
+    """A patch is about one file, and the lines of its header have one name each."""
     assert len(re.findall(r"(?m)^(?:---|\+\+\+) ", diff)) in (0, 2)
+    assert all(line.rstrip("\t").isprintable() for line in diff.split("\n")[:2])
+
+
+def diffs_of_mutants(text: str, _: Path) -> None:
+    one = unified_diff("a.py", b"x = 1\n", b"x = 2\n")
+    for diff in (unified_diff(text, b"x = 1\n", b"x = 2\n"), renamed_diff(one, text)):
+        check_header(diff)
+        assert diff.split("\n")[2:] == one.split("\n")[2:]
 
 
 # -------------------------------------------------------------------------------- TOML
@@ -313,7 +326,7 @@ def lines_on_terminals(text: str, _: Path) -> None:
 
 
 PLACES: list[Check] = [
-    exported_tests, examples_in_tests,
+    exported_tests, examples_in_tests, diffs_of_mutants,
     verdict_for_pasting, verdicts_file, campaign_file,
     markdown_words, markdown_of_ci, markdown_of_reports, html_of_reports,
     workflow_commands, messages_in_ci_logs, junit_xml, sarif_json, coverage_files, prometheus,
