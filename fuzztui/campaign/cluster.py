@@ -107,7 +107,7 @@ class ClusterConfig:
                 yield "slurm", f"{key} = {value!r} is not a string"
 
 
-INIT: Final = "make them: fuzztui cluster init DIR, then tls = DIR"
+INIT: Final = "make them: fuzztui cluster init DIR, and give DIR"
 
 
 def address_problem(address: str) -> str:

@@ -18,7 +18,14 @@ from fuzztui.campaign.cluster_file import read_cluster
 from fuzztui.campaign.extras import missing_extra
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
 from fuzztui.jobs.checking import Checked, check_cluster
-from fuzztui.jobs.nodes import SETTINGS, free_port, own_address, scheduler_argv, worker_argv
+from fuzztui.jobs.nodes import (
+    SETTINGS,
+    bracketed,
+    free_port,
+    own_address,
+    scheduler_argv,
+    worker_argv,
+)
 from fuzztui.jobs.tls import CA, CERT, DAYS, KEY, TlsFiles, make_certificates, tls_for
 
 _PORT = 8786
@@ -86,7 +93,7 @@ def scheduler(options: argparse.Namespace) -> int:
         free_port(host, port)
     except OSError as e:
         raise CliError(f"{host}:{port}: cannot listen there: {e.strerror}", USAGE) from None
-    address = f"tls://{f'[{host}]' if ':' in host else host}:{port}"
+    address = f"tls://{bracketed(host)}:{port}"
     say(f"scheduler at {address}; workers: fuzztui cluster worker {address}{_tls_option(options)}")
     return _become(scheduler_argv(sys.executable, host, port, tls))
 

@@ -46,13 +46,18 @@ SETTINGS: Final = {
 _NO_HTTP: Final = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
 
 
+def bracketed(address: str) -> str:
+    """An IP address as it stands before a port."""
+    return f"[{address}]" if ":" in address else address
+
+
 def scheduler_argv(
     python: str, address: str, port: int, tls: TlsFiles, file: Path | None = None
 ) -> list[str]:
     """The command of a scheduler that listens on one address. ``file``: gets its address."""
     return [
         *(python, "-P", "-m", "distributed.cli.dask_scheduler"),
-        *("--host", f"tls://{address}", "--port", str(port)),
+        *("--host", f"tls://{bracketed(address)}", "--port", str(port)),
         *_NO_HTTP,
         *tls.arguments(),
         *(["--scheduler-file", str(file)] if file else []),
@@ -63,7 +68,7 @@ def worker_argv(python: str, scheduler: str, host: str, threads: int, tls: TlsFi
     """The command of a worker that listens on ``host``."""
     return [
         *(python, "-P", "-m", "distributed.cli.dask_worker", scheduler),
-        *("--host", f"tls://{host}", "--nthreads", str(threads)),
+        *("--host", f"tls://{bracketed(host)}", "--nthreads", str(threads)),
         *("--no-nanny", "--memory-limit", "0", "--death-timeout", str(_DEATH_S)),
         *("--preload", "fuzztui.jobs.worker_preload"),
         *_NO_HTTP,

@@ -9,7 +9,9 @@ import pytest
 from fuzztui.campaign.cluster import ClusterConfig, ClusterError, is_loopback
 from fuzztui.campaign.load import load
 from fuzztui.campaign.model import CampaignError
+from fuzztui.jobs.nodes import scheduler_argv, worker_argv
 from fuzztui.jobs.opening import connected
+from fuzztui.jobs.tls import TlsFiles
 
 
 def keys(**table):
@@ -122,3 +124,10 @@ def test_a_run_of_a_former_version_opens_but_does_not_connect(tmp_path):
     campaign = load(file).campaign
     with pytest.raises(ClusterError, match="tls://127"):
         connected(ClusterConfig.of(campaign.cluster), "")
+
+
+def test_an_ipv6_address_has_brackets():
+    files = TlsFiles("ca", "cert", "key")
+    assert "tls://[::1]" in scheduler_argv("python", "::1", 1, files)
+    assert "tls://[::1]" in worker_argv("python", "tls://[::1]:1", "::1", 1, files)
+    assert "tls://10.0.0.5" in worker_argv("python", "tls://10.0.0.5:1", "10.0.0.5", 1, files)

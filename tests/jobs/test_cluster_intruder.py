@@ -22,7 +22,6 @@ import distributed
 from distributed.core import rpc
 from pathlib import Path
 from fuzztui.jobs.tls import make_certificates, tls_files
-from waiting import wait_until
 
 places, keys, uid = json.loads(sys.argv[1])
 temporary = tempfile.TemporaryDirectory()
