@@ -34,7 +34,6 @@ LEFT, RIGHT, KILLS = b"abcde", b"12345", b"KILL"
 PROGRAM = """
 import os, signal
 from pathlib import Path
-from waiting import wait_until
 
 ARMED = Path(__file__).with_name("armed")
 

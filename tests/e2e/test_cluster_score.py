@@ -17,7 +17,6 @@ pytestmark = pytest.mark.slow
 
 PROGRAM = """\
 import re
-from waiting import wait_until
 
 LIMIT = 10 + 5
 SEEN = []

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.slow
 HARNESS = """\
 import os, signal
 from pathlib import Path
-from waiting import wait_until
 
 def parse(data: bytes):
     if data[:1] == b"K":

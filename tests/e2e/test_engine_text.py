@@ -26,7 +26,6 @@ from fuzztui.wire.commands import Command, SetMixture
 
 CHECKER = """
 import ast
-from waiting import wait_until
 
 def target(text: str) -> list:
     found = []

@@ -54,7 +54,6 @@ int main(void) {
 """
 LIBRARY = """
 from pycparser.c_parser import CParser
-from waiting import wait_until
 
 
 def walk(text: str) -> int:

@@ -20,7 +20,6 @@ import datetime
 import os
 import time
 from dataclasses import dataclass
-from waiting import wait_until
 
 
 class Image:

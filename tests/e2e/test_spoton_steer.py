@@ -36,7 +36,6 @@ import datetime
 import os
 import time
 from dataclasses import dataclass
-from waiting import wait_until
 
 
 @dataclass

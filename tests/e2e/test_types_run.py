@@ -29,7 +29,6 @@ SHOP = """\
 import datetime
 from dataclasses import dataclass
 from decimal import Decimal
-from waiting import wait_until
 
 
 @dataclass
