@@ -7,6 +7,7 @@ a private copy of the source. It defines the macros of AFL++'s compilers.
 from __future__ import annotations
 
 import asyncio
+import filecmp
 import json
 import os
 import shlex
@@ -106,6 +107,7 @@ class GcovBuild:
         program = _program(campaign, tree)
         command = [str(program), *campaign.target["command"][1:]]
         self._file = program
+        self._known: _BuiltFiles | None = None
         self._program = TargetProgram.of(
             replace(campaign, target={**campaign.target, "command": command})
         )
@@ -119,6 +121,7 @@ class GcovBuild:
         """Copy the source and build it. Raises OSError, :class:`SupervisorError`."""
         tree, place = self._tree, self._tree.home
         await asyncio.to_thread(tree.make)
+        await asyncio.to_thread(self._forget_others)
         await asyncio.to_thread(_make_tools, place, self._needs)
         env = {
             **build_environment(self._campaign),
@@ -152,21 +155,41 @@ class GcovBuild:
         for counts in self._tree.home.rglob("*.gcda"):
             counts.unlink(missing_ok=True)
 
+    def _forget_others(self) -> None:
+        """Delete notes and counts of the user's own builds, and the objects that they belong to."""
+        for notes in self._tree.home.rglob("*.gcno"):
+            for ending in (".gcno", ".gcda", ".o"):
+                notes.with_suffix(ending).unlink(missing_ok=True)
+
     def has_counts(self) -> bool:
         """Whether a run has written counts. Blocks."""
         return next(self._tree.home.rglob("*.gcda"), None) is not None
 
     def files(self) -> Iterator[tuple[str, Any]]:
-        """Yield gcov's answer for each file, with its name relative to the source.
+        """Yield gcov's answer for each file of the source or the build, with its path.
 
         A file that is compiled into several objects, such as a header, comes several times. Blocks.
         Raises OSError, :class:`SupervisorError`.
         """
-        base = os.path.realpath(self._tree.source)
+        known = self._known = self._known or _BuiltFiles(self._tree)
         for notes in sorted(self._tree.home.rglob("*.gcno")):
             command = ["gcov", "-b", "--json-format", "--stdout", notes.name]
             for line in _do(command, notes.parent).splitlines():
-                yield from _files(json.loads(line), base, notes.parent)
+                report = json.loads(line)
+                where = Path(report.get("current_working_directory", notes.parent))
+                for file in report["files"]:
+                    if path := known.path(file["file"], where, notes):
+                        yield path, file
+
+    def user_path(self, path: str) -> Path:
+        """Return the user's file, or the campaign's build, for a file of this build."""
+        for mine, other in (
+            (self._tree.source, self._tree.origin),
+            (self._tree.build, self._campaign.build_directory),
+        ):
+            if (inside := Path(path)).is_relative_to(real := os.path.realpath(mine)):
+                return other / inside.relative_to(real)
+        return Path(path)
 
     def remove(self) -> None:
         """Delete all files of the build. Blocks."""
@@ -221,21 +244,54 @@ def _do(argv: list[str], place: Path) -> bytes:
     return done.stdout
 
 
-def _files(report: Any, base: str, place: Path) -> Iterator[tuple[str, Any]]:
-    """Yield gcov's files below ``base``, with their names relative to ``base``."""
-    where = report.get("current_working_directory", str(place))
-    for file in report["files"]:
-        real = os.path.realpath(Path(where) / file["file"])
-        if not real.startswith(base + os.sep):
-            real = _copied_from(Path(real), Path(base))
-        if real:
-            yield os.path.relpath(real, base), file
+class _BuiltFiles:
+    """The files of a source and its build, by the names that a compiler gave gcov.
 
+    These come from ``#line`` as well: relative to another directory, or those of a file that
+    was renamed later (``lex.yy.c``, ``<stdout>``).
+    """
 
-def _copied_from(file: Path, base: Path) -> str:
-    """Return the file below ``base`` of which ``file`` is a copy made by the build; "" if none."""
-    try:
-        text = file.read_bytes()
-        return next((str(p) for p in base.rglob(file.name) if p.read_bytes() == text), "")
-    except OSError:
-        return ""
+    def __init__(self, tree: BuildTree) -> None:
+        self._source, self._build = (os.path.realpath(p) for p in (tree.source, tree.build))
+        self._by_name: dict[str, list[Path]] = {}
+        for base in (self._source, self._build):
+            for folder, _, names in os.walk(base):
+                for name in names:
+                    self._by_name.setdefault(name, []).append(Path(folder, name))
+        self._found: dict[tuple[str, Path, Path], str] = {}
+
+    def path(self, name: str, where: Path, notes: Path) -> str:
+        """Return the real path; "" for a file of the system. ``where``: the compiler's directory.
+
+        ``notes``: of the object.
+        """
+        key = name, where, notes
+        if key not in self._found:
+            self._found[key] = self._search(name, where, notes)
+        return self._found[key]
+
+    def _search(self, name: str, where: Path, notes: Path) -> str:
+        real = Path(os.path.realpath(where / name))
+        if not real.is_file():
+            parts = [part for part in Path(name).parts if part not in ("..", "/")]
+            named = [
+                p for p in self._by_name.get(real.name, ()) if [*p.parts][-len(parts) :] == parts
+            ]
+            compiled = self._compiled(notes)
+            if not (real := named[0] if len(named) == 1 else compiled or real).is_file():
+                return ""
+        if real.is_relative_to(self._source):
+            return str(real)
+        # The build may compile a copy of a source.
+        same = [p for p in self._by_name.get(real.name, ()) if p.is_relative_to(self._source)]
+        copied = next((str(p) for p in same if filecmp.cmp(p, real, shallow=False)), "")
+        return copied or (str(real) if real.is_relative_to(self._build) else "")
+
+    def _compiled(self, notes: Path) -> Path | None:
+        """The file of which the object was made."""
+        stems = dict.fromkeys(
+            (notes.stem, notes.stem.rpartition("-")[2], notes.with_suffix("").stem)
+        )
+        endings = (".c", ".cc", ".cpp", ".cxx", "")
+        every = (self._by_name.get(stem + ending, ()) for stem in stems for ending in endings)
+        return next((paths[0] for paths in every if len(paths) == 1), None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -101,7 +102,9 @@ async def reach_by_gcov(
 def _read(build: GcovBuild) -> BuildReach:
     """Run gcov on the notes and counts. Raises OSError, :class:`SupervisorError`."""
     reach = BuildReach()
-    for name, file in build.files():
+    base = os.path.realpath(build.source)
+    for path, file in build.files():
+        name = os.path.relpath(path, base)
         reach.functions.setdefault(name, []).extend(
             (f["demangled_name"], f["start_line"], f["end_line"]) for f in file["functions"]
         )

@@ -64,15 +64,15 @@ async def first_entries(
         build = build_for(campaign, run_dir, home / "gcov", f"coverage-{os.getpid()}")
         await build.make()
         for files in orders:
-            found.append(await _run(build, Path(campaign.target["source"]), files, measured))
+            found.append(await _run(build, files, measured))
     return found
 
 
 async def _run(
-    build: GcovBuild, origin: Path, files: Sequence[Path], measured: Callable[[int], None]
+    build: GcovBuild, files: Sequence[Path], measured: Callable[[int], None]
 ) -> FirstEntries:
     first = FirstEntries()
-    measurement = GcovMeasurement(build, origin, first.take, {})
+    measurement = GcovMeasurement(build, first.take, {})
     await asyncio.to_thread(measurement.start)
     for at in range(0, len(files), TOGETHER):
         part = files[at : at + TOGETHER]

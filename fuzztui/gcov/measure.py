@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -57,6 +56,8 @@ def read_entry(file: Path) -> Found | None:
 class GcovFile:
     """What gcov reports about one file, over all objects that contain it."""
 
+    path: str = ""
+    """Of the file that was compiled."""
     lines: dict[int, bool] = field(default_factory=dict)
     """Whether it was executed, by line."""
     functions: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -112,15 +113,11 @@ class GcovMeasurement:
     def __init__(
         self,
         build: GcovBuild,
-        origin: Path,
         report: Callable[[Event], None],
         known: Mapping[str, tuple[str, set[int], set[int]]],
     ) -> None:
-        """``origin``: the user's source directory, whose paths the events have.
-
-        ``known``: hash, covered lines and covered branches of files that the log has, by path.
-        """
-        self._build, self._origin, self._report, self._known = build, origin, report, known
+        """``known``: hash, covered lines and branches of files that the log has, by path."""
+        self._build, self._report, self._known = build, report, known
         self._left: dict[str, tuple[set[int], set[int]]] = {}
         """By path: lines and indexes of branches that no entry has covered."""
         self._numbers: dict[str, dict[tuple[int, int], int]] = {}
@@ -135,8 +132,7 @@ class GcovMeasurement:
                 "gcov knows no file of target.source: does target.build compile with $CC or $CXX?"
             )
         for path, file in files.items():
-            inside = os.path.relpath(path, self._origin)
-            text = read_if_regular(str(self._build.source / inside), MAX_SOURCE) or b""
+            text = read_if_regular(file.path, MAX_SOURCE) or b""
             sha = sha256(text).hexdigest()[:16]
             event = file.event(path, sha)
             if len(encode_event(event)) >= MAX_EVENT:
@@ -204,7 +200,8 @@ class GcovMeasurement:
         return {n for n, ran in file.lines.items() if ran} & lines, taken & branches
 
     def _files(self) -> dict[str, GcovFile]:
+        """What gcov reports, by the path that users know."""
         found: dict[str, GcovFile] = {}
-        for name, counts in self._build.files():
-            found.setdefault(str(self._origin / name), GcovFile()).add(counts)
+        for path, counts in self._build.files():
+            found.setdefault(str(self._build.user_path(path)), GcovFile(path)).add(counts)
         return found

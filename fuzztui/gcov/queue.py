@@ -69,8 +69,7 @@ class GcovQueue:
     def __init__(self, run_dir: RunDir, campaign: Campaign) -> None:
         self._run_dir = run_dir
         self._build = build_for(campaign, run_dir, run_dir.path / "gcov", "gcov-runs")
-        origin = Path(campaign.target["source"])
-        self._measurement = GcovMeasurement(self._build, origin, _report, known_lines(run_dir))
+        self._measurement = GcovMeasurement(self._build, _report, known_lines(run_dir))
         self._queues = Queues(run_dir.out, MAX_INPUT)
         self._waiting: list[tuple[str, str]] = []
         """Instance and file name: contents are read when it is an entry's turn."""

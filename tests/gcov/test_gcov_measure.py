@@ -28,6 +28,9 @@ class Build:
     def has_counts(self):
         return True
 
+    def user_path(self, path):
+        return ORIGIN / Path(path).name
+
     def files(self):
         self.reads += 1
         rows = [
@@ -38,14 +41,17 @@ class Build:
             for n in range(1, 9)
         ]  # fmt: skip
         functions = [{"demangled_name": "f", "start_line": 1, "end_line": 8}]
-        yield "a.c", {"functions": functions, "lines": rows}
-        yield "a.c", {"functions": [], "lines": [{"line_number": 20, "count": 0}]}
+        yield str(self.source / "a.c"), {"functions": functions, "lines": rows}
+        yield (
+            str(self.source / "a.c"),
+            {"functions": [], "lines": [{"line_number": 20, "count": 0}]},
+        )
 
 
 def measured(tmp_path, inputs, known=None):
     (tmp_path / "a.c").write_text("int x;\n")
     build, events = Build(tmp_path), []
-    measurement = GcovMeasurement(build, ORIGIN, events.append, known or {})
+    measurement = GcovMeasurement(build, events.append, known or {})
     measurement.start()
     build.reads = 0
     entries = [Found("main", f"id:{n:06d},time:{n}", bytes(i)) for n, i in enumerate(inputs)]
@@ -80,7 +86,7 @@ def test_nothing_new_costs_one_reading(tmp_path):
 def test_a_program_that_writes_no_counts_is_said(tmp_path):
     build = Build(tmp_path)
     build.has_counts = lambda: False
-    measurement = GcovMeasurement(build, ORIGIN, print, {})
+    measurement = GcovMeasurement(build, print, {})
     with pytest.raises(SupervisorError, match="no counts"):
         asyncio.run(measurement.measure([Found("main", "id:000000", b"\1")]))
 
@@ -97,7 +103,7 @@ def test_an_entry_that_is_killed_harms_no_other(tmp_path):
 
     build.run = run_or_be_killed
     (tmp_path / "a.c").write_text("int x;\n")
-    measurement = GcovMeasurement(build, ORIGIN, events.append, {})
+    measurement = GcovMeasurement(build, events.append, {})
     measurement.start()
     inputs = [[9], [1], [2, 9], [3], [1]]
     entries = [Found("main", f"id:{n:06d}", bytes(i)) for n, i in enumerate(inputs)]
@@ -111,7 +117,7 @@ def test_a_build_without_coverage_is_said(tmp_path):
     build = Build(tmp_path)
     build.files = lambda: []
     with pytest.raises(SupervisorError, match=r"target\.build"):
-        GcovMeasurement(build, ORIGIN, print, {}).start()
+        GcovMeasurement(build, print, {}).start()
 
 
 def test_a_line_in_several_objects_is_covered_if_any_has_run_it():
@@ -129,7 +135,7 @@ def test_a_file_whose_event_would_be_too_long_is_left_out(tmp_path):
     name = "f" * 60_000
     rows = [{"demangled_name": name, "start_line": n, "end_line": n} for n in range(1, 20)]
     build.files = lambda: [("a.c", {"functions": rows, "lines": []})]
-    measurement = GcovMeasurement(build, ORIGIN, events.append, {})
+    measurement = GcovMeasurement(build, events.append, {})
     measurement.start()
     assert events == []
     del rows[5:]
