@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from zipfile import ZipFile, ZipInfo
 
-from fuzztui.base.files import files_in, read_if_regular
+from fuzztui.base.files import files_in, open_regular, read_if_regular
 from fuzztui.base.text import several, visible
 from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, CliError, say
 from fuzztui.cli.runs import find_run
@@ -15,6 +17,10 @@ from fuzztui.export.corpus import FORMATS, NoInput, decoded, encoded, name_of
 
 _MAX_BYTES = 16 << 20
 _SHOWN = 10
+_ARCHIVE = "_seed_corpus.zip"
+_MAX_MEMBERS = 100_000
+_MAX_UNPACKED = 1 << 30
+"""Bytes of all files in an archive."""
 
 
 def export_corpus(options: argparse.Namespace) -> int:
@@ -25,8 +31,10 @@ def export_corpus(options: argparse.Namespace) -> int:
 def import_corpus(options: argparse.Namespace) -> int:
     """Write another fuzzer's inputs as seeds."""
     source: Path = options.source
-    if not source.is_dir():
-        raise CliError(f"{source}: there is no such directory", NOT_RUNNING)
+    if not (source.is_dir() or (source.name.endswith(_ARCHIVE) and source.is_file())):
+        raise CliError(
+            f"{source}: there is no such directory, and no file *{_ARCHIVE}", NOT_RUNNING
+        )
     return _write(_of_other(source), options.directory, FORMATS[0], text=False)
 
 
@@ -43,12 +51,44 @@ def _of_run(options: argparse.Namespace) -> Iterator[tuple[str, bytes | str]]:
 
 def _of_other(source: Path) -> Iterator[tuple[str, bytes | str]]:
     for file in files_in([source]):
-        content = read_if_regular(str(file), _MAX_BYTES)
-        try:
-            found = None if content is None else decoded(content)
-            yield str(file), "is no regular file, or too large" if found is None else found
-        except NoInput as e:
-            yield str(file), str(e)
+        if file.name.endswith(_ARCHIVE):
+            yield from _unpacked(file)
+        else:
+            yield str(file), _decoded(read_if_regular(str(file), _MAX_BYTES))
+
+
+def _decoded(content: bytes | None) -> bytes | str:
+    try:
+        return "is no regular file, or too large" if content is None else decoded(content)
+    except NoInput as e:
+        return str(e)
+
+
+def _unpacked(archive: Path) -> Iterator[tuple[str, bytes | str]]:
+    """The inputs in OSS-Fuzz's archive of seeds. Its names are shown, never used as paths."""
+    left = _MAX_UNPACKED
+    try:
+        with os.fdopen(open_regular(archive), "rb") as file, ZipFile(file) as opened:
+            members = [member for member in opened.infolist() if not member.is_dir()]
+            for number, member in enumerate(members):
+                if number >= _MAX_MEMBERS or left <= 0:
+                    yield str(archive), f"{len(members) - number:,} of its files are left out"
+                    return
+                data = _member(opened, member)
+                left -= len(data)
+                large = len(data) > _MAX_BYTES
+                name = f"{archive}: {member.filename}"
+                yield name, data if isinstance(data, str) else _decoded(None if large else data)
+    except Exception as e:  # damage makes zipfile raise errors of any class
+        yield str(archive), f"cannot be unpacked: {e}"
+
+
+def _member(opened: ZipFile, member: ZipInfo) -> bytes | str:
+    try:
+        with opened.open(member) as packed:
+            return packed.read(_MAX_BYTES + 1)
+    except Exception as e:  # encrypted, damaged, or compressed in an unknown way
+        return f"cannot be unpacked: {e}"
 
 
 def _write(

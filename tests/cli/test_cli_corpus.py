@@ -1,12 +1,14 @@
 """The words of ``fuzztui corpus``."""
 
+import argparse
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
 from fuzztui.cli import corpus, corpus_care, corpus_why
 from fuzztui.cli.corpus_options import WORDS
-from fuzztui.cli.output import USAGE, CliError
+from fuzztui.cli.output import FAILED, USAGE, CliError
 from fuzztui.cli.parser import parse
 
 
@@ -77,3 +79,45 @@ def test_nothing_is_written_into_a_run_or_over_files(tmp_path):
         options.command(options)
     assert refused.value.code == USAGE
     assert not (tmp_path / "new").exists()
+
+
+def imported(source: Path, seeds: Path) -> tuple[int, set[bytes]]:
+    code = corpus.import_corpus(argparse.Namespace(source=source, directory=seeds))
+    return code, {file.read_bytes() for file in seeds.iterdir()}
+
+
+def test_the_archive_of_seeds_of_oss_fuzz_is_unpacked_by_content(tmp_path, capsys):
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "plain").write_bytes(b"plain")
+    file = tmp_path / "corpus" / "parse_seed_corpus.zip"
+    with ZipFile(file, "w") as archive:
+        for name in ("a", "../../escaped", "/absolute", "dir/b", "go"):
+            archive.writestr(name, f"of {name}")
+        archive.writestr("go", 'go test fuzz v1\nstring("x\\n")\n')
+        archive.mkdir("empty")
+    of = {b"of a", b"of ../../escaped", b"of /absolute", b"of dir/b", b"of go", b"x\n"}
+    assert imported(tmp_path / "corpus", tmp_path / "one") == (0, of | {b"plain"})
+    assert imported(file, tmp_path / "two") == (0, of)
+    assert {path.name for path in tmp_path.iterdir()} == {"corpus", "one", "two"}
+    assert capsys.readouterr().err == ""
+
+
+def test_archives_that_are_damaged_or_bombs_are_reported(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(corpus, "_MAX_BYTES", 1000)
+    monkeypatch.setattr(corpus, "_MAX_UNPACKED", 2500)
+    file = tmp_path / "x_seed_corpus.zip"
+    with ZipFile(file, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("bomb", bytes(1 << 20))
+        for n in range(9):
+            archive.writestr(str(n), bytes([n]) * 400)
+    assert imported(file, tmp_path / "seeds") == (0, {bytes([n]) * 400 for n in range(4)})
+    err = capsys.readouterr().err
+    assert f"{file}: bomb" in err
+    assert f"{file}: 5 of its files" in err
+    whole = file.read_bytes()
+    file.write_bytes(whole.replace(b"\x63\x60", b"\xff\xff", 1))
+    assert imported(file, tmp_path / "more")[1] <= {bytes([n]) * 400 for n in range(9)}
+    assert f"{file}: " in capsys.readouterr().err
+    file.write_bytes(whole[:-30])
+    assert imported(file, tmp_path / "none") == (FAILED, set())
+    assert f"{file}: " in capsys.readouterr().err
