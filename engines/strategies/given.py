@@ -105,7 +105,10 @@ class GivenTest:
     def _check(self, test: Any) -> None:
         where = self._where
         if inspect.iscoroutinefunction(self.function):
-            raise CannotStart(f"{where} is a coroutine function; choose a test that is not async")
+            raise CannotStart(
+                f"{where} is a coroutine function; name it as pytest does, such as"
+                f" tests/test_a.py::{self.name}: a plugin of pytest then runs it"
+            )
         missing = [
             p.name
             for p in inspect.signature(test).parameters.values()

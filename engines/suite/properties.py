@@ -18,6 +18,7 @@ from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.strategies import library
 from fuzztui.engines.strategies.given import GivenTest, Pending
 from fuzztui.engines.suite.collect import PytestSession, Skip
+from fuzztui.engines.suite.coroutines import synchronous
 
 KEY_SIZE: Final = 4
 """Bytes of an input that say which property it is for."""
@@ -83,7 +84,9 @@ class CollectedTest(GivenTest):
 
     def _check(self, test: Any) -> None:
         if inspect.iscoroutinefunction(self.function):
-            raise CannotStart("it is a coroutine function")
+            if (function := synchronous(self.item, self.function)) is None:
+                raise CannotStart("it is a coroutine function, which no plugin of pytest runs")
+            self.function = function
         self._bound = not self.steps and inspect.ismethod(test)
         try:
             test.hypothesis.fuzz_one_input  # noqa: B018 - makes Hypothesis check the test

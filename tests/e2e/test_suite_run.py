@@ -518,3 +518,39 @@ def test_the_saved_examples_are_those_of_the_findings(tmp_path):
         pytest_alone, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
     )
     assert "2 failed" in alone.stdout, "only saved examples are run"
+
+
+@pytest.mark.parametrize("plugin", ["asyncio", "anyio"])
+def test_coroutines_run_as_the_plugin_of_the_project_runs_them(lab, plugin):
+    pytest.importorskip(f"pytest_{plugin}" if plugin == "asyncio" else plugin)
+    fixture = "pytest_asyncio.fixture" if plugin == "asyncio" else "pytest.fixture"
+    root = lab.root.parent / "project"
+    (root / "tests" / "test_shop.py").write_text(f"""\
+import asyncio, pytest, shop
+from hypothesis import given, strategies as st
+{"import pytest_asyncio" if plugin == "asyncio" else ""}
+
+@{fixture}
+async def loop():
+    return asyncio.get_running_loop()
+
+@pytest.mark.{plugin}
+@given(st.text())
+async def test_parse(loop, text):
+    await asyncio.sleep(0)
+    {"assert asyncio.get_running_loop() is loop" if plugin == "asyncio" else ""}
+    shop.parse(text)
+
+class TestIt:
+    @pytest.mark.{plugin}
+    @given(n=st.integers())
+    async def test_method(self, n):
+        await asyncio.sleep(0)
+""")
+    assert lab.run(spec(lab)) == 0
+    (found,) = events(lab.out / "main", "properties_found")
+    assert {name.rpartition("::")[2]: why for name, why in found["reasons"].items()} == {
+        "test_parse": "", "test_method": "",
+    }  # fmt: skip
+    described = events(lab.out / "main", "finding_described")
+    assert {e["signature"][:39] for e in described} == {"ZeroDivisionError @ shop.py:12 in parse"}
