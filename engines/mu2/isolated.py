@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
+from fuzztui.base.text import visible
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
+from fuzztui.engines.findings.compare import cut
 from fuzztui.engines.instrument.instrument import FUEL_PERIOD
 from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, allowance
@@ -34,6 +36,8 @@ Work = Callable[[Sequence[Pair], bool, Tell], None]
 
 _IMPORT_TIMES: Final = 10
 """Factor by which an import with a mutant may be slower; it reports nothing meanwhile."""
+_SHOWN: Final = 60
+"""Characters of an input in a message."""
 _DEEPER: Final = 100
 """Stack frames added to the recursion limit: the first import began with a smaller stack."""
 
@@ -227,8 +231,13 @@ class IsolatedRunner:
                 send({"wrong": f"the original cannot be set up again: {original.error}"})
                 return
             self._put_back()
-        if usual is not None and self._criterion.difference(usual, originals[0]) is not None:
-            send({"wrong": "the original behaves differently after it is re-imported"})
+        if usual and (difference := self._criterion.difference(usual, originals[0])):
+            shown, detail = (
+                self._shown(pairs[0][2]),
+                difference.detail.replace("the mutant", "then"),
+            )
+            what = "the original behaves differently after it is re-imported"
+            send({"wrong": f"{what}, on {shown}: {detail}"})
             return
         send({"begin": 0})
         other, verdict = self._imported(mutant, send)
@@ -244,6 +253,12 @@ class IsolatedRunner:
                 send({"verdict": None})
         if verdict is not None:
             send({"verdict": [verdict.oracle, verdict.detail]})
+
+    def _shown(self, data: bytes) -> str:
+        """An input as a short text for users; what a generator makes of choices."""
+        form, guarded = self._executor.form, self._executor.guarded
+        made = guarded(lambda: repr(form.build(data)), "") if form.choices else ""
+        return visible(cut(made or repr(data), _SHOWN))
 
     def _put_back(self) -> None:
         """Restore the state of the imported program as it was after the import."""

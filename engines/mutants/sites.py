@@ -9,6 +9,7 @@ assertions, patterns, ``__all__``, and code for type checkers or scripts only ar
 from __future__ import annotations
 
 import ast
+import builtins
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -262,7 +263,8 @@ class _Finder(ast.NodeVisitor):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.visit(node.target)
-        if node.value is not None:
+        is_alias = ast.unparse(node.annotation).rpartition(".")[2] == "TypeAlias"
+        if node.value is not None and not is_alias:
             self.visit(node.value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
@@ -309,8 +311,9 @@ class _Finder(ast.NodeVisitor):
             self._point(node, VALUE)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        self.generic_visit(node)
-        self._point(node, VALUE)
+        if not _is_union(node):
+            self.generic_visit(node)
+            self._point(node, VALUE)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         outer = self._text
@@ -325,6 +328,17 @@ class _Finder(ast.NodeVisitor):
             function = ".".join(self._names) or "<module>"
             point = Point(node, changes, function, self._temporaries, self._text)
             self._scope.points.append(point)
+
+
+def _is_union(node: ast.expr) -> bool:
+    """Whether this is a union of types such as ``list[A] | B``: a part of it is a builtin type."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _is_union(node.left) or _is_union(node.right)
+    if isinstance(node, ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.Name):
+        return isinstance(getattr(builtins, node.id, None), type)
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_special(test: ast.expr) -> bool:

@@ -319,3 +319,25 @@ def test_with_mu2_the_seeds_that_kill_are_needed_too(tmp_path):
     scored = json.loads(home("score", "run", "--corpus", "seeds", "--json"))["mutants"]
     score = home.status()["mutants"]
     assert score["killed"] == sum(m["state"] == "killed" for m in scored) > 0
+
+
+def test_an_invalid_mutant_says_on_which_input_and_how_the_original_differs(tmp_path):
+    home = Home(tmp_path)
+    (tmp_path / "lib.py").write_text(
+        "import os\nLIMIT = 2 + 1\nSEEN = os.environ.get('SEEN')\nos.environ['SEEN'] = 'yes'\n"
+        "def cut(text):\n    return SEEN, len(text) > LIMIT\n"
+    )
+    (tmp_path / "harness.py").write_text("import lib\ndef target(s: str):\n    return lib.cut(s)\n")
+    (tmp_path / "seeds").mkdir()
+    (tmp_path / "seeds" / "a").write_text("ab")
+    home.file.write_text(
+        '[campaign]\nbudget = "30 trials"\noutput = "run"\n[target]\n'
+        'function = "harness.py:target"\ninclude = ["lib"]\n'
+        '[engine]\nkind = "mu2"\nseeds = ["seeds"]\n'
+    )
+    home(str(home.file), "--headless")
+    rows = json.loads(home("score", "run", "--json"))["mutants"]
+    (why,) = [m["detail"] for m in rows if m["state"] == "invalid"]
+    assert "b'ab'" in why
+    assert "(None, False)" in why
+    assert "('yes', False)" in why

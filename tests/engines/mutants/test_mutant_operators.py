@@ -110,6 +110,10 @@ def test_a_function_that_says_it_returns_bool() -> None:
         "__all__ = ['a'] * n",
         "def f(a):\n    match a:\n        case -1 | {'k': -2}: pass\n        case 1 + 2j: pass",
         "if __debug__: pass",
+        "Value = int | str",
+        "Value = list[A] | B | C",
+        "Value = A | B | None",
+        "Value: typing.TypeAlias = A | B",
     ],
 )
 def test_left_alone(source: str) -> None:
