@@ -88,7 +88,7 @@ def test_only_what_compiles(capsys, tmp_path):
     assert "the original does not compile: invalid syntax" in capsys.readouterr().err
     (tmp_path / "a.go").write_text("package a\n\nvar x = 1 + 2\n")
     assert main(["mutants", "rank", str(tmp_path / "a.go"), "--check"]) == USAGE
-    assert "no compiler for go was found" in capsys.readouterr().err
+    assert "no compiler for .go was found" in capsys.readouterr().err
 
 
 @pytest.mark.slow

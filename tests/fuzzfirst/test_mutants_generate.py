@@ -105,7 +105,8 @@ def test_languages(tmp_path):
     assert language_of(tmp_path / "x.CC") == "cpp"
     assert language_of(tmp_path / "x.unknown") == "none"
     assert rules_of("c") == ["universal.rules", "c.rules", "c_like.rules"]
-    assert rules_of("tact") == ["ton_common.rules", "tact.rules"]
+    assert rules_of("python") == ["universal.rules", "python.rules"]
+    assert rules_of("none") == ["universal.rules", "none.rules"]
 
 
 def test_nothing_is_printed(source, capsys):

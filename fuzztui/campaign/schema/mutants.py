@@ -7,11 +7,8 @@ from fuzztui.campaign.schema.key import Key
 WEIGHTS = ("edit", "source", "mutant", "file", "line", "span")
 """The terms of the distance between mutants: ``Metric`` of ``fuzzfirst/source_mutants/rank.py``."""
 
-LANGUAGES = (
-    "c", "cpp", "fe", "fortran", "func", "go", "java", "javascript", "lisp", "python", "r", "rust",
-    "solidity", "swift", "tact", "tolk", "vyper",
-)  # fmt: skip
-"""universalmutator's languages: ``LANGUAGES`` of ``fuzzfirst/source_mutants/generate.py``."""
+LANGUAGES = ("c", "cpp", "python")
+"""Languages with rules: ``LANGUAGES`` of ``fuzzfirst/source_mutants/generate.py``."""
 
 MUTANTS = (
     Key(

@@ -16,17 +16,12 @@ from typing import Final
 _FOLDER: Final = Path(__file__).parent / "rules"
 
 _COMMENTS: Final = (("/*", "*/"), ("{-", "-}"))
-"""How block comments begin and end, in C and in FunC."""
+"""How block comments begin and end, in C, and as universalmutator has it also in FunC."""
 
 _TEST_BEGIN, _TEST_END = "@BEGIN_TEST_CODE", "@END_TEST_CODE"
 """Markers in a source around lines that are not mutated."""
 
 _LITERAL: Final = re.compile(r'"([^"]*)("?)')
-_ANY_NUMBER: Final = r"(\D)(\d+)(\D)"
-"""The pattern of the rules that change a decimal number."""
-
-_MAX_SUMMANDS: Final = 4
-"""A FunC line that stores a sum of more numbers (a length in bits): numbers are not mutated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +50,7 @@ def changed_lines(lines: Sequence[str], files: Sequence[str]) -> Iterator[tuple[
     """
     rules = _read(tuple(files))
     for number in _mutable(lines):
-        yield from (
-            (number, *change) for change in _changes(f"{lines[number - 1]}\n", rules, files)
-        )
+        yield from ((number, *change) for change in _changes(f"{lines[number - 1]}\n", rules))
 
 
 @cache
@@ -105,17 +98,15 @@ def _mutable(lines: Sequence[str]) -> Iterator[int]:
             yield number
 
 
-def _changes(line: str, rules: _Rules, files: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _changes(line: str, rules: _Rules) -> Iterator[tuple[str, str]]:
     """Yield each different line that a rule makes of ``line``, once, with the rule."""
     if any(pattern.search(line) for pattern in rules.spared):
         return
     found = (match.start() for pattern in rules.ends if (match := pattern.search(line)))
     end = min(found, default=len(line))
-    bare, keep_numbers = _without_literals(line), "func.rules" in files and _is_long_sum(line)
+    bare = _without_literals(line)
     seen: set[str] = set()
     for rule in rules.rules:
-        if keep_numbers and rule.pattern.pattern == _ANY_NUMBER:
-            continue
         match = rule.pattern.search(line)
         while match and match.start() < end:
             at = match.start()
@@ -128,13 +119,6 @@ def _changes(line: str, rules: _Rules, files: Sequence[str]) -> Iterator[tuple[s
                 seen.add(changed)
                 yield changed[:-1], rule.text
             match = rule.pattern.search(line, at + 1)
-
-
-def _is_long_sum(line: str) -> bool:
-    if "store_uint" not in line and "store_int" not in line:
-        return False
-    numbers = re.findall(r"(?<![A-Za-z_])\d+(?![A-Za-z_])", line)
-    return len(numbers) > _MAX_SUMMANDS and bool(re.search(r"\d\s*[+-]\s*\d", line))
 
 
 def _without_literals(line: str) -> str:

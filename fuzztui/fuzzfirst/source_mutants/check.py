@@ -55,8 +55,8 @@ class Check:
         language = language or language_of(file)
         if not self._given and language != "python" and not default_command(language):
             raise MutantError(
-                f"{file}: no compiler for {language} was found; name a command that reads the "
-                "source from standard input (--check-with)"
+                f"{file}: no compiler for {file.suffix or 'the file'} was found; name a "
+                "command that reads the source from standard input (--check-with)"
             )
         lines = self._sources[str(file)] = read_source(file)
         complaint = self._complaint(file, language, lines)

@@ -15,24 +15,8 @@ LANGUAGES = {
     ".c": "c", ".h": "c",
     ".cpp": "cpp", ".c++": "cpp", ".cc": "cpp", ".cxx": "cpp", ".hpp": "cpp", ".hh": "cpp",
     ".py": "python",
-    ".java": "java",
-    ".js": "javascript", ".ts": "javascript",
-    ".swift": "swift",
-    ".rs": "rust",
-    ".go": "go",
-    ".lisp": "lisp", ".lsp": "lisp",
-    ".f": "fortran", ".f90": "fortran", ".for": "fortran",
-    ".r": "r",
-    ".sol": "solidity",
-    ".vy": "vyper",
-    ".fe": "fe",
-    ".tact": "tact", ".fc": "func", ".func": "func", ".tolk": "tolk",
 }  # fmt: skip
-"""universalmutator's name of a language, by file name suffix."""
-
-_C_LIKE = frozenset({"c", "cpp", "java", "javascript", "swift", "rust", "solidity", "go"})
-_INDENTED = frozenset({"python", "fortran", "vyper", "fe"})
-_TON = frozenset({"tact", "func", "tolk"})
+"""universalmutator's name of a language that fuzz-first can build, by file name suffix."""
 
 MAX_BYTES = 16 << 20
 """Maximum size of a source file, in bytes."""
@@ -75,7 +59,7 @@ def generate(
     source = read_source(file)
     seen: set[tuple[int, str]] = set()
     twins: Counter[tuple[str, str]] = Counter()
-    indented = language in _INDENTED
+    indented = language == "python"
     for number, after, rule in changed_lines(source, rules_of(language)):
         before = source[number - 1]
         # Counted before mutants are left out, so that ids do not depend on ``lines``.
@@ -94,14 +78,8 @@ def generate(
 
 def rules_of(language: str) -> list[str]:
     """Return the rule files that universalmutator's command uses for a language."""
-    if language in _TON:
-        return ["ton_common.rules", f"{language}.rules"]
     rules = ["universal.rules", f"{language}.rules"]
-    if language in _C_LIKE:
-        rules.append("c_like.rules")
-    if language in ("vyper", "fe"):
-        rules += ["python.rules", "solidity.rules"]
-    return rules
+    return rules if language in ("python", "none") else [*rules, "c_like.rules"]
 
 
 def read_source(file: Path) -> list[str]:
