@@ -39,7 +39,7 @@ slow: $(INSTALLED) ## the slow tests that this branch's changes need
 ci: ## what CI runs for a change (installs AFL++ and other tools when it may)
 	.ci/run
 
-nightly: ## what CI runs each night: every test, four times the examples
+nightly: ## what CI runs each night: every test, six times the examples
 	.ci/run --all
 
 docs: $(INSTALLED) ## write docs/campaign.md, the man page, the schema and the figures of README and docs again

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import compileall
 import ctypes
 import gc
 import os
 import signal
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 from examples import load_profile
 from shared import HOME
-from skipped import advice
+from skipped import advice, extras_advice, lacking
 
 load_profile()
 
@@ -35,13 +37,27 @@ def pytest_configure(config: pytest.Config) -> None:
         # Screens that tests start have no keys or theme of whoever runs the tests.
         os.environ["XDG_CONFIG_HOME"] = kept.name
         config.add_cleanup(kept.cleanup)
+        # Once, before the workers start: each would compile all of it in a fresh clone.
+        for folder in ("fuzztui", "engines", "tests/helpers"):
+            compileall.compile_dir(config.rootpath / folder, quiet=2)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The last words: what would run the tests that were skipped because a program is missing."""
-    reports = terminalreporter.getreports("skipped")
-    if line := advice(str(report.longrepr) for report in reports):
-        terminalreporter.write_line(line)
+    """The last words: what would run the tests that were skipped: programs, extras."""
+    reasons = [str(report.longrepr) for report in terminalreporter.getreports("skipped")]
+    paths = [Path(arg.partition("::")[0]) for arg in terminalreporter.config.args]
+    files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py"))]
+    for line in (advice(reasons), extras_advice(files, reasons)):
+        if line:
+            terminalreporter.write_line(line)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out files whose imports need an extra that is not installed."""
+    return True if collection_path.is_file() and lacking(collection_path) else None
+
+
+gc.set_threshold(20_000, 20, 20)  # screens make many objects; what a module leaves: _settle
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

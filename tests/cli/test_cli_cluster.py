@@ -5,6 +5,7 @@ import socket
 import stat
 
 import pytest
+from skipped import needs
 
 from fuzztui.cli import main
 from fuzztui.cli.cluster import cluster_of
@@ -17,6 +18,7 @@ def refused(capsys, *argv):
     return capsys.readouterr().err
 
 
+@needs("cluster")
 def test_init_makes_private_files_once(tmp_path, capsys):
     made = tmp_path / "tls"
     assert main(["cluster", "init", str(made)]) == DONE
@@ -25,6 +27,7 @@ def test_init_makes_private_files_once(tmp_path, capsys):
     assert "ca.pem" in refused(capsys, "cluster", "init", str(made))
 
 
+@needs("cluster")
 def test_a_scheduler_is_safe_or_not_at_all(tmp_path, capsys):
     assert "--tls" in refused(capsys, "cluster", "scheduler", "10.0.0.5")
     assert "0.0.0.0" in refused(capsys, "cluster", "scheduler", "0.0.0.0:8786")
@@ -39,6 +42,7 @@ def test_a_scheduler_is_safe_or_not_at_all(tmp_path, capsys):
     assert str(tmp_path) in err
 
 
+@needs("cluster")
 def test_a_worker_too(capsys):
     assert "protocol" in refused(capsys, "cluster", "worker", "10.0.0.5:8786")
     assert "refused" in refused(capsys, "cluster", "worker", "tcp://10.0.0.5:8786")

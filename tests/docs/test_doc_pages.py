@@ -56,7 +56,7 @@ def test_the_first_commands_of_the_readme_install_run_and_test():
     assert blocks[0] == (
         f"{install} -q -e . && .venv/bin/fuzztui sample_campaigns/tomllib-mu2.toml\n"
     )
-    assert blocks[1] == f"{install} -q -e '.[dev]' && .venv/bin/pytest\n"
+    assert blocks[1] == f"{install} -e '.[test]' && .venv/bin/pytest\n"
 
 
 @pytest.mark.parametrize("pages", [["spoton"], ["spoton", "hypothesis"], ["aws"]], ids="-".join)

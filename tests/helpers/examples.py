@@ -1,4 +1,4 @@
-"""How thorough property tests are: a quarter of the examples, or all of them.
+"""How thorough property tests are: a sixth of the examples, or all of them.
 
 ``.ci/run --all`` sets ``HYPOTHESIS_PROFILE=thorough``. The examples depend on the tests alone, so
 that a commit passes or fails wherever it is tested;
@@ -17,7 +17,7 @@ _ALL = 100
 def load_profile() -> None:
     """Set the profile that the environment names. None looks at the clock: machines are busy."""
     patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-    settings.register_profile("quick", max_examples=_ALL // 4, derandomize=True, **patient)
+    settings.register_profile("quick", max_examples=_ALL // 6, derandomize=True, **patient)
     settings.register_profile("thorough", max_examples=_ALL, derandomize=True, **patient)
     settings.register_profile("search", max_examples=10 * _ALL, **patient)
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))

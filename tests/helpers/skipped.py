@@ -4,6 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+EXTRAS = {"aws": "moto", "cluster": "distributed"}
+"""Extras that README's second command does not install, and a package of each."""
+
+_IMPORTS = (
+    ("aws", re.compile(r"^(?:import|from) (?:boto3|moto)\b", re.MULTILINE)),
+    ("cluster", re.compile(r"^(?:import|from) (?:distributed|dask_cluster)\b", re.MULTILINE)),
+)
 
 PACKAGES = (
     (r"afl|sanitizers", "afl++"),
@@ -17,6 +30,7 @@ PACKAGES = (
     (r"gnuplot", "gnuplot-nox"),
     (r"slurm|munge|sbatch", "slurmctld slurmd slurm-client munge"),
     (r"cmake", "cmake"),
+    (r"\bmake\b", "make"),
     (r"ccache", "ccache"),
     (r"libstb", "libstb-dev"),
     (r"util-linux|unshare", "util-linux"),
@@ -40,3 +54,33 @@ def advice(reasons: Iterable[str]) -> str:
         return ""
     tests = "1 test was" if count == 1 else f"{count} tests were"
     return f"{tests} skipped for want of programs; apt install {' '.join(wanted)}"
+
+
+@cache
+def is_missing(extra: str) -> bool:
+    return find_spec(EXTRAS[extra]) is None
+
+
+def needs(extra: str) -> pytest.MarkDecorator:
+    """Mark a test that needs an extra; files that import its packages need no mark."""
+    return pytest.mark.skipif(is_missing(extra), reason=f"the extra {extra} is not installed")
+
+
+def lacking(file: Path) -> str:
+    """The extra without which a file of tests cannot be imported here; "" if there is none."""
+    if not file.name.startswith("test_") or not any(map(is_missing, EXTRAS)):
+        return ""
+    text = file.read_text()
+    return next((e for e, imports in _IMPORTS if is_missing(e) and imports.search(text)), "")
+
+
+def extras_advice(files: Iterable[Path], reasons: Iterable[str]) -> str:
+    """One line that names the extras which these files and skipped tests need."""
+    of_files = [extra for file in files if (extra := lacking(file))]
+    of_tests = re.findall(r"the extra (\w+) is not installed", "\n".join(reasons))
+    if not (wanted := sorted({*of_files, *of_tests})):
+        return ""
+    return (
+        f"{len(of_files)} files of tests and {len(of_tests)} other tests were skipped for want of "
+        f"extras; python3 -m pip --python .venv/bin/python install -e '.[{','.join(wanted)}]'"
+    )

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from skipped import needs
 
 from fuzztui.campaign.cluster import ClusterConfig, ClusterError, is_loopback
 from fuzztui.campaign.load import load
@@ -111,6 +112,7 @@ def test_certificates_for_loopback_are_made_once_by_whoever_is_first(tmp_path, m
         tls_for("", "tls://10.0.0.5:8786")
 
 
+@needs("cluster")
 def test_a_run_of_a_former_version_opens_but_does_not_connect(tmp_path):
     file = tmp_path / "campaign.toml"
     file.write_text(
