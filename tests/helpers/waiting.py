@@ -15,7 +15,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-DEADLINE_S = max(120.0, float(os.environ.get("FUZZTUI_TEST_DEADLINE_S") or 0))
+DEADLINE_S = max(240.0, float(os.environ.get("FUZZTUI_TEST_DEADLINE_S") or 0))
 """Seconds after which a state counts as never reached, the same in all tests.
 
 The environment variable raises it for a very busy machine, and pytest's ``timeout`` must be longer.

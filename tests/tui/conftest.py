@@ -15,7 +15,7 @@ from textual._context import active_app
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
-from waiting import until
+from waiting import DEADLINE_S, until
 
 from fuzztui.tui.frame.pending_commands import PendingCommands
 from fuzztui.tui.frame.screen import CampaignScreen
@@ -50,6 +50,13 @@ async def settled(*_args: float, **_kwargs: float) -> None:
 def _patient_notices(monkeypatch):
     """A notice of two seconds is gone before a busy machine comes to look."""
     monkeypatch.setattr("textual.notifications.Notification.time_left", 1000.0)
+
+
+@pytest.fixture(autouse=True)
+def _whole_looks(monkeypatch):
+    """A look at the runs reads all of them, however long a busy machine takes for it."""
+    monkeypatch.setattr("fuzztui.tui.screens.home.looks.READ_S", DEADLINE_S)
+    monkeypatch.setattr("fuzztui.tui.screens.home.looks.LIVE_S", DEADLINE_S)
 
 
 @pytest.fixture(autouse=True)
