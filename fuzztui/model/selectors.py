@@ -14,11 +14,14 @@ ENDED = frozenset({"finished", "stopped", "failed"})
 
 
 def standing_name(state: State, *, supervised: bool) -> str:
-    """Return the state's name; ``interrupted`` if the supervisor ended before the campaign."""
+    """Return the state's name; ``interrupted`` if the supervisor ended before the campaign.
+
+    While a supervisor builds the target, its log is empty: ``starting``.
+    """
     started = state.state != "empty" or state.seq  # the first records may be lost
     if not supervised and started and state.state not in ENDED:
         return "interrupted"
-    return state.state
+    return "starting" if supervised and not started else state.state
 
 
 @dataclass(frozen=True, slots=True)

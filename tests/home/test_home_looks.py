@@ -49,6 +49,16 @@ def test_a_run_with_a_supervisor_is_followed(tmp_path):
     assert look.state is None, "nothing is left open"
 
 
+def test_a_run_whose_target_is_being_built_is_starting(tmp_path):
+    (tmp_path / "r/supervisor").mkdir(parents=True)
+    LogWriter(tmp_path / "r/log").close()
+    lock = RunLock(tmp_path / "r")
+    look = RunLook(tmp_path / "r")
+    assert look.look(1.0) and look.summary.state == "starting"
+    lock.release()
+    assert look.look(1.0) and look.summary.state == "empty"
+
+
 def test_a_log_that_cannot_be_read_is_a_row(tmp_path):
     run = make_run(tmp_path / "r")
     (run / "log" / SEALED).unlink()
