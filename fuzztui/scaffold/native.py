@@ -151,7 +151,9 @@ def _program_of(project: Path, text: bytes, pattern: str) -> str:
     if not names:
         return ""
     best = next((name for name in names if "fuzz" in name), names[0])
-    return f"./{best}"
+    sources = (read_if_regular(project / f"{best}{end}", _MAX_TEXT) for end in _C)
+    opens = any(b"argv[1]" in source for source in sources if source)
+    return f"./{best}{' @@' * opens}"
 
 
 def seed_folder(project: Path) -> str:

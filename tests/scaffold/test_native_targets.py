@@ -93,6 +93,14 @@ def test_directories_that_cannot_be_listed_have_nothing(tmp_path, monkeypatch):
     assert list(builds(tmp_path)) == [] and seed_folder(tmp_path) == ""
 
 
+@pytest.mark.parametrize(("main", "program"), [("fopen(argv[1])", "./a @@"), ("stdin", "./a")])
+def test_a_program_that_opens_its_argument_is_given_the_input_as_a_file(main, program, tmp_path):
+    (tmp_path / "a.c").write_text(main)
+    (tmp_path / "Makefile").write_text("a: a.c\n\t$(CC) -o $@ $<\n")
+    (found,) = builds(tmp_path)
+    assert found.program == program
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 @pytest.mark.parametrize("clean", ["", "clean:\n\trm -f a.o\n"])
