@@ -28,7 +28,10 @@ def unguided_text(call: Callable[[], object], spec: TargetSpec, application: App
     compiled = sorted(application.compiled_only)
     advice = "Set target.path to the directory of their Python source"
     if others := [text for file, text in every.items() if file != harness or not compiled]:
-        advice = f"It executes {listed(others, _SHOWN)}: name it as it is imported, or import it so"
+        advice = (
+            f"It executes {listed(others, _SHOWN)}: add that name to target.include, or import the"
+            " file under a name that is there"
+        )
     elif compiled:
         advice = (
             f"Compiled modules are not observed in this process ({listed(compiled, _SHOWN)}): their"
