@@ -15,6 +15,7 @@ from fuzztui.engines.instrument.references import split_reference
 
 _SHOWN: Final = 3
 _LIBRARY: Final = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
+_TOOLS: Final = ("fuzztui", "hypothesis", "_pytest", "pluggy")
 _PACKAGES: Final = ("/site-packages/", "/dist-packages/")
 
 
@@ -44,7 +45,7 @@ def unguided_text(call: Callable[[], object], spec: TargetSpec, application: App
 def modules_of(call: Callable[[], object]) -> dict[str, str]:
     """The names of modules, by file, of Python functions that run in ``call``.
 
-    Without the standard library and fuzztui.
+    Without the standard library, fuzztui, and what runs tests.
     """
     found: dict[str, str] = {}
 
@@ -63,4 +64,4 @@ def modules_of(call: Callable[[], object]) -> dict[str, str]:
 
 def _is_foreign(file: str, name: str) -> bool:
     inner = file.startswith(_LIBRARY) and not any(part in file for part in _PACKAGES)
-    return inner or file.startswith("<") or name.partition(".")[0] == "fuzztui"
+    return inner or file.startswith("<") or name.partition(".")[0] in _TOOLS
