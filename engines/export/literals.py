@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Final
 
-from fuzztui.engines.export import frozen
+from fuzztui.engines.findings import frozen
 from fuzztui.engines.findings.compare import same
 from fuzztui.engines.inputs.shape import type_name
 

@@ -1,9 +1,10 @@
 """``--record FILE``: run inputs, and print each outcome as Python expressions for a test.
 
-The request is a JSON file: ``inputs``, a list of paths, and ``examples``, whether to report the
-arguments of Hypothesis tests as expressions in their file (default: false). Prints a JSON line
-``recorded`` for each input: its number, and an object with ``outcome``, the ``argument`` and
-``value`` as expressions, or the ``error``. The target runs in forked children.
+The request is a JSON file: ``inputs``, a list of paths; ``examples``, whether to report the
+arguments of Hypothesis tests as expressions in their file (default: false); ``other_date``, whether
+the clock is 400 days ahead (default: false). Prints a JSON line ``recorded`` for each input: its
+number, and an object with ``outcome``, the ``argument`` and ``value`` as expressions, or the
+``error``. The target runs in forked children.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -21,9 +23,10 @@ from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import load
-from fuzztui.engines.export import frozen
+from fuzztui.engines.export import other_date
 from fuzztui.engines.export.examples import example_of
 from fuzztui.engines.export.literals import Literal, NoLiteral, importable, literal
+from fuzztui.engines.findings import frozen
 from fuzztui.engines.findings.answers import answering
 from fuzztui.engines.inputs.shape import type_name
 from fuzztui.engines.instrument.edges import EdgeTable
@@ -40,6 +43,8 @@ def record(spec: Spec, file: Path) -> int:
             [str(path) for path in request["inputs"]],
             request.get("examples") is True,
         )
+        if request.get("other_date") is True:
+            other_date.pytest_load_initial_conftests()
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise CannotStart(f"{file}: {e}") from None
     with answering() as say:
@@ -116,19 +121,47 @@ class _Recorder:
         if execution.error is not None:
             found["error"] = self._error(execution.error)
         elif execution.outcome == "success":
-            found["value"] = executor.guarded(lambda: self._value(execution), nothing)
+            found["value"] = self._value(execution)
         return found
 
     def _value(self, execution: Execution) -> dict[str, Any]:
+        """The value as an expression, or as a description without the parts that vary."""
         value = execution.value
-        written = self._written(value, checked=not self._compares)
+        written = self._executor.guarded(
+            lambda: self._written(value, checked=not self._compares), {"why": "it takes too long"}
+        )
         if "text" in written or self._compares:
             return written
-        plain = frozen.described(value)  # type: ignore[no-untyped-call]
-        described = self._written(plain)
-        if "text" in described and "(contains itself)" not in described["text"]:
-            return {**described, "described": True}
-        return {**written, "type": type_name(type(value))}
+        plain, properties = self._described(value)
+        again, without = self._described(self._executor.call(execution.data).value)[0], set[str]()
+        if plain != again:
+            ours, theirs = plain.split("\n"), again.split("\n")
+            if len(ours) != len(theirs):
+                return {**written, "type": type_name(type(value)), "unseen": ["what varies"]}
+            lines = (line for pair in zip(ours, theirs, strict=False) if pair[0] != pair[1]
+                     for line in pair)  # fmt: skip
+            without = {line.strip().partition(": ")[0] for line in lines}
+            plain = self._described(value, properties=properties, without=without)[0]
+        if not plain:
+            return {**written, "type": type_name(type(value)), "unseen": ["the value"]}
+        return {
+            **self._written(plain),
+            "described": True,
+            "properties": properties,
+            "without": sorted(without),
+            "type": type_name(type(value)),
+            "unseen": [*frozen.unseen(plain), *sorted(without)],  # type: ignore[no-untyped-call]
+        }
+
+    def _described(
+        self, value: object, *, properties: bool = True, without: Collection[str] = ()
+    ) -> tuple[str, bool]:
+        """The description of a value, and whether it has properties: these may take too long."""
+        for reads in (True, False) if properties else (False,):
+            text = self._executor.guarded(partial(frozen.described, value, reads, without), "")
+            if text:
+                return text, reads
+        return "", False
 
     def _written(self, value: object, *, checked: bool = True) -> dict[str, Any]:
         try:

@@ -6,6 +6,7 @@ import argparse
 import os
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 from fuzztui import __version__
 from fuzztui.base.atomic import replace_bytes
-from fuzztui.base.text import brief, several, visible
+from fuzztui.base.text import brief, listed, several, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.matrix import matrix_of
@@ -96,7 +97,6 @@ class _Exporter:
         self._directory = run.instance("main")
         self._decorated = False
         self._inputs = 0
-        self._exact = True
 
     # ----------------------------------------------------------------- what becomes a test
 
@@ -110,7 +110,6 @@ class _Exporter:
             within_s=self._options.budget,
             matrix=self._run.matrix,
         )
-        self._exact = result.get("exact") is True
         matrix = matrix_of(result)
         self._inputs = len(matrix.rows)
         rows = chosen_rows(matrix)
@@ -224,16 +223,19 @@ class _Exporter:
 
     def _about(self, cases: Sequence[TestCase]) -> list[str]:
         tests = [case for case in cases if not case.cause]
-        kills = sum(len(case.kills) for case in tests)
-        least = "" if self._exact else "at least "
+        kills = sum(len(case.confirmed) for case in tests)
+        killing = f" and were seen to fail with {several(kills, 'mutant')}" if kills else ""
         lines = [
             f"What the target of the campaign {visible(self._campaign.name)} did, by "
             f"fuzztui {__version__}.",
-            f"{several(len(tests), 'test')}, chosen from {several(self._inputs, 'input')}, kill "
-            f"{least}{several(kills, 'mutant')}. A docstring says what no test",
+            f"{several(len(tests), 'test')} are chosen from {several(self._inputs, 'input')}"
+            f"{killing}. A docstring says what no test",
             "above it kills or covers. The outcomes are recorded, not specified: a test that fails",
             "shows a change of behaviour, which may be a bug, or its end.",
         ]
+        if unseen := sum(bool(case.unseen) for case in tests):
+            lines += ["", f"{several(unseen, 'test')} compare a part of the value, or nothing of it"
+                      ": see the comments \"not compared\"."]  # fmt: skip
         hangs = sum(case.hangs for case in tests)
         if hangs:
             lines += ["", f"{several(hangs, 'test')} with a time limit: some mutants do not end."]
@@ -283,8 +285,20 @@ class _Exporter:
             say(line)
         made = self._without_dated(cases, made)
         status = self._confirm(made)
+        self._write(cases)  # with the kills that were confirmed, and no other
+        self._tell_unseen(made)
         print(visible(f"{self._file}  {self._size(made)}"))
         return status
+
+    def _tell_unseen(self, made: TestFile) -> None:
+        """Print of how many tests the value cannot be compared as a whole, and why."""
+        unseen = Counter(case.unseen[0] for case in made.tests.values() if case.unseen)
+        if unseen:
+            parts = [part for part, _ in unseen.most_common()]
+            say(
+                f"{unseen.total():,} of {several(len(made.tests), 'test')} do not compare the "
+                f"whole value ({listed(parts)})"
+            )
 
     def _size(self, made: TestFile) -> str:
         findings = sum(bool(case.cause) for case in made.tests.values())
@@ -349,6 +363,8 @@ class _Exporter:
             if isinstance(verdict := answer.get("verdict"), list):
                 hows[str(verdict[0])] = str(verdict[1])
         confirmed = [id_ for id_ in claims if hows.get(id_)]
+        for case in made.tests.values():
+            case.confirmed = tuple(id_ for id_ in case.kills if hows.get(id_))
         print(f"{len(confirmed):,} of {len(claims):,} confirmed: the mutants fail the tests")
         missed = [id_ for id_ in claims if not hows.get(id_)]
         for id_ in missed[:20]:

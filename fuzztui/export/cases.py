@@ -26,7 +26,9 @@ class TestCase:
     """What the test is named after: a function."""
     recorded: Recorded = field(default_factory=lambda: Recorded("unfit"))
     kills: tuple[str, ...] = ()
-    """The mutants that no test before it kills."""
+    """The mutants that no test before it kills, as the campaign compares values."""
+    confirmed: tuple[str, ...] = ()
+    """Those with which this test was seen to fail."""
     edges: int = 0
     """The number of edges that no test before it covers."""
     functions: tuple[tuple[str, int], ...] = ()
@@ -39,6 +41,15 @@ class TestCase:
     """Whether the text of an exception is asserted."""
     value: bool = True
     """Whether the value is asserted; if not, only that there is one."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """The parts of the value that the test does not compare."""
+        recorded = self.recorded
+        if self.cause or recorded.outcome != "success":
+            return ()
+        whole = not self.value or recorded.value is None
+        return (f"{recorded.type or 'a value'} that varies",) if whole else recorded.unseen
 
 
 def chosen_rows(matrix: CorpusMatrix) -> list[tuple[MatrixEntry, frozenset[str], int]]:

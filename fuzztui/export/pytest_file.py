@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.text import several, visible
-from fuzztui.engines.export import frozen
+from fuzztui.base.text import listed, several, visible
+from fuzztui.engines.findings import frozen
 from fuzztui.export.cases import TestCase
 from fuzztui.export.recorded import Recorded, Written, is_name
 
@@ -25,8 +25,17 @@ _WIDTH: Final = 100
 _IN_FILE_LINES: Final = 12
 """Lines of an argument up to which it is in the test; a longer one is in a data file."""
 _EXPECTED_LINES: Final = 40
+_DESCRIBED: Final[tuple[Callable[..., object], ...]] = (
+    frozen.described, frozen.outline, frozen.held, frozen.items_of, frozen.computed, frozen.members,
+    frozen.text_of, frozen.short, frozen.unseen, frozen.moment,
+)  # fmt: skip
+_DESCRIBED_MODULES: Final = (
+    "contextlib", "datetime", "enum", "functools", "hashlib", "itertools", "re", "sys", "types",
+    "weakref",
+)  # fmt: skip
 _RESERVED: Final = {
-    "same", "described", "moment", "within", "made", "pytest", "DATA", "LIMIT_S", "data",
+    "same", "within", "made", "pytest", "DATA", "LIMIT_S", "data", "abc", "deque",
+    *(helper.__name__ for helper in _DESCRIBED),
 }  # fmt: skip
 
 
@@ -160,8 +169,9 @@ class _Writer:
         if "same" in self._helpers:
             texts.append(_source(frozen.same))
         if "described" in self._helpers:
-            self._modules |= {"datetime", "enum", "re", "types"}
-            texts += [_source(frozen.described), _source(frozen.moment)]
+            self._modules |= set(_DESCRIBED_MODULES)
+            self._from.setdefault("collections", set()).update(("abc", "deque"))
+            texts += [_source(helper) for helper in _DESCRIBED]
         return ["\n\n" + text.rstrip() for text in texts]
 
     def _imported(self, reference: str) -> str:
@@ -247,18 +257,15 @@ class _Writer:
 
     def _returns(self, name: str, case: TestCase, call: str) -> list[str]:
         recorded = case.recorded
-        if not case.value:
-            return [call]
-        if recorded.value is None:
-            module, _, cls = recorded.type.rpartition(".")
-            if not recorded.type:
-                return [call]
-            named = "type(value).__module__, type(value).__qualname__"
-            return [f"value = {call}", f"assert ({named}) == ({_quoted(module)}, {_quoted(cls)})"]
-        expected = self._expected(name, recorded.value)
+        note = [f"# not compared: {visible(listed(case.unseen))}"] if case.unseen else []
+        if not case.value or recorded.value is None:
+            return [*note, call]
+        expected = self._expected(name, recorded.value, text=recorded.described)
         if recorded.described:
-            self._helpers |= {"described", "same"}
-            call = f"described({call})"
+            self._helpers.add("described")
+            options = "" if recorded.properties else ", properties=False"
+            options += f", without={recorded.without!r}" if recorded.without else ""
+            return [*note, *_comparing(f"assert described({call}{options})", expected)]
         if self._compare:
             return _calling("assert " + self._compare, expected, call)
         if expected in ("None", "True", "False"):
@@ -266,15 +273,19 @@ class _Writer:
         self._helpers.add("same")
         return _calling("assert same", call, expected)
 
-    def _expected(self, name: str, written: Written) -> str:
+    def _expected(self, name: str, written: Written, *, text: bool = False) -> str:
         if written.plain and (
             written.lines > _EXPECTED_LINES or _widest(written.text) > 2 * _WIDTH
         ):
             file = f"{name.removeprefix('test_')}.expected"
             self._helpers.add("DATA")
+            read = f'(DATA / {_quoted(file)}).read_text("utf-8")'
+            if text:
+                self._data[file] = str(ast.literal_eval(written.text)).encode()
+                return read
             self._modules.add("ast")
             self._data[file] = written.text.encode() + b"\n"
-            return f"ast.literal_eval((DATA / {_quoted(file)}).read_text())"
+            return f"ast.literal_eval({read})"
         self._modules |= set(written.modules)
         return written.text
 
@@ -343,11 +354,11 @@ def _docstring(case: TestCase) -> str:
     if case.cause:
         return f"A finding of the campaign ({case.entry})."
     parts = []
-    if case.kills:
+    if case.confirmed:
         names = [name.rpartition(".")[2] for name, _ in case.functions]
         names = [name for name in names if re.fullmatch(r"\w{1,30}", name)]
         where = f" ({', '.join(names[:2])}{', ...' if len(names) > 2 else ''})" if names else ""
-        parts.append(f"Kills {several(len(case.kills), 'mutant')}{where}")
+        parts.append(f"Kills {several(len(case.confirmed), 'mutant')}{where}")
     if case.edges:
         covers = f"overs {several(case.edges, 'edge')}"
         parts.append(f"c{covers}" if parts else f"C{covers}")

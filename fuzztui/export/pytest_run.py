@@ -13,7 +13,7 @@ from typing import Final
 
 from fuzztui.base.files import read_tail
 from fuzztui.base.text import brief
-from fuzztui.export import other_date
+from fuzztui.engines.export import other_date
 
 _PYTEST_S: Final = 600.0
 _MAX_OUTPUT: Final = 64 << 10

@@ -57,8 +57,14 @@ class Recorded:
     value: Written | None = None
     described: bool = False
     """Whether ``value`` is a description of the value: its classes and attributes."""
+    properties: bool = True
+    """Whether the description has what properties return."""
+    without: tuple[str, ...] = ()
+    """Names of parts of the value that vary, which the description leaves out."""
     type: str = ""
     """The class of a value that has no expression."""
+    unseen: tuple[str, ...] = ()
+    """The parts of the value that cannot be compared."""
     error: RaisedError | None = None
 
     @classmethod
@@ -75,7 +81,10 @@ class Recorded:
                 choices=choices,
                 value=_written(value),
                 described=value.get("described") is True,
+                properties=value.get("properties") is not False,
+                without=tuple(map(str, value.get("without", ()))),
                 type=str(value.get("type", "")),
+                unseen=tuple(map(str, value.get("unseen", ()))),
                 error=_error(data["error"]) if "error" in data else None,
             )
         except (LookupError, TypeError, AttributeError) as e:

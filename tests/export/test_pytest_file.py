@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from fuzztui.engines.export.literals import literal
+from fuzztui.engines.findings import frozen
 from fuzztui.export.cases import TestCase, chosen_rows, shown_entry, word_of
 from fuzztui.export.pytest_file import CannotExport, TargetNames, data_dir, write_tests
 from fuzztui.export.recorded import Recorded, RecordError
@@ -100,14 +102,9 @@ def test_each_kind_of_outcome_passes_and_a_change_fails(home: Path) -> None:
     long = "line 'x' \"y\"\n" * 30
     bad = {"outcome": "invalid", "error": raised("", "KeyError", "'no\\n key'")}
     failure = {"outcome": "failure", "error": raised("", "RuntimeError", "")}
-    described = {"class": "harness.Odd", "n": 3}
-    odd = {"value": {**written(described), "described": True}}
-    moment = {"isoformat": "2020-01-02T00:00:00", "fold": 0, "tzinfo": "harness.Zone"}
-    moment |= {"utcoffset": "3:00:00", "dst": "None", "tzname": "Z3"}
-    aware = {"class": "builtins.tuple", "items": [
-        {"class": "datetime.datetime", **moment},
-        {"class": "datetime.timedelta", "repr": "datetime.timedelta(days=1)"},
-    ]}  # fmt: skip
+    odd = {"value": {**written("harness.Odd\n  n: 3"), "described": True}}
+    value = runpy.run_path(str(home / "harness.py"))["parse"]("aware")
+    aware = frozen.described(value).replace("<run_path>", "harness")
     cases = [
         case("id:0", "aware", recorded={"value": {**written(aware), "described": True}}),
         case("id:1", "ab", ["AB", 2, True], hangs=True),
@@ -134,6 +131,26 @@ def test_each_kind_of_outcome_passes_and_a_change_fails(home: Path) -> None:
     ):
         (home / "harness.py").write_text(HARNESS.replace(old, new))
         assert run(home).get("failed", 0) >= 1, old
+
+
+def test_the_file_claims_confirmed_kills_alone_and_names_what_it_does_not_compare(
+    home: Path,
+) -> None:
+    claimed = case("id:0", "ab", ["AB", 2, True], kills=("m:f:x:0:-", "m:f:x:1:-"))
+    assert "mutant" not in export(home, [claimed]).text
+    claimed.confirmed = claimed.kills[:1]
+    assert "Kills 1 mutant." in export(home, [claimed]).text
+    partly = case("id:1", "odd", recorded={"value": {
+        **written("harness.Odd"), "described": True, "unseen": ["file: io.File (not compared)"],
+    }})  # fmt: skip
+    assert "# not compared: file: io.File" in export(home, [partly]).text
+    varies = case("id:2", "ab", ["AB", 2, True])
+    varies.value = False
+    assert varies.unseen
+    assert not claimed.unseen
+    text = export(home, [varies]).text
+    assert "# not compared: " in text
+    assert "assert" not in text.partition("def test_parse")[2]
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzztui.engines.findings import compare as module
+from fuzztui.engines.findings import frozen
 from fuzztui.engines.findings.compare import same
 
 
@@ -156,3 +157,11 @@ def test_numbers_that_are_equal_are_not_the_same(n: int) -> None:
             assert same(a, b) == (i == j)
             assert same({a: 1}, {b: 1}) == (i == j)
             assert same({a}, {b}) == (i == j)
+
+
+@given(values, values)
+def test_what_kills_a_mutant_fails_an_exported_test(a: Any, b: Any) -> None:
+    """``same`` decides kills, ``described`` is what a test compares: it must see as much."""
+    assert frozen.described(copy.deepcopy(a)) == frozen.described(a)
+    if not same(a, b):
+        assert frozen.described(a) != frozen.described(b)

@@ -1,4 +1,4 @@
-"""A plugin for the pytest that checks exported tests: the clock is 400 days and some hours ahead.
+"""The clock 400 days and some hours ahead: for outcomes, and as a plugin of pytest.
 
 A copy of this file runs under the target's interpreter, which need not have fuzztui. Programs in
 Python see another date; extension modules that read the system's clock themselves do not.
@@ -72,6 +72,6 @@ def _put(cls: type, **methods: Any) -> None:
 
 
 def pytest_load_initial_conftests() -> None:
-    """Shift the clock, before anything of the user is imported. A hook of pytest."""
+    """Shift the clock, before anything of the user is imported. Also a hook of pytest."""
     _shift_datetime()
     _shift_time()
