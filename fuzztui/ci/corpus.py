@@ -2,7 +2,8 @@
 
 ``inputs/`` has the inputs, by the hash of their content, and whatever files a user puts there;
 ``findings/`` has inputs that failed, which are run again each time; ``constants.json``, for a
-target with a generator, gives the choices in inputs their meaning. Inputs are only added: one that
+target with a generator, gives the choices in inputs their meaning; ``outcomes.json`` has what the
+inputs did. Inputs are only added: one that
 is needed for a mutant which this run has not made is never lost.
 """
 
@@ -19,6 +20,7 @@ from fuzztui.base.files import files_in, read_if_regular
 INPUTS: Final = "inputs"
 FINDINGS: Final = "findings"
 CONSTANTS: Final = "constants.json"
+OUTCOMES: Final = "outcomes.json"
 MAX_INPUT_BYTES: Final = 16 << 20
 _DIGITS: Final = 32
 
@@ -43,6 +45,11 @@ class KeptCorpus:
     def constants(self) -> Path:
         """The constants that a generator draws."""
         return self.path / CONSTANTS
+
+    @property
+    def outcomes(self) -> Path:
+        """What the inputs did in an earlier run."""
+        return self.path / OUTCOMES
 
     def make(self) -> None:
         """Make the directories. Raises OSError."""

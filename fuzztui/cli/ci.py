@@ -25,6 +25,7 @@ from fuzztui.changes.code import CodeChanges
 from fuzztui.ci.annotations import github, plain
 from fuzztui.ci.corpus import FINDINGS, MAX_INPUT_BYTES, KeptCorpus
 from fuzztui.ci.outcome import CiOutcome, CodeLocation, Gate, located, named
+from fuzztui.ci.outcomes import KeptOutcomes
 from fuzztui.ci.reports import SUMMARY, write_reports
 from fuzztui.cli.ci_judging import CiJudge
 from fuzztui.cli.gates import Baseline, read_baseline
@@ -156,7 +157,9 @@ class _Ci:
         kept = [*self.corpus.files(), *files_in(self._seeds)]
         with self._step("replay"):
             replayed = self._replay(kept)
-        states.append(self._replayed_state(kept, replayed))
+            outcomes = KeptOutcomes(self.corpus.outcomes, self._campaign([]))
+            changed = outcomes.changes([*files_in([self.corpus.inputs])], self._instance)
+        states.append(self._replayed_state(kept, replayed, changed))
         selected = self._select(replayed)
         if selected.fuzz and options.budget:
             with self._step("fuzzing"):
@@ -169,8 +172,10 @@ class _Ci:
         if selected.fuzz and (selected.ids is None or selected.ids):
             with self._step("score"):
                 result = self._score(selected)
+        accepted = {f.signature for f in self.outcome.findings if not f.is_open}
         with self._step("merge"):
             self._merge(kept, replayed, result)
+            outcomes.learn([*files_in([self.corpus.inputs])], accepted, self._instance)
         judge.judge_findings()
         if result is not None:
             judge.judge_mutants(result, self.baseline, options.fail_under, options.max_invalid)
@@ -217,11 +222,13 @@ class _Ci:
         instance = self.work / "out" / "main"
         return replay(campaign, kept, self.work, instance, lines.show)
 
-    def _replayed_state(self, kept: list[Path], replayed: Replayed) -> State:
-        """The failures of the replay as findings of a campaign, with the user's verdicts."""
+    def _replayed_state(
+        self, kept: list[Path], replayed: Replayed, changed: dict[Path, dict[str, str]]
+    ) -> State:
+        """What the replay has shown as findings of a campaign, with the user's verdicts."""
         events = [*self.known, SupervisorStarted(0, 0.0)]
-        for at, failure in sorted(replayed.failed.items()):
-            file = kept[at]
+        failed = {kept[at]: failure for at, failure in sorted(replayed.failed.items())}
+        for file, failure in (changed | failed).items():
             is_kept = file.is_relative_to(self.corpus.path)
             name = str(file.relative_to(self.corpus.path) if is_kept else file)
             category = failure.get("category", "crash")
@@ -239,6 +246,8 @@ class _Ci:
         apply(state, [Record(n, 0.0, event) for n, event in enumerate(events, 1)])
         if replayed.failed:
             say(f"replay: {several(len(replayed.failed), 'input fails', 'inputs fail')}")
+        if changed:
+            say(f"replay: {several(len(changed), 'input')} with another outcome than before")
         return state
 
     def _select(self, replayed: Replayed) -> _Selected:

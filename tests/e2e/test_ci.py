@@ -146,8 +146,31 @@ def test_green_red_and_green_again(project: Project) -> None:
     project.ci("--since", "main", "--budget", "0")
     (project.path / "fuzz.verdicts.toml").unlink()
 
-    project.write("prog.py", PROGRAM.replace("len(data) + 1", "len(data) + 2"))
-    project.ci("--since", "main", "--budget", "0")
+
+@pytest.mark.slow
+def test_a_kept_input_with_another_outcome_is_a_finding_until_a_verdict(project: Project) -> None:
+    today = "import time\n" + PROGRAM.replace('if data[:1] == b"("', "return time.time()\n    if 0")
+    project.write("prog.py", PROGRAM)
+    project.ci("--budget", "0")
+    project.ci("--budget", "0")
+    changed = PROGRAM.replace("len(data) + 1", "len(data) + 2")
+    project.write("prog.py", changed)
+    project.ci("--since", "main", "--budget", "0", code=FINDINGS)
+    project.ci("--budget", "0", code=FINDINGS)
+    assert "[differs]" in project.output("junit.xml") or "differs" in project.output("summary.md")
+    # A verdict accepts the change: the new outcome is what counts from now on.
+    block = project.output("summary.md").partition("```text\n[[finding]]\n")[2].partition("```")[0]
+    project.write("fuzz.verdicts.toml", f"[[finding]]\n{block}")
+    project.ci("--budget", "0")
+    (project.path / "fuzz.verdicts.toml").unlink()
+    project.ci("--budget", "0")
+    project.write("prog.py", PROGRAM)
+    project.ci("--budget", "0", code=FINDINGS)
+    # What varies with the clock is never compared.
+    (project.path / "fuzztui-ci/corpus/outcomes.json").unlink()
+    project.write("prog.py", today)
+    project.ci("--budget", "0")
+    project.ci("--budget", "0")
 
 
 @pytest.mark.slow

@@ -1,0 +1,132 @@
+"""What kept inputs did in an earlier run: an input that does something else now is a finding.
+
+The file ``outcomes.json`` of the kept corpus has the outcome of each input as a text: what the
+value holds, as exported tests compare it, or the class of the exception. An outcome that varies
+(with another date, for example) is an empty text, and is not compared.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from difflib import unified_diff
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.base.atomic import publish_text
+from fuzztui.base.files import read_if_regular, read_json, temporary_directory
+from fuzztui.base.text import visible
+from fuzztui.campaign import Campaign
+from fuzztui.ci.corpus import MAX_INPUT_BYTES
+from fuzztui.engines.execute.message_oracle import without_numbers
+from fuzztui.engines.findings.compare import from_difference
+from fuzztui.export.recorded import Recorded, RecordError
+from fuzztui.inprocess.ask import ask
+from fuzztui.wire.finding_kinds import DIFFERS
+
+_MAX_TEXT: Final = 4_000
+"""Characters of an outcome that are kept; a longer one ends with the hash of all of it."""
+_SHOWN: Final = 60
+_MAX_LINES: Final = 60
+_DIGITS: Final = 32
+
+
+@dataclass(slots=True)
+class KeptOutcomes:
+    """The outcomes of a kept corpus, in ``file``; ``campaign`` has the target."""
+
+    file: Path
+    campaign: Campaign
+    known: dict[str, str] = field(init=False)
+    """The outcome by the hash of the input."""
+    changed: dict[Path, tuple[str, str]] = field(default_factory=dict)
+    """Signature and present outcome of each input that does something else now."""
+
+    def __post_init__(self) -> None:
+        """Read the file; one that is missing or damaged has no outcomes."""
+        found = read_json(self.file) or {}
+        self.known = {str(key): str(text) for key, text in found.items()}
+
+    def changes(self, files: Iterable[Path], instance: Path) -> dict[Path, dict[str, str]]:
+        """The inputs that do something else than before, as fields of ``FindingDescribed``.
+
+        ``instance``: the instance whose constants a generator draws.
+        """
+        found = {}
+        for file, now in self._outcomes([f for f in files if self.known.get(_key(f))], instance):
+            before = self.known[_key(file)]
+            if now and now != before:
+                ours, theirs = before.split("\n"), now.split("\n")
+                lines = zip([*ours, ""], [*theirs, ""], strict=False)
+                old, new = next((pair for pair in lines if pair[0] != pair[1]), (before, now))
+                diff = islice(unified_diff(ours, theirs, "before", "now", lineterm=""), _MAX_LINES)
+                name = old.strip().partition(": ")[0] if ": " in old else without_numbers(old)
+                kind = before.partition("\n")[0] if "\n" in before else "value"
+                signature = f"{DIFFERS.category} from an earlier run @ {visible(f'{kind} {name}')}"
+                shown = from_difference(old.strip(), new.strip(), _SHOWN)
+                self.changed[file] = signature, now
+                found[file] = {
+                    "category": DIFFERS.category,
+                    "signature": signature,
+                    "title": visible(f"does something else than in an earlier run: {shown[0]}, "
+                                     f"now {shown[1]}"),
+                    "detail": "\n".join(diff) + "\n",
+                }  # fmt: skip
+        return found
+
+    def learn(self, files: Sequence[Path], accepted: Collection[str], instance: Path) -> None:
+        """Record the outcomes of new inputs, and of changes that the user has accepted.
+
+        ``accepted``: signatures. Raises OSError.
+        """
+        for file, (signature, now) in self.changed.items():
+            if signature in accepted:
+                self.known[_key(file)] = now
+        new = [file for file in files if _key(file) not in self.known]
+        if new:
+            first = dict(self._outcomes(new, instance))
+            again = dict(self._outcomes(new, instance, other_date=True))
+            for file, text in first.items():
+                self.known[_key(file)] = text if text == again.get(file) else ""
+        publish_text(self.file, json.dumps(self.known, indent=0, sort_keys=True))
+
+    def _outcomes(
+        self, files: Sequence[Path], instance: Path, *, other_date: bool = False
+    ) -> Iterable[tuple[Path, str]]:
+        """What each input does now; an empty text: a failure, or nothing that can be compared."""
+        if not files or self.campaign.target.get("suite"):
+            return
+        with temporary_directory() as folder:
+            request = Path(folder) / "request.json"
+            inputs = [str(file.absolute()) for file in files]
+            request.write_text(json.dumps({"inputs": inputs, "other_date": other_date}))
+            with closing(ask(self.campaign, ["--record", str(request)], instance)) as answers:
+                for answer in answers:
+                    match answer.get("recorded"):
+                        case [int(at), dict(found)] if 0 <= at < len(files):
+                            yield files[at], self._text(found)
+
+    def _text(self, found: Mapping[str, Any]) -> str:
+        try:
+            recorded = Recorded.of(found)
+        except RecordError:
+            return ""
+        text = ""
+        if recorded.outcome == "invalid" and recorded.error is not None:
+            text = f"raised {recorded.error.qualified}"
+        elif recorded.outcome == "success" and recorded.value is not None:
+            text = recorded.value.text
+            text = str(ast.literal_eval(text)) if recorded.described else text
+        digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+        return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}... {digest}"
+
+
+def _key(file: Path) -> str:
+    """The hash by which the outcome of an input is kept."""
+    data = read_if_regular(file, MAX_INPUT_BYTES) or b""
+    return hashlib.sha256(data).hexdigest()[:_DIGITS]
