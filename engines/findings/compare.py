@@ -17,6 +17,7 @@ import reprlib
 from collections.abc import Callable, Collection, Hashable
 from typing import Any, Final
 
+from fuzztui.engines.findings import frozen
 from fuzztui.engines.inputs.shape import (
     ATOMS,
     ItemOrder,
@@ -50,6 +51,15 @@ def same(a: object, b: object) -> bool:
         raise
     except BaseException:  # an unexpected error, for example out of memory
         return True
+
+
+def unseen_part(value: object) -> str:
+    """The first part of a value that cannot be compared, as a description names it; else empty.
+
+    Calls target code, so must be called under the guard. Counts what a test would not see.
+    """
+    text = frozen.described(value, properties=False)  # type: ignore[no-untyped-call]
+    return next(iter(frozen.unseen(text)), "")  # type: ignore[no-untyped-call]
 
 
 class _Other(Exception):

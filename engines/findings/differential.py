@@ -17,8 +17,8 @@ from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.failures import Failure, qualified, title_of
 from fuzztui.engines.execute.message_oracle import without_numbers
-from fuzztui.engines.findings.compare import cut, from_difference, long_repr, same
-from fuzztui.engines.inputs.shape import ATOMS, UNRUN, ItemOrder, shape_of, type_name
+from fuzztui.engines.findings.compare import cut, from_difference, long_repr, same, unseen_part
+from fuzztui.engines.inputs.shape import ATOMS, ItemOrder, shape_of, type_name
 from fuzztui.engines.instrument.guard import TrialTimeout
 from fuzztui.engines.instrument.target import Target
 from fuzztui.wire.finding_kinds import DIFFERS
@@ -32,6 +32,8 @@ _MAX_TITLE: Final = 150
 _MAX_LINE: Final = 300
 _MAX_TEXT: Final = 2000
 _MAX_DEPTH: Final = 100
+_LOOKS: Final = 100
+"""Values of which is examined whether they can be compared as a whole."""
 
 Compare = Callable[[Any, Any], object]
 
@@ -67,6 +69,7 @@ class DifferentialOracle:
         self._names = tuple(name.rpartition("/")[2] for name in names)
         self._say = say
         self._warned: set[str] = set()
+        self._looks = 0
 
     @classmethod
     def of(
@@ -150,8 +153,11 @@ class DifferentialOracle:
             found = self._executor.guarded(lambda: _compared(compare, a, b), None)
         if found is None:
             self._warn("values that cannot be compared in time count as the same")
-        elif found and compare is None and type(a) in UNRUN:
-            self._warn("generators and coroutines are not run, so their results are not compared")
+        elif found and compare is None and self._looks < _LOOKS:
+            self._looks += 1
+            if part := self._executor.guarded(lambda: unseen_part(a), ""):
+                self._looks = _LOOKS  # one warning
+                self._warn(f"values hold parts that cannot be compared, such as {visible(part)}")
         return found is not False
 
     def _warn(self, message: str) -> None:

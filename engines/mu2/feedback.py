@@ -140,6 +140,7 @@ class KillFeedback:
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """Record the kills of the new entry and queue it for the other mutants."""
+        self._criterion.look_at(execution)
         kills, self._kills = self._kills, []
         new = self._backlog.commit(entry, kills)
         self._backlog.on_work(entry.data, 0, 0, new)

@@ -16,7 +16,7 @@ from typing import Final, Literal, Protocol, TypeVar
 from fuzztui.base.text import visible
 from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.execute.failures import title_of
-from fuzztui.engines.findings.compare import cut, from_difference, long_repr, same
+from fuzztui.engines.findings.compare import cut, from_difference, long_repr, same, unseen_part
 from fuzztui.engines.inputs.shape import type_name, without_addresses
 from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.guard import TrialTimeout
@@ -31,6 +31,7 @@ Compare = Callable[[object, object], object]
 _DETAIL: Final = 200
 _SHOWN: Final = 60
 _PROBLEMS: Final = 20
+_LOOKS: Final = 100
 
 
 class Guarded(Protocol):
@@ -74,6 +75,9 @@ class KillCriterion:
         self._rejections = rejections
         self.problems: list[str] = []
         """Messages why values could not be compared; each once, at most 20."""
+        self._looked_at = 0
+        self.uncompared = 0
+        """Values, among the first hundred looked at, that cannot be compared as a whole."""
 
     def judges(self, outcome: Outcome) -> bool:
         """Whether an input on which the original has this outcome can kill a mutant."""
@@ -132,6 +136,19 @@ class KillCriterion:
         return self._guarded(lambda: without_addresses(title_of(error)), _class(error))
 
     # ------------------------------------------------------------------------- values
+
+    def look_at(self, original: Execution) -> None:
+        """Count whether the value of the original can be compared as a whole."""
+        if self._compare or original.outcome is not Outcome.SUCCESS or self._looked_at >= _LOOKS:
+            return
+        self._looked_at += 1
+        if part := self._guarded(lambda: unseen_part(original.value), ""):
+            self.uncompared += 1
+            if self.uncompared == 1:
+                self._problem(
+                    f"values hold parts that cannot be compared, such as {part}; no change of them "
+                    "kills a mutant: return something else of the value from the target"
+                )
 
     def _same(self, a: object, b: object) -> bool:
         """Whether two values are the same. Values that cannot be compared count as the same."""

@@ -159,4 +159,5 @@ class MutationReport:
             unsettled=left.pairs,
             left_s=round(self._backlog.left_s(left), 1),
             pass_share=round(min(1.0, self._backlog.pass_share), 3),
+            uncompared=self._criterion.uncompared,
         )

@@ -415,6 +415,7 @@ def mutants_dict(state: State) -> dict[str, Any] | None:
         "time": {name: round(sum(getattr(f, name) for f in figures), 3) for name in _TIMES},
         "pairs": {name: sum(getattr(f, name) for f in figures) for name in _PAIRS},
         "flaky": sum(f.flaky for f in figures),
+        "uncompared": sum(f.uncompared for f in figures),
         "backlog": sum(f.backlog for f in figures),
         "share": sum(shares) / len(shares) if shares else None,
         "phase": next((f.phase for f in figures if f.phase), ""),

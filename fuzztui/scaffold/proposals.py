@@ -260,6 +260,12 @@ def _remarks(trial: InputTrial) -> list[str]:
         shown.append(f"other exceptions, which will be findings: {_counts(trial.failures)}")
     if trial.is_lazy:
         shown.append("returns iterators, which nothing reads: write a harness that does")
+    if trial.unseen and not trial.is_lazy:
+        shown.append(
+            f"of {several(trial.unseen.total(), 'value')} a part cannot be compared, so no test "
+            f"sees a change of it: {_counts(trial.unseen)}; write a harness that returns something "
+            "else of it, such as its text"
+        )
     if 0 < trial.rate < _SLOW:
         shown.append(f"slow: {trial.rate:.0f} inputs per second")
     if trial.hung or trial.died:

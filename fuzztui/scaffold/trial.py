@@ -12,20 +12,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.base.files import temporary_directory
+from fuzztui.base.text import visible
 from fuzztui.campaign import load
 from fuzztui.inprocess.ask import NoAnswer, ask
 
 Progress = Callable[[int, int], None]
 """Called with how many inputs were run, and of how many."""
 
-_ITERATORS: Final = frozenset(
-    f'{{"class": "{name}"}}'
-    for name in (
-        "builtins.generator", "builtins.map", "builtins.filter", "builtins.zip",
-        "builtins.enumerate", "itertools.chain", "itertools.islice", "itertools.starmap",
-    )
-)  # fmt: skip
-"""How a result that is an iterator is described."""
+_ITERATORS: Final = frozenset({
+    "builtins.generator", "builtins.map", "builtins.filter", "builtins.zip",
+    "builtins.enumerate", "itertools.chain", "itertools.islice", "itertools.starmap",
+})  # fmt: skip
 
 _MISUSE: Final = ("TypeError", "AttributeError", "NotImplementedError")
 
@@ -47,6 +44,8 @@ class InputTrial:
     """How often each other exception was raised."""
     lazy: int = 0
     """Accepted inputs for which an iterator was returned: perhaps nothing has happened yet."""
+    unseen: Counter[str] = field(default_factory=Counter)
+    """Accepted inputs whose value cannot be compared as a whole, by the class of the first part."""
     hung: int = 0
     died: int = 0
     seconds: float = 0.0
@@ -80,6 +79,7 @@ class InputTrial:
             self.expected + other.expected,
             self.failures + other.failures,
             self.lazy + other.lazy,
+            self.unseen + other.unseen,
             self.hung + other.hung,
             self.died + other.died,
             self.seconds + other.seconds,
@@ -152,8 +152,10 @@ def _count(trial: InputTrial, number: int, result: dict[str, Any], own: tuple[st
     match result.get("outcome"):
         case "success":
             trial.accepted[number] = True
-            value = result.get("value")
-            trial.lazy += isinstance(value, dict) and value.get("text") in _ITERATORS
+            match result.get("value"):
+                case {"type": str(name), "unseen": [str(part), *_]}:
+                    trial.lazy += name in _ITERATORS
+                    trial.unseen[visible(part)] += 1
         case "hung" | "timeout":
             trial.hung += 1
         case "died":

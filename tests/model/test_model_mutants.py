@@ -255,7 +255,9 @@ def test_the_status_object_adds_instances_up():
     state = fold(
         FOUND,
         says("main", "killed"),
-        MutationStats("main", 1.0, 2.0, 0.5, 0.25, runs=10, unexecuted=5, share=0.5, backlog=3),
+        MutationStats(
+            "main", 1.0, 2.0, 0.5, 0.25, runs=10, unexecuted=5, share=0.5, backlog=3, uncompared=2
+        ),
         MutationStats("s1", 3.0, nan, 0.5, 0.25, runs=-4, unexecuted=5, phase="exact"),
         MutationStats("s2", share=0.25),
     )
@@ -265,6 +267,7 @@ def test_the_status_object_adds_instances_up():
         "original_s": 4.0, "mutants_s": 2.0, "compile_s": 1.0, "rest_s": 0.5,
     }  # fmt: skip
     assert (mutants["pairs"]["runs"], mutants["pairs"]["unexecuted"]) == (10, 10)
+    assert mutants["uncompared"] == 2
     assert (mutants["share"], mutants["backlog"], mutants["phase"]) == (0.375, 3, "exact")
     assert (mutants["exact"], mutants["unsettled"], mutants["exact_left_s"]) == (None, None, None)
     assert status_dict(State())["mutants"] is None

@@ -9,7 +9,14 @@ from fuzztui.scaffold import trial as module
 from fuzztui.scaffold.trial import run_trial
 
 TEXT = '[target]\nfunction = "m:f"\ninclude = ["m"]\n[engine]\nkind = "zest"\n'
-ITERATOR = {"outcome": "success", "value": {"text": '{"class": "builtins.generator"}'}}
+ITERATOR = {
+    "outcome": "success",
+    "value": {"type": "builtins.generator", "unseen": ["generator (not compared)"]},
+}
+PARTLY = {
+    "outcome": "success",
+    "value": {"type": "m.Tree", "unseen": ["file: m.File"], "text": "1"},
+}
 VALUE = {"outcome": "success", "value": {"text": "7"}}
 
 
@@ -60,6 +67,8 @@ def test_iterators_and_wrong_calls_are_noticed(answers):
     assert answers(ITERATOR, ITERATOR, VALUE).is_lazy
     assert not answers(ITERATOR, VALUE, VALUE).is_lazy
     assert answers(failed("TypeError"), failed("AttributeError"), VALUE).is_misused
+    partly = answers(PARTLY, PARTLY, VALUE)
+    assert (partly.is_lazy, partly.unseen) == (False, {"file: m.File": 2})
     both = answers(ITERATOR).with_counts_of(answers(VALUE, failed("KeyError")))
     assert (both.inputs, both.accepted_count, both.lazy, both.failures) == (
         3,

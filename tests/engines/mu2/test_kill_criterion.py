@@ -176,6 +176,20 @@ def test_compare_decides(make: Make) -> None:
     assert oracle.problems == []
 
 
+def test_values_that_cannot_be_compared_are_counted_and_named_once(make: Make) -> None:
+    oracle = make()
+    for n in range(3):
+        oracle.look_at(returned({"n": n}))
+        oracle.look_at(returned([n, (i for i in ())]))
+        oracle.look_at(rejected(ValueError()))
+    assert oracle.uncompared == 3
+    (problem,) = oracle.problems
+    assert "generator" in problem
+    own = make(compare=lambda a, b: True)
+    own.look_at(returned(i for i in ()))
+    assert own.uncompared == 0
+
+
 @pytest.mark.parametrize("error", [AttributeError("no \x1b[31mroot"), SystemExit(1)])
 def test_a_broken_compare_kills_nothing_and_is_told_once(make: Make, error: BaseException) -> None:
     def broken(a: object, b: object) -> object:
