@@ -22,7 +22,6 @@ CAMPAIGNS = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", CAMPAIGNS)
 async def test_each_column_of_each_screen_has_a_meaning(drive, kind):
     async with drive(CAMPAIGNS[kind](), size=(240, 50)) as d:
@@ -34,7 +33,6 @@ async def test_each_column_of_each_screen_has_a_meaning(drive, kind):
                 assert not missing, tab
 
 
-@pytest.mark.slow
 async def test_the_keys_and_columns_of_this_screen_come_first(drive):
     async with drive(running()) as d:
         await d.press("2", "question_mark")
@@ -62,7 +60,6 @@ def test_words_above_the_tables_are_in_the_glossary(screen):
     assert not [word for word in words - ours if word not in text]
 
 
-@pytest.mark.slow
 async def test_the_help_explains_the_words_above_the_table(drive):
     for log, words in ((mutated(), "mutants"), (midway(), "fuzz-first")):
         async with drive(log) as d:
