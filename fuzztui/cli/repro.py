@@ -10,12 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fuzztui.base.files import read_regular
+from fuzztui.base.files import read_if_regular, read_regular
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign, CampaignError, load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.status import afl_directories
 from fuzztui.engines.execute.overseer import Overseer
 from fuzztui.inprocess.spec import python_of, spec_near
 from fuzztui.minimise.program_inputs import judged_by_oracle
@@ -24,10 +25,11 @@ from fuzztui.oracle.judge import OracleJudge
 from fuzztui.process.execute import ProcessMark
 from fuzztui.supervise.launchers import CANNOT_START
 from fuzztui.triage.afl import MAX_INPUT, category_of, examine_file
-from fuzztui.triage.program import TargetProgram, find_file, repro_command_line
+from fuzztui.triage.program import HANG_S, TargetProgram, calibrated, find_file, repro_command_line
 
 MAX_SHOWN = 1 << 20
 """Bytes of a target's output that are shown."""
+_MAX_COMMAND = 64 << 10
 
 
 def repro(options: argparse.Namespace) -> int:
@@ -35,6 +37,8 @@ def repro(options: argparse.Namespace) -> int:
 
     Returns FINDINGS if the target fails, DONE if it does not.
     """
+    if afl_directories(options.run) is not None:
+        return _repro_watched(options.run, options.file)
     run_dir = RunDir(find_run(options.run))
     file = finding_file(run_dir, options.file)
     campaign = afl_campaign(run_dir)
@@ -83,16 +87,49 @@ def _slot_of(run_dir: RunDir, file: Path) -> str:
     return parts[1] if len(parts) > 2 and parts[0] in ("slots", "aside") else ""
 
 
+def _repro_watched(directory: Path, given: str) -> int:
+    """Run an input of a fleet of another user: by the command in AFL's files, if asked to."""
+    places = [Path(given), directory / given, *(p / given for p in sorted(directory.iterdir()))]
+    if (file := next((p.absolute() for p in places if p.is_file()), None)) is None:
+        raise CliError(f"{given}: there is no such file here or in {directory}", USAGE)
+    instance = file.parent.parent
+    words = (read_if_regular(instance / "cmdline", _MAX_COMMAND) or b"").decode(errors="replace")
+    if not (command := words.splitlines()):
+        raise CliError(f"{instance / 'cmdline'}: does not have the target's command", USAGE)
+    # afl-fuzz was mostly started here, or near its output.
+    near = (Path.cwd(), *instance.parents)
+    cwd = next((at for at in near if (at / command[0]).is_file()), Path.cwd())
+    command[0] = os.path.normpath(cwd / command[0])
+    timeout = calibrated(instance) or HANG_S
+    program = TargetProgram(tuple(command), {}, cwd, 0, timeout, "input", (), False, "")
+    print(f"command: {visible(repro_command_line(program, file))}", flush=True)
+    if not sys.stdin.isatty():
+        say(f"not run: {instance}/cmdline names this command, and no terminal could be asked")
+        return FAILED
+    say(f"{instance}/cmdline names this command. Run it? [y/N]")
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        return FAILED
+    try:
+        return _run_program(program, file, read_regular(file, MAX_INPUT), category_of(file))
+    except (SupervisorError, OSError) as e:
+        raise CliError(str(e)) from None
+
+
 def _repro_afl(campaign: Campaign, run_dir: RunDir, file: Path, category: str) -> int:
-    shown = _Shown()
     try:
         data = read_regular(file, MAX_INPUT)
         if judged_by_oracle(campaign, run_dir, file):
             return _repro_oracle(OracleJudge.of(campaign), file, data)
         program = TargetProgram.of(campaign, instance_of(run_dir, file))
-        result = asyncio.run(examine_file(program, category, data, on_output=shown.take))
+        return _run_program(program, file, data, category)
     except (SupervisorError, OSError) as e:
         raise CliError(str(e)) from None
+
+
+def _run_program(program: TargetProgram, file: Path, data: bytes, category: str) -> int:
+    """Run the input, print what happens. Raises SupervisorError, OSError."""
+    shown = _Shown()
+    result = asyncio.run(examine_file(program, category, data, on_output=shown.take))
     shown.end()
     if result.stack:
         print(result.stack)

@@ -105,7 +105,7 @@ class TargetProgram:
             env,
             Path(target["cwd"]) if target.get("cwd") else None,
             0 if memory and keeps_shadow(command[0]) else memory,
-            float(target.get("timeout_s") or 0) or _calibrated(directory) or HANG_S,
+            float(target.get("timeout_s") or 0) or calibrated(directory) or HANG_S,
             f"input{ending}",
             tuple(mode for mode in _MODES if mode in given),
             "-n" in given,
@@ -206,7 +206,7 @@ def _given(arguments: list[str]) -> dict[str, str]:
         return {word: "" for word in arguments if word in (*_MODES, "-n")}
 
 
-def _calibrated(directory: Path | None) -> float:
+def calibrated(directory: Path | None) -> float:
     """The timeout that afl-fuzz has calibrated, in seconds; 0: unknown."""
     if directory is None:
         return 0.0
