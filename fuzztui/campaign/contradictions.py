@@ -241,6 +241,12 @@ def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
             'is for mutants.use = "sequential"; with "parallel" each mutant starts from the seeds '
             "alone. Remove one of them",
         )
+    if target.get("examples") and not target.get("suite"):
+        yield (
+            "target.examples",
+            "is for a suite: let target.function name tests as pytest does, or remove "
+            "target.examples",
+        )
     if "source" in target and not target["build"] and not _uses(campaign.oracle, target["source"]):
         yield (
             "target.source",
