@@ -52,6 +52,10 @@ SILENT_LIMITS: Final = 5
 """Time limits for which a child process may be silent: a single run of a mutant is shorter."""
 
 
+_FIRST_NS: Final = 2_000_000_000
+"""Nanoseconds that mutants may take in any case, so that the first kills are found at once."""
+
+
 class Analyse:
     """The stage that runs mutants on saved inputs; it proposes no candidates."""
 
@@ -164,7 +168,13 @@ def _analysis(context: Context, program: Program, again: Reload, host: ChildHost
         import_s=context.target.import_s,
         import_periods=executor.guard.spent,
     )
-    rng = context.rng
+    rng, began = context.rng, time.perf_counter_ns()
+
+    def used() -> float:
+        if spec.budget_trials:
+            return 0.0  # the same seed repeats the run
+        return runner.ns / (time.perf_counter_ns() - began + _FIRST_NS)
+
     return Analysis(
         executor=executor,
         program=program,
@@ -172,7 +182,9 @@ def _analysis(context: Context, program: Program, again: Reload, host: ChildHost
         runner=runner,
         isolated=isolated,
         pipeline=Pipeline(table, rng, context.log.message),
-        schedule=FullSchedule() if options.get("schedule") == "full" else AdaptiveSchedule(rng),
+        schedule=FullSchedule()
+        if options.get("schedule") == "full"
+        else AdaptiveSchedule(rng, used),
         probes=ProbeSelection(program, table),
         criterion=criterion,
         isolation=isolation,

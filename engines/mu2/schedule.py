@@ -12,17 +12,22 @@ an account that trials fill:
   with probability ``PATIENCE / n``.
 - *yield*: kills raise the rate at which the account is filled, runs without a kill lower it.
 
-Costs are counted in iterations and calls, not in seconds, so that a seed repeats a run.
+- *floor*: mutants get at most half of the time by the clock; the rest is the original's.
+
+Costs are counted in iterations and calls, not in seconds, so that a seed repeats a run. Only the
+floor looks at the clock, and not if the campaign's budget is in trials.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from fuzztui.engines.mu2.table import MutantRecord
 
+_MOST_PENDING: Final = 2.0
+"""Epochs with probes that may be waiting, while mutants have more than their part of the time."""
 EPOCH: Final = 128
 """Trials between two decisions whether trials have probes."""
 
@@ -95,6 +100,8 @@ class AdaptiveSchedule:
     """The default schedule; the module's docstring describes it."""
 
     everything = False
+    MOST = 0.5
+    """Bound of the share of the time that mutants get, compiling included."""
     PATIENCE = 8
     """Runs without a kill after which a mutant is run less and less often."""
     MAX_SAVED_REPEATS = 16
@@ -113,8 +120,9 @@ class AdaptiveSchedule:
     """Share of trials with probes when no saved input waits: while coverage grows, and when it has
     stopped growing."""
 
-    def __init__(self, rng: random.Random) -> None:
-        self._rng = rng
+    def __init__(self, rng: random.Random, used: Callable[[], float] = float) -> None:
+        """``used`` returns the share of the time that mutants have got; 0: unknown."""
+        self._rng, self._used = rng, used
         self._saved = 0.0
         self._account = 0.0
         self._rate = 0.5
@@ -148,8 +156,8 @@ class AdaptiveSchedule:
         self._working = waiting
         if trial % EPOCH == 0:
             self._pending += self._between(*self.PROBED)
-            self._probing = self._pending >= 1
-            if self._probing:
+            self._probing = self._pending >= 1 and self._used() <= self.MOST
+            if self._probing or self._pending > _MOST_PENDING:
                 self._pending -= 1
         return self._probing and not waiting
 
@@ -168,8 +176,8 @@ class AdaptiveSchedule:
         return chosen
 
     def may_work(self) -> bool:
-        """Whether the account for saved inputs is not overdrawn."""
-        return self._saved > 0
+        """Whether the account for saved inputs is not overdrawn, and the original has its part."""
+        return self._saved > 0 and self._used() <= self.MOST
 
     def sample(self, turns: int) -> None:
         """Update the moving average of a trial's cost, which changes as inputs grow."""

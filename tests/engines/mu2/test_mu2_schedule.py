@@ -144,3 +144,23 @@ def test_the_same_seed_chooses_the_same(rows: list[MutantRecord]) -> None:
     one, other = adaptive(), adaptive()
     for _ in range(50):
         assert one.choose(rows, saved=True) == other.choose(reversed(rows), saved=True)
+
+
+def test_mutants_that_have_taken_half_of_the_time_wait_for_the_original() -> None:
+    share = [0.0]
+    schedule = AdaptiveSchedule(random.Random(1), lambda: share[0])
+    schedule.sample(100)
+
+    def probed(epochs: int) -> int:
+        found = 0
+        for trial in range(epochs * EPOCH):
+            if trial % EPOCH == 0:
+                found += schedule.probes(trial, waiting=False)
+            schedule.trial(covered=False)
+        return found
+
+    assert schedule.may_work() and probed(20)
+    share[0] = 0.51
+    assert not schedule.may_work() and not probed(20)
+    share[0] = 0.49
+    assert schedule.may_work() and probed(20)
