@@ -15,6 +15,10 @@ from fuzztui.cli.output import duration, say
 
 _EVERY_S = 0.1
 _SHOWN_FROM_S = 1.0
+_ROUNDED_S = 90.0
+_DOUBT = 4.0
+_SURE = 1.3
+"""A factor by which an estimate may be wrong without a range."""
 
 
 class Counter:
@@ -52,10 +56,21 @@ class Counter:
 
 
 def time_left(spent_s: float, done: int, left: int) -> str:
-    """Format the time left at the average speed: ", 12s left"; an empty string at first."""
+    """Format the time left: ", 12s left", or ", 1m to 4m left" while few steps are done.
+
+    Steps differ much: the mean of n of them may be wrong by some four times its n-th root. An empty
+    string at first.
+    """
     if spent_s < _SHOWN_FROM_S or done <= 0:
         return ""
-    return f", {duration(spent_s * left / done)} left"
+    seconds, doubt = spent_s * left / done, 1 + _DOUBT / done**0.5
+    if doubt < _SURE:
+        return f", {duration(seconds)} left"
+    return f", {_rounded(seconds / min(doubt, 3))} to {_rounded(seconds * doubt)} left"
+
+
+def _rounded(seconds: float) -> str:
+    return duration(seconds) if seconds < _ROUNDED_S else f"{seconds / 60:.0f}m"
 
 
 class Estimate:

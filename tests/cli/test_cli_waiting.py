@@ -10,7 +10,7 @@ import pytest
 from waiting import wait_until
 
 from fuzztui.cli import progress as waiting
-from fuzztui.cli.progress import Waiting
+from fuzztui.cli.progress import Waiting, time_left
 
 
 class Terminal(io.StringIO):
@@ -53,3 +53,12 @@ def test_an_error_does_not_leave_the_clock_behind(monkeypatch):
         raise RuntimeError
     assert re.search(r"\d s", terminal.getvalue())
     assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize(
+    ("spent", "done", "left", "text"),
+    [(0.5, 4, 9, ""), (10, 0, 9, ""), (100, 1000, 500, ", 50s left"),
+     (20, 4, 16, ", 26s to 4m left"), (60, 16, 32, ", 1m00s to 4m left")],
+)  # fmt: skip
+def test_an_estimate_of_few_steps_is_a_range(spent, done, left, text):
+    assert time_left(spent, done, left) == text
