@@ -22,6 +22,8 @@ from fuzztui.ci.outcome import (
 from fuzztui.cli.gates import Baseline, new_survivors
 from fuzztui.cli.output import BELOW_THRESHOLD, FAILED, FINDINGS
 from fuzztui.cli.score import accepted_ids, state_of
+from fuzztui.model.mutants import knowledge, mutants_summary
+from fuzztui.model.mutants import outcome as outcome_of
 from fuzztui.model.state import Finding, Mutant, State
 from fuzztui.model.verdicts import verdict_of
 from fuzztui.wire.finding_kinds import kind_of
@@ -132,8 +134,10 @@ class CiJudge:
         left = [m for m in new_survivors(mutants, Baseline()) if m.id not in accepted]
         if not outcome.exact:  # the others may not have run
             left = [m for m in left if m.state == "alive"]
-            outcome.notes.append("the time was over before every mutant had run on every input")
+            not_run = several(mutants_summary(state).not_run, "mutant")
+            outcome.notes.append(f"{not_run} not run on every input: the time was over before")
         new = {m.id for m in new_survivors(mutants, baseline or Baseline())}
+        known = knowledge(state)
         for m in left:
             outcome.survivors.append(
                 ReportedSurvivor(
@@ -143,7 +147,7 @@ class CiJudge:
                     operator=m.operator,
                     before=m.before,
                     after=m.after,
-                    state=m.state,
+                    state=outcome_of(m, known),
                     is_noted=self._is_noted(m, baseline),
                     is_new=m.id in new,
                 )

@@ -8,11 +8,13 @@ from textwrap import wrap
 from fuzztui.base.text import several
 from fuzztui.cli.output import duration
 from fuzztui.model.finding_tallies import FindingTally, listed, tallies
-from fuzztui.model.mutants import Summary, mutants_summary
+from fuzztui.model.mutants import NOT_RUN, UNREACHED, Summary, mutants_summary
 from fuzztui.model.selectors import ENDED, totals
 from fuzztui.model.state import State
 
-_BY_INTEREST = ("killed", "alive", "pending", "skipped", "equivalent", "invalid")
+_BY_INTEREST = (
+    "killed", "alive", NOT_RUN, UNREACHED, "pending", "skipped", "equivalent", "invalid",
+)  # fmt: skip
 
 
 MIN_CHANGE = 12
@@ -67,7 +69,7 @@ def _judged(found: FindingTally) -> str:
 
 
 def _counts(s: Summary, states: Iterable[str]) -> list[str]:
-    counts = [f"{n:,} {word}" for word in states if (n := getattr(s, word))]
+    counts = [f"{n:,} {word}" for word in states if (n := s.count(word))]
     return counts + [f"{s.accepted:,} of the survivors accepted"] * bool(s.accepted)
 
 
@@ -122,7 +124,7 @@ def status_rows(state: State) -> Iterator[tuple[str, str]]:
         yield "now", exact_pass(s, sum(f.backlog for f in stats))
     elif state.state in ENDED and s.unsettled > 0:
         pairs = several(s.unsettled, "pair")
-        yield "unsettled", f"{pairs} of mutants and inputs: the exact pass was not completed"
+        yield "unsettled", f"{pairs} of mutants and inputs; 'fuzztui score RUN' runs them"
     if wrong := sum(f.audit_kills for f in stats):
         audits = sum(f.audits for f in stats)
         yield "audit", f"{wrong:,} of {audits:,} audited pruned pairs kill: please report this bug"

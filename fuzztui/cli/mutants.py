@@ -46,7 +46,7 @@ from fuzztui.cli.worklist import (
 from fuzztui.home.finding import is_run
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import queue
-from fuzztui.model.mutants import mutants_summary, survivors
+from fuzztui.model.mutants import LIKELY, Knowledge, knowledge, mutants_summary, outcome, survivors
 from fuzztui.model.state import Mutant, State
 from fuzztui.wire.conditions import FilterCondition
 from fuzztui.wire.events import MutantsFound, Record
@@ -121,7 +121,13 @@ def _chosen(options: argparse.Namespace) -> tuple[_LookUp, list[Mutant]]:
     if options.shard is not None:
         rows = [m for m in rows if options.shard.has(m.id)]
     if selections and (rows or code is None):
-        rows = [m for m in rows if any(s.matches(m) for s in selections)]
+        known = knowledge(state)
+        as_shown = {m.id: replace(m, state=outcome(m, known)) for m in rows}
+
+        def chosen(m: Mutant) -> bool:
+            return any(s.matches(m) or s.matches(as_shown[m.id]) for s in selections)
+
+        rows = list(filter(chosen, rows))
         if not rows:
             raise no_mutants(" ".join(options.selections), state)
     return looked_up, rows
@@ -154,15 +160,16 @@ def _list(options: argparse.Namespace) -> int:
         )
     if state.stage:
         return _list_worklist(state, worklist_rows(rows), width, as_json=options.json)
-    summary = mutants_summary(state)
+    summary, known = mutants_summary(state), knowledge(state)
     groups = None
     if options.survivors:
-        groups = survivors(rows, reach_known=summary.unsettled >= 0)
+        groups = survivors(rows, known)
         rows = [m for those in groups.values() for m in those]
     if options.json:
-        print(json.dumps([mutant_dict(m) for m in rows], indent=1))
+        print(json.dumps([mutant_dict(m, known) for m in rows], indent=1))
         return _code(rows)
-    for line in table(rows, width) if groups is None else survivors_table(groups, width):
+    shown = table(rows, width, known) if groups is None else survivors_table(groups, width, known)
+    for line in shown:
         print(line)
     narrowed = options.since or options.in_diff or options.shard
     if options.selections or options.survivors or narrowed:
@@ -213,11 +220,11 @@ def _show(options: argparse.Namespace) -> int:
     diff = diff_of(mutant) if state.stage else _diff(file, options.overrides, mutant)
     if options.json:
         turn = turn_dict(state, mutant) if state.stage else {}
-        print(json.dumps({**mutant_dict(mutant), **turn, "diff": diff}, indent=1))
+        print(json.dumps({**mutant_dict(mutant, knowledge(state)), **turn, "diff": diff}, indent=1))
         return _code(rows)
     if doubt:
         print(doubt)
-    print("\n".join(details(mutant)))
+    print("\n".join(details(mutant, knowledge(state))))
     if mutant.accepted:
         accepted = state.accepted_mutants.get(mutant.id, {})
         why = accepted.get("because") or "no reason was given"
@@ -401,7 +408,7 @@ def found(campaign: Campaign) -> State:
 # -------------------------------------------------------------------- showing
 
 
-def mutant_dict(m: Mutant) -> dict[str, Any]:
+def mutant_dict(m: Mutant, known: Knowledge = LIKELY) -> dict[str, Any]:
     """Return a mutant as an object for ``--json``; unknown values are ``null``."""
     return {
         "id": m.id,
@@ -417,7 +424,7 @@ def mutant_dict(m: Mutant) -> dict[str, Any]:
         "before": m.before,
         "after": m.after,
         "static": m.static,
-        "state": m.state,
+        "state": outcome(m, known),
         "killer": m.killer or None,
         "property": m.by_property or None,
         "oracle": m.oracle or None,
@@ -433,7 +440,7 @@ def mutant_dict(m: Mutant) -> dict[str, Any]:
     }
 
 
-def table(rows: Iterable[Mutant], width: int = 0) -> Iterator[str]:
+def table(rows: Iterable[Mutant], width: int = 0, known: Knowledge = LIKELY) -> Iterator[str]:
     """Yield mutants by file, one on each line of ``width`` columns (0: no limit).
 
     IDs are never cut, because commands need them; the change is cut or left out.
@@ -443,26 +450,29 @@ def table(rows: Iterable[Mutant], width: int = 0) -> Iterator[str]:
     ids = [brief(m.id) for m in rows]
     of_id = max(map(len, ids), default=0)
     of_line = max((len(str(m.line)) for m in rows), default=0)
-    left = (width or 1 << 30) - (10 + 1 + of_line + 1 + of_id + 2)
+    of_state = max([10, *(len(outcome(m, known)) for m in rows)])
+    left = (width or 1 << 30) - (of_state + 1 + of_line + 1 + of_id + 2)
     last = None
     for m, name in zip(rows, ids, strict=True):
         if m.file != last:
             last = m.file
             yield brief(m.file or "?")
         line = str(m.line) if m.line >= 0 else "?"
-        state = ACCEPTED if m.accepted and m.survives else m.state
-        text = f"{state:<10} {line:>{of_line}} {name}"
+        state = ACCEPTED if m.accepted and m.survives else outcome(m, known)
+        text = f"{state:<{of_state}} {line:>{of_line}} {name}"
         if left >= MIN_CHANGE:
-            text = f"{text:<{10 + 1 + of_line + 1 + of_id}}  {cut(change(m), left)}"
+            text = f"{text:<{of_state + 1 + of_line + 1 + of_id}}  {cut(change(m), left)}"
         yield text.rstrip()
 
 
-def survivors_table(groups: Mapping[str, Sequence[Mutant]], width: int = 0) -> Iterator[str]:
+def survivors_table(
+    groups: Mapping[str, Sequence[Mutant]], width: int = 0, known: Knowledge = LIKELY
+) -> Iterator[str]:
     """Yield a table for each group of survivors, with the number of mutants."""
     for name, those in groups.items():
         yield ""
         yield f"{name}: {several(len(those), 'mutant')}"
-        yield from table(those, width)
+        yield from table(those, width, known)
 
 
 def change(m: Mutant) -> str:
@@ -470,14 +480,14 @@ def change(m: Mutant) -> str:
     return brief(f"{m.before.strip()} -> {m.after.strip()}") if m.before or m.after else ""
 
 
-def details(m: Mutant) -> Iterator[str]:
+def details(m: Mutant, known: Knowledge = LIKELY) -> Iterator[str]:
     """Yield the details of one mutant as labelled lines."""
     yield brief(m.id)
     where = f"{m.file}:{m.line}" + (f" in {m.function}" if m.function else "")
     yield f"place     {brief(where)}"
     yield f"operator  {brief(m.operator)}" + ("  (code that runs at import)" if m.static else "")
     yield f"change    {change(m)}"
-    state = m.state
+    state = outcome(m, known)
     if m.killer:
         state += f" by {m.killer}"
     if m.oracle:

@@ -19,7 +19,7 @@ from fuzztui.cli.output import CliError, put_text, say
 from fuzztui.cli.since import name_in_tree, tree
 from fuzztui.export.mutation_report import MutatedSource, TestsOfMutants, mutation_report
 from fuzztui.inprocess.executed import instrumented_sources
-from fuzztui.model.mutants import is_reach_known, nearest
+from fuzztui.model.mutants import knowledge, nearest
 from fuzztui.model.state import Mutant, State
 
 _MAX_SOURCE: Final = 16 << 20
@@ -35,7 +35,7 @@ def write_report(
     files = _files(mutants, run)
     tests = TestsOfMutants() if run is None else _tests(run, state, mutants)
     report = mutation_report(
-        files, mutants, tests, has_run=bool(state.instances), reach_known=is_reach_known(state)
+        files, mutants, tests, has_run=bool(state.instances), known=knowledge(state)
     )
     text = json.dumps(report, indent=1) + "\n"
     put_text(text, output)

@@ -26,12 +26,13 @@ from fuzztui.cli.score_cluster import score_on_cluster
 from fuzztui.cli.since import code_changes, in_scopes, nothing_changed
 from fuzztui.inprocess.ask import ask
 from fuzztui.model.fold import apply
-from fuzztui.model.mutants import mutants_summary, score_of
+from fuzztui.model.mutants import NOT_RUN, UNREACHED, knowledge, mutants_summary, score_of
 from fuzztui.model.mutants import survivors as grouped_survivors
 from fuzztui.model.state import Mutant, State
 from fuzztui.verdicts.file import MutantVerdict, VerdictsError, read_mutant_verdicts
 from fuzztui.verdicts.judging import verdicts_file
 from fuzztui.wire.events import (
+    CampaignEnded,
     Event,
     MutantRuns,
     MutantsFound,
@@ -116,8 +117,9 @@ def score(options: argparse.Namespace) -> int:
         write_matrix(options.output, result, corpus)
     if options.json:
         folders = [str(folder) for folder in corpus]
-        exact = mutants_summary(state_of(result)).exact
-        more = {"exact": exact, "corpus": folders, "problems": [*now.problems]}
+        counts = mutants_summary(state_of(result))
+        left = {"never_reached": counts.never_reached, "not_run": counts.not_run}
+        more = {**left, "exact": counts.exact, "corpus": folders, "problems": [*now.problems]}
         print(json.dumps({**result, **more}, indent=1))
     else:
         for line in report(result, corpus, survivors=options.survivors):
@@ -192,7 +194,8 @@ class _Progress:
         done, total = _number(report, "done"), _number(report, "total")
         now = time.monotonic()
         began, first = self._began.setdefault(str(report.get("what")), (now, done))
-        part += time_left(now - began, done - first, total - done)
+        left = time_left(now - began, done - first, total - done)
+        part += f"{left} for these {report.get('what')}" if left else ""  # other parts may follow
         self._line.show(f"{part}, {several(report.get('killed', 0), 'mutant')} killed")
 
     def clear(self) -> None:
@@ -266,6 +269,7 @@ def state_of(result: dict[str, Any]) -> State:
     events.append(Stats("score", corpus=_number(result, "inputs")))
     unsettled = int(result.get("exact") is False)
     events.append(MutationStats("score", unsettled=unsettled, flaky=_number(result, "flaky")))
+    events.append(CampaignEnded("finished"))
     state = State()
     apply(state, [Record(n, 0.0, event) for n, event in enumerate(events, 1)])
     return state
@@ -295,14 +299,17 @@ def report(result: dict[str, Any], corpus: list[Path], *, survivors: bool) -> It
     head = counts.at_least.strip() or "score"
     yield from _by("operator", head, mutants, lambda m: m.operator)
     yield from _by("file", head, mutants, lambda m: m.file)
-    groups = grouped_survivors(mutants)
     if survivors:
-        yield from survivors_table(groups, width)
-    elif left := counts.alive + counts.pending:
+        known = knowledge(state)
+        yield from survivors_table(grouped_survivors(mutants, known), width, known)
+    elif counts.left:
         yield ""
-        alive = f"({counts.alive:,} alive, {counts.pending:,} pending"
-        alive += f"; {counts.accepted:,} accepted)" if counts.accepted else ")"
-        yield f"{left:,} not killed {alive}: --survivors lists them"
+        words = ("alive", NOT_RUN, UNREACHED)
+        parts = ", ".join(f"{n:,} {word}" for word in words if (n := counts.count(word)))
+        parts += f"; {counts.accepted:,} accepted" if counts.accepted else ""
+        yield f"{counts.left:,} not killed ({parts}): --survivors lists them"
+    if counts.not_run:
+        yield "not run: a larger --budget, or none, settles them"
 
 
 def accepted_ids(result: dict[str, Any]) -> set[str]:

@@ -8,7 +8,15 @@ from typing import Any, Final
 
 from fuzztui import __version__
 from fuzztui.base.text import visible
-from fuzztui.model.mutants import REACHED, UNKNOWN_REACH, UNREACHED, WAITS, survivor_group
+from fuzztui.model.mutants import (
+    NOT_RUN,
+    REACHED,
+    UNKNOWN_REACH,
+    UNREACHED,
+    WAITS,
+    Knowledge,
+    survivor_group,
+)
 from fuzztui.model.progress import phase, verdict
 from fuzztui.model.state import Mutant
 
@@ -59,12 +67,12 @@ def mutation_report(
     tests: TestsOfMutants,
     *,
     has_run: bool,
-    reach_known: bool,
+    known: Knowledge,
 ) -> dict[str, Any]:
     """Return the report as JSON data.
 
     ``files``: by :attr:`Mutant.path`; mutants of other files are left out. ``has_run``: whether
-    the mutants are those of a run. ``reach_known``: see :func:`survivor_group`.
+    the mutants are those of a run. ``known``: of those that have not run.
     """
     shown: dict[str, dict[str, Any]] = {}
     lines: dict[str, list[str]] = {}
@@ -75,7 +83,7 @@ def mutation_report(
             shown[file.name] = {"language": file.language, "source": file.source, "mutants": []}
             lines[file.name] = file.source.split("\n")
         killers = tests.killers.get(mutant.id, {})
-        status, reason = _status(mutant, killers, has_run=has_run, reach_known=reach_known)
+        status, reason = _status(mutant, killers, has_run=has_run, known=known)
         reached = tests.reached_by.get(mutant.id, ())
         item = {
             "id": visible(mutant.id),
@@ -106,7 +114,7 @@ def mutation_report(
 
 
 def _status(
-    mutant: Mutant, killers: Mapping[str, str], *, has_run: bool, reach_known: bool
+    mutant: Mutant, killers: Mapping[str, str], *, has_run: bool, known: Knowledge
 ) -> tuple[str, str]:
     """The status, and the reason for it (an empty string: none)."""
     decided = verdict(mutant) if mutant.stage else mutant.state
@@ -123,14 +131,15 @@ def _status(
         return "CompileError", mutant.reason or mutant.detail
     if decided == "alive":
         return "Survived", "accepted" if mutant.accepted else ""
-    group = survivor_group(mutant, reach_known=reach_known)
+    group = survivor_group(mutant, known)
     if group == UNREACHED:
         return "NoCoverage", ""
-    return ("Pending" if group == WAITS else "Survived"), _WHY.get(group, "")
+    return ("Pending" if group in (WAITS, NOT_RUN) else "Survived"), _WHY.get(group, "")
 
 
 _WHY: Final = {
     WAITS: "the campaign has not run it yet",
+    NOT_RUN: "not run before the end of the campaign: 'fuzztui score RUN' settles it",
     REACHED: "inputs reach it, and none makes its value differ",
     UNKNOWN_REACH: "no input makes its value differ",
 }

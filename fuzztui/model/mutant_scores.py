@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fuzztui.model.mutants import score_of, survivor_group
+from fuzztui.model.mutants import NOT_RUN, UNREACHED, Knowledge, outcome, score_of, survivor_group
 from fuzztui.model.progress import verdict
 from fuzztui.model.state import Mutant
 from fuzztui.wire.verdicts import ACCEPTED
@@ -38,7 +38,8 @@ class CodeScore:
     @property
     def left(self) -> int:
         """The mutants that are still to be killed; without those that a user has accepted."""
-        return self.states["alive"] + self.states["pending"] - self.groups[ACCEPTED]
+        left = sum(self.states[word] for word in ("alive", "pending", UNREACHED, NOT_RUN))
+        return left - self.groups[ACCEPTED]
 
     @property
     def score(self) -> float | None:
@@ -81,7 +82,7 @@ class CodeScores:
         ids: Iterable[str],
         *,
         reset: bool,
-        reach_known: bool,
+        known: Knowledge,
         queue: bool,
     ) -> set[str]:
         """Update the sums with the mutants ``ids``; ``reset``: from nothing.
@@ -97,8 +98,8 @@ class CodeScores:
             m = mutants.get(id_)
             if m is None:
                 continue
-            group = survivor_group(m, reach_known=reach_known)
-            now = (m.file, m.function, m.state, group, verdict(m) if queue else "")
+            group = survivor_group(m, known)
+            now = (m.file, m.function, outcome(m, known), group, verdict(m) if queue else "")
             before = self._known.get(id_)
             if now != before:
                 self._known[id_] = now
@@ -106,10 +107,10 @@ class CodeScores:
                 if before is not None:
                     changes[before] -= 1
         keys: set[str] = set()
-        for known, by in changes.items():  # many mutants have the same
+        for same, by in changes.items():  # many mutants have the same
             if by:
-                self._count(known, by, queue)
-            keys |= {file_key(known[0]), function_key(known[0], known[1])}
+                self._count(same, by, queue)
+            keys |= {file_key(same[0]), function_key(same[0], same[1])}
         for key in keys:
             row = self.rows.get(key)
             if row is not None and not row.total:

@@ -13,14 +13,16 @@ Each instance has its own corpus, and so its own state of a mutant. A row has on
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from fuzztui.base.shards import MAX_SHARDS
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.progress import tally
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import (
     MAX_PROPERTIES,
     MAX_PROPERTY_NAME,
@@ -290,8 +292,22 @@ class Summary:
     pass_share: float = -1.0
     """The used share of the exact pass's budget, of several instances the largest; 0 if the pass is
     not bounded; -1: no pass has run."""
+    never_reached: int = 0
+    not_run: int = 0
+    """After the end, when none is pending: those that no input reached, and those that an input may
+    kill that they were not run on, as the budget was used up or the campaign was stopped."""
     judged: bool = True
     """Whether mutants could run on any input: without one, nothing is left to run either."""
+
+    def count(self, word: str) -> int:
+        """The number of mutants with an :func:`outcome`."""
+        number: int = getattr(self, word.replace(" ", "_"))
+        return number
+
+    @property
+    def left(self) -> int:
+        """The number of mutants that are not killed, and might be."""
+        return self.alive + self.pending + self.never_reached + self.not_run
 
     @property
     def exact(self) -> bool | None:
@@ -316,7 +332,7 @@ def mutants_summary(state: State) -> Summary:
     made = total - counts["invalid"]
     stats = state.mutation.values()
     unsettled = [f.unsettled for f in stats if f.unsettled >= 0]
-    return Summary(
+    summary = Summary(
         total=total,
         accepted=state.accepted_survivors,
         static=state.static_mutants,
@@ -327,6 +343,17 @@ def mutants_summary(state: State) -> Summary:
         pass_share=max((f.pass_share for f in stats), default=-1.0),
         judged=_judged(state, counts),
         **counts,
+    )
+    if not summary.pending or state.stage or state.state not in ENDED:
+        return summary
+    known = Knowledge(bool(unsettled), True, summary.exact)
+    found = Counter(outcome(m, known) for m in list(state.mutants.values()) if m.state == "pending")
+    return replace(
+        summary,
+        alive=summary.alive + found["alive"],
+        pending=0,
+        never_reached=found[UNREACHED],
+        not_run=found[NOT_RUN],
     )
 
 
@@ -341,40 +368,73 @@ def _judged(state: State, counts: dict[str, int]) -> bool:
 RAN: Final = "ran, and made no difference"
 WAITS: Final = "still to be run"
 """Infected; or static: only a run shows whether an input reaches it."""
+NOT_RUN: Final = "not run"
+"""The campaign has ended, and inputs may kill them that they were not run on."""
 REACHED: Final = "reached, and never infected"
 UNREACHED: Final = "never reached"
 UNKNOWN_REACH: Final = "never infected"
 """Of pending mutants in logs of older engines, which did not report whether they were reached."""
-SURVIVORS: Final = (RAN, WAITS, REACHED, UNREACHED, UNKNOWN_REACH, ACCEPTED)
+SURVIVORS: Final = (RAN, WAITS, NOT_RUN, REACHED, UNREACHED, UNKNOWN_REACH, ACCEPTED)
 """Groups of survivors. The first shows what the inputs or their checks lack; the last needs no
 look."""
 
 
-def survivors(rows: Iterable[Mutant], *, reach_known: bool = True) -> dict[str, list[Mutant]]:
-    """The mutants that are alive or pending, by group in the order of :data:`SURVIVORS`."""
+class Knowledge(NamedTuple):
+    """What is known of the mutants that have not run."""
+
+    reach: bool = True
+    """Whether the log shows which were reached; older engines did not report it."""
+    over: bool = False
+    """Whether the campaign has ended, so that nothing is run any more."""
+    exact: bool | None = True
+    """Of one that has ended: :attr:`Summary.exact`."""
+
+
+LIKELY: Final = Knowledge()
+
+
+def knowledge(state: State) -> Knowledge:
+    """What is known of the mutants of a campaign that have not run."""
+    reach = any(f.unsettled >= 0 for f in list(state.mutation.values()))
+    over = state.state in ENDED and not state.stage
+    return Knowledge(reach, over, mutants_summary(state).exact if over else True)
+
+
+def outcome(m: Mutant, known: Knowledge) -> str:
+    """The state of a mutant; after the end *never reached*, *not run* or alive for a pending one.
+
+    A mutant whose expression had the original's value on every input survives them: it is alive.
+    """
+    if m.state != "pending" or not known.over or m.stage:
+        return m.state
+    group = _group(m, known)
+    return group if group in (UNREACHED, NOT_RUN) else "alive"
+
+
+def survivors(rows: Iterable[Mutant], known: Knowledge = LIKELY) -> dict[str, list[Mutant]]:
+    """The mutants that are not killed, by group in the order of :data:`SURVIVORS`."""
     groups: dict[str, list[Mutant]] = {name: [] for name in SURVIVORS}
     for m in rows:
-        if name := survivor_group(m, reach_known=reach_known):
+        if name := survivor_group(m, known):
             groups[name].append(m)
     return {name: those for name, those in groups.items() if those}
 
 
-def survivor_group(m: Mutant, *, reach_known: bool = True) -> str:
+def survivor_group(m: Mutant, known: Knowledge = LIKELY) -> str:
     """The group of a survivor, one of :data:`SURVIVORS`; empty if it is no survivor."""
-    if m.accepted and m.survives:
-        return ACCEPTED
+    return ACCEPTED if m.accepted and m.survives else _group(m, known)
+
+
+def _group(m: Mutant, known: Knowledge) -> str:
     if m.state == "alive" or (m.state == "pending" and m.runs):
         return RAN
     if m.state != "pending":
         return ""
     if m.infected or m.static:  # a static mutant has no probes
-        return WAITS
-    return REACHED if m.reached else UNREACHED if reach_known else UNKNOWN_REACH
-
-
-def is_reach_known(state: State) -> bool:
-    """Whether the log shows which pending mutants were reached; older engines did not report it."""
-    return any(f.unsettled >= 0 for f in list(state.mutation.values()))
+        return NOT_RUN if known.over else WAITS
+    if known.over and known.exact is False:  # inputs are left that were not looked at
+        return NOT_RUN
+    return REACHED if m.reached else UNREACHED if known.reach else UNKNOWN_REACH
 
 
 def nearest(m: Mutant) -> tuple[str, str] | None:
@@ -383,6 +443,7 @@ def nearest(m: Mutant) -> tuple[str, str] | None:
     return min(found, key=lambda near: NEARNESS.index(near[1]), default=None)
 
 
+_COUNTED: Final = ("total", *MUTANT_STATES, "never_reached", "not_run", "static", ACCEPTED)
 _TIMES = ("original_s", "mutants_s", "compile_s", "rest_s")
 _PAIRS = (
     "runs", "dead", "skipped", "unexecuted", "uninfected", "put_off", "audits", "audit_kills",
@@ -404,7 +465,7 @@ def mutants_dict(state: State) -> dict[str, Any] | None:
     figures = list(state.mutation.values())
     shares = [f.share for f in figures if f.share >= 0]
     return {
-        **{word: getattr(summary, word) for word in ("total", *MUTANT_STATES, "static", ACCEPTED)},
+        **{word: getattr(summary, word) for word in _COUNTED},
         "score": summary.score,
         "adjusted_score": summary.adjusted,
         "shard": shard_dict(state),

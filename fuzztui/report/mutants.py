@@ -7,11 +7,13 @@ from typing import Final
 
 from fuzztui.base.text import brief, several
 from fuzztui.model.mutants import (
+    NOT_RUN,
     RAN,
     REACHED,
     UNREACHED,
     WAITS,
-    is_reach_known,
+    Knowledge,
+    knowledge,
     mutants_summary,
     nearest,
     survivors,
@@ -29,8 +31,10 @@ _MEANING: Final = {
     RAN: "Inputs ran the changed code and the result was the same: the check is too weak, or the "
     "mutant is equivalent.",
     WAITS: "No verdict yet: an exact pass, or 'fuzztui score', runs them.",
+    NOT_RUN: "The campaign ended before they were run on all inputs that may kill them: 'fuzztui "
+    "score RUN' settles them.",
     REACHED: "Inputs executed the expression, and it always had the value of the original.",
-    UNREACHED: "No input executed the changed code.",
+    UNREACHED: "No input executed the changed code: fuzz longer, or add a seed that does.",
     ACCEPTED: "A user has accepted that they survive.",
 }
 
@@ -43,8 +47,8 @@ def mutants_section(run: ReportedRun) -> Section | None:
     if state.stage:
         return Section("Mutants", list(_fuzzed_one_by_one(state)))
     parts: list[Part] = [Note(_headline(run))]
-    parts += _by_function(list(state.mutants.values()), known=is_reach_known(state))
-    groups = survivors(state.mutants.values(), reach_known=is_reach_known(state))
+    parts += _by_function(list(state.mutants.values()), known=knowledge(state))
+    groups = survivors(state.mutants.values(), knowledge(state))
     for name, those in groups.items():
         meaning = [Note(_MEANING[name])] if name in _MEANING else []
         parts.append(Item(f"{name}: {len(those):,}", [*meaning, *survivor_tables(those)]))
@@ -55,18 +59,20 @@ def _headline(run: ReportedRun) -> str:
     s = mutants_summary(run.state)
     made = s.total - s.invalid
     # Mutants without a verdict may be killed by inputs that are there already.
-    least = "at least " if s.at_least or run.damage or (s.pending and s.exact is not True) else ""
+    open_ = s.pending or s.not_run
+    least = "at least " if s.at_least or run.damage or (open_ and s.exact is not True) else ""
     score = "unknown" if s.score is None else f"{least}{s.score:.1%}"
     text = f"Score {score}: {least}{s.killed:,} of {several(made, 'mutant')} killed"
-    for name in ("alive", "pending", "skipped", "equivalent", "invalid", "accepted"):
-        if n := getattr(s, name):
+    words = ("alive", NOT_RUN, UNREACHED, "pending", "skipped", "equivalent", "invalid", "accepted")
+    for name in words:
+        if n := s.count(name):
             text += f", {n:,} {name}"
     if s.adjusted is not None and s.adjusted != s.score:
         text += f". Without skipped and equivalent ones {least}{s.adjusted:.1%}"
     return f"{text}."
 
 
-def _by_function(mutants: Sequence[Mutant], *, known: bool) -> Iterator[Part]:
+def _by_function(mutants: Sequence[Mutant], *, known: Knowledge) -> Iterator[Part]:
     """A table of functions, those with most survivors first."""
     rows: dict[tuple[str, str], list[Mutant]] = {}
     for m in mutants:
@@ -75,7 +81,7 @@ def _by_function(mutants: Sequence[Mutant], *, known: bool) -> Iterator[Part]:
     for (file, function), those in rows.items():
         made = [m for m in those if m.state != "invalid"]
         killed = sum(m.state == "killed" for m in made)
-        left = survivors(those, reach_known=known)
+        left = survivors(those, known)
         open_ = sum(len(some) for name, some in left.items() if name != ACCEPTED)
         lines.append((file, function, len(made), killed, open_))
     lines.sort(key=lambda line: (-line[4], line[0], line[1]))

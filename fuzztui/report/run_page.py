@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fuzztui.base.text import brief, clock
-from fuzztui.model.mutants import is_reach_known, survivors
+from fuzztui.model.mutants import knowledge, survivors
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Mutant, State
 from fuzztui.model.status import status_dict
@@ -81,7 +81,7 @@ def run_json(run: ReportedRun, problems: list[str]) -> dict[str, Any]:
         row["reproduce"] = (content.command or None) if content else None
         row["input"] = content.content if content else None
         row["input_kind"] = content.kind if content else None
-    groups = survivors(state.mutants.values(), reach_known=is_reach_known(state))
+    groups = survivors(state.mutants.values(), knowledge(state))
     own = [i for i in state.instances.values() if not i.mutant]
     return {
         **whole,

@@ -22,6 +22,7 @@ from fuzztui.model.mutants import (
     UNKNOWN_REACH,
     UNREACHED,
     WAITS,
+    Knowledge,
     mutants_summary,
     survivors,
 )
@@ -263,12 +264,12 @@ def test_the_report_of_a_score():
     lines = list(score.report(RESULT, [Path("/q")], survivors=False))
     text = "\n".join(lines)
     assert "inputs  12  (2 flaky, not used" in text
-    assert "4 mutants: 1 killed, 1 alive, 1 pending, 1 invalid; score 33.3%" in text
+    assert "4 mutants: 1 killed, 1 alive, 1 never reached, 1 invalid; score 33.3%" in text
     cells = [line.split() for line in lines]
     assert ["math", "3", "1", "50.0%"] in cells
     assert ["negate", "1", "0", "0.0%"] in cells
     assert ["x.py", "3", "1", "50.0%"] in cells
-    assert "2 not killed (1 alive, 1 pending): --survivors" in text
+    assert "2 not killed (1 alive, 1 never reached): --survivors" in text
     assert "prog:fill runs once" in text
     assert "\x1b" not in text
 
@@ -276,9 +277,9 @@ def test_the_report_of_a_score():
 def test_survivors():
     text = "\n".join(score.report(RESULT, [], survivors=True))
     assert "alive      4 b" in text
-    assert "pending    5 c" in text
+    assert "never reached 5 c" in text
     assert "killed     3 a" not in text
-    assert text.index(RAN) < text.index(UNREACHED)
+    assert text.index(f"{RAN}:") < text.index(f"{UNREACHED}:")
     assert REACHED not in text
     c = {**RESULT["mutants"][2], "reached": True}
     text = "\n".join(score.report({**RESULT, "mutants": [c]}, [], survivors=True))
@@ -297,7 +298,7 @@ def test_survivors_are_grouped_by_what_the_inputs_did_to_them():
     groups = {name: [m.id for m in those] for name, those in survivors(rows).items()}
     assert groups == {RAN: ["d"], WAITS: ["c"], REACHED: ["b"], UNREACHED: ["a"]}
     assert [*groups] == [RAN, WAITS, REACHED, UNREACHED]
-    older = survivors(rows, reach_known=False)
+    older = survivors(rows, Knowledge(reach=False))
     assert [m.id for m in older[UNKNOWN_REACH]] == ["a"]
 
 

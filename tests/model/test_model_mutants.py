@@ -8,13 +8,17 @@ from fuzztui.model import selectors
 from fuzztui.model.checkpoint import CheckpointMark, from_json, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.mutants import (
+    NOT_RUN,
     RAN,
     REACHED,
     UNKNOWN_REACH,
     UNREACHED,
     WAITS,
+    Knowledge,
+    knowledge,
     mutants_summary,
     nearest,
+    outcome,
     survivor_group,
     survivors,
 )
@@ -22,6 +26,7 @@ from fuzztui.model.selectors import overtime, throughput
 from fuzztui.model.state import Instance, State
 from fuzztui.model.status import status_dict
 from fuzztui.wire.events import (
+    CampaignEnded,
     CommandApplied,
     CommandIssued,
     CommandRejected,
@@ -167,7 +172,7 @@ def test_survivors_in_groups():
     assert {name: [m.id for m in rows] for name, rows in groups.items()} == {
         RAN: ["a"], WAITS: ["b"], REACHED: ["c"], UNREACHED: ["d"],
     }  # fmt: skip
-    assert survivor_group(state.mutants["d"], reach_known=False) == UNKNOWN_REACH
+    assert survivor_group(state.mutants["d"], Knowledge(reach=False)) == UNKNOWN_REACH
 
 
 @pytest.mark.parametrize(("share", "seconds"), [(-1.0, 0.0), (0.0, 10.0), (0.5, 10.0)])
@@ -317,3 +322,31 @@ def test_what_one_instance_did_to_mutants_is_done(command, ends):
     for answers in ((did, did_not), (did_not, did)):
         state = fold(FOUND, issued, *answers).commands["c1"].state
         assert state == (ends if answers[-1] is did_not else "applied")
+
+
+@pytest.mark.parametrize("unsettled", [0, 3])
+def test_after_the_end_none_is_pending(unsettled):
+    """Each has a word that claims no more than the log shows, and the counts are its words'."""
+    ids = ("killed", "ran", "same", "unreached", "infected")
+    state = fold(
+        Stats("main", corpus=3),
+        MutantsFound("main", mutants=[{"id": name} for name in ids]),
+        MutantState("main", "killed", "killed"),
+        MutantState("main", "ran", "alive"),
+        MutantRuns("main", {"same": [4, 0, 0], "infected": [4, 1, 0]}),
+        MutationStats("main", unsettled=unsettled),
+    )
+    before = {m.id: outcome(m, knowledge(state)) for m in state.mutants.values()}
+    assert before == {"killed": "killed", "ran": "alive"} | dict.fromkeys(ids[2:], "pending")
+    fold(CampaignEnded("finished"), state=state)
+    known, summary = knowledge(state), mutants_summary(state)
+    words = {m.id: outcome(m, known) for m in state.mutants.values()}
+    if unsettled:  # inputs were not looked at: nothing is known of those that did not run
+        assert words == before | dict.fromkeys(ids[2:], NOT_RUN)
+    else:
+        assert words == {**before, "same": "alive", "unreached": UNREACHED, "infected": NOT_RUN}
+    for word in ("killed", "alive", "pending", NOT_RUN, UNREACHED):
+        assert summary.count(word) == list(words.values()).count(word)
+    groups = survivors(state.mutants.values(), known)
+    assert sum(map(len, groups.values())) == summary.left == 4
+    assert summary.exact is not bool(unsettled)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fuzztui.model.fold import apply
 from fuzztui.model.mutant_scores import CodeScores, file_key, function_key
-from fuzztui.model.mutants import is_reach_known, mutants_summary, survivors
+from fuzztui.model.mutants import LIKELY, Knowledge, knowledge, mutants_summary, survivors
 from fuzztui.model.state import State
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState, MutationStats, Record
 
@@ -40,10 +40,10 @@ changes = st.one_of(
 @given(batches=st.lists(st.lists(changes, max_size=5), max_size=6))
 def test_the_sums_are_those_of_the_totals_after_each_batch(batches) -> None:
     state, scores = State(), CodeScores()
-    known = True
+    known = LIKELY
     for n, batch in enumerate([[*FOUND, MutationStats("main", unsettled=3)], *batches]):
         touched = apply(state, [Record(state.seq + i, 0.0, e) for i, e in enumerate(batch, 1)])
-        scores.note(state.mutants, touched.mutants, reset=not n, reach_known=known, queue=False)
+        scores.note(state.mutants, touched.mutants, reset=not n, known=known, queue=False)
         summary = mutants_summary(state)
         files = [row for row in scores.rows.values() if row.is_file]
         functions = [row for row in scores.rows.values() if not row.is_file]
@@ -51,7 +51,7 @@ def test_the_sums_are_those_of_the_totals_after_each_batch(batches) -> None:
             total = sum((row.states for row in rows), Counter())
             assert total == Counter({k: n for k, n in state.mutant_counts.items() if n})
             assert sum(row.total for row in rows) == summary.total
-        groups = survivors(state.mutants.values(), reach_known=is_reach_known(state))
+        groups = survivors(state.mutants.values(), knowledge(state))
         assert +scores.groups == Counter({name: len(those) for name, those in groups.items()})
         for name, those in groups.items():
             assert {scores.group_of(m.id) for m in those} == {name}
@@ -59,7 +59,7 @@ def test_the_sums_are_those_of_the_totals_after_each_batch(batches) -> None:
         assert (worst is None) == (not summary.alive + summary.pending)
         assert worst is None or worst.left == max(row.left for row in functions)
     anew = CodeScores()
-    anew.note(state.mutants, state.mutants, reset=True, reach_known=known, queue=False)
+    anew.note(state.mutants, state.mutants, reset=True, known=known, queue=False)
     assert {k: (r.states, +r.groups) for k, r in anew.rows.items()} == {
         k: (+r.states, +r.groups) for k, r in scores.rows.items()
     }
@@ -74,7 +74,7 @@ def test_the_score_of_the_only_file_is_the_score() -> None:
         MutantState("main", IDS[6], "skipped"),
     ]
     apply(state, [Record(n, 0.0, e) for n, e in enumerate(events, 1)])
-    scores.note(state.mutants, state.mutants, reset=True, reach_known=False, queue=False)
+    scores.note(state.mutants, state.mutants, reset=True, known=Knowledge(reach=False), queue=False)
     file = scores.rows[file_key("src/m0.py")]
     assert file.score == mutants_summary(state).score == 1 / 3
     row = scores.rows[function_key("src/m0.py", "f0")]
@@ -86,5 +86,5 @@ def test_a_worklist_counts_verdicts() -> None:
     state = State()
     events = [FOUND[0], MutantState("", IDS[0], "killed"), MutantState("", IDS[3], "alive")]
     apply(state, [Record(n, 0.0, e) for n, e in enumerate(events, 1)])
-    scores.note(state.mutants, state.mutants, reset=True, reach_known=False, queue=True)
+    scores.note(state.mutants, state.mutants, reset=True, known=Knowledge(reach=False), queue=True)
     assert scores.rows[file_key("src/m0.py")].score == 0.5

@@ -10,7 +10,7 @@ from pathlib import Path
 from fuzztui.base.text import several
 from fuzztui.model.discovery import discovery_rate, discovery_text
 from fuzztui.model.finding_tallies import Group, groups, is_examined
-from fuzztui.model.mutants import survivor_group
+from fuzztui.model.mutants import NOT_RUN, UNREACHED, survivor_group
 from fuzztui.model.properties import failing_examples, new_to_tests, takes_examples
 from fuzztui.model.state import State
 from fuzztui.remote.mirrored import run_name
@@ -90,7 +90,8 @@ def _score(status: Status) -> list[ClosingRow]:
     score = f"{m.at_least}{format.score(m.score)}"
     known = f"{m.killed:,} of {several(m.total - m.invalid, 'mutant')} killed"
     parts = [f"{score}: {known}", f"{m.alive:,} alive"]
-    parts += [f"{m.pending:,} pending"] if m.pending else []
+    words = (NOT_RUN, UNREACHED, "pending")
+    parts += [f"{n:,} {word}" for word in words if (n := m.count(word))]
     return [ClosingRow("score", ", ".join(parts), "killed", "mutants")]
 
 

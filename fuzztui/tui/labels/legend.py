@@ -75,7 +75,8 @@ LEGEND: dict[str, dict[str, str]] = {
         "size": "Size of its file",
     },
     "mutants": {
-        "state": "killed, alive (no input has killed it yet), pending (run on no input yet), "
+        "state": "killed, alive (no input has killed it yet), pending (run on no input yet); "
+        "after the end also never reached (by any input), not run (the end came before); "
         "accepted (it may survive), skipped, equivalent, invalid (cannot be made)",
         "steer": "What a user asked for",
         "operator": "The kind of change",
@@ -197,6 +198,8 @@ ABOVE: dict[str, dict[str, str]] = {
     "mutants": {
         "alive": "Run on some inputs, and killed by none",
         "pending": "Run on no input yet; the groups of survivors say why",
+        "not run": "The budget or a stop came before they were run; fuzztui score RUN runs them",
+        "never reached": "After the end: no input has executed the expression",
         "excluded": "Skipped or equivalent; the adjusted score is without these",
         "static": "Of all mutants: those in code that runs at import; each run needs a process",
         "schedule": "Part of the trials that run mutants at once",

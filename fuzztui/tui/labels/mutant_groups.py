@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from fuzztui.model.state import Mutant
 from fuzztui.wire import conditions
@@ -112,12 +113,17 @@ class Filter:
     passes: Callable[[Mutant], bool] | None = None
     """The test of all conditions; None: there are none."""
 
-    def accepts(self, state: str) -> Callable[[Mutant], bool] | None:
-        """Return a test for mutants in ``state`` ("" for any); None if all would pass."""
+    def accepts(
+        self, state: str, of: Callable[[Mutant], str] = attrgetter("state")
+    ) -> Callable[[Mutant], bool] | None:
+        """Return a test for mutants in ``state`` ("" for any); None if all would pass.
+
+        ``of`` returns a mutant's state.
+        """
         passes = self.passes
         if not state:
             return passes
-        return lambda m: m.state == state and (passes is None or passes(m))
+        return lambda m: of(m) == state and (passes is None or passes(m))
 
     def as_selection(self, state: str) -> str:
         """Return the filter as a selection's text; "" if no command can say it, or it selects all.

@@ -6,12 +6,16 @@ import re
 from dataclasses import dataclass, replace
 
 from fuzztui.model.mutants import (
+    LIKELY,
+    NOT_RUN,
     RAN,
     REACHED,
     SURVIVORS,
     UNKNOWN_REACH,
     UNREACHED,
     WAITS,
+    Knowledge,
+    outcome,
     survivor_group,
 )
 from fuzztui.model.state import Mutant
@@ -37,6 +41,8 @@ SIGNS: dict[str, MutantGlyph] = {
         MutantGlyph("killed", "✓", "█", "killed"),
         MutantGlyph("alive", "●", "▓", "alive"),
         MutantGlyph("pending", "◌", "░", "pending"),
+        MutantGlyph(NOT_RUN, "◌", "░", "pending"),
+        MutantGlyph(UNREACHED, "○", "·", "muted"),
         MutantGlyph("skipped", "⊘", "╱", "skipped"),
         MutantGlyph("equivalent", "≡", "≡", "equivalent"),
         MutantGlyph("invalid", "!", "×", "invalid"),
@@ -44,7 +50,9 @@ SIGNS: dict[str, MutantGlyph] = {
 }
 """All states of a mutant, in the order of bars, legends and the state filter."""
 
-_RANKS = {state: i for i, state in enumerate(("alive", "pending", ACCEPTED, "killed"))}
+_RANKS = {
+    state: i for i, state in enumerate(("alive", "pending", NOT_RUN, UNREACHED, ACCEPTED, "killed"))
+}
 
 _STEERED = {"promoted": "▲ promoted", "first": "↑ first", "last": "↓ last"}
 
@@ -72,6 +80,7 @@ SURVIVING = "survivors"
 GROUP_LABELS = {
     RAN: "no difference",
     WAITS: "still to run",
+    NOT_RUN: NOT_RUN,
     REACHED: "never infected",
     UNREACHED: "never reached",
     UNKNOWN_REACH: "never infected",
@@ -87,12 +96,12 @@ def group_rank(mutant: Mutant) -> int:
     return SURVIVORS.index(group) if group else len(SURVIVORS)
 
 
-def state_sign(mutant: Mutant) -> tuple[MutantGlyph, str]:
-    """Return the glyph and the word of a mutant's state; a survivor may be accepted."""
-    glyph = sign(mutant.state)
+def state_sign(mutant: Mutant, known: Knowledge = LIKELY) -> tuple[MutantGlyph, str]:
+    """Return the glyph and the word of a mutant's outcome; a survivor may be accepted."""
+    glyph = sign(outcome(mutant, known))
     if mutant.accepted and mutant.survives:
         return replace(glyph, style="muted"), ACCEPTED
-    return glyph, mutant.state
+    return glyph, glyph.state
 
 
 def steer_text(steer: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fuzztui.model.mutants import Knowledge
 from fuzztui.model.state import Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import NEVER, Cell, Column
@@ -15,11 +16,20 @@ STEER = 10
 
 
 def columns(
-    steer: Callable[[Mutant], Cell], group: Callable[[Mutant], str]
+    steer: Callable[[Mutant], Cell],
+    group: Callable[[Mutant], str],
+    known: Callable[[], Knowledge],
 ) -> Sequence[Column[Mutant]]:
     """Return the columns; ``steer`` returns what a user did to the mutant's position, ``group`` the
-    group of a survivor.
+    group of a survivor, ``known`` what is known of mutants that have not run.
     """
+
+    def state(mutant: Mutant) -> Cell:
+        glyph, word = state_sign(mutant, known())
+        return f"{glyph.glyph} {word}", glyph.style
+
+    def order(mutant: Mutant) -> tuple[int, int]:
+        return rank(state_sign(mutant, known())[1]), group_rank(mutant)
 
     def survivor(mutant: Mutant) -> Cell:
         return GROUP_LABELS.get(group(mutant), ""), "muted"
@@ -27,8 +37,7 @@ def columns(
     return (
         Column(
             # The groups of survivors in their order, the most interesting first.
-            "state", "state", _state, lambda m: (rank(state_sign(m)[1]), group_rank(m)),
-            min=9, max=12,
+            "state", "state", state, order, min=9, max=15,
         ),
         Column(
             # Always shown, with a fixed width: a command moves no other column.
@@ -52,11 +61,6 @@ def columns(
                spare=True),
         Column("text", "", _text, None, needs=NEVER),
     )  # fmt: skip
-
-
-def _state(mutant: Mutant) -> Cell:
-    glyph, word = state_sign(mutant)
-    return f"{glyph.glyph} {word}", glyph.style
 
 
 def _operator(mutant: Mutant) -> Cell:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fuzztui.model.mutants import (
+    NOT_RUN,
     RAN,
     REACHED,
     UNKNOWN_REACH,
     UNREACHED,
     WAITS,
-    is_reach_known,
+    Knowledge,
+    knowledge,
     nearest,
     survivor_group,
 )
@@ -43,11 +45,12 @@ def mutant_lines(
 
     ``tight``: only some lines have room.
     """
-    head = head_line(mutant, *state_sign(mutant), pending)
+    known = knowledge(state)
+    head = head_line(mutant, *state_sign(mutant, known), pending)
     gap: list[Line] = [] if tight else [[]]
     lines = [head, *gap, *change_lines(mutant, source, 1 if tight else AROUND), *gap]
     lines += _accepted(mutant, state)
-    lines += _story(mutant, reach_known=is_reach_known(state))
+    lines += _story(mutant, known)
     lines += _figures(mutant)
     if mutant.static:
         lines.append(pair("static", "runs at import: executed in a child that imports again"))
@@ -122,7 +125,7 @@ def _accepted(mutant: Mutant, state: State) -> list[Line]:
     return [[*because, TextSpan(plain(f"  {by}") if by else "", "muted")]]
 
 
-def _story(mutant: Mutant, *, reach_known: bool) -> list[Line]:
+def _story(mutant: Mutant, known: Knowledge) -> list[Line]:
     """The state of the mutant, as text."""
     match mutant.state:
         case "killed":
@@ -138,10 +141,10 @@ def _story(mutant: Mutant, *, reach_known: bool) -> list[Line]:
             return [pair("alive", words, "alive"), *_near(mutant)]
         case "pending":
             bare = replace(mutant, accepted=False)
-            words = _PENDING[survivor_group(bare, reach_known=reach_known)]
-            if mutant.static:
+            words, (glyph, _) = _PENDING[survivor_group(bare, known)], state_sign(bare, known)
+            if mutant.static and not known.over:
                 words = "not run yet: each run needs an import"
-            return [pair("pending", words, "pending"), *_near(mutant)]
+            return [pair(glyph.state, words, glyph.style), *_near(mutant)]
         case _:
             words = mutant.reason or "no reason was given"
             if mutant.instance:
@@ -152,6 +155,7 @@ def _story(mutant: Mutant, *, reach_known: bool) -> list[Line]:
 _PENDING = {
     RAN: "not run since it was requeued",
     WAITS: "infected, and not run yet on that input",
+    NOT_RUN: "the budget was used up, or a stop came, before: 'fuzztui score RUN' runs it",
     REACHED: "reached, and never infected: the expression always had the same value",
     UNREACHED: "no input has reached the expression",
     UNKNOWN_REACH: "not run yet on any input of the corpus",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from fuzztui.model.mutant_scores import CodeScore, CodeScores, file_key
-from fuzztui.model.mutants import RAN, REACHED, UNKNOWN_REACH, UNREACHED, WAITS
+from fuzztui.model.mutants import NOT_RUN, RAN, REACHED, UNKNOWN_REACH, UNREACHED, WAITS
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.columns import Cell, Column
@@ -58,7 +58,9 @@ def function_columns(scores: CodeScores) -> Sequence[Column[CodeScore]]:
             "same", GROUP_LABELS[REACHED],
             lambda r: r.groups[REACHED] + r.groups[UNKNOWN_REACH], drop=True,
         ),
-        _figure("waits", GROUP_LABELS[WAITS], lambda r: r.groups[WAITS], drop=True),
+        _figure(
+            "waits", GROUP_LABELS[WAITS], lambda r: r.groups[WAITS] + r.groups[NOT_RUN], drop=True
+        ),
         _figure(
             "excluded", "excluded", lambda r: r.states["skipped"] + r.states["equivalent"],
             drop=True,

@@ -16,13 +16,13 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from fuzztui.model.mutant_scores import CodeScore
-from fuzztui.model.mutants import SURVIVORS, is_reach_known, nearest
+from fuzztui.model.mutants import LIKELY, SURVIVORS, knowledge, nearest, outcome
 from fuzztui.model.progress import AT_WORK, PHASES, phase
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, Finding, Mutant
 from fuzztui.tui.base import shell, source_excerpt
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.base.columns import Cell, column_keys
+from fuzztui.tui.base.columns import Cell, Column, column_keys
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
@@ -83,7 +83,7 @@ class MutantsScreen(MutantControls):
         super().__init__()
         self._pending: dict[str, list[str]] = {}
         self._functions = FunctionTable(self._scores)
-        self._reach_known = False
+        self._known = LIKELY
         self._turns: dict[str, str] = {}
         """In a worklist: when each mutant gets its turn, by id."""
         self._at_work: dict[str, str] = {}
@@ -109,7 +109,10 @@ class MutantsScreen(MutantControls):
 
     def make_table(self) -> BigTable[Mutant]:
         """Return the table in the order of the engine's report."""
-        return BigTable(columns(self._steer, self._group_of), empty="no mutants", id="mutants")
+        return BigTable(self._columns(), empty="no mutants", id="mutants")
+
+    def _columns(self) -> Sequence[Column[Mutant]]:
+        return columns(self._steer, self._group_of, lambda: self._known)
 
     def _group_of(self, mutant: Mutant) -> str:
         """The group of a survivor; an empty string for other mutants."""
@@ -131,16 +134,14 @@ class MutantsScreen(MutantControls):
         turned = bool(state.stage) != self._queue
         if turned:
             self._queue = bool(state.stage)
-            columns_ = (
-                worklist_columns(self) if self._queue else columns(self._steer, self._group_of)
-            )
+            columns_ = worklist_columns(self) if self._queue else self._columns()
             self.table.show_columns(columns_, columns_[0] if self._queue else None)
             self.table.keeps_line = self._queue
             self._only = self._group = ""
             self.table.narrow(self._filter.words, self._accepts())
         if self._queue and (changes.reset or changes.mutants or changes.campaign):
             self._look_at_turns()
-        every = changes.reset or turned or self._reach_known != is_reach_known(state)
+        every = changes.reset or turned or self._known != knowledge(state)
         self._note_scores(state.mutants if every else changes.mutants, reset=every)
         if changes.reset or turned:
             self.table.load(state.mutants)
@@ -159,9 +160,9 @@ class MutantsScreen(MutantControls):
     def _note_scores(self, ids: Iterable[str], *, reset: bool) -> None:
         """Note the changed mutants; of 100,000 all take too long for each tick."""
         if reset:
-            self._reach_known = is_reach_known(self.campaign)
+            self._known = knowledge(self.campaign)
         keys = self._scores.note(
-            self.campaign.mutants, list(ids), reset=reset, reach_known=self._reach_known,
+            self.campaign.mutants, list(ids), reset=reset, known=self._known,
             queue=self._queue,
         )  # fmt: skip
         self._functions.note(keys, reset=reset)
@@ -386,7 +387,8 @@ class MutantsScreen(MutantControls):
 
     def _accepts(self) -> Callable[[Mutant], bool] | None:
         if not (self._queue and self._only):
-            passes, group = self._filter.accepts(self._only), self._group
+            passes = self._filter.accepts(self._only, lambda m: outcome(m, self._known))
+            group = self._group
             if not group:
                 return passes
             wanted = SURVIVORS if group == SURVIVING else (group,)
@@ -399,6 +401,8 @@ class MutantsScreen(MutantControls):
         counts: Mapping[str, int] = self.campaign.mutant_counts
         if self._queue and (first := self.host.status.first) is not None:
             counts = first.phases
+        elif (mutants := self.host.status.mutants) is not None:
+            counts = {word: mutants.count(word) for word in self._states}
         choices = ["", *(state for state in self._states if counts.get(state))]
         at = choices.index(self._only) if self._only in choices else 0
         self._show_only(choices[(at + 1) % len(choices)])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from fuzztui.base.text import several
 from fuzztui.model.mutant_scores import CodeScores
-from fuzztui.model.mutants import RAN, REACHED, UNKNOWN_REACH, UNREACHED, WAITS, Summary
+from fuzztui.model.mutants import NOT_RUN, RAN, REACHED, UNKNOWN_REACH, UNREACHED, WAITS, Summary
 from fuzztui.tui.base import format
 from fuzztui.tui.base.bars import apportion
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
@@ -42,6 +42,7 @@ BAR = 24
 _LEFT_TEXTS = {
     RAN: "ran and made no difference",
     WAITS: "are still to be run",
+    NOT_RUN: "were not run",
     REACHED: "were reached and never infected",
     UNREACHED: "were never reached",
     UNKNOWN_REACH: "were never infected",
@@ -52,6 +53,7 @@ _LEFT_TEXTS = {
 _MEANINGS = {
     RAN: "no difference: run, with the same result",
     WAITS: "still to run: infected, or static",
+    NOT_RUN: "not run: the end came before; 'fuzztui score RUN' settles them",
     REACHED: "never infected: reached, always with the same value",
     UNREACHED: "never reached: no input executes them",
     UNKNOWN_REACH: "never infected: no input gave another value",
@@ -140,8 +142,8 @@ def folded_line(status: Status, s: Summary, scores: CodeScores, width: int) -> L
 def _left(s: Summary) -> list[TextSpan]:
     """The numbers of survivors, each as a filter."""
     spans: list[TextSpan] = []
-    for state in ("alive", "pending"):
-        if n := getattr(s, state):
+    for state in ("alive", "pending", NOT_RUN, UNREACHED):
+        if n := s.count(state):
             spans += [TextSpan(", "), TextSpan(f"{n:,} {state}", "bold", state)]
     if not spans:
         spans = [TextSpan(", none is left", "valid")]
@@ -209,7 +211,7 @@ def activity_text(analysis: MutationStats, s: Summary) -> str:
 
 def state_bar(s: Summary, width: int) -> list[TextSpan]:
     """Return all mutants as one bar of states; each present state is visible."""
-    parts = [(sign, getattr(s, sign.state)) for sign in SIGNS.values()]
+    parts = [(sign, s.count(sign.state)) for sign in SIGNS.values()]
     cells = apportion([n for _, n in parts], width)
     return [
         TextSpan(sign.fill * n, sign.style, sign.state)
@@ -226,7 +228,7 @@ def _legend(s: Summary, width: int) -> list[Line]:
             TextSpan(f"{sign.state} {count:,}  ", "", sign.state),
         ]
         for sign in SIGNS.values()
-        if (count := getattr(s, sign.state)) or sign.state in ("killed", "alive")
+        if (count := s.count(sign.state)) or sign.state in ("killed", "alive")
     ]
     if s.static:
         parts.append([TextSpan(f"{s.static:,} of all {s.total:,} are static ", "muted")])
@@ -240,7 +242,7 @@ def _survivors(s: Summary, groups: Mapping[str, int], width: int) -> list[Line]:
         for name, label in GROUP_LABELS.items()
         if (n := groups.get(name))
     ]
-    head = TextSpan(f" {several(s.alive + s.pending, 'survivor')}:  ", "muted")
+    head = TextSpan(f" {several(s.left, 'survivor')}:  ", "muted")
     return flow([head], parts, width, INDENT) if parts else [[TextSpan(" no survivors", "valid")]]
 
 
