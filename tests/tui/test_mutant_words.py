@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.model.mutants import NOT_RUN, UNREACHED
 from fuzztui.model.state import MUTANT_STATES
 from fuzztui.tui.base import format
 from fuzztui.tui.base.bars import apportion
@@ -14,8 +15,9 @@ from fuzztui.wire import events as ev
 
 
 def test_every_state_has_its_own_sign_fill_and_colour():
-    assert set(SIGNS) == set(MUTANT_STATES)
-    assert len({s.glyph for s in SIGNS.values()}) == len({s.fill for s in SIGNS.values()}) == 6
+    assert set(SIGNS) == {*MUTANT_STATES, NOT_RUN, UNREACHED}
+    shown = [s for s in SIGNS.values() if s.state != NOT_RUN]  # which are pending before the end
+    assert len({s.glyph for s in shown}) == len({s.fill for s in shown}) == 7
     assert all(s.style in SEMANTIC for s in SIGNS.values())
     assert sign("[/x]").glyph == "?"
     assert rank("alive") < rank("pending") < rank("killed") < rank("invalid")
