@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fuzztui.base.files import temporary_file, temporary_place
 from fuzztui.base.user_dirs import cache_dir
+from fuzztui.campaign.extras import missing_extra
 from fuzztui.targeting.analysis.document import (
     DocumentError,
     Request,
@@ -33,6 +34,8 @@ def find_targets(
     ``progress``: called with messages. ``cache``: the directory that keeps results while no source
     changes; None: ``~/.cache/fuzztui``. Raises :class:`TargetsError`.
     """
+    if missing := missing_extra("spoton"):
+        raise TargetsError(f"the analysis needs mypy, which finds the types; {missing}")
     directory = _usable(cache) if cache is not None else _cache()
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MYPY")}
     with temporary_file() as stderr:
