@@ -1,14 +1,17 @@
 """What a user installs: wheel and sdist hold everything, and work away from the source."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
+from doc_commands import RUN
 
 pytestmark = pytest.mark.slow
 
@@ -129,3 +132,31 @@ def test_sdist_holds_what_the_wheel_is_made_of(source, venv, tmp_path):
     names = zipfile.ZipFile(wheel).namelist()
     assert set(SHIPPED) <= set(names)
     assert any(n.endswith(MAN_PAGE) for n in names)
+
+
+def run_documented(fuzztui: Path, directory: Path) -> None:
+    """Run the commands that README and docs show; each campaign gets a small budget."""
+    env = {"HOME": str(directory), "XDG_RUNTIME_DIR": str(directory)}
+    for line in RUN:
+        words = shlex.split(line)[1:]
+        if words[0].endswith(".toml"):
+            words += ["--set", "campaign.budget=300"]
+        if "--detach" in words:
+            words += ["--set", "campaign.output=detached"]
+        run(fuzztui, *words, cwd=directory, **env)
+    stop = [fuzztui, "ctl", "detached", "stop"]  # unless it has ended by itself
+    subprocess.run(stop, cwd=directory, env={**os.environ, **env}, check=False)
+    assert {"tour.html", "run.html", "run.json", "summary.md"} <= {*os.listdir(directory)}
+
+
+def test_the_commands_of_the_documents_run(source, venv, tmp_path):
+    """From the wheel, in an environment of its own, with the packages of this one."""
+    pip, own, scratch = venv / "bin/pip", tmp_path / "own", tmp_path / "scratch"
+    run(pip, "wheel", "-q", "--no-deps", "-w", tmp_path, source, cwd=tmp_path)
+    (wheel,) = tmp_path.glob("fuzztui-*.whl")
+    run(sys.executable, "-m", "venv", "--without-pip", own, cwd=tmp_path)
+    run(pip, "--python", own / "bin/python", "install", "-q", "--no-deps", wheel, cwd=tmp_path)
+    (packages,) = own.glob("lib/python*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    scratch.mkdir()
+    run_documented(own / "bin/fuzztui", scratch)
