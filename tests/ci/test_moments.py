@@ -30,6 +30,7 @@ ALLOWED = {
     "helpers/watch_lab.py:Fuzzer.__init__": "files of this moment",
     "watch/test_watch_unseen.py:Remote.__init__": "files of this moment",
     "jobs/test_cluster_ports.py:test_without_tls": "a connection that nobody answers",
+    "engines/mu2/test_mu2_backlog.py:test_a_budget_in_time_is_spent_by_the_clock": "its own clock",
     "watch/test_watch_times.py:Clock": "a clock that goes on, and jumps",
     "hosts/test_link.py": "the time of its loop is virtual",
     "hosts/test_host_lab.py:test_clocks_are_shifted_and_waits_are_not": "clocks are what it tests",

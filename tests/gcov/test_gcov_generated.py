@@ -99,7 +99,7 @@ def judged(build: str, source: Path, inputs: list[Path], place: Path) -> dict[st
     env = {**os.environ, "CC": str(place / "cc"), "SOURCE": str(place / "source")}
     subprocess.run(["sh", "-eu", "-c", build], cwd=place / "build", env=env, check=True, timeout=60)
     for file in inputs:
-        subprocess.run([place / "build/calc", file], capture_output=True, timeout=20, check=False)
+        subprocess.run([place / "build/calc", file], capture_output=True, timeout=60, check=False)
     found: dict[str, dict[int, bool]] = {}
     for notes in place.rglob("*.gcno"):
         command = ["gcov", "--json-format", "--stdout", notes.name]
