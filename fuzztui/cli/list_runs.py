@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from fuzztui.home.size import disk_bytes
 from fuzztui.home.summary import UNREADABLE
 from fuzztui.tui.base import format
 from fuzztui.tui.base.last_looks import last_look
+from fuzztui.tui.base.text import fit
 
 SLICE_S = 0.2
 """Seconds of reading one log between two updates of the progress line."""
@@ -30,6 +31,12 @@ goes on from there."""
 
 MAX_PATH = 200
 """Characters of a path in a table."""
+
+MAX_FAILURES = 3
+"""Failed campaigns whose reasons are shown, the newest first; the others are counted."""
+
+NOTE_CELLS = 100
+"""Characters of a failed campaign's line; ``status`` and ``--json`` have the whole reason."""
 
 
 def runs(options: argparse.Namespace) -> int:
@@ -53,7 +60,8 @@ def runs(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(listed_object(listed, sizes)))
     elif looks:
-        print("\n".join(table(looks, sizes)))
+        elsewhere = {look.run for look in looks}.difference(listed.found.runs)
+        print("\n".join(table(looks, sizes, elsewhere)))
     else:
         names = ", ".join(short_path(place) for place in places)
         say(f"no runs in {names}, and none under way elsewhere; start one: fuzztui CAMPAIGN.toml")
@@ -164,12 +172,22 @@ _TITLES = ("state", "run", "engine", "age", "execs", "exec/s", "score", "edges",
 _RIGHT = frozenset({"age", "execs", "exec/s", "score", "edges", "groups", "size"})
 
 
-def table(looks: Sequence[RunLook], sizes: dict[Path, int]) -> list[str]:
-    """Return the lines of the table. Texts of runs are made visible."""
+def table(
+    looks: Sequence[RunLook], sizes: dict[Path, int], elsewhere: Collection[Path] = ()
+) -> list[str]:
+    """Return the lines of the table: the runs here, then those of ``elsewhere`` under a heading.
+
+    Texts of runs are made visible.
+    """
     titles = [*_TITLES, *(["size"] if sizes else [])]
-    rows = [titles, *(_row(look, sizes) for look in looks)]
+    order = sorted(looks, key=lambda look: look.run in elsewhere)  # stable
+    rows = [titles, *(_row(look, sizes) for look in order)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(titles))]
-    return ["  ".join(_cells(row, titles, widths)).rstrip() for row in rows]
+    lines = ["  ".join(_cells(row, titles, widths)).rstrip() for row in rows]
+    here = sum(look.run not in elsewhere for look in looks)
+    if here < len(looks):
+        lines.insert(here + 1, "under way in other directories, by this account:")
+    return lines
 
 
 def _cells(row: Sequence[str], titles: Sequence[str], widths: Sequence[int]) -> Iterable[str]:
@@ -195,20 +213,28 @@ def _row(look: RunLook, sizes: dict[Path, int]) -> list[str]:
 
 
 def notes(looks: Sequence[RunLook]) -> list[str]:
-    """Return what is wrong with runs, a line each."""
-    lines = []
+    """Return what is wrong with runs, a line each; of old failures only the number."""
+    lines, failed = [], 0
     for look in looks:
         of = look.summary
         wrong = [
-            of.reason,
             look.trouble,
             of.damage and f'each number means "at least": {of.damage}',
             of.unread and f"{of.unread:,} records are not read yet; list the runs again",
             look.pid is not None
             and of.lost
             and f"not connected: {several(len(of.lost), 'host')} ({', '.join(of.lost)})",
+            of.state == UNREADABLE and of.reason,
         ]
+        name = visible(short_path(look.run))[:MAX_PATH]
         problems = "; ".join(visible(str(text)) for text in wrong if text)
         if problems:
-            lines.append(f"{visible(short_path(look.run))[:MAX_PATH]}: {problems[:500]}")
+            lines.append(f"{name}: {problems[:500]}")
+        elif of.reason:
+            failed += 1
+            if failed <= MAX_FAILURES:
+                lines.append(fit(f"{name}: {visible(of.reason)}", NOTE_CELLS).rstrip())
+    if failed > MAX_FAILURES:
+        more = several(failed - MAX_FAILURES, "earlier run")
+        lines.append(f"{more} failed, too; fuzztui status RUN reports why")
     return lines

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fuzztui.cli import main
-from fuzztui.cli.list_runs import places_of
+from fuzztui.cli.list_runs import MAX_FAILURES, NOTE_CELLS, places_of
 from fuzztui.cli.output import DAMAGED, DONE, USAGE
 from fuzztui.home import listing
 from fuzztui.log.files import SEALED
@@ -101,3 +101,24 @@ def test_a_run_under_way_elsewhere_is_listed_too(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(listing, "supervised_runs", lambda: [other, here, tmp_path / "gone"])
     rows = listed(capsys, "--json")[1]["runs"]
     assert {row["run"] for row in rows} == {str(here), str(other)}
+
+
+def test_the_runs_here_come_before_those_elsewhere(tmp_path, capsys, monkeypatch):
+    run_at(tmp_path / "runs/r", 1e9)
+    other = run_at(tmp_path / "else/x", 2e9)
+    monkeypatch.setattr(listing, "supervised_runs", lambda: [other])
+    assert main(["runs"]) == DONE
+    title, here, heading, elsewhere = capsys.readouterr().out.splitlines()
+    assert title.startswith("state") and heading.endswith(":")
+    assert "runs/r" in here and "else/x" in elsewhere
+
+
+def test_only_the_newest_failures_are_explained_each_in_a_short_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(f"{__name__}.EVIL", "why " * 100)
+    for n in range(MAX_FAILURES + 2):
+        run_at(tmp_path / f"runs/r{n}", 1e9 + n, "failed")
+    assert main(["runs"]) == DONE
+    *failures, rest = capsys.readouterr().err.splitlines()
+    assert all(f"runs/r{n}: " in line for n, line in zip((4, 3, 2), failures, strict=True))
+    assert all(len(line) <= NOTE_CELLS + len("fuzztui: ") for line in failures)
+    assert "2 earlier runs" in rest
