@@ -111,6 +111,8 @@ def tls_for(directory: str, address: str) -> TlsFiles:
     ``address``: where the scheduler listens, as HOST or tls://HOST:PORT.
     Raises :class:`ClusterError`.
     """
+    if missing := missing_extra("cluster"):
+        raise ClusterError(missing)
     if directory:
         return tls_files(directory)
     if not is_loopback(address):

@@ -15,31 +15,31 @@ from fuzztui.base.published import published
 class Row:
     text: str
     rows: tuple[str, ...] = ()
-    place: Path = Path("/home/ann/x")
+    place: Path = Path("/home/user/x")
 
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/ann")
+    monkeypatch.setenv("HOME", "/home/user")
 
 
-ROOT = Path("/home/ann/src/project")
+ROOT = Path("/home/user/src/project")
 
 
 @pytest.mark.parametrize(
     ("text", "written"),
     [
-        ("/home/ann/src/project/a.py:3", "a.py:3"),
-        ('File "/home/ann/src/project/a b.py", line 1', 'File "a b.py", line 1'),
-        ("in /home/ann/src/project", "in ."),
-        ("/home/ann/src/project2/a.py", "~/src/project2/a.py"),
-        ("/home/ann/venv/lib/x.py, /home/ann", "~/venv/lib/x.py, ~"),
-        ("/home/anna/x", "/home/anna/x"),
-        ("/mnt/home/ann/x", "/mnt/home/ann/x"),
+        ("/home/user/src/project/a.py:3", "a.py:3"),
+        ('File "/home/user/src/project/a b.py", line 1', 'File "a b.py", line 1'),
+        ("in /home/user/src/project", "in ."),
+        ("/home/user/src/project2/a.py", "~/src/project2/a.py"),
+        ("/home/user/venv/lib/x.py, /home/user", "~/venv/lib/x.py, ~"),
+        ("/home/user-2/x", "/home/user-2/x"),
+        ("/data/home/user/x", "/data/home/user/x"),
         ("/usr/lib/x.py", "/usr/lib/x.py"),
-        ("cc -I/home/ann/include", "cc -I~/include"),
-        ("file:///home/ann/x", "file:///home/ann/x"),
-        ("'/home/ann/src/project/runs/a'", "'runs/a'"),
+        ("cc -I/home/user/include", "cc -I~/include"),
+        ("file:///home/user/x", "file:///home/user/x"),
+        ("'/home/user/src/project/runs/a'", "'runs/a'"),
     ],
 )
 def test_texts(text: str, written: str) -> None:
@@ -47,8 +47,8 @@ def test_texts(text: str, written: str) -> None:
 
 
 def test_data() -> None:
-    row = Row("/home/ann/src/project/a", ("/home/ann/b", "c"))
-    found = published({"/home/ann/k": [row, 3, None, True, row.place]}, ROOT)
+    row = Row("/home/user/src/project/a", ("/home/user/b", "c"))
+    found = published({"/home/user/k": [row, 3, None, True, row.place]}, ROOT)
     assert found == {"~/k": [Row("a", ("~/b", "c")), 3, None, True, row.place]}
     assert published(Row("a"), ROOT) == Row("a")
     assert not dataclasses.asdict(published(row, ROOT))["text"].startswith("/")

@@ -262,7 +262,7 @@ def test_status_keeps_its_output_clean(project, capsys):
     with alive(project / "runs/c"), alive(project / "runs/c-2"):
         assert main(["status", str(file), "--json"]) == 0
     out, err = capsys.readouterr()
-    assert json.loads(out)["state"] == "empty"
+    assert json.loads(out)["state"] == "starting"
     assert err.count("\n") == 1
 
 

@@ -57,7 +57,9 @@ Check = Callable[[str, Path], None]
 def exported_tests(text: str, tmp_path: Path) -> None:
     recorded = Recorded("success", choices=repr(text.encode("utf-8", "surrogatepass")))
     cases = [
-        TestCase(shown_entry(text), word_of(text), recorded, ("m",), 1, ((text, 1),)),
+        TestCase(
+            shown_entry(text), word_of(text), recorded, ("m",), ("m",), 1, functions=((text, 1),)
+        ),
         TestCase(shown_entry(text), word_of(text), recorded, cause=text),
     ]
     names = TargetNames("target:f", generator="target:g")

@@ -339,7 +339,13 @@ def test_files_that_were_sent_there_have_their_paths_here(member: HostMember, hu
 
 @pytest.mark.parametrize(
     "secret",
-    ["/root/.ssh/keys.py", "/project/p/../../etc/x.py", "/usr/../etc/x.py", "x/../../y.py", "/etc"],
+    [
+        "/home/user/.ssh/keys.py",
+        "/project/p/../../etc/x.py",
+        "/usr/../etc/x.py",
+        "x/../../y.py",
+        "/etc",
+    ],
 )
 def test_other_files_are_not_those_of_this_machine(
     member: HostMember, hub: Hub, secret: str

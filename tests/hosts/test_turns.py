@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -85,7 +86,7 @@ class Hub:
         self.log_name = "log"
         self.hosts_instances = 4
         self.router: Any = None
-        self.exchange: Any = None
+        self.exchange: Any = SimpleNamespace(elsewhere=None)
 
     def record(self, *events: Event) -> None:
         for event in events:
