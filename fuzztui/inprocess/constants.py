@@ -18,6 +18,9 @@ from fuzztui.engines.inputs.constants import digest_of
 _MAX_BYTES: Final = 1 << 28
 _LEVELS: Final = 6
 """Directories between a run and an instance of a mutant's turn, and one more."""
+_INSTANCES: Final = ("out", "supervisor", "mutants")
+"""Directories of a run, or of a kept corpus, that have instances: what is next to another directory
+is not ours, such as a project's own ``constants.json``, or one that somebody puts into /tmp."""
 
 
 def constants_file(directory: Path) -> Path | None:
@@ -26,7 +29,10 @@ def constants_file(directory: Path) -> Path | None:
     ``directory``: the instance's, which need not exist, or another directory of a run or of a kept
     corpus.
     """
-    for home in map(RunDir, directory.parents[:_LEVELS]):
+    for path in directory.parents[:_LEVELS]:
+        home = RunDir(path)
+        if directory.relative_to(path).parts[0] not in _INSTANCES:
+            continue
         if home.constants.is_file():
             return home.constants
         if home.campaign.is_file():

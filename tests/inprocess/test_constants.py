@@ -65,6 +65,13 @@ def test_choices_are_read_as_the_run_drew_them(
     assert drawn(home, place, kind, "engine.constants=false") == "frobnicate"
 
 
+def test_a_file_of_that_name_above_is_not_the_run_s(home: RunDir, tmp_path: Path) -> None:
+    (tmp_path / "constants.json").write_text('{"speed_of_light": 299792458}')
+    (tmp_path / "campaign.toml").write_text(FILE.format(kind="zest"))
+    assert constants_file(home.instance("main")) is None
+    assert constants_file(tmp_path / "scratch" / "out" / "main") is None  # that of a question
+
+
 def test_a_run_that_drew_none_reads_none(home: RunDir) -> None:
     home.targets.write_text(json.dumps({"targets": [], "constants": CONSTANTS}))
     home.campaign.write_text(FILE.format(kind="spoton") + "constants = false\n")
