@@ -29,7 +29,12 @@ class PathsHere:
         self._shipped = shipped
         self._installed = tuple(
             f"{os.path.normpath(place)}/"
-            for place in ("/usr", sys.base_prefix, sys.prefix, python and Path(python).parents[1])
+            for place in (
+                "/usr",
+                sys.base_prefix,
+                sys.prefix,
+                python and Path(python).parent.parent,
+            )
             if place
         )
 

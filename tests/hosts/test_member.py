@@ -318,6 +318,10 @@ def test_a_host_that_was_lost_for_long_is_followed_from_its_last_record(
     assert hub.state.hosts["a"].seq == after
 
 
+def test_an_interpreter_may_be_in_the_root_directory() -> None:
+    assert PathsHere({}, "/python3").here("/etc/passwd", "a") == "a:/etc/passwd"
+
+
 def test_files_that_were_sent_there_have_their_paths_here(member: HostMember, hub: Hub) -> None:
     there, other = "/data/shipped/run/shipped/tree0-p/a.py", "/usr/lib/shipped/b.py"  # installed
     frames: list[Any] = [{"function": "f", "file": there, "line": 3}, {"file": other}]
