@@ -90,11 +90,14 @@ def _slot_of(run_dir: RunDir, file: Path) -> str:
 def _repro_watched(directory: Path, given: str) -> int:
     """Run an input of a fleet of another user: by the command in AFL's files, if asked to."""
     places = [Path(given), directory / given, *(p / given for p in sorted(directory.iterdir()))]
-    if (file := next((p.absolute() for p in places if p.is_file()), None)) is None:
+    # os.path: no error for a directory that this user may not look into.
+    found = (place.absolute() for place in places if os.path.isfile(place))  # noqa: PTH113
+    if (file := next(found, None)) is None:
         raise CliError(f"{given}: there is no such file here or in {directory}", USAGE)
     instance = file.parent.parent
     words = (read_if_regular(instance / "cmdline", _MAX_COMMAND) or b"").decode(errors="replace")
-    if not (command := words.splitlines()):
+    command = words.removesuffix("\n").split("\n")  # an argument may have other line ends
+    if not command[0]:
         raise CliError(f"{instance / 'cmdline'}: does not have the target's command", USAGE)
     # afl-fuzz was mostly started here, or near its output.
     near = (Path.cwd(), *instance.parents)

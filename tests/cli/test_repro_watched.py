@@ -39,6 +39,14 @@ def test_the_command_in_its_files_runs_only_with_consent(crash, tmp_path, monkey
     assert "SIGSEGV" in capsys.readouterr().err
 
 
+def test_an_argument_is_passed_on_as_it_is(crash, tmp_path, monkeypatch, capsys):
+    (tmp_path / "out/main/cmdline").write_text("./target\n@@\na\u2028b\f\n\n")
+    (tmp_path / "target").write_text('#!/bin/sh\nshift; printf "%s|" "$@" >ran\n')
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    main(["repro", "out", crash])
+    assert (tmp_path / "ran").read_bytes().decode() == "a\u2028b\f||"
+
+
 def test_files_without_a_command_are_refused(crash, tmp_path, monkeypatch, capsys):
     (tmp_path / "out/main/cmdline").unlink()
     assert main(["repro", "out", crash]) == USAGE
