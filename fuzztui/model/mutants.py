@@ -326,13 +326,28 @@ def score_of(killed: int, of: int) -> float | None:
 
 
 def mutants_summary(state: State) -> Summary:
-    """The sums over all mutants."""
+    """The sums over all mutants. After the end this looks at each one that has not run."""
+    summary = _by_state(state)
+    if not summary.pending or state.stage or state.state not in ENDED:
+        return summary
+    known = knowledge(state)
+    found = Counter(outcome(m, known) for m in list(state.mutants.values()) if m.state == "pending")
+    return replace(
+        summary,
+        alive=summary.alive + found["alive"],
+        pending=0,
+        never_reached=found[UNREACHED],
+        not_run=found[NOT_RUN],
+    )
+
+
+def _by_state(state: State) -> Summary:
     counts = {word: state.mutant_counts.get(word, 0) for word in MUTANT_STATES}
     total, killed = len(state.mutants), counts["killed"]
     made = total - counts["invalid"]
     stats = state.mutation.values()
     unsettled = [f.unsettled for f in stats if f.unsettled >= 0]
-    summary = Summary(
+    return Summary(
         total=total,
         accepted=state.accepted_survivors,
         static=state.static_mutants,
@@ -343,17 +358,6 @@ def mutants_summary(state: State) -> Summary:
         pass_share=max((f.pass_share for f in stats), default=-1.0),
         judged=_judged(state, counts),
         **counts,
-    )
-    if not summary.pending or state.stage or state.state not in ENDED:
-        return summary
-    known = Knowledge(bool(unsettled), True, summary.exact)
-    found = Counter(outcome(m, known) for m in list(state.mutants.values()) if m.state == "pending")
-    return replace(
-        summary,
-        alive=summary.alive + found["alive"],
-        pending=0,
-        never_reached=found[UNREACHED],
-        not_run=found[NOT_RUN],
     )
 
 
@@ -397,7 +401,7 @@ def knowledge(state: State) -> Knowledge:
     """What is known of the mutants of a campaign that have not run."""
     reach = any(f.unsettled >= 0 for f in list(state.mutation.values()))
     over = state.state in ENDED and not state.stage
-    return Knowledge(reach, over, mutants_summary(state).exact if over else True)
+    return Knowledge(reach, over, _by_state(state).exact if over else True)
 
 
 def outcome(m: Mutant, known: Knowledge) -> str:

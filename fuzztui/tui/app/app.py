@@ -25,6 +25,7 @@ from fuzztui.log.reader import LogReader
 from fuzztui.model.finding_tallies import FindingTally, tallies
 from fuzztui.model.fuzzfirst import can_go_on
 from fuzztui.model.host_summary import waiting_commands
+from fuzztui.model.mutants import Summary, mutants_summary
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, CommandStatus, State
 from fuzztui.session import Session
@@ -163,6 +164,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         self._requested_rows: dict[str, str] = {}
         self._last_kill_t = -1.0
         self._found: Mapping[str, FindingTally] = {}
+        self._mutants: Summary | None = None
         self._yields = KeptYields()
         self._attention = Attention()
         self._unseen = 0
@@ -270,6 +272,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         """Show changes on the current screen, and collect them for the other screens."""
         self._note_kills(changes)
         self._note_findings(changes)
+        self._mutants = mutants_summary(self.campaign)  # not each second: there may be 100,000
         self.lineage.take(changes)
         self.worklist.take(changes)
         self.notify_answers(changes)
@@ -408,6 +411,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
             ended=self._outline.ended,
             end_t=self.end_t,
             found=self._found,
+            mutants=self._mutants,
             yields=self._yields.of(self.campaign),
             unseen=self._unseen,
             caught_up=self._caught_up(),

@@ -218,13 +218,14 @@ def status_of(
     end_t: float = 0.0,
     found: Mapping[str, FindingTally] | None = None,
     yields: CampaignYields | None = None,
+    mutants: Summary | None = None,
     unseen: int = 0,
     caught_up: float = 1.0,
 ) -> Status:
     """Return the totals of ``state`` at campaign time ``now``.
 
-    The caller passes ``last_kill_t``, ``first``, ``found`` and ``yields``, because computing them
-    from 100,000 mutants, entries or findings four times a second would be slow.
+    The caller passes ``last_kill_t``, ``first``, ``found``, ``yields`` and ``mutants``, because
+    computing them from 100,000 mutants, entries or findings four times a second would be slow.
     """
     sums = totals(state)
     instances = list(state.instances.values())
@@ -257,7 +258,7 @@ def status_of(
         quiet_s=quiet,
         advice=advice(state) if quiet else "",
         last_entry_t=sums.last_find_t,
-        mutants=mutants_summary(state) if state.mutants else None,
+        mutants=(mutants or mutants_summary(state)) if state.mutants else None,
         analysis=analysis_of(state),
         last_kill_t=last_kill_t,
         first=first,
