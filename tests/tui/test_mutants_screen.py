@@ -633,6 +633,23 @@ async def test_many_by_mouse(drive):
 
 
 @pytest.mark.slow
+async def test_many_after_the_end(drive):
+    log = mutated()
+    log.add(ev.CampaignEnded("finished"))
+    async with drive(log) as d:
+        await d.press("4")
+        counts = d.app.status.mutants
+        for state in filter(counts.count, ("alive", "not run", "never reached")):
+            while d.app.screen._only != state:
+                await d.press("f")
+            await d.until(lambda: d.table.current is not None)
+            await d.press("m")
+            await d.until(lambda: isinstance(d.app.screen, ScopeScreen))
+            assert "all that the table shows" not in d.text()  # a selection has no word for it
+            await d.press("escape")
+
+
+@pytest.mark.slow
 async def test_many_as_the_table_is_narrowed(drive):
     async with drive(mutated()) as d:
         await d.press("4", "slash", *"operator", "equals_sign", *"math", "enter", "f", "f")

@@ -10,6 +10,7 @@ from textual.notifications import SeverityLevel
 
 from fuzztui.base.text import several
 from fuzztui.model.mutant_scores import CodeScore, CodeScores
+from fuzztui.model.mutants import NOT_RUN, UNREACHED, knowledge
 from fuzztui.model.state import Mutant
 from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
@@ -87,8 +88,11 @@ class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
         mutant = self.table.current
         if mutant is None:
             return []
-        # A selection cannot express progress in a worklist, nor a group of survivors.
-        sayable = not (self._queue and self._only) and not self._group
+        # A selection cannot express progress in a worklist, a group of survivors, nor what those
+        # that are pending are called after the end.
+        ended = knowledge(self.campaign).over and self.campaign.mutant_counts.get("pending")
+        renamed = ended and self._only in ("alive", NOT_RUN, UNREACHED)
+        sayable = not (self._queue and self._only) and not self._group and not renamed
         narrowed = self._filter.as_selection(self._only) if sayable else ""
         return scopes(mutant, self.campaign.mutants.values(), narrowed)
 
