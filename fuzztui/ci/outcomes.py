@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.base.atomic import publish_text
-from fuzztui.base.files import read_if_regular, read_json, temporary_directory
+from fuzztui.base.bounds import loads
+from fuzztui.base.files import read_if_regular, read_regular, temporary_directory
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.ci.corpus import MAX_INPUT_BYTES
@@ -31,6 +32,7 @@ from fuzztui.wire.finding_kinds import DIFFERS
 
 _MAX_TEXT: Final = 4_000
 """Characters of an outcome that are kept; a longer one ends with the hash of all of it."""
+_MAX_BYTES: Final = 1 << 28
 _SHOWN: Final = 60
 _MAX_LINES: Final = 60
 _DIGITS: Final = 32
@@ -49,8 +51,12 @@ class KeptOutcomes:
 
     def __post_init__(self) -> None:
         """Read the file; one that is missing or damaged has no outcomes."""
-        found = read_json(self.file) or {}
-        self.known = {str(key): str(text) for key, text in found.items()}
+        try:
+            found = loads(read_regular(self.file, _MAX_BYTES))
+        except (OSError, ValueError, RecursionError):
+            found = {}
+        known = found if isinstance(found, dict) else {}
+        self.known = {str(key): str(text) for key, text in known.items()}
 
     def changes(self, files: Iterable[Path], instance: Path) -> dict[Path, dict[str, str]]:
         """The inputs that do something else than before, as fields of ``FindingDescribed``.
