@@ -27,7 +27,10 @@ def unguided_text(call: Callable[[], object], spec: TargetSpec, application: App
     harness, include = split_reference(spec.function, "")[0], list(application.include)
     every = {file: f"{file}, imported as {name!r}" for file, name in modules_of(call).items()}
     compiled = sorted(application.compiled_only)
-    advice = "Set target.path to the directory of their Python source"
+    advice = (
+        "Set target.include to the packages under test, and target.path to the directory of their"
+        " Python source"
+    )
     if others := [text for file, text in every.items() if file != harness or not compiled]:
         advice = (
             f"It executes {listed(others, _SHOWN)}: add that name to target.include, or import the"
