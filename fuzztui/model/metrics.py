@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from fuzztui.model.state import MUTANT_STATES
+from fuzztui.model.mutants import COUNTED_STATES
 from fuzztui.model.yields import KINDS
 from fuzztui.wire.finding_kinds import kind_of
 
@@ -136,7 +136,7 @@ def _samples(status: Mapping[str, Any]) -> Iterator[Sample]:
     for name, of in yields["mutators"].items():
         yield from _late("fuzztui_mutator_late_yield_per_cpu_hour", {**own, "mutator": name}, of)
     if mutants := status["mutants"]:
-        for state in MUTANT_STATES:
+        for state in COUNTED_STATES:
             yield "fuzztui_mutants", {**own, "state": state}, mutants[state]
         yield from _known(own, {"fuzztui_mutation_score_ratio": mutants["score"]})
     for host in status["hosts"]:

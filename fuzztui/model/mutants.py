@@ -447,7 +447,10 @@ def nearest(m: Mutant) -> tuple[str, str] | None:
     return min(found, key=lambda near: NEARNESS.index(near[1]), default=None)
 
 
-_COUNTED: Final = ("total", *MUTANT_STATES, "never_reached", "not_run", "static", ACCEPTED)
+COUNTED_STATES: Final = (*MUTANT_STATES, "never_reached", "not_run")
+"""The states by which mutants are counted: each mutant is in one of them."""
+
+_COUNTED: Final = ("total", *COUNTED_STATES, "static", ACCEPTED)
 _TIMES = ("original_s", "mutants_s", "compile_s", "rest_s")
 _PAIRS = (
     "runs", "dead", "skipped", "unexecuted", "uninfected", "put_off", "audits", "audit_kills",

@@ -147,3 +147,16 @@ def test_served_on_loopback(run):
         process.kill()
         process.wait()
         process.stderr.close()
+
+
+def test_each_mutant_of_a_finished_campaign_is_in_one_state(tmp_path, capsys):
+    writer = LogWriter(tmp_path / "run/log")
+    writer.append(ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"], wall=1e9), 0.0)
+    rows = [{"id": f"m{n}", "line": n + 1} for n in range(5)]
+    writer.append(ev.MutantsFound("main", "lib", "lib.py", "/lib.py", rows), 1.0)
+    writer.append(ev.MutantState("main", "m0", "killed"), 2.0)
+    writer.append(ev.CampaignEnded("finished", "budget"), 12.0)
+    writer.close(at_rest=True)
+    assert main(["metrics", str(tmp_path / "run")]) == 0
+    counts = figures(capsys.readouterr().out, "fuzztui_mutants")
+    assert sum(counts) == 5 and max(counts) == 4
