@@ -15,12 +15,20 @@ def unified_diff(name: str, old: bytes, new: bytes) -> str:
     """Return the diff with three lines of context, for ``patch -p1``.
 
     ``name``: the file's path, relative to where the diff is applied. Bytes that are not UTF-8 are
-    surrogates: write the text with ``errors="surrogateescape"``.
+    surrogates: :func:`patch_bytes` writes them.
     """
     before, after = (_LINE.findall(data.decode("utf-8", "surrogateescape")) for data in (old, new))
     lines = list(difflib.unified_diff(before, after))[2:]
     lines = [x if x.endswith("\n") else f"{x}\n\\ No newline at end of file\n" for x in lines]
     return _head(name) + "".join(lines)
+
+
+def patch_bytes(diff: str) -> bytes:
+    """Return the bytes of a :func:`unified_diff`, or of a text from a log that looks like one."""
+    try:
+        return diff.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # no file has this text
+        return visible(diff, lines=True).encode()
 
 
 def renamed_diff(diff: str, name: str) -> str:

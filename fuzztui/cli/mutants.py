@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.patches import renamed_diff
+from fuzztui.base.patches import patch_bytes, renamed_diff
 from fuzztui.base.suggest import near
 from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign import Campaign, CampaignError, load
@@ -237,7 +237,7 @@ def _show(options: argparse.Namespace) -> int:
         if sys.stdout.isatty():
             print(visible(diff, lines=True), end="")
         else:  # for patch, which needs the file's own bytes
-            sys.stdout.buffer.write(diff.encode("utf-8", "surrogateescape"))
+            sys.stdout.buffer.write(patch_bytes(diff))
     return _code(rows)
 
 
