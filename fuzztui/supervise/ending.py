@@ -97,11 +97,13 @@ class PendingChecks:
         halt = asyncio.ensure_future(self._hurry.wait())
         both: set[asyncio.Future[Any]] = {checks, halt}
         try:
-            await asyncio.wait(both, timeout=limit, return_when=FIRST_COMPLETED)
+            done, _ = await asyncio.wait(both, timeout=limit, return_when=FIRST_COMPLETED)
         finally:
             for one in (checks, halt):
                 one.cancel()
             await asyncio.gather(checks, halt, return_exceptions=True)
+        if checks in done:
+            checks.result()  # raises what a check has raised
         for left in self._left():
             later = "resume the campaign to continue"
             later += ", or run one with fuzztui repro" if "finding" in left else ""
