@@ -86,7 +86,7 @@ def held(value):
     name = f"{t.__module__}.{t.__qualname__}".removeprefix("builtins.")
     plain = (int, float, complex, str, bytes, bytearray)
     if value is None or t is bool or t in plain:
-        return short(repr(value)), ()
+        return short(written(repr, value)), ()
     if isinstance(value, enum.Enum):
         return f"{name}.{value.name}", ()
     if isinstance(value, (type, types.ModuleType)):
@@ -107,7 +107,7 @@ def held(value):
     parts, payload = items_of(value), False
     for base in plain:
         if isinstance(value, base):
-            name, payload = f"{name} {short(base.__repr__(value))}", True
+            name, payload = f"{name} {short(written(base.__repr__, value))}", True
     if isinstance(value, (datetime.date, datetime.time)):
         parts, payload = [*moment(value).items()], True
     bare = parts is None and not payload
@@ -129,9 +129,9 @@ def held(value):
             return name, None
         name = f"{name} {text}"
     state = {key: get.__get__(value) for key, get in slots if hasattr(value, key)}
-    state |= getattr(value, "__dict__", {})
+    state |= {str(key): part for key, part in getattr(value, "__dict__", {}).items()}
     cached = {key for key, found in members(t) if isinstance(found, functools.cached_property)}
-    names = sorted(str(key) for key in state if not str(key).startswith("__"))
+    names = sorted(key for key in state if not key.startswith("__"))
     return name, [*(parts or []), *((key, state[key]) for key in names if key not in cached)]
 
 
@@ -143,7 +143,7 @@ def items_of(value):
             part
             for n, (key, found) in enumerate(items)
             for part in (
-                [(short(repr(key)), found)]
+                [(short(written(repr, key)), found)]
                 if type(key) in (str, int, bytes, bool)
                 else [(f"key {n}", key), (f"value {n}", found)]
             )
@@ -188,6 +188,12 @@ def text_of(read, value):
         return ""
     has_address = re.search("0x[0-9a-fA-F]{6,}|/tmp/|^<[^<]* object>$", text)
     return "" if has_address else short(repr(text)[1:-1])
+
+
+def written(read, value):
+    """The text of a plain value; Python refuses to write a long integer in decimal."""
+    is_long = isinstance(value, int) and value.bit_length() > 10_000
+    return hex(value) if is_long else read(value)
 
 
 def short(text, most=400):

@@ -27,7 +27,7 @@ _IN_FILE_LINES: Final = 12
 _EXPECTED_LINES: Final = 40
 _DESCRIBED: Final[tuple[Callable[..., object], ...]] = (
     frozen.described, frozen.outline, frozen.held, frozen.items_of, frozen.computed, frozen.members,
-    frozen.text_of, frozen.short, frozen.unseen, frozen.moment,
+    frozen.text_of, frozen.written, frozen.short, frozen.unseen, frozen.moment,
 )  # fmt: skip
 _DESCRIBED_MODULES: Final = (
     "contextlib", "datetime", "enum", "functools", "hashlib", "itertools", "re", "sys", "types",

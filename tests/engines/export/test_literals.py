@@ -14,6 +14,7 @@ import pathlib
 import re
 import sys
 import threading
+import types
 import uuid
 from typing import Any, NamedTuple
 
@@ -315,3 +316,13 @@ def test_nothing_else_is_read(text: str) -> None:
 )
 def test_nothing_else_comes_into_a_file(text: str) -> None:
     assert not is_expression(text)
+
+
+def test_long_integers_and_attributes_of_any_name_are_described():
+    """Python refuses to write an integer of more than 4,300 digits in decimal."""
+    long, other = types.SimpleNamespace(n=10**5000), types.SimpleNamespace(n=10**5000 + 1)
+    vars(long)[1] = vars(other)[1] = "not a name"
+    assert frozen.described(long) != frozen.described(other)
+    assert frozen.described({10**5000: 1}) != frozen.described({10**5000: 2})
+    assert frozen.described(enum.IntEnum("E", {"a": 10**5000}).a)
+    assert "not a name" in frozen.described(long)
