@@ -314,7 +314,6 @@ DEFAULT_OPERATORS: Final = tuple(o.name for o in OPERATORS if o.name != "void-ca
 """The default operators of PIT."""
 
 
-_DISPLAYS: Final = (ast.JoinedStr, ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.Set)
 _PREDICATES: Final = frozenset(
     {"isinstance", "issubclass", "hasattr", "callable", "bool", "any", "all"}
 )
