@@ -133,15 +133,18 @@ class _Recorder:
         if "text" in written or self._compares:
             return written
         plain, properties = self._described(value)
-        again, without = self._described(self._executor.call(execution.data).value)[0], set[str]()
+        other, without = self._executor.call(execution.data).value, set[str]()
+        again, varies = self._described(other)[0], False
         if plain != again:
             ours, theirs = plain.split("\n"), again.split("\n")
-            if len(ours) != len(theirs):
-                return {**written, "type": type_name(type(value)), "unseen": ["what varies"]}
             lines = (line for pair in zip(ours, theirs, strict=False) if pair[0] != pair[1]
                      for line in pair)  # fmt: skip
             without = {line.strip().partition(": ")[0] for line in lines}
-            plain = self._described(value, properties=properties, without=without)[0]
+            both = [self._described(x, properties=properties, without=without)[0]
+                    for x in (value, other)]  # fmt: skip
+            plain, varies = both[0], len(ours) != len(theirs) or both[0] != both[1]
+        if varies:  # also beyond the lines that are compared one by one
+            return {**written, "type": type_name(type(value)), "unseen": ["what varies"]}
         if not plain:
             return {**written, "type": type_name(type(value)), "unseen": ["the value"]}
         return {
