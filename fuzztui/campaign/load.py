@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
@@ -64,6 +65,9 @@ _TEXT: dict[str, Kind] = {"paths": "strings", "seeds": "strings", "directory": "
 """The kind by which a key is checked instead, if the files that it names may be gone."""
 
 MAX_FILE_SIZE = 1 << 20
+
+_TABLE = re.compile(r"^\s*\[(campaign|target|engine)\]", re.MULTILINE)
+"""What a campaign file has, whatever its name ends in."""
 
 _USUAL = Mixture(havoc=0.25, text=0.75, splice=0.0)
 """The mixture of a text engine if the campaign file gives no probability."""
@@ -167,7 +171,8 @@ class _Loader:
         try:
             data = tomli.loads(text)
         except tomli.TOMLDecodeError as e:
-            if self.path.suffix and self.path.suffix != ".toml":
+            is_other = self.path.suffix not in ("", ".toml")
+            if is_other and not _TABLE.search(text):
                 init = f"fuzztui init {shlex.quote(str(self.path.parent))}"
                 text = f"is no campaign file; {init} finds what can be fuzzed, and writes one"
                 raise self._unreadable(text) from None

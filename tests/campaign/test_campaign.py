@@ -456,3 +456,9 @@ def test_another_kind_of_file_is_no_wrong_toml(write, name):
     (problem,) = problems(write("import os\n\ndef f(): pass\n", name))
     assert "fuzztui init" in problem
     assert "TOML" not in problem
+
+
+def test_a_campaign_file_of_another_name_has_its_mistake_named(write):
+    (problem,) = problems(write("[engine]\nkind = zest\n", "campaign.toml.old"))
+    assert "campaign.toml.old:2:" in problem
+    assert "fuzztui init" not in problem
