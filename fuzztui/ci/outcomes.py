@@ -1,8 +1,9 @@
 """What kept inputs did in an earlier run: an input that does something else now is a finding.
 
 The file ``outcomes.json`` of the kept corpus has the outcome of each input as a text: what the
-value holds, as exported tests compare it, or the class of the exception. An outcome that varies
-(with another date, for example) is an empty text, and is not compared.
+value holds, as exported tests compare it, or the class of the exception; if the target compares
+values by itself (``target.compare``), only that it returned one. An outcome that varies (with
+another date, for example) is an empty text, and is not compared.
 """
 
 from __future__ import annotations
@@ -111,13 +112,16 @@ class KeptOutcomes:
             request = Path(folder) / "request.json"
             inputs = [str(file.absolute()) for file in files]
             request.write_text(json.dumps({"inputs": inputs, "other_date": other_date}))
+            own = bool(self.campaign.target.get("compare"))
             with closing(ask(self.campaign, ["--record", str(request)], instance)) as answers:
                 for answer in answers:
+                    own |= answer.get("compares") is True
                     match answer.get("recorded"):
                         case [int(at), dict(found)] if 0 <= at < len(files):
-                            yield files[at], self._text(found)
+                            yield files[at], self._text(found, own=own)
 
-    def _text(self, found: Mapping[str, Any]) -> str:
+    def _text(self, found: Mapping[str, Any], *, own: bool) -> str:
+        """``own``: the target compares values by itself, which two texts do not replace."""
         try:
             recorded = Recorded.of(found)
         except RecordError:
@@ -125,6 +129,8 @@ class KeptOutcomes:
         text = ""
         if recorded.outcome == "invalid" and recorded.error is not None:
             text = f"raised {recorded.error.qualified}"
+        elif recorded.outcome == "success" and own:
+            text = "returned a value"
         elif recorded.outcome == "success" and recorded.value is not None:
             text = recorded.value.text
             text = str(ast.literal_eval(text)) if recorded.described else text

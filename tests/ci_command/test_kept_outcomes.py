@@ -28,3 +28,31 @@ def test_those_of_a_large_corpus_are_known(kept, tmp_path):
 def test_a_damaged_file_has_none(kept, tmp_path, text):
     (tmp_path / "outcomes.json").write_text(text)
     assert kept().known == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["", 'compare = "lib:near"', "decorated"])
+def test_a_target_that_compares_values_decides_what_is_the_same(tmp_path, key):
+    decorated = "@compare(near)\n" if key == "decorated" else ""
+    source = (
+        "from fuzztui.harness import compare\ndef near(a, b): return abs(a - b) < 9\n" + decorated
+    )
+    source += "def parse(data):\n    if data == b'x': raise KeyError\n    return {n}\n"
+    (tmp_path / "inputs").mkdir()
+    (tmp_path / "inputs" / "y").write_bytes(b"y")
+    (tmp_path / "c.toml").write_text(
+        '[target]\nfunction = "lib:parse"\npath = ["."]\nexpected = ["KeyError"]\n'
+        f'{key if "=" in key else ""}\n[engine]\nkind = "mu2"\n'
+    )
+    campaign = load(tmp_path / "c.toml").campaign
+    instance, files = tmp_path / "out" / "main", [tmp_path / "inputs" / "y"]
+
+    def kept() -> KeptOutcomes:
+        return KeptOutcomes(tmp_path / "outcomes.json", campaign)
+
+    (tmp_path / "lib.py").write_text(source.format(n=1))
+    kept().learn(files, (), instance)
+    (tmp_path / "lib.py").write_text(source.format(n=2))
+    assert bool(kept().changes(files, instance)) is not bool(key)
+    (tmp_path / "lib.py").write_text(source.format(n=1).replace("b'x'", "b'y'"))
+    assert kept().changes(files, instance)  # it raises now
