@@ -224,18 +224,18 @@ class _Exporter:
     def _about(self, cases: Sequence[TestCase]) -> list[str]:
         tests = [case for case in cases if not case.cause]
         kills = sum(len(case.confirmed) for case in tests)
-        killing = f" and were seen to fail with {several(kills, 'mutant')}" if kills else ""
+        killing = f", seen to fail with {several(kills, 'mutant')}" if kills else ""
         lines = [
             f"What the target of the campaign {visible(self._campaign.name)} did, by "
             f"fuzztui {__version__}.",
-            f"{several(len(tests), 'test')} are chosen from {several(self._inputs, 'input')}"
-            f"{killing}. A docstring says what no test",
+            f"{several(len(tests), 'test')}, chosen from {several(self._inputs, 'input')}{killing}."
+            f" A docstring says what no test",
             "above it kills or covers. The outcomes are recorded, not specified: a test that fails",
             "shows a change of behaviour, which may be a bug, or its end.",
         ]
         if unseen := sum(bool(case.unseen) for case in tests):
-            lines += ["", f"{several(unseen, 'test')} compare a part of the value, or nothing of it"
-                      ": see the comments \"not compared\"."]  # fmt: skip
+            lines += ["", f"In {several(unseen, 'test')} not all of the value is compared: see the "
+                      "comments \"not compared\"."]  # fmt: skip
         hangs = sum(case.hangs for case in tests)
         if hangs:
             lines += ["", f"{several(hangs, 'test')} with a time limit: some mutants do not end."]
