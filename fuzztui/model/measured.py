@@ -9,8 +9,6 @@ from fuzztui.base.text import listed
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance, State
 
-_TRIALS: Final = 300
-"""Executions without an edge from which on an engine without messages counts as blind."""
 _BEFORE: Final = ("waiting", "starting", "restarting", "running", "stalled")
 """States of an instance that may still execute its first input."""
 
@@ -29,14 +27,15 @@ def may_still_start(state: State) -> bool:
 
 
 def unguided(state: State) -> str:
-    """Why coverage guides nothing: no input has executed instrumented code; else empty."""
+    """Why coverage guides nothing: no input has executed instrumented code; else empty.
+
+    The engines report why. afl-fuzz does not: without instrumentation it starts only with ``-n``,
+    which its user chose.
+    """
     own = [i for i in [*state.instances.values()] if not i.mutant]
     if max((i.stats.edges for i in own), default=-1) != 0:
         return ""
-    execs = sum(i.stats.execs for i in own)
-    blind = f"{execs:,} executions have covered no edge: is the program instrumented?"
-    known = next((i.unguided for i in own if i.unguided), "")
-    return known or (blind if state.engine == "afl" and execs >= _TRIALS else "")
+    return next((i.unguided for i in own if i.unguided), "")
 
 
 def unmeasured(state: State) -> str:
