@@ -45,6 +45,8 @@ class KeptOutcomes:
 
     file: Path
     campaign: Campaign
+    constants: Path
+    """The constants that a generator draws: with others an input means something else."""
     known: dict[str, str] = field(init=False)
     """The outcome by the hash of the input."""
     changed: dict[Path, tuple[str, str]] = field(default_factory=dict)
@@ -65,8 +67,10 @@ class KeptOutcomes:
         ``instance``: the instance whose constants a generator draws.
         """
         found = {}
-        for file, now in self._outcomes([f for f in files if self.known.get(_key(f))], instance):
-            before = self.known[_key(file)]
+        for file, now in self._outcomes(
+            [f for f in files if self.known.get(self._key(f))], instance
+        ):
+            before = self.known[self._key(file)]
             if now and now != before:
                 ours, theirs = before.split("\n"), now.split("\n")
                 lines = zip([*ours, ""], [*theirs, ""], strict=False)
@@ -93,13 +97,13 @@ class KeptOutcomes:
         """
         for file, (signature, now) in self.changed.items():
             if signature in accepted:
-                self.known[_key(file)] = now
-        new = [file for file in files if _key(file) not in self.known]
+                self.known[self._key(file)] = now
+        new = [file for file in files if self._key(file) not in self.known]
         if new:
             first = dict(self._outcomes(new, instance))
             again = dict(self._outcomes(new, instance, other_date=True))
             for file, text in first.items():
-                self.known[_key(file)] = text if text == again.get(file) else ""
+                self.known[self._key(file)] = text if text == again.get(file) else ""
         publish_text(self.file, json.dumps(self.known, indent=0, sort_keys=True))
 
     def _outcomes(
@@ -137,8 +141,8 @@ class KeptOutcomes:
         digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
         return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}... {digest}"
 
-
-def _key(file: Path) -> str:
-    """The hash by which the outcome of an input is kept."""
-    data = read_if_regular(file, MAX_INPUT_BYTES) or b""
-    return hashlib.sha256(data).hexdigest()[:_DIGITS]
+    def _key(self, file: Path) -> str:
+        """The hash by which the outcome of an input is kept."""
+        data = read_if_regular(file, MAX_INPUT_BYTES) or b""
+        constants = read_if_regular(self.constants, MAX_INPUT_BYTES) or b""
+        return hashlib.sha256(data + constants).hexdigest()[:_DIGITS]

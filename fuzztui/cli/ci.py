@@ -157,8 +157,13 @@ class _Ci:
         kept = [*self.corpus.files(), *files_in(self._seeds)]
         with self._step("replay"):
             replayed = self._replay(kept)
-            outcomes = KeptOutcomes(self.corpus.outcomes, self._campaign([]))
-            changed = outcomes.changes([*files_in([self.corpus.inputs])], self._instance)
+            outcomes = KeptOutcomes(self.corpus.outcomes, self._campaign([]), self.corpus.constants)
+            changed = outcomes.changes(kept, self._instance)
+        if kept and not outcomes.known and not self.loaded.campaign.target.get("suite"):
+            self._note(
+                "no earlier run has recorded what the inputs do, so that a changed value is no "
+                "finding yet; this run records them"
+            )
         states.append(self._replayed_state(kept, replayed, changed))
         selected = self._select(replayed)
         if selected.fuzz and options.budget:
@@ -175,7 +180,8 @@ class _Ci:
         accepted = {f.signature for f in self.outcome.findings if not f.is_open}
         with self._step("merge"):
             self._merge(kept, replayed, result)
-            outcomes.learn([*files_in([self.corpus.inputs])], accepted, self._instance)
+            new = {*files_in([self.corpus.inputs])}.difference(kept)
+            outcomes.learn([*kept, *sorted(new)], accepted, self._instance)
         judge.judge_findings()
         if result is not None:
             judge.judge_mutants(result, self.baseline, options.fail_under, options.max_invalid)

@@ -15,7 +15,9 @@ from fuzztui.ci.outcomes import KeptOutcomes
 def kept(tmp_path: Path):
     file = tmp_path / "c.toml"
     file.write_text('[target]\nfunction = "json:loads"\n[engine]\nkind = "zest"\n')
-    return lambda: KeptOutcomes(tmp_path / "outcomes.json", load(file).campaign)
+    return lambda: KeptOutcomes(
+        tmp_path / "outcomes.json", load(file).campaign, tmp_path / "constants.json"
+    )
 
 
 def test_those_of_a_large_corpus_are_known(kept, tmp_path):
@@ -48,7 +50,7 @@ def test_a_target_that_compares_values_decides_what_is_the_same(tmp_path, key):
     instance, files = tmp_path / "out" / "main", [tmp_path / "inputs" / "y"]
 
     def kept() -> KeptOutcomes:
-        return KeptOutcomes(tmp_path / "outcomes.json", campaign)
+        return KeptOutcomes(tmp_path / "outcomes.json", campaign, tmp_path / "constants.json")
 
     (tmp_path / "lib.py").write_text(source.format(n=1))
     kept().learn(files, (), instance)
@@ -56,3 +58,5 @@ def test_a_target_that_compares_values_decides_what_is_the_same(tmp_path, key):
     assert bool(kept().changes(files, instance)) is not bool(key)
     (tmp_path / "lib.py").write_text(source.format(n=1).replace("b'x'", "b'y'"))
     assert kept().changes(files, instance)  # it raises now
+    (tmp_path / "constants.json").write_text("[1]")  # the bytes mean another input
+    assert not kept().changes(files, instance)

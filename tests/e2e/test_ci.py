@@ -307,6 +307,21 @@ def test_seeds_are_not_counted_as_kept_inputs(project: Project) -> None:
 
 
 @pytest.mark.slow
+def test_a_changed_value_of_a_seed_is_a_finding_after_a_run_without_fuzzing(
+    project: Project,
+) -> None:
+    project.write("seeds/c", "(c")
+    shutil.rmtree(project.path / "fuzztui-ci")
+    project.write("fuzz.toml", CAMPAIGN + 'seeds = ["seeds"]\n')
+    project.commit()
+    project.ci("--since", "main")  # nothing has changed
+    project.write("prog.py", PROGRAM.replace("LIMIT = 3", "LIMIT = 2"))
+    project.ci("--since", "main", "--budget", "0", code=FINDINGS)
+    project.write("prog.py", PROGRAM)
+    project.ci("--since", "main", "--budget", "0")
+
+
+@pytest.mark.slow
 def test_jobs_judge_a_shard_each(project: Project) -> None:
     project.ci("--budget", "0")
     whole = json.loads(project.output("score.json"))
