@@ -160,7 +160,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--commands", type=int, default=50)
     parser.add_argument("--samples", nargs="+", default=SAMPLES)
-    options = parse(parser, "hosts", seconds=5.0, repeat=1, commands=3, samples=["tomllib-zest"])
+    options = parse(parser, "hosts", seconds=20.0, repeat=1, commands=3, samples=["tomllib-zest"])
     os.environ.setdefault("FUZZTUI_TESTS_SHARED", tempfile.mkdtemp())
     from host_lab import Hosts  # type: ignore[import-not-found]
 

@@ -14,7 +14,6 @@ from fuzztui.engines.instrument.importer import Application, scope_lines
 from fuzztui.engines.instrument.references import split_reference
 
 _SHOWN: Final = 3
-_LIBRARY: Final = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 _TOOLS: Final = ("fuzztui", "hypothesis", "_pytest", "pluggy")
 _PACKAGES: Final = ("/site-packages/", "/dist-packages/")
 
@@ -62,9 +61,10 @@ def modules_of(call: Callable[[], object]) -> dict[str, str]:
         call()
     finally:
         sys.setprofile(before)
-    return {file: name for file, name in found.items() if not _is_foreign(file, name)}
+    library = tuple(f"{sysconfig.get_path(path)}/" for path in ("stdlib", "platstdlib"))
+    return {file: name for file, name in found.items() if not _is_foreign(file, name, library)}
 
 
-def _is_foreign(file: str, name: str) -> bool:
-    inner = file.startswith(_LIBRARY) and not any(part in file for part in _PACKAGES)
+def _is_foreign(file: str, name: str, library: tuple[str, ...]) -> bool:
+    inner = file.startswith(library) and not any(part in file for part in _PACKAGES)
     return inner or file.startswith("<") or name.partition(".")[0] in _TOOLS

@@ -211,15 +211,9 @@ def test_an_entry_that_kills_workers_travels_as_such(place):
         wait_until(lambda: has(place / "a/out/main/queue", KILLS))
         (place / "armed").touch()
 
-        killed = set()
-
-        def unsafe():
-            for process in {*workers(place / "a")} - killed:
-                killed.add(process)
-                process.kill()  # its queue is run again by the next one
-            return (place / "a/out/main/.unsafe").exists()
-
-        wait_until(unsafe)
+        for process in workers(place / "a"):
+            process.kill()  # its queue is run again by the next one, which the entry kills
+        wait_until(lambda: (place / "a/out/main/.unsafe").exists())
     finally:
         end(a)
     assert sync(place, "a")["unsafe"] == 1

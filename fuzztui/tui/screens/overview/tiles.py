@@ -156,9 +156,9 @@ def _findings(s: Status, kind: FindingKind, tally: FindingTally) -> Tile:
     value = more + format.count(tally.groups or tally.files)
     last = _since("last", tally.last_t, s)
     if tally.files > tally.groups > 0:
-        left = tally.unexamined
-        files = f"{format.count(left or tally.files)} {'not examined' if left else 'files'}"
-        below = [f"{files}, {text}" for text in last if text] + [files]
+        files = f"{format.count(tally.files)} files"
+        left = f"{format.count(tally.unexamined)} not examined" if tally.unexamined else files
+        below = [f"{left}, {text}" for text in last if text] + [left, files]
     else:
         below = [*last] if tally.files or kind is not CRASH else ["none yet"]
     return Tile(kind.label, value, kind.category, below)
