@@ -213,7 +213,7 @@ def test_an_entry_that_kills_workers_travels_as_such(place):
 
         for process in workers(place / "a"):
             process.kill()  # its queue is run again by the next one, which the entry kills
-        wait_until(lambda: (place / "a/out/main/.unsafe").exists())
+        wait_until((place / "a/out/main/.unsafe").exists)
     finally:
         end(a)
     assert sync(place, "a")["unsafe"] == 1
