@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sys
-import sysconfig
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
 
 from fuzztui.base.text import listed
 from fuzztui.engines.base.spec import TargetSpec
+from fuzztui.engines.execute.third_party import is_standard_library
 from fuzztui.engines.instrument.importer import Application, scope_lines
 from fuzztui.engines.instrument.references import split_reference
+from fuzztui.wire.frames import is_generated
 
 _SHOWN: Final = 3
 _TOOLS: Final = ("fuzztui", "hypothesis", "_pytest", "pluggy")
-_PACKAGES: Final = ("/site-packages/", "/dist-packages/")
 
 
 def unguided_text(call: Callable[[], object], spec: TargetSpec, application: Application) -> str:
@@ -61,10 +61,9 @@ def modules_of(call: Callable[[], object]) -> dict[str, str]:
         call()
     finally:
         sys.setprofile(before)
-    library = tuple(f"{sysconfig.get_path(path)}/" for path in ("stdlib", "platstdlib"))
-    return {file: name for file, name in found.items() if not _is_foreign(file, name, library)}
+    return {file: name for file, name in found.items() if not _is_foreign(file, name)}
 
 
-def _is_foreign(file: str, name: str, library: tuple[str, ...]) -> bool:
-    inner = file.startswith(library) and not any(part in file for part in _PACKAGES)
-    return inner or file.startswith("<") or name.partition(".")[0] in _TOOLS
+def _is_foreign(file: str, name: str) -> bool:
+    package = name.partition(".")[0]
+    return is_standard_library(file) or is_generated(file) or package in _TOOLS

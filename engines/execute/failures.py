@@ -22,6 +22,7 @@ from fuzztui.wire.frames import (
     StackFrame,
     counting,
     is_generated,
+    is_python_library,
 )
 
 _DETAIL_LIMIT: Final = 8000
@@ -59,10 +60,6 @@ def _stack(tb: TracebackType | None) -> list[tuple[CodeType, int]]:
     return frames
 
 
-_INSTALLED: Final = ("/site-packages/", "/dist-packages/", "/lib/python3")
-"""Parts of the paths of libraries."""
-
-
 def stack_frames(stack: Stack, files: Collection[str], *, lines: bool = True) -> list[StackFrame]:
     """Return the frames of a stack outside the engine, innermost first.
 
@@ -78,7 +75,7 @@ def stack_frames(stack: Stack, files: Collection[str], *, lines: bool = True) ->
 
 
 def _is_library(file: str) -> bool:
-    return is_generated(file) or any(part in file for part in _INSTALLED)
+    return is_generated(file) or is_python_library(file)
 
 
 def frames_of_error(error: BaseException, files: Collection[str]) -> list[StackFrame]:

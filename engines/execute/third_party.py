@@ -23,9 +23,12 @@ from typing import Any, Final, TypeAlias
 
 import fuzztui
 from fuzztui.engines.execute.executor import Execution
+from fuzztui.wire.frames import is_installed
 
 KEPT: Final = ".third_party"
 """The file in the instance directory."""
+
+_PYTHON: Final = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 
 _EVERY: Final = 128
 """One of this many trials is observed (Python 3.11)."""
@@ -155,6 +158,11 @@ def third_party(counts: Callable[[str], bool], kept: Path | None = None) -> Watc
     return Lines(counts, kept) if sys.version_info >= (3, 12) else Functions(counts, kept)
 
 
+def is_standard_library(file: str) -> bool:
+    """Whether a file belongs to the standard library of this Python."""
+    return file.startswith(_PYTHON) and not is_installed(file)
+
+
 def library_files(
     application: Callable[[], Iterable[str]], functions: Iterable[Callable[..., Any] | None]
 ) -> Callable[[str], bool]:
@@ -171,13 +179,11 @@ def library_files(
     hypothesis = getattr(sys.modules.get("hypothesis"), "__file__", None)
     if hypothesis is not None:  # Hypothesis makes inputs, as fuzztui's generators do
         ours = (*ours, f"{Path(hypothesis).parent}/")
-    python = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 
     def is_library(file: str) -> bool:
-        installed = "/site-packages/" in file or "/dist-packages/" in file
         return not (
             file.startswith(("<", *ours))
-            or (file.startswith(python) and not installed)
+            or is_standard_library(file)
             or file in users
             or file in application()
         )

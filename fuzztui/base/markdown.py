@@ -20,7 +20,7 @@ _MAX_CODE: Final = 200
 
 
 def markdown_text(text: str) -> str:
-    """Return text that Markdown shows as it is, and that notifies nobody and links nothing."""
+    """Return text that Markdown shows as it is, and without mentions and links."""
     apart = _CALLS.sub("\\1\u200b", visible(text))
     escaped = apart.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     shown = _SPECIAL.sub(r"\\\1", escaped).replace("\u200b", "&#8203;")

@@ -145,7 +145,7 @@ def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
 def _left_behind(where: Path, wait_s: float = 0.0) -> Iterator[None]:
     """Say after Ctrl-C what is left: the campaign may run already.
 
-    ``wait_s``: seconds that a supervisor gets to notice that nobody waits for its start any more.
+    ``wait_s``: seconds within which a supervisor notices that no client waits for its start.
     """
     try:
         yield

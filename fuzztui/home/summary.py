@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.model.host_summary import TROUBLE
+from fuzztui.model.measured import unmeasured
 from fuzztui.model.mutants import mutants_summary
 from fuzztui.model.new_groups import target_groups
 from fuzztui.model.selectors import ENDED, standing_name, throughput, totals
@@ -34,7 +35,7 @@ class RunSummary:
     state: str
     """The campaign's; ``interrupted`` without a supervisor, :data:`UNREADABLE` without a log."""
     reason: str = ""
-    """Why the campaign has failed, or why the log cannot be read."""
+    """Why the campaign has failed or measures nothing, or why the log cannot be read."""
     name: str = ""
     engine: str = ""
     target: str = ""
@@ -93,11 +94,13 @@ def summary_of(
     name = standing_name(state, supervised=supervised)
     score = mutants_summary(state).score if state.mutants else None
     rate = -1.0 if name == "interrupted" else throughput(state)
+    silent = unmeasured(state)
+    reason = state.reason if name == "failed" else silent and f"measured nothing: {silent}"
     groups = sorted(state.findings[keys[0]].seq for keys in target_groups(state))
     lost = f"{state.lost:,} records were lost before a repair" if state.lost else ""
     return RunSummary(
         state=name,
-        reason=state.reason[:MAX_TEXT] if name == "failed" else "",
+        reason=reason[:MAX_TEXT],
         name=state.name[:MAX_TEXT],
         engine=state.engine[:MAX_TEXT],
         target=state.target[:MAX_TEXT],

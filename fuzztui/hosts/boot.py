@@ -79,7 +79,7 @@ def hold(entry: Path) -> int:
             if is_whole(entry, fd):
                 os.utime(str(lock))
                 return fd
-            entry.rename(another(entry, OLD))  # removed when nobody uses it
+            entry.rename(another(entry, OLD))  # removed when no process uses it
     os.close(fd)
     return -1
 

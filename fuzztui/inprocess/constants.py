@@ -20,7 +20,7 @@ _LEVELS: Final = 6
 """Directories between a run and an instance of a mutant's turn, and one more."""
 _INSTANCES: Final = ("out", "supervisor", "mutants")
 """Directories of a run, or of a kept corpus, that have instances: what is next to another directory
-is not ours, such as a project's own ``constants.json``, or one that somebody puts into /tmp."""
+is not ours, such as a project's own ``constants.json``, or another user's file in /tmp."""
 
 
 def constants_file(directory: Path) -> Path | None:

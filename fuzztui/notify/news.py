@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 from fuzztui.base.text import brief, several
 from fuzztui.model.finding_tallies import tallies
+from fuzztui.model.measured import unmeasured
 from fuzztui.model.mutants import mutants_summary
 from fuzztui.model.selectors import totals, wall_time
 from fuzztui.model.stall import advice
@@ -82,7 +84,11 @@ def end_news(state: State, end: str, reason: str) -> News:
     text = f"{end}{because}; {', '.join(counts) or 'no finding'}"
     if state.mutants:
         text += f"; {mutants_summary(state).killed} of {len(state.mutants)} mutants killed"
-    return News(END, _line(state, text), {"end": end, "reason": reason})
+    ended = copy(state)  # the log's last record, the end, comes after its news
+    ended.state, ended.reason = end, reason
+    if why := unmeasured(ended):
+        text = f"{end}{because}; measured nothing: {why}"
+    return News(END, _line(state, text), {"end": end, "reason": reason, "unmeasured": why or None})
 
 
 def test_news(name: str) -> News:

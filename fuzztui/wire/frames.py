@@ -107,6 +107,16 @@ def is_generated(file: str) -> bool:
     return file.startswith("<") or file.endswith(">")  # of a long name the end is kept
 
 
+def is_installed(file: str) -> bool:
+    """Whether a Python file belongs to an installed package, by its path."""
+    return "/site-packages/" in file or "/dist-packages/" in file
+
+
+def is_python_library(file: str) -> bool:
+    """Whether a file is an installed package's or the standard library's, of any Python."""
+    return is_installed(file) or "/lib/python3" in file
+
+
 def is_system_header(file: str) -> bool:
     """Whether a file is a header of the C or C++ library, or of a compiler."""
     return _SYSTEM_HEADER.fullmatch(posixpath.normpath(file)) is not None

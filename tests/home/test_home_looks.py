@@ -18,9 +18,10 @@ from fuzztui.home.summary import POINTS, UNREADABLE, RunSummary, order, summary_
 from fuzztui.log.files import SEALED
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
+from fuzztui.model.measured import unmeasured
 from fuzztui.model.state import State
 from fuzztui.remote.lock import RunLock
-from fuzztui.wire.events import Stats
+from fuzztui.wire.events import CampaignEnded, CampaignStarted, InstanceState, Record, Stats
 
 
 def test_an_ended_run_is_read_once(tmp_path, monkeypatch):
@@ -32,6 +33,14 @@ def test_an_ended_run_is_read_once(tmp_path, monkeypatch):
     assert len(of.spark) == POINTS and of.spark[-1] == 30
     monkeypatch.setattr(look_module, "Session", None)  # would fail
     assert look.look(1.0) and look.summary is of
+
+
+def test_an_ended_run_that_executed_nothing_says_so(tmp_path):
+    state = State()
+    events = (CampaignStarted("c", "zest"), InstanceState("main", "running"))
+    for event in (*events, CampaignEnded("finished", "the budget is used up")):
+        apply(state, [Record(state.seq + 1, 0.0, event)])
+    assert unmeasured(state) in summary_of(state, supervised=False).reason
 
 
 def test_a_run_with_a_supervisor_is_followed(tmp_path):

@@ -201,6 +201,14 @@ async def test_the_end_reports_what_waits_and_the_end(tmp_path: Path) -> None:
     await campaign.notifier.finish("finished", "the budget is used up")
     assert [one["news"] for one in campaign.objects()] == ["findings", "findings", "end"]
     assert campaign.objects()[-1]["reason"] == "the budget is used up"
+    assert campaign.objects()[-1]["unmeasured"] is None
+
+
+async def test_the_end_of_a_campaign_that_measured_nothing_says_so(tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path)
+    await campaign.notifier.finish("finished", "the budget is used up")
+    [one] = campaign.objects()
+    assert one["unmeasured"] and one["unmeasured"] in one["text"]
 
 
 async def test_only_what_is_asked_for_is_reported(tmp_path: Path) -> None:

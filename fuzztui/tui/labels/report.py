@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain_lines
+from fuzztui.wire.frames import is_python_library
 
 _PYTHON = re.compile(r'  File "(?P<file>[^"\n]+)", line (?P<line>\d{1,7}), in (?P<function>.*)')
 _NATIVE = re.compile(
@@ -22,9 +23,6 @@ _LIBRARIES = (
     "<", "/usr/lib", "/usr/include", "/sysdeps/", "../csu/", "compiler-rt", "llvm-project",
 )  # fmt: skip
 """Parts of the paths of files that belong to an interpreter, a C library or a sanitizer."""
-
-_INSTALLED = ("/site-packages/", "/dist-packages/", "/lib/python3")
-"""Parts of the paths of installed Python code, one of which may be the application."""
 
 _MAX_LINE = 1000
 """Characters of a line in which a frame is searched: a target can print anything."""
@@ -108,9 +106,9 @@ def _ends_with(path: str, end: PurePath) -> bool:
 
 def _is_own(file: str, home: str) -> bool:
     """``home``: the directory of the application; an empty string: unknown."""
-    if _has(home, _INSTALLED):
+    if is_python_library(home):
         return file.startswith(home)
-    return bool(file) and not _has(file, _LIBRARIES) and not _has(file, _INSTALLED)
+    return bool(file) and not _has(file, _LIBRARIES) and not is_python_library(file)
 
 
 def _has(path: str, parts: tuple[str, ...]) -> bool:
