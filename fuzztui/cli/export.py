@@ -102,6 +102,8 @@ class _Exporter:
 
     def cases(self, corpus: list[Path]) -> list[TestCase]:
         """Choose the inputs of the corpus that become tests, with their outcomes."""
+        if not self._campaign.target["generator"]:
+            self._record([], [])  # a Hypothesis test is refused before minutes of scoring
         result = ask_score(
             self._campaign,
             self._directory,
@@ -137,13 +139,12 @@ class _Exporter:
             cause = f"{group.first.title} ({group.first.place})"
             cases.append(TestCase(shown_entry(str(file)), word, cause=brief(cause)))
             files.append(file)
-        self._record(cases, files)
+        if cases:
+            self._record(cases, files)
         return cases
 
     def _record(self, cases: Sequence[TestCase], files: Sequence[Path]) -> None:
         """Run the inputs, and note what they do in the cases. Raises :class:`CliError`."""
-        if not files:
-            return
         answers = self._ask("--record", {"inputs": [str(f.absolute()) for f in files]})
         for answer in answers:
             if answer.get("test") is True:
