@@ -81,7 +81,8 @@ class EngineKind:
     text: bool = False
     """It accepts the table ``[text]``."""
     suites: bool = False
-    """Its campaigns can have several targets: ``target.function`` is a list."""
+    """Its campaigns can have several targets: ``target.function`` is a list; it then reads
+    ``target.examples``."""
     mutants_first: bool = False
     """Its campaigns can fuzz mutants first: the table ``[mutants]``."""
 

@@ -87,8 +87,9 @@ def load(
     Of a ``pyproject.toml`` the tables ``[tool.fuzztui.TABLE]`` are read.
 
     ``cwd``: the base of relative paths in ``overrides``. ``kind``: the engine kind to use instead
-    of the file's; tables that this engine does not take are left out. ``text``: what ``path`` will
-    contain; the file is then not read. ``hosts``: more hosts, each ``ADDRESS`` or ``ADDRESS*N``.
+    of the file's; tables and keys that this engine does not take are left out. ``text``: what
+    ``path`` will contain; the file is then not read. ``hosts``: more hosts, each ``ADDRESS`` or
+    ``ADDRESS*N``.
 
     The frozen copy of a run always means the run that contains the copy, even if the run was moved.
     Files that only the first start reads may be missing.
@@ -112,6 +113,9 @@ class _Loader:
         self.text = text
         self.run: Path | None = None
         """The run of which the file is the frozen copy; None for any other file."""
+        self.leaves_out = False
+        """Whether keys of other kinds are left out: the kind is not the file's, or it accepted
+        them, and never read them, when the run began."""
         self.prefix = PREFIX if is_pyproject(path) else ""
         """What comes before the names of tables in the file."""
         self.default_name = self.path.stem
@@ -128,6 +132,7 @@ class _Loader:
         self._stop_if_wrong()
         if "campaign.output" not in self.overridden:
             self.run = run_of(self.path)
+        self.leaves_out = bool(kind or self.run)
         for name, table in tables.items():
             if name not in TABLES:
                 self._unknown(name, name, TABLES)
@@ -291,8 +296,11 @@ class _Loader:
         typed: set[str] = set()
         for found in table:
             if found not in by_name:
+                kinds = _kinds_with(name, found)
+                if kinds and self.leaves_out:
+                    continue
                 typed.update(near(found, by_name))
-                self._unknown(f"{name}.{found}", found, tuple(by_name), _kinds_with(name, found))
+                self._unknown(f"{name}.{found}", found, tuple(by_name), kinds)
         frozen: dict[str, Any] = {}
         resolved: dict[str, Any] = {}
         for key in keys:
@@ -516,10 +524,9 @@ class _Loader:
         what = "key" if "." in dotted else "table"
         table = f"{self.prefix}{dotted.rpartition('.')[0]}"
         here = f"[{table}] takes" if "." in dotted else "the tables are"
-        hint = nearest(name, allowed)
-        if kinds and not hint:
-            hint = f", which is for engine.kind = {' or '.join(kinds)}"
-        elif not hint and (tables := _tables_with(name)):
+        hint = f", which is for engine.kind = {' or '.join(kinds)}" if kinds else ""
+        hint = hint or nearest(name, allowed)
+        if not hint and (tables := _tables_with(name)):
             hint = f", which belongs into {' or '.join(f'[{self.prefix}{t}]' for t in tables)}"
         self._problem(dotted, f"unknown {what}{hint}; {here}: {', '.join(allowed)}")
 

@@ -18,6 +18,7 @@ from fuzztui.campaign.rundir import prepare_run
 from fuzztui.campaign.schema import ENGINES, MU2_ENGINE, OPERATORS, Key, tables_for
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_size
 from fuzztui.campaign.values import check
+from fuzztui.engines.kinds import KINDS
 from fuzztui.engines.mutants import operators
 from fuzztui.inprocess.spec import write_spec
 
@@ -382,6 +383,33 @@ def test_a_campaign_for_another_engine(write):
     text = GOOD.replace('"zest"', '"text"') + '[text]\nsplice = 0.5\n[oracle]\nmessage = "bug"\n'
     campaign = load(write(text), kind="mu2").campaign
     assert (campaign.kind, campaign.text, campaign.oracle) == ("mu2", {}, {})
+    spoton = GOOD.replace('"zest"', '"spoton"\ntargeted = 0.5')
+    assert "targeted" not in load(write(spoton), kind="mu2").campaign.engine
+
+
+OF_OTHERS = [
+    (kind, f"{table}.{key.name}")
+    for kind in KINDS
+    for table in ("target", "engine")
+    for key in {key.name: key for other in KINDS for key in tables_for(other)[table]}.values()
+    if key.name not in {known.name for known in tables_for(kind)[table]}
+]
+
+
+@pytest.mark.parametrize(("kind", "key"), OF_OTHERS)
+def test_a_key_that_only_other_kinds_read_is_refused_except_in_an_old_run(write, kind, key):
+    table, _, name = key.partition(".")
+    text = GOOD.replace('"zest"', f'"{kind}"').replace(f"[{table}]", f'[{table}]\n{name} = "x"')
+    (problem,) = problems(path := write(text))
+    line = text.splitlines().index(f'{name} = "x"') + 1
+    readers = [k for k in KINDS if name in {known.name for known in tables_for(k)[table]}]
+    assert problem.startswith(f"{path}:{line}: {key}: ")
+    assert f"engine.kind = {' or '.join(readers)}" in problem
+    run = path.parent / "run"
+    prepare_run(run)
+    (run / "campaign.toml").write_text(text)
+    campaign = load(run / "campaign.toml").campaign
+    assert (campaign.kind, name in getattr(campaign, table)) == (kind, False)
 
 
 def test_the_operators_are_those_of_the_engine():

@@ -47,8 +47,7 @@ def sets(overrides):
 REFUSED = [
     ("zest", [MUTANTS, "mutants.order=random", "mutants.weights={edit=2.0}"], "mutants.weights"),
     ("zest", [MUTANTS, "mutants.use=parallel", "mutants.returns=true"], "mutants.returns"),
-    *((kind, ["target.examples=ex"], "target.examples") for kind in ("zest", "mu2", "text")),
-    ("spoton", [GENERATOR, "target.examples=ex"], "target.examples"),
+    *((kind, ["target.examples=ex"], "target.examples") for kind in ("zest", "mu2")),
     ("afl", ["target.source=."], "target.source"),
     ("afl", ["target.source=.", "oracle.run=['cat']", "oracle.message=x"], "target.source"),
     ("afl", ["target.coverage=true"], "target.coverage"),

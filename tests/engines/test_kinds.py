@@ -33,14 +33,15 @@ appended = 5
 """
 
 
-def install(directory: Path, entry: str = "toy_engine:KIND") -> None:
-    """As ``pip install`` of a package with that one module would."""
+def install(directory: Path, entry: str = "toy_engine:KIND", source: str = "") -> Path:
+    """As ``pip install`` of a package with that one module would. Returns the directory."""
     directory.mkdir()
-    (directory / "toy_engine.py").write_text(TOY.read_text())
+    (directory / "toy_engine.py").write_text(source or TOY.read_text())
     info = directory / "toy_engine-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-engine\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[fuzztui.engines]\ntoy = {entry}\n")
+    return directory
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ KIND = EngineKind(
     "toy",
     "toy_engine",
     options=(Option("appended", "integer", "Bytes to append.", 3, minimum=1, maximum=100),),
-    without=("generator",),
+    without=("generator", "comparisons"),
     oracle=False,
 )
 
