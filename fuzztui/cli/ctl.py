@@ -19,6 +19,7 @@ from typing import Any
 from fuzztui.base.text import several, visible
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli import ctl_targeting
+from fuzztui.cli.ctl_action import Action, helped
 from fuzztui.cli.host_lines import waits_for
 from fuzztui.cli.mutants import no_mutants, selection
 from fuzztui.cli.output import (
@@ -57,7 +58,6 @@ from fuzztui.wire.commands import (
     CountFrames,
     EntryCommand,
     ExactPass,
-    FramesCommand,
     JudgeFinding,
     Minimise,
     MutantCommand,
@@ -120,11 +120,26 @@ def _wrong(options: argparse.Namespace, needs: str, example: str) -> CliError:
     return CliError(message, USAGE)
 
 
-def _whole(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Command]:
+def _words(command: type[Command]) -> Callable[[argparse.Namespace], Command]:
+    """Build a command whose fields are the words, in this order; a list takes all that follow."""
+    types = {field.name: str(field.type) for field in fields(command)}
+    has_instance = types.pop("instance", None) is not None
+    of_list = any(kind.startswith("list") for kind in types.values())
+
     def build(options: argparse.Namespace) -> Command:
-        if options.id:
-            raise CliError(f"{options.action} takes no ID; remove {options.id!r}", USAGE)
-        return command(instance=options.instance)
+        words: list[Any] = [word.strip() for word in (options.id, *options.more) if word]
+        if options.instance and not has_instance:
+            raise CliError(f"{options.action} is for all instances; remove --instance", USAGE)
+        if words and not types:
+            raise CliError(f"{options.action} takes no ID; remove {words[0]!r}", USAGE)
+        if of_list:
+            words = [*words[: len(types) - 1], words[len(types) - 1 :]]
+        if len(words) != len(types):
+            raise CliError(f"{options.action} needs {' and '.join(map(str.upper, types))}", USAGE)
+        built = command(*words, **({"instance": options.instance} if has_instance else {}))
+        if problem := built.problem:
+            raise CliError(f"{options.action}: {problem}", USAGE)
+        return built
 
     return build
 
@@ -172,22 +187,6 @@ def _judge(options: argparse.Namespace) -> JudgeFinding:
     if problem := command.problem:
         raise CliError(problem, USAGE)
     return command
-
-
-def _frames(
-    command: type[SkipFrames | CountFrames],
-) -> Callable[[argparse.Namespace], Command]:
-    """Build a command of rules, which are the ID and what follows."""
-
-    def build(options: argparse.Namespace) -> Command:
-        if options.instance:
-            raise CliError(f"{command.name} is for all instances; remove --instance", USAGE)
-        built = command([rule.strip() for rule in (options.id, *options.more) if rule])
-        if problem := built.problem:
-            raise CliError(f"{command.name}: {problem}", USAGE)
-        return built
-
-    return build
 
 
 def _mutants(
@@ -261,16 +260,16 @@ def _settings(options: argparse.Namespace) -> dict[str, MixtureSetting]:
 _PARTS = "write for example havoc=0.2 text=0.7 splice=0.1 (or 20%, 70%, 10%), with the sum 1"
 
 
-def _builder(command: type[Command]) -> Callable[[argparse.Namespace], Command]:
-    """Return what makes a command of its ID and options; the fields say which these are."""
-    names = {field.name for field in fields(command)}
+def action_of(command: type[Command]) -> Action:
+    """The action that makes a command of its words and options; the fields say which these are."""
+    names = [field.name for field in fields(command) if field.name != "instance"]
     if "entry" in names:
-        return _entry(command)
+        return Action(_entry(command), "a queue entry, 12, id:000012 or INSTANCE/12")
     if "select" in names:
-        return _mutants(command, names - {"select", "instance"})
+        return Action(_mutants(command, names[1:]), _MUTANTS)
     if "file" in names:
-        return _finding(command) if "instance" in names else _seed
-    return _whole(command)
+        return Action(_finding(command), _A_FINDING)
+    return Action(_words(command), *(name.upper() for name in names[:2]))
 
 
 def _no_commands(options: argparse.Namespace) -> Sequence[Command]:
@@ -278,36 +277,45 @@ def _no_commands(options: argparse.Namespace) -> Sequence[Command]:
     return ()
 
 
-_WITH_OWN_WORDS = (
-    SetMixture, TypeCommand, WeighProperty, RestoreMutants, JudgeFinding, FramesCommand,
-)  # fmt: skip
-"""Commands that are not made of one ID and options with the names of their fields."""
+_A_FINDING = "a finding, INSTANCE/crashes/NAME"
+_MUTANTS = (
+    "an ID, or a selection by file=, function=, operator=, line=, state= (a comma means and, * "
+    "matches anything)"
+)
+_RULES = ("rules, FUNCTION or FILE in FUNCTION, with * and ?", "more rules")
 
-ACTIONS: dict[str, Callable[[argparse.Namespace], Command | Sequence[Command]]] = {
+_NOT_TYPED = (TypeCommand, RestoreMutants)
+"""Commands that actions of other names send."""
+
+ACTIONS: dict[str, Action] = {
     **{
-        name: _builder(command)
+        name: action_of(command)
         for name, command in COMMAND_NAMES.items()
-        if not issubclass(command, _WITH_OWN_WORDS)
+        if not issubclass(command, _NOT_TYPED)
     },
-    JudgeFinding.name: _judge,
-    SkipFrames.name: _frames(SkipFrames),
-    CountFrames.name: _frames(CountFrames),
-    "mixture": _mixture,
+    AddSeed.name: Action(_seed, "a file or a directory"),
+    JudgeFinding.name: Action(_judge, f"{_A_FINDING}, or a signature", ", ".join(CHOICES)),
+    SkipFrames.name: Action(_words(SkipFrames), *_RULES),
+    CountFrames.name: Action(_words(CountFrames), *_RULES),
+    SetMixture.name: Action(_mixture, "probabilities, havoc=0.2 text=0.8", "more probabilities"),
     **ctl_targeting.ACTIONS,
-    WeighProperty.name: weigh_property,
-    "undo": _no_commands,
+    WeighProperty.name: Action(weigh_property, "a property", "3, x2 or x0.5"),
+    "undo": Action(_no_commands, "nothing (your last command), or a command, c17"),
 }
-_OPTIONS: dict[str, str | tuple[str, ...]] = {
-    "to": "move-mutants",
-    "because": ("mark-equivalent", "accept-mutants"),
-    "note": "judge",
-    "adaptive": "mixture",
-    "fixed": "mixture",
-}
-"""The action of each option that belongs to one action only, or the actions."""
+"""By name; the rows are those of commands that need more than their fields."""
 
-_TAKE_MORE = ("mixture", "weigh", WeighProperty.name, JudgeFinding.name, *names_of(FramesCommand))
-"""The actions of several words."""
+ID_HELP = helped({name: action.id for name, action in ACTIONS.items()})
+MORE_HELP = helped({name: action.more for name, action in ACTIONS.items()})
+
+_OPTIONS = {
+    option: [
+        name
+        for name in ACTIONS.keys() & COMMAND_NAMES.keys()
+        if option in {field.name for field in fields(COMMAND_NAMES[name])}
+    ]
+    for option in ("to", "because", "note", "adaptive")
+} | {"fixed": [SetMixture.name]}
+"""The actions of each option that only some have: their commands have a field of that name."""
 
 _OF_ENTRIES = names_of(EntryCommand)
 
@@ -338,15 +346,14 @@ _NOT_YET = "waiting for the answer"
 
 def ctl(options: argparse.Namespace) -> int:
     """Send a command, or one for each instance, wait for the answer, and print it."""
-    for option, action in _OPTIONS.items():
-        actions = (action,) if isinstance(action, str) else action
+    for option, actions in _OPTIONS.items():
         if getattr(options, option) and options.action not in actions:
             raise CliError(
                 f"--{option} is for {' and '.join(actions)}, not for {options.action}", USAGE
             )
-    if options.more and options.action not in _TAKE_MORE:
+    if options.more and not ACTIONS[options.action].more:
         raise CliError(f"{options.action} takes one ID; remove {options.more[0]!r}", USAGE)
-    asked = ACTIONS[options.action](options)
+    asked = ACTIONS[options.action].make(options)
     run = find_run(options.run)
     mirror = getattr(options, "mirror", None)
     if mirror is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from fuzztui.base.suggest import meant, near_last
 from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.rundir import RunDir
+from fuzztui.cli.ctl_action import Action
 from fuzztui.cli.output import USAGE, CliError, probability, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.model.state import State
@@ -186,14 +187,17 @@ def _document(run: Path) -> TargetingAnalysis | None:
         return None
 
 
-ACTIONS: dict[str, Callable[[argparse.Namespace], Command | Sequence[Command]]] = {
-    "weigh": _weigh,
-    "ban": _of_type(0.0),
-    "unban": _of_type(1.0),
-    "pin": _of_goal(PinGoal),
-    "unpin": _unpin,
-    "ignore": _of_goal(lambda location, instance: IgnoreGoal(location, True, instance)),
-    "unignore": _of_goal(lambda location, instance: IgnoreGoal(location, False, instance)),
-    "targeted": _targeted,
+_TYPE = "a type, such as datetime.date"
+_BRANCH = "a branch, package/module.py:12:then"
+
+ACTIONS: dict[str, Action] = {
+    "weigh": Action(_weigh, _TYPE, "3, x2 or x0.5"),
+    "ban": Action(_of_type(0.0), _TYPE),
+    "unban": Action(_of_type(1.0), _TYPE),
+    "pin": Action(_of_goal(PinGoal), _BRANCH),
+    "unpin": Action(_unpin),
+    "ignore": Action(_of_goal(lambda goal, instance: IgnoreGoal(goal, True, instance)), _BRANCH),
+    "unignore": Action(_of_goal(lambda goal, instance: IgnoreGoal(goal, False, instance)), _BRANCH),
+    "targeted": Action(_targeted, "a share, 70%%"),
 }
-"""The actions about types and goals, by name; each builds the commands to send."""
+"""The actions about types and goals, by name."""

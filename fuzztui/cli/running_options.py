@@ -186,22 +186,14 @@ def add_ctl(parser: argparse.ArgumentParser) -> Run:
         metavar="ID",
         nargs="?",
         default="",
-        help="a queue entry: 12, id:000012 or INSTANCE/12; add-seed: a file or a directory; "
-        "minimise, judge: a finding, INSTANCE/crashes/NAME; judge: or a signature; skip-frames, "
-        "count-frames: rules, FUNCTION or FILE in FUNCTION, with * and ?; mutants: an "
-        "ID, or a selection by file=, function=, operator=, line=, state= (a comma means and, * "
-        "matches anything); "
-        "mixture: probabilities, havoc=0.2 text=0.8; weigh: a type and 3, x2 or x0.5; ban and "
-        "unban: a type; pin, ignore and unignore: a branch, package/module.py:12:then; "
-        "targeted: a share, 70%%; undo: nothing (your last command), or a command, c17",
+        help=ctl.ID_HELP,
     )
     parser.add_argument(
         "more",
         metavar="PART",
         nargs="*",
         default=[],
-        help="mixture: more probabilities; weigh: 3, x2; judge: new, known, fixed, wont-fix; "
-        "skip-frames, count-frames: more rules",
+        help=ctl.MORE_HELP,
     )
     parser.add_argument(
         "--to",

@@ -141,7 +141,7 @@ def test_our_own_engines_take_it(out, tmp_path):
 
 def command(*argv):
     options = parse(["ctl", "run", *argv])
-    return ctl.ACTIONS[options.action](options)
+    return ctl.ACTIONS[options.action].make(options)
 
 
 def test_what_a_script_asks_for(tmp_path, monkeypatch):

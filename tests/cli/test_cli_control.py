@@ -1,14 +1,18 @@
 """What ``fuzztui ctl`` says of an ID that belongs to another kind of thing."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import pytest
 from hosted import HubLog, write_run
 
 from fuzztui.cli import ctl
-from fuzztui.cli.ctl import ACTIONS
+from fuzztui.cli.ctl import ACTIONS, action_of
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError
 from fuzztui.cli.parser import parse
 from fuzztui.remote.client import RemoteError, Result
 from fuzztui.wire import events as ev
+from fuzztui.wire.commands import Command
 
 MUTANT, ENTRY, FINDING = "prog:clamp:boundary:0:>=", "main/12", "main/crashes/id:000000,sig:11"
 C_MUTANT, BRANCH = "src/nested.c#0123456789", "thumbs/app.py:19:then"
@@ -18,7 +22,7 @@ SELECTION = "function=parse_*,state=alive"
 def refused(*argv):
     options = parse(["ctl", "my run", *argv])
     with pytest.raises(CliError) as e:
-        ACTIONS[options.action](options)
+        ACTIONS[options.action].make(options)
     assert e.value.code == USAGE
     return str(e.value)
 
@@ -50,7 +54,7 @@ def test_the_command_that_is_meant_is_named(argv, command):
     action, *more = command.replace("'", "").split()
     options = parse(["ctl", "my run", action, *rest, *more[1:]])
     if action not in ("ignore", "pin"):  # those look the branch up in the run
-        ACTIONS[action](options)
+        ACTIONS[action].make(options)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +90,42 @@ def test_an_id_that_no_command_takes_so(argv, words):
 )  # fmt: skip
 def test_right_ids_are_taken(argv):
     options = parse(["ctl", "my run", *argv])
-    assert ACTIONS[options.action](options)
+    assert ACTIONS[options.action].make(options)
+
+
+@dataclass(frozen=True, slots=True)
+class Remark(Command):
+    """A command as CONTRIBUTING describes a new one: its fields are the words."""
+
+    name: ClassVar[str] = "remark"
+    title: str
+    lines: list[str]
+    instance: str = ""
+
+    @property
+    def problem(self) -> str:
+        """Why it is invalid."""
+        return "is too long" if len(self.title) > 9 else ""
+
+
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        (["a", "b", " c "], Remark("a", ["b", "c"])),
+        (["a", "--instance", "main"], Remark("a", [], "main")),
+        ([], "needs TITLE and LINES"),
+        (["a title of a book"], "is too long"),
+    ],
+)
+def test_a_new_command_is_made_of_its_fields(words, made):
+    action = action_of(Remark)
+    assert (action.id, action.more) == ("TITLE", "LINES")
+    options = parse(["ctl", "my run", "skip-frames", *words])
+    if isinstance(made, Remark):
+        assert action.make(options) == made
+    else:
+        with pytest.raises(CliError, match=made):
+            action.make(options)
 
 
 @pytest.mark.parametrize("instance", ["", "main"])

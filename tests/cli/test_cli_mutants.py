@@ -132,7 +132,7 @@ def test_who_names_nobody_is_told_who_is_near(text, hint):
 
 def command(*argv):
     options = parse(["ctl", "run", *argv])
-    return ctl.ACTIONS[options.action](options)
+    return ctl.ACTIONS[options.action].make(options)
 
 
 def test_commands_about_mutants():

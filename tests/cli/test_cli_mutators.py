@@ -66,7 +66,7 @@ def command(*argv):
 
 def commands(*argv):
     options = parse(["ctl", "RUN", *argv])
-    return ctl.ACTIONS[options.action](options)
+    return ctl.ACTIONS[options.action].make(options)
 
 
 # ----------------------------------------------------------------------- ctl

@@ -82,7 +82,7 @@ def stands(monkeypatch, tmp_path):
 
 def command(*argv):
     options = parse(["ctl", "RUN", *argv])
-    asked = ctl.ACTIONS[options.action](options)
+    asked = ctl.ACTIONS[options.action].make(options)
     if isinstance(asked, list):
         (asked,) = asked
     return asked
@@ -352,7 +352,7 @@ def test_without_targets_json_the_log_tells(stands):
 def test_instances_that_differ_are_weighed_each_by_its_own(stands):
     stands(campaign(FIGURES, replace(FIGURES, instance="s1", weights=[4.0, 2.0, 0.0])))
     options = parse(["ctl", "RUN", "weigh", DATE, "x0.5"])
-    assert ctl.ACTIONS["weigh"](options) == [
+    assert ctl.ACTIONS["weigh"].make(options) == [
         WeighType(DATE, 0.5, "main"), WeighType(DATE, 2.0, "s1"),
     ]  # fmt: skip
     assert command("weigh", PATH, "x2") == WeighType(PATH, 4.0)

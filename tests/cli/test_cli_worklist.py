@@ -233,7 +233,7 @@ def test_json_tells_running_time():
 def test_moving_up_and_down():
     for to in ("first", "last", "up", "down"):
         options = parse(["ctl", "run", "move-mutants", "a.c#1", "--to", to])
-        assert ctl.ACTIONS[options.action](options) == MoveMutants("a.c#1", to)
+        assert ctl.ACTIONS[options.action].make(options) == MoveMutants("a.c#1", to)
 
 
 # --------------------------------------------------------------- kill matrix
