@@ -19,7 +19,7 @@ from typing import Any
 from fuzztui.base.text import several, visible
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli import ctl_targeting
-from fuzztui.cli.ctl_action import Action, helped
+from fuzztui.cli.ctl_action import CtlAction, helped
 from fuzztui.cli.host_lines import waits_for
 from fuzztui.cli.mutants import no_mutants, selection
 from fuzztui.cli.output import (
@@ -260,16 +260,16 @@ def _settings(options: argparse.Namespace) -> dict[str, MixtureSetting]:
 _PARTS = "write for example havoc=0.2 text=0.7 splice=0.1 (or 20%, 70%, 10%), with the sum 1"
 
 
-def action_of(command: type[Command]) -> Action:
+def action_of(command: type[Command]) -> CtlAction:
     """The action that makes a command of its words and options; the fields say which these are."""
     names = [field.name for field in fields(command) if field.name != "instance"]
     if "entry" in names:
-        return Action(_entry(command), "a queue entry, 12, id:000012 or INSTANCE/12")
+        return CtlAction(_entry(command), "a queue entry, 12, id:000012 or INSTANCE/12")
     if "select" in names:
-        return Action(_mutants(command, names[1:]), _MUTANTS)
+        return CtlAction(_mutants(command, names[1:]), _MUTANTS)
     if "file" in names:
-        return Action(_finding(command), _A_FINDING)
-    return Action(_words(command), *(name.upper() for name in names[:2]))
+        return CtlAction(_finding(command), _A_FINDING)
+    return CtlAction(_words(command), *(name.upper() for name in names[:2]))
 
 
 def _no_commands(options: argparse.Namespace) -> Sequence[Command]:
@@ -287,20 +287,20 @@ _RULES = ("rules, FUNCTION or FILE in FUNCTION, with * and ?", "more rules")
 _NOT_TYPED = (TypeCommand, RestoreMutants)
 """Commands that actions of other names send."""
 
-ACTIONS: dict[str, Action] = {
+ACTIONS: dict[str, CtlAction] = {
     **{
         name: action_of(command)
         for name, command in COMMAND_NAMES.items()
         if not issubclass(command, _NOT_TYPED)
     },
-    AddSeed.name: Action(_seed, "a file or a directory"),
-    JudgeFinding.name: Action(_judge, f"{_A_FINDING}, or a signature", ", ".join(CHOICES)),
-    SkipFrames.name: Action(_words(SkipFrames), *_RULES),
-    CountFrames.name: Action(_words(CountFrames), *_RULES),
-    SetMixture.name: Action(_mixture, "probabilities, havoc=0.2 text=0.8", "more probabilities"),
+    AddSeed.name: CtlAction(_seed, "a file or a directory"),
+    JudgeFinding.name: CtlAction(_judge, f"{_A_FINDING}, or a signature", ", ".join(CHOICES)),
+    SkipFrames.name: CtlAction(_words(SkipFrames), *_RULES),
+    CountFrames.name: CtlAction(_words(CountFrames), *_RULES),
+    SetMixture.name: CtlAction(_mixture, "probabilities, havoc=0.2 text=0.8", "more probabilities"),
     **ctl_targeting.ACTIONS,
-    WeighProperty.name: Action(weigh_property, "a property", "3, x2 or x0.5"),
-    "undo": Action(_no_commands, "nothing (your last command), or a command, c17"),
+    WeighProperty.name: CtlAction(weigh_property, "a property", "3, x2 or x0.5"),
+    "undo": CtlAction(_no_commands, "nothing (your last command), or a command, c17"),
 }
 """By name; the rows are those of commands that need more than their fields."""
 
@@ -310,8 +310,8 @@ MORE_HELP = helped({name: action.more for name, action in ACTIONS.items()})
 _OPTIONS = {
     option: [
         name
-        for name in ACTIONS.keys() & COMMAND_NAMES.keys()
-        if option in {field.name for field in fields(COMMAND_NAMES[name])}
+        for name, command in COMMAND_NAMES.items()
+        if name in ACTIONS and option in {field.name for field in fields(command)}
     ]
     for option in ("to", "because", "note", "adaptive")
 } | {"fixed": [SetMixture.name]}

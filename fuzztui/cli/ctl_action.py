@@ -10,7 +10,7 @@ from fuzztui.wire.commands import Command
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class CtlAction:
     """What the user can ask for. ``make`` raises :class:`CliError` for wrong words or options."""
 
     make: Callable[[argparse.Namespace], Command | Sequence[Command]]

@@ -9,7 +9,7 @@ from pathlib import Path
 from fuzztui.base.suggest import meant, near_last
 from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.cli.ctl_action import Action
+from fuzztui.cli.ctl_action import CtlAction
 from fuzztui.cli.output import USAGE, CliError, probability, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.model.state import State
@@ -190,14 +190,16 @@ def _document(run: Path) -> TargetingAnalysis | None:
 _TYPE = "a type, such as datetime.date"
 _BRANCH = "a branch, package/module.py:12:then"
 
-ACTIONS: dict[str, Action] = {
-    "weigh": Action(_weigh, _TYPE, "3, x2 or x0.5"),
-    "ban": Action(_of_type(0.0), _TYPE),
-    "unban": Action(_of_type(1.0), _TYPE),
-    "pin": Action(_of_goal(PinGoal), _BRANCH),
-    "unpin": Action(_unpin),
-    "ignore": Action(_of_goal(lambda goal, instance: IgnoreGoal(goal, True, instance)), _BRANCH),
-    "unignore": Action(_of_goal(lambda goal, instance: IgnoreGoal(goal, False, instance)), _BRANCH),
-    "targeted": Action(_targeted, "a share, 70%%"),
+ACTIONS: dict[str, CtlAction] = {
+    "weigh": CtlAction(_weigh, _TYPE, "3, x2 or x0.5"),
+    "ban": CtlAction(_of_type(0.0), _TYPE),
+    "unban": CtlAction(_of_type(1.0), _TYPE),
+    "pin": CtlAction(_of_goal(PinGoal), _BRANCH),
+    "unpin": CtlAction(_unpin),
+    "ignore": CtlAction(_of_goal(lambda goal, instance: IgnoreGoal(goal, True, instance)), _BRANCH),
+    "unignore": CtlAction(
+        _of_goal(lambda goal, instance: IgnoreGoal(goal, False, instance)), _BRANCH
+    ),
+    "targeted": CtlAction(_targeted, "a share, 70%%"),
 }
 """The actions about types and goals, by name."""

@@ -38,7 +38,7 @@ MU2_ENGINE = (
         "operators",
         "operators",
         "Mutation operators: " + ", ".join(f"`{name}`" for name in OPERATORS) + ".",
-        default=list(OPERATORS[:-1]),
+        default=[name for name in OPERATORS if name != "void-call"],
     ),
     Key(
         "mutate",
