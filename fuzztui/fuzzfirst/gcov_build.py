@@ -13,7 +13,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,11 @@ LIMIT_S = 6 * 3600.0
 _COMPILERS = {"gcc": ("cc", "clang", "gcc"), "g++": ("c++", "clang++", "g++")}
 """The compiler that replaces AFL++'s compilers of these names."""
 
+_ENDINGS = (".c", ".cc", ".cpp", ".cxx")
+
 _HEADER = f"""\
 #pragma once
 {AFL_MACROS}
-#include <unistd.h>
 #ifdef __cplusplus
 extern "C" {{
 #endif
@@ -274,11 +275,10 @@ class _BuiltFiles:
         real = Path(os.path.realpath(where / name))
         if not real.is_file():
             parts = [part for part in Path(name).parts if part not in ("..", "/")]
-            named = [
+            named = self._only(
                 p for p in self._by_name.get(real.name, ()) if [*p.parts][-len(parts) :] == parts
-            ]
-            compiled = self._compiled(notes)
-            if not (real := named[0] if len(named) == 1 else compiled or real).is_file():
+            )
+            if not (real := named or self._compiled(notes) or real).is_file():
                 return ""
         if real.is_relative_to(self._source):
             return str(real)
@@ -292,6 +292,14 @@ class _BuiltFiles:
         stems = dict.fromkeys(
             (notes.stem, notes.stem.rpartition("-")[2], notes.with_suffix("").stem)
         )
-        endings = (".c", ".cc", ".cpp", ".cxx", "")
-        every = (self._by_name.get(stem + ending, ()) for stem in stems for ending in endings)
-        return next((paths[0] for paths in every if len(paths) == 1), None)
+        # CMake's notes are named after the file, with its ending.
+        names = (s + end for s in stems for end in ("", *_ENDINGS) if (s + end).endswith(_ENDINGS))
+        found = (self._only(self._by_name.get(name, ())) for name in names)
+        return next((path for path in found if path is not None), None)
+
+    def _only(self, paths: Iterable[Path]) -> Path | None:
+        """The only one of some files; of copies the first; None if they differ."""
+        every = [*paths]
+        if not every or not all(filecmp.cmp(every[0], p, shallow=False) for p in every[1:]):
+            return None
+        return every[0]

@@ -88,6 +88,17 @@ $CC -o calc lib/main.o lib/libcalc.a
 """``#line`` is relative to another directory than that of the compiler."""
 
 
+COPIED = r"""
+cp -r $SOURCE lib; cd lib; bison -d -o gram.c gram.y; flex -o scan.c scan.l
+sed -i 's#^.line \([0-9]*\) .\([a-z]*[.][ly]\).$#\#line \1 "../../lib/\2"#' gram.c scan.c
+mkdir -p ../old/lib; cp gram.y scan.l ../old/lib
+for one in main gram scan; do $CC -g -c $one.c; done; cd ..
+$CC -o calc lib/main.o lib/gram.o lib/scan.o; cp calc gram; cp calc scan
+"""
+"""``#line`` is relative to a directory that is gone, of files that exist several times, next to
+programs with the names of objects."""
+
+
 def judged(build: str, source: Path, inputs: list[Path], place: Path) -> dict[str, dict[int, bool]]:
     """Whether each line was executed, by gcov's own text of an own build, by file name."""
     shutil.copytree(source, place / "source")
@@ -121,7 +132,7 @@ def measured(tmp_path: Path, build: str, queue: list[Path]) -> FirstEntries:
     (tmp_path / "seeds").mkdir()
     (tmp_path / "seeds/1").write_bytes(b"1\n")
     (tmp_path / "c.toml").write_text(
-        f'[target]\ncommand = ["./calc", "@@"]\nsource = "src"\nbuild = """{build}"""\n'
+        f"[target]\ncommand = [\"./calc\", \"@@\"]\nsource = \"src\"\nbuild = '''{build}'''\n"
         'coverage = true\n[engine]\nkind = "afl"\nseeds = ["seeds"]\n'
     )
     campaign = load(tmp_path / "c.toml").campaign
@@ -132,7 +143,9 @@ def measured(tmp_path: Path, build: str, queue: list[Path]) -> FirstEntries:
 
 
 @pytest.mark.parametrize(
-    "build", [BESIDE, RENAMED, RELATIVE], ids=["beside", "renamed", "relative"]
+    "build",
+    [BESIDE, RENAMED, RELATIVE, COPIED],
+    ids=["beside", "renamed", "relative", "copied"],
 )
 def test_lines_of_generated_sources_are_those_of_gcov(tmp_path: Path, build: str) -> None:
     source, queue = tmp_path / "src", tmp_path / "out/main/queue"
@@ -156,3 +169,15 @@ def test_lines_of_generated_sources_are_those_of_gcov(tmp_path: Path, build: str
     assert lines == expected
     for path in first.statements:  # what is in the source is there, the rest in the build
         assert Path(path).is_file() or not Path(path).is_relative_to(source) or build == RENAMED
+
+
+def test_a_build_may_declare_functions_of_the_c_library(tmp_path: Path) -> None:
+    """As tests of a configure script do: what it finds out decides which program is built."""
+    source, queue = tmp_path / "src", tmp_path / "out/main/queue"
+    source.mkdir()
+    queue.mkdir(parents=True)
+    (source / "check.c").write_text("char fork(void);\nint main(void) {\n    return fork();\n}\n")
+    (source / "main.c").write_text("int main(void) {\n    return 0;\n}\n")
+    build = "$CC -fsyntax-only $SOURCE/check.c; $CC -o calc $SOURCE/main.c"
+    first = measured(tmp_path, build, [])
+    assert [Path(path).name for path in first.statements] == ["main.c"]
