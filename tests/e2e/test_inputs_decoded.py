@@ -200,12 +200,16 @@ def test_coverage_has_the_lines_of_the_log(decoded: Decoded, how: list[str]) -> 
 
 def test_care_of_the_corpus(decoded: Decoded, tmp_path: Path) -> None:
     queue = decoded.made_of(decoded.queue)
-    decoded("corpus", "minimise", "run", "-o", str(tmp_path / "small"))
+    decoded("corpus", "minimise", "run", "--by", "edges", "-o", str(tmp_path / "edges"))
     assert decoded.seen() == queue
+    # By kills, as mu2 chooses: like ``score``, with samples before the queue.
+    sampled = decoded.name == "mu2"
+    decoded("corpus", "minimise", "run", "-o", str(tmp_path / "small"))
+    assert (seen := decoded.seen()) == queue or (sampled and seen > queue)
     kept = tmp_path / "kept"
     (kept / "inputs").mkdir(parents=True)
     decoded("corpus", "merge", str(kept), "run")
-    assert decoded.seen() == queue
+    assert (seen := decoded.seen()) == queue or (sampled and seen > queue)
     decoded("corpus", "why", "run", "0")
     assert decoded.seen() == queue
     if decoded.name in IN_CI:
