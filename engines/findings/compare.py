@@ -1,10 +1,12 @@
 """Compare two values structurally: the default COMPARE of section IV-A of the Mu2 paper.
 
 Python's ``==`` is too weak (``1 == True``, ``0.0 == -0.0``) and too strong (NaN, classes without
-an ``__eq__``). So types are compared by qualified name (which works for values of a re-imported
+an ``__eq__``). What two values hold decides, as an exported test sees it:
+:func:`~fuzztui.engines.findings.frozen.described`. Most comparisons need no description, which
+costs much more: types are compared by qualified name (which works for values of a re-imported
 program), floats by ``hex()`` with NaN equal to NaN, containers item by item, and objects by the
-parts of :mod:`~fuzztui.engines.inputs.shape`. If a class has its own ``__eq__``, its True decides;
-after False, the parts are compared, because of NaN and of classes that were imported twice.
+parts of :mod:`~fuzztui.engines.inputs.shape`; values with the same parts have the same
+description. Where other parts may not be visible in the description, both are made.
 
 A difference must be certain, because it kills a mutant: in doubt, the values are the same.
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 import io
 import pickle
 import reprlib
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Collection, Hashable
 from typing import Any, Final
 
 from fuzztui.engines.findings import frozen
@@ -22,6 +24,7 @@ from fuzztui.engines.inputs.shape import (
     ATOMS,
     ItemOrder,
     Value,
+    attributes,
     shape_of,
     type_name,
     without_addresses,
@@ -42,11 +45,17 @@ _SIZED: Final = frozenset(map(id, (str, bytes, bytearray, list, tuple, dict, set
 def same(a: object, b: object) -> bool:
     """Whether two values are the same. Raises only :class:`TrialTimeout`, for any values.
 
-    May call ``__eq__``, ``__reduce_ex__`` and ``__repr__`` of target classes: must be called under
+    May call ``__reduce_ex__``, ``__repr__`` and properties of target classes: must be called under
     the guard and without a mutant. Consumes no iterator.
     """
     try:
-        return a is b or _same_plain_data(a, b) or _Comparison().settle([(a, b)])
+        if a is b or _same_plain_data(a, b):
+            return True
+        comparison = _Comparison()
+        if comparison.settle([(a, b)]):
+            return True
+        # Without properties and texts, which follow from what is held: reading them may change it.
+        return comparison.hidden and frozen.described(a, False) == frozen.described(b, False)  # type: ignore[no-untyped-call]
     except TrialTimeout:
         raise
     except BaseException:  # an unexpected error, for example out of memory
@@ -58,8 +67,11 @@ def unseen_part(value: object) -> str:
 
     Calls target code, so must be called under the guard. Counts what a test would not see.
     """
-    text = frozen.described(value, properties=False)  # type: ignore[no-untyped-call]
-    return next(iter(frozen.unseen(text)), "")  # type: ignore[no-untyped-call]
+    try:
+        text = frozen.described(value, properties=False)  # type: ignore[no-untyped-call]
+        return next(iter(frozen.unseen(text)), "")  # type: ignore[no-untyped-call]
+    except Exception:
+        return "the value"
 
 
 class _Other(Exception):
@@ -101,6 +113,8 @@ class _Comparison:
         self._stack: list[tuple[Any, Any]] = []
         self._tries = 0
         self._nested = 0
+        self.hidden = False
+        """Whether a description may not show all parts that were compared."""
 
     def settle(self, pairs: list[tuple[Any, Any]]) -> bool:
         """Whether all pairs are the same."""
@@ -130,11 +144,17 @@ class _Comparison:
                 return self._mapping(a, b)
             if t is list or t is tuple:
                 return self._sequence(a, b)
-        shape, other = shape_of(t), shape_of(type(b))
+        shape = shape_of(t)
+        if alike and shape.bare:
+            self.hidden = self.hidden or not shape.shown
+            ours, theirs = attributes(a), attributes(b)
+            if [*ours] == [*theirs]:
+                return self._sequence(ours.values(), theirs.values())
+            return self._mapping(ours, theirs)
+        other = shape_of(type(b))
         if shape.name != other.name or shape.kind is not other.kind:
             return False
-        if shape.eq is not None and _is_equal(shape.eq, a, b):
-            return True
+        self.hidden = self.hidden or not shape.shown
         try:
             ours, theirs = shape.parts(a), other.parts(b)
         except Exception:
@@ -228,13 +248,6 @@ class _Comparison:
             self._nested -= 1
         while len(self._assumed) > mark:  # drop the assumptions of this attempt
             self._assumed.popitem()
-        return False
-
-
-def _is_equal(eq: Callable[[Any, Any], object], a: object, b: object) -> bool:
-    try:
-        return eq(a, b) is True
-    except Exception:
         return False
 
 

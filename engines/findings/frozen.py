@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-call, no-untyped-def, var-annotated"
-# ruff: noqa: ANN001, ANN201, ANN202
+# ruff: noqa: ANN001, ANN201
 """Functions whose source is copied into exported test files, which must not need fuzztui.
 
 The engine compares with the same functions before an outcome is written, so that a file cannot
@@ -12,29 +12,29 @@ import datetime
 import enum
 import functools
 import hashlib
+import io
 import itertools
 import re
 import sys
 import types
 import weakref
-from collections import abc, deque
+from collections import OrderedDict, abc, defaultdict, deque
 
 
 def same(a, b):
     """Whether values are equal, with equal types all the way down; NaN is NaN, 0.0 is not -0.0."""
     if type(a) is not type(b):
         return False
-    if isinstance(a, (float, complex)):
-        return repr(a) == repr(b)
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict):
-        return len(a) == len(b) and all(
-            any(same(k, other) and same(v, b[other]) for other in b) for k, v in a.items()
+        return len(a) == len(b) and (
+            all(map(same, a.items(), b.items()))
+            or all(any(same(k, n) and same(v, b[n]) for n in b) for k, v in a.items())
         )
     if isinstance(a, (set, frozenset)):
         return len(a) == len(b) and all(any(same(x, y) for y in b) for x in a)
-    return a == b
+    return a == b if isinstance(a, (int, str, bytes, bytearray)) else repr(a) == repr(b)
 
 
 def described(value, properties=True, without=(), most=400):
@@ -43,30 +43,39 @@ def described(value, properties=True, without=(), most=400):
     ``without``: names of parts that vary. Lines after ``most`` are compared by a hash. A part that
     holds nothing comparable is marked.
     """
-    lines, seen = [], {}
-
-    def add(name, part, depth, below):
-        line = "  " * depth + name
+    lines, seen, stack = [], {}, [(iter([("", value)]), False, value)]
+    while stack:
+        items, below, of = stack[-1]
+        found = next(items, None)
+        if found is None:
+            stack.pop()
+            if type(of) in (list, tuple, dict, set, frozenset):
+                seen.pop(id(of), None)  # equal or the same: that makes no difference
+            continue
+        (name, part), depth = found, len(stack) - 1
+        if name in without and depth:
+            continue
+        below = below or name.endswith("()")
+        line = "  " * depth if depth < 40 else f"{'  ' * 40}{depth} "
+        line += f"{name}: " if depth else name
+        if part is None or type(part) in (int, float, complex, str, bytes, bytearray, bool):
+            lines.append(line + short(written(repr, part)))
+            continue
         if id(part) in seen:
             lines.append(f"{line}(line {seen[id(part)][0]})")
-            return
+            continue
         text, parts = held(part)
-        if parts is None or (parts and (depth > 60 or len(lines) > 20 * most)):
+        if parts is None or (parts and len(lines) > 250 * most):
             text, parts = text + (" (not shown)" if below else " (not compared)"), ()
         lines.append(line + text)
         if parts == ():
-            return
+            continue
         seen[id(part)] = len(lines), part
-        if parts and parts[0][0] == "-":
-            parts = sorted(parts, key=lambda item: outline(item[1]))
+        if any(inner == "-" for inner, _ in parts):
+            parts = sorted(parts, key=lambda p: (p[0], outline(p[1]) if p[0] == "-" else ""))
         more = computed(part, depth) if properties and not below else ()
-        for inner, found in itertools.chain(parts, more):  # properties last: they may change it
-            if inner not in without:
-                add(f"{inner}: ", found, depth + 1, below or inner.endswith("()"))
-        if type(part) in (list, tuple, dict, set, frozenset):
-            del seen[id(part)]  # equal or the same: that makes no difference
-
-    add("", value, 0, False)
+        # Properties last: they may change the value.
+        stack.append((itertools.chain(parts, more), below, part))
     if rest := lines[most:]:
         text = "\n".join(rest)
         lines[most:] = ["more lines" + short(text, 0), *unseen(text)[:9]]
@@ -99,6 +108,11 @@ def held(value):
         held_by = [x for x in held_by if x is not None and not isinstance(x, types.ModuleType)]
         name = f"{name} {value.__module__}.{value.__qualname__}"
         return name, tuple(("holds", x) for x in held_by)
+    if isinstance(value, types.CodeType):
+        shown = "name argcount flags code consts names varnames freevars cellvars"
+        return name, [(part, getattr(value, f"co_{part}")) for part in shown.split()]
+    if isinstance(value, (io.BytesIO, io.StringIO)) and not value.closed:
+        return name, [("getvalue", value.getvalue())]
     is_standard = t.__module__.partition(".")[0] in sys.stdlib_module_names
     if is_standard and isinstance(value, (abc.Iterator, abc.Coroutine, abc.AsyncGenerator)):
         return name, None  # reading it would run it
@@ -136,22 +150,25 @@ def held(value):
 
 
 def items_of(value):
-    """The items of a container as parts; None: it is none."""
+    """The items of a container as parts, those named ``-`` in any order; None: it is none."""
     if isinstance(value, (dict, types.MappingProxyType)):
         items = dict.items(value) if isinstance(value, dict) else value.items()
-        return [
-            part
-            for n, (key, found) in enumerate(items)
-            for part in (
-                [(short(written(repr, key)), found)]
-                if type(key) in (str, int, bytes, bool)
-                else [(f"key {n}", key), (f"value {n}", found)]
-            )
+        if isinstance(value, OrderedDict):
+            return [(str(n), pair) for n, pair in enumerate(items)]
+        parts = [
+            (short(written(repr, key)), part)
+            if type(key) in (str, int, bytes, bool)
+            else ("-", (key, part))
+            for key, part in items
         ]
+        if isinstance(value, defaultdict):
+            parts.append(("default_factory", value.default_factory))
+        return sorted(parts, key=lambda part: part[0])
     if isinstance(value, (set, frozenset, abc.KeysView, abc.ItemsView)):
         return [("-", x) for x in value]
     if isinstance(value, (list, tuple, deque, memoryview, abc.ValuesView)):
-        return [(str(n), x) for n, x in enumerate(value)]
+        length = [("maxlen", value.maxlen)] if isinstance(value, deque) else []
+        return [*length, *((str(n), x) for n, x in enumerate(value))]
     if isinstance(value, BaseException):
         return [("args", value.args)]
     return None
@@ -213,7 +230,7 @@ def moment(value):
     """A date or time as plain data. What its ``tzinfo`` does is a part; it may raise."""
     zone = getattr(value, "tzinfo", None)
     if zone is None:
-        return {"isoformat": value.isoformat()}
+        return {"isoformat": value.isoformat(), "fold": getattr(value, "fold", 0)}
     parts = {"isoformat": value.replace(tzinfo=None).isoformat(), "fold": value.fold}
     parts["tzinfo"] = f"{type(zone).__module__}.{type(zone).__qualname__}"
     for name in ("utcoffset", "dst", "tzname"):

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import collections
 import copyreg
-import dataclasses
+import functools
 import re
+import sys
 import types
 import weakref
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import islice
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 _KNOWN_LIMIT: Final = 2000
 _POINTER: Final = 8
@@ -72,11 +73,14 @@ class Shape:
 
     name: str
     kind: ItemOrder
-    eq: Callable[[Any, Any], object] | None
-    """The ``__eq__`` of the class, if written in Python and not generated; else None."""
     parts: Callable[[Any], Value]
     of: type
     """The type; kept, so that its id is not reused."""
+    shown: bool = False
+    """Whether a description of a value (:func:`~fuzztui.engines.findings.frozen.described`) has
+    all that ``parts`` returns."""
+    bare: bool = False
+    """Whether a value holds its ``__dict__`` and nothing else: the most frequent objects."""
 
 
 def type_name(t: type) -> str:
@@ -101,21 +105,33 @@ def shape_of(t: type) -> Shape:
 def _shape(t: type) -> Shape:
     name = type_name(t)
     mro: tuple[type, ...] = _MRO(t)
+    shown = _is_shown(mro)
     for base in mro:
         named = _NAMED.get(id(base))
         if named is not None:
-            return Shape(name, ItemOrder.SEQUENCE, None, named, t)
+            return Shape(name, ItemOrder.SEQUENCE, named, t)
         if id(base) in _PAYLOADS:
             kind, payload = _PAYLOADS[id(base)]
             state = _nothing if t is base else _state(mro)
-            return Shape(name, kind, _own_eq(mro), _payload_and_state(payload, state), t)
-    fields = _compared_fields(mro)
-    if fields is not None:
-        return Shape(name, ItemOrder.SEQUENCE, None, _fields(fields), t)
+            return Shape(name, kind, _payload_and_state(payload, state), t, shown)
     if _is_transparent(t, mro):
         state = _state(mro)
-        return Shape(name, ItemOrder.SEQUENCE, _own_eq(mro), lambda v: Value(state(v)), t)
-    return Shape(name, ItemOrder.SEQUENCE, _own_eq(mro), _reduced, t)
+        bare = _size(t, "__dictoffset__") != 0 and not any(map(_slots, mro))
+        return Shape(name, ItemOrder.SEQUENCE, lambda v: Value(state(v)), t, shown, bare)
+    return Shape(name, ItemOrder.SEQUENCE, _reduced, t)
+
+
+def _is_shown(mro: tuple[type, ...]) -> bool:
+    """Whether no class has parts that a description leaves out, or shows only by a text."""
+    module = type_name(mro[0]).partition(".")[0]
+    hides = any(
+        isinstance(member, functools.cached_property)
+        or (type(member) is types.MemberDescriptorType and key.startswith("__"))
+        for base in mro[:-1]
+        for key, member in _SPACE(base).items()
+    )
+    standard = module in sys.stdlib_module_names and module != "builtins"
+    return not (hides or standard or any(base is Enum or base is memoryview for base in mro))
 
 
 # ------------------------------------------------------------------- compared by name
@@ -126,10 +142,12 @@ def _type(value: Any) -> Value:
 
 
 def _function(value: Any) -> Value:
-    """The names of a function, and the object that a builtin is bound to; without its closure."""
+    """The names of a function, the object that a builtin is bound to, and what a closure holds."""
     bound = _attribute(value, "__self__")
     names = [_attribute(value, name) for name in ("__module__", "__qualname__", "__name__")]
-    return Value((*names, None if isinstance(bound, types.ModuleType) else bound))
+    cells = value.__closure__ or () if type(value) is types.FunctionType else ()
+    held = [cell.cell_contents for cell in cells if cell != types.CellType()]
+    return Value((*names, None if isinstance(bound, types.ModuleType) else bound, *held))
 
 
 UNRUN: Final = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
@@ -216,41 +234,22 @@ def _payload_and_state(
 # --------------------------------------------------------------------------------- objects
 
 
-def _own_eq(mro: tuple[type, ...]) -> Callable[[Any, Any], object] | None:
-    """The ``__eq__`` of the class, or None if it is implemented in C."""
-    for base in mro:
-        if id(base) in _PAYLOADS:
-            return None
-        found = _SPACE(base).get("__eq__", _ABSENT)
-        if found is not _ABSENT:
-            return found if type(found) is types.FunctionType else None
-    return None
+def attributes(value: Any) -> Any:
+    """The ``__dict__`` of a value without names that begin with two underscores: caches."""
+    try:
+        space: Any = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return _ABSENT
+    if type(space) is dict and (names := tuple(space)) not in _ordinary:
+        if any(str(name)[:2] == "__" for name in names):
+            return {name: part for name, part in space.items() if str(name)[:2] != "__"}
+        if len(_ordinary) < _KNOWN_LIMIT:
+            _ordinary.add(names)
+    return space
 
 
-def _compared_fields(mro: tuple[type, ...]) -> list[str] | None:
-    """The compared fields of a dataclass or attrs class with a generated ``__eq__``; else None.
-
-    These fields are compared one by one instead, so that a NaN equals a NaN.
-    """
-    eq = _own_eq(mro)
-    if eq is None or not cast("types.FunctionType", eq).__code__.co_filename.startswith("<"):
-        return None
-    for base in mro:
-        space = _SPACE(base)
-        if space.get("__eq__") is not eq:
-            continue
-        if "__dataclass_fields__" in space:
-            return [f.name for f in dataclasses.fields(base) if f.compare]
-        if "__attrs_attrs__" in space:
-            return [f.name for f in space["__attrs_attrs__"] if f.eq]
-    return None
-
-
-def _fields(names: list[str]) -> Callable[[Any], Value]:
-    def parts(value: Any) -> Value:
-        return Value([_attribute(value, name) for name in names])
-
-    return parts
+_ordinary: set[tuple[Any, ...]] = set()
+"""Names of attributes as objects have them together, all of which are compared."""
 
 
 def _attribute(value: Any, name: str) -> object:
@@ -265,13 +264,13 @@ def _state(mro: tuple[type, ...]) -> Callable[[Any], list[Any]]:
     slots = [
         member
         for base in mro
-        for member in _SPACE(base).values()
-        if type(member) is types.MemberDescriptorType and member.__name__ != "__suppress_context__"
+        for member in _slots(base)
+        if member.__name__ != "__suppress_context__"
     ]
 
     def state(value: Any) -> list[Any]:
         held: list[Any] = []
-        space = _attribute(value, "__dict__")
+        space = attributes(value)
         if type(space) is dict:
             held.append(space)
         for member in slots:
@@ -286,19 +285,19 @@ def _state(mro: tuple[type, ...]) -> Callable[[Any], list[Any]]:
 
 def _is_transparent(t: type, mro: tuple[type, ...]) -> bool:
     """Whether instances contain nothing but ``__dict__`` and slots, by the rule of pickle."""
-
-    def size(of: type, what: str) -> int:
-        return int(type.__dict__[what].__get__(of))
-
-    slots = sum(
-        type(member) is types.MemberDescriptorType
-        for base in mro
-        for member in _SPACE(base).values()
-    )
-    known = size(object, "__basicsize__") + _POINTER * slots
+    known = _size(object, "__basicsize__") + _POINTER * sum(len(_slots(base)) for base in mro)
     for offset in ("__dictoffset__", "__weakrefoffset__"):
-        known += _POINTER * (size(t, offset) > 0)
-    return size(t, "__basicsize__") <= known and not size(t, "__itemsize__")
+        known += _POINTER * (_size(t, offset) > 0)
+    return _size(t, "__basicsize__") <= known and not _size(t, "__itemsize__")
+
+
+def _size(of: type, what: str) -> int:
+    return int(type.__dict__[what].__get__(of))
+
+
+def _slots(base: type) -> list[types.MemberDescriptorType]:
+    found = _SPACE(base).values()
+    return [member for member in found if type(member) is types.MemberDescriptorType]
 
 
 def _reduced(value: Any) -> Value:

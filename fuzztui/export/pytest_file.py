@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.base.text import listed, several, visible
+from fuzztui.engines.export.literals import has_own_classes
 from fuzztui.engines.findings import frozen
 from fuzztui.export.cases import TestCase
 from fuzztui.export.recorded import Recorded, Written, is_name
@@ -30,11 +31,12 @@ _DESCRIBED: Final[tuple[Callable[..., object], ...]] = (
     frozen.text_of, frozen.written, frozen.short, frozen.unseen, frozen.moment,
 )  # fmt: skip
 _DESCRIBED_MODULES: Final = (
-    "contextlib", "datetime", "enum", "functools", "hashlib", "itertools", "re", "sys", "types",
-    "weakref",
+    "contextlib", "datetime", "enum", "functools", "hashlib", "io", "itertools", "re", "sys",
+    "types", "weakref",
 )  # fmt: skip
+_DESCRIBED_COLLECTIONS: Final = ("OrderedDict", "abc", "defaultdict", "deque")
 _RESERVED: Final = {
-    "same", "within", "made", "pytest", "DATA", "LIMIT_S", "data", "abc", "deque",
+    "same", "within", "made", "pytest", "DATA", "LIMIT_S", "data", *_DESCRIBED_COLLECTIONS,
     *(helper.__name__ for helper in _DESCRIBED),
 }  # fmt: skip
 
@@ -170,7 +172,7 @@ class _Writer:
             texts.append(_source(frozen.same))
         if "described" in self._helpers:
             self._modules |= set(_DESCRIBED_MODULES)
-            self._from.setdefault("collections", set()).update(("abc", "deque"))
+            self._from.setdefault("collections", set()).update(_DESCRIBED_COLLECTIONS)
             texts += [_source(helper) for helper in _DESCRIBED]
         return ["\n\n" + text.rstrip() for text in texts]
 
@@ -270,6 +272,9 @@ class _Writer:
             return _calling("assert " + self._compare, expected, call)
         if expected in ("None", "True", "False"):
             return [f"assert {call} is {expected}"]
+        if has_own_classes(recorded.value.modules):
+            self._helpers.add("described")
+            return _comparing(f"assert described({call})", f"described({expected})")
         self._helpers.add("same")
         return _calling("assert same", call, expected)
 

@@ -227,13 +227,28 @@ def test_properties_and_texts_are_described(monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_cannot_be_compared_is_marked() -> None:
     for value in ((i for i in ()), map(int, ()), threading.Lock(), [threading.Lock(), 1]):
         assert len(frozen.unseen(frozen.described(value))) == 1, value
-    deep: list[Any] = []
-    for _ in range(200):
-        deep = [deep]
-    assert len(frozen.unseen(frozen.described(deep))) == 1
     late = [*range(2000), threading.Lock()]
     assert len(frozen.unseen(frozen.described(late))) == 1
     assert not frozen.unseen(frozen.described(["(not compared)", 1]))
+
+
+def test_depth_is_no_limit() -> None:
+    def nest(end: int) -> object:
+        value: Any = [end]
+        for _ in range(3000):
+            value = [value]
+        return value
+
+    assert not frozen.unseen(frozen.described(nest(1)))
+    assert frozen.described(nest(1)) != frozen.described(nest(2))
+
+
+def test_a_dict_has_no_order() -> None:
+    one, other = [{"a": 1, Node("k"): 2, 3: [4]}, {3: [4], Node("k"): 2, "a": 1}]
+    assert frozen.described(one) == frozen.described(other)
+    assert frozen.described(one) != frozen.described({**one, 3: [5]})
+    first, last = (collections.OrderedDict(p) for p in ([("a", 1), ("b", 2)], [("b", 2), ("a", 1)]))
+    assert frozen.described(first) != frozen.described(last)
 
 
 class Linked:
