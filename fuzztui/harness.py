@@ -21,7 +21,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-__all__ = ["COMPARED_WITH", "check_compare", "compare"]
+__all__ = ["COMPARED_WITH", "check_compare", "compare", "takes_one"]
 
 COMPARED_WITH: Final = "__fuzztui_compare__"
 """The attribute in which the decorator stores the comparison."""
@@ -67,3 +67,16 @@ def check_compare(same: object) -> None:
         raise TypeError(f"{problem}: {e}") from None
     except ValueError:
         pass  # a builtin without a signature
+
+
+def takes_one(function: Any) -> bool:
+    """Whether a plain function requires one argument, and no more."""
+    if inspect.iscoroutinefunction(function):
+        return False
+    any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    needed = [p for p in parameters if p.default is p.empty and p.kind not in any_number]
+    return len(needed) == 1 and needed[0].kind is not inspect.Parameter.KEYWORD_ONLY

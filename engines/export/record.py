@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +28,7 @@ from fuzztui.engines.export.examples import example_of
 from fuzztui.engines.export.literals import Literal, NoLiteral, importable, literal
 from fuzztui.engines.findings import frozen
 from fuzztui.engines.findings.answers import answering
+from fuzztui.engines.findings.candidates import candidates
 from fuzztui.engines.inputs.shape import type_name
 from fuzztui.engines.instrument.edges import EdgeTable
 
@@ -56,6 +57,7 @@ def record(spec: Spec, file: Path) -> int:
             {
                 "test": target.generator is not None and not spec.target.generator,
                 "compares": compares and not spec.target.compare,
+                "shows": bool(spec.target.compare) and not compares,
             }
         )
         at = 0
@@ -63,7 +65,7 @@ def record(spec: Spec, file: Path) -> int:
         def work(tell: Tell) -> None:
             loaded.executor.in_child()
             recorder = _Recorder(
-                loaded.executor, spec.target.cwd, compares=compares, examples=examples
+                loaded.executor, target.function, compares=compares, examples=examples
             )
             for n in range(at, len(inputs)):
                 data = read_if_regular(inputs[n], spec.engine.max_size)
@@ -92,12 +94,19 @@ def record(spec: Spec, file: Path) -> int:
 class _Recorder:
     """Runs inputs and describes what they do."""
 
-    def __init__(self, executor: Executor, folder: str, *, compares: bool, examples: bool) -> None:
-        """``compares``: whether the harness compares values by itself.
+    def __init__(
+        self,
+        executor: Executor,
+        function: Callable[..., Any],
+        *,
+        compares: bool,
+        examples: bool,
+    ) -> None:
+        """``function``: the target. ``compares``: whether the harness compares values by itself.
 
         ``examples``: whether the arguments of Hypothesis tests are reported.
         """
-        self._executor, self._folder, self._compares = executor, folder, compares
+        self._executor, self._function, self._compares = executor, function, compares
         self._examples = examples
 
     def record(self, data: bytes) -> dict[str, Any]:
@@ -125,6 +134,19 @@ class _Recorder:
         return found
 
     def _value(self, execution: Execution) -> dict[str, Any]:
+        """The outcome's value. If it cannot be compared as a whole: what could show it,
+        ``instead``.
+        """
+        found = self._asserted(execution)
+        if found.get("unseen"):
+            values = [self._executor.call(execution.data).value]
+            instead: list[str] = self._executor.guarded(
+                lambda: candidates(self._function, values), []
+            )
+            found["instead"] = instead
+        return found
+
+    def _asserted(self, execution: Execution) -> dict[str, Any]:
         """The value as an expression, or as a description without the parts that vary."""
         value = execution.value
         written = self._executor.guarded(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import importlib
 import inspect
 import os
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CannotStart
@@ -38,10 +39,12 @@ from fuzztui.engines.suite.properties import (
     Suite,
     keys_of,
 )
-from fuzztui.harness import COMPARED_WITH, check_compare
+from fuzztui.harness import COMPARED_WITH, check_compare, takes_one
 
 if TYPE_CHECKING:
     from fuzztui.engines.strategies.given import GivenTest
+
+Show = Callable[[Any], object]
 
 _STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
 
@@ -120,6 +123,7 @@ def load_target(
     generator: Callable[[Source], object] | None = None
     suite = _suite(spec, modules, again=again) if spec.suite else None
     function: Callable[..., Any]
+    test: Any = None
     if suite is not None:
         function, generator = suite.run, suite.make
     else:
@@ -132,7 +136,10 @@ def load_target(
             _check_callable("target.function", spec.function, function)
             if spec.generator:
                 generator = _generator(spec, modules)
+    text = spec.input == "text" or (spec.input == "auto" and _takes_text(function))
     compare = _compare(function, spec, modules)
+    if spec.compare and takes_one(compare) and test is None:  # a test returns nothing
+        function, compare = _shown(function, cast("Show", compare)), None
     against = None
     if spec.oracle.against:
         against = resolve("oracle.against", spec.oracle.against, "against", spec, modules)
@@ -145,7 +152,7 @@ def load_target(
         function=function,
         generator=generator,
         expected=tuple(_exception(name) for name in spec.expected),
-        text=spec.input == "text" or (spec.input == "auto" and _takes_text(function)),
+        text=text,
         compare=compare,
         against=against,
         import_s=time.monotonic() - began,
@@ -295,10 +302,21 @@ def _compare(
         if found is None:
             return None
     try:
-        check_compare(found)
+        if not (spec.compare and takes_one(found)):
+            check_compare(found)
     except TypeError as e:
         raise CannotStart(f"{where} {e}") from None
     return found  # type: ignore[no-any-return]
+
+
+def _shown(function: Callable[..., Any], show: Show) -> Callable[..., Any]:
+    """The target with ``target.compare`` of one value as its last step."""
+
+    @functools.wraps(function)
+    def shown(data: Any) -> object:
+        return show(function(data))
+
+    return shown
 
 
 def _takes_text(function: Callable[..., Any]) -> bool:

@@ -147,7 +147,7 @@ class KillCriterion:
             if self.uncompared == 1:
                 self._problem(
                     f"values hold parts that cannot be compared, such as {part}; no change of them "
-                    "kills a mutant: return something else of the value from the target"
+                    "kills a mutant: 'fuzztui check' names a target.compare that may show them"
                 )
 
     def _same(self, a: object, b: object) -> bool:

@@ -16,8 +16,9 @@ import random
 import sys
 import time
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -25,12 +26,14 @@ from typing import Any, Final
 
 from fuzztui.base.files import files_in, read_if_regular
 from fuzztui.base.suggest import meant, near_last
-from fuzztui.base.text import listed, several
+from fuzztui.base.text import listed, several, visible
 from fuzztui.engines.base.errors import CannotStart, Diagnostic
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.elsewhere import unguided_text
 from fuzztui.engines.execute.forks import Death, Tell, in_child
 from fuzztui.engines.execute.loading import LoadedTarget, load
+from fuzztui.engines.findings.candidates import candidates, compare_advice
+from fuzztui.engines.findings.compare import unseen_part
 from fuzztui.engines.generators.names import name_of
 from fuzztui.engines.inputs.dictionary import read_dictionary
 from fuzztui.engines.inputs.inputs import GeneratedInput
@@ -46,6 +49,8 @@ _PROGRESS_S: Final = 3.0
 _MAKING_LIMIT_S: Final = 2.0 + 2 * MAKING_S
 """Seconds after which making inputs is ended; C code may have delayed the usual limit."""
 _MAX_RUN: Final = 16
+_MAX_VALUES: Final = 4
+"""Values that cannot be compared as a whole, with which candidates for comparing them are tried."""
 """Inputs that are run, most of them seeds if there are any."""
 _INPUTS: Final = (b"1", b"a b", b"[1]", b'{"a": [1]}', b"key = 1\n", b"<a>b</a>")
 _MAX_SHOWN: Final = 4
@@ -158,7 +163,7 @@ def _load(spec: Spec, tell: Tell) -> None:
     if loaded.target.generator is None or loaded.target.suite is not None:
         tell({"made": 0})
         if loaded.target.suite is None:
-            _tell_unguided(loaded, spec, tell)
+            _tell_run(loaded, spec, tell)
         return
     samples = Samples(loaded, spec.target)
     # Only a warning for other engines, which start anyway, and with seeds, which may work.
@@ -172,24 +177,55 @@ def _load(spec: Spec, tell: Tell) -> None:
     if aliases and isinstance(aliases, dict) and samples.kin is not None:
         checker = _Aliases(loaded.application, samples, samples.kin)
         tell({"aliases": checker.without_effect(aliases)})
-    _tell_unguided(loaded, spec, tell)
+    _tell_run(loaded, spec, tell)
 
 
-def _tell_unguided(loaded: LoadedTarget, spec: Spec, tell: Tell) -> None:
-    """Warn if some inputs, seeds before others, execute no instrumented code."""
+def _tell_run(loaded: LoadedTarget, spec: Spec, tell: Tell) -> None:
+    """Warn of what some inputs do, seeds before others."""
     seeds = files_in(map(Path, spec.engine.seeds))
     read = (read_if_regular(str(file), spec.engine.max_size) for file in seeds)
     rng = random.Random(spec.seed)
     inputs = [*islice(filter(None, read), _MAX_RUN), *_INPUTS, rng.randbytes(64), rng.randbytes(64)]
-    executor = loaded.executor
-    executor.guard.arm()
+    loaded.executor.guard.arm()
     until = time.monotonic() + MAKING_S
+    _tell_unguided(loaded, spec, inputs, until, tell)
+    if not spec.target.compare and loaded.target.compare is None:
+        _tell_uncompared(loaded, inputs, until, tell)
+
+
+def _tell_unguided(
+    loaded: LoadedTarget, spec: Spec, inputs: Sequence[bytes], until: float, tell: Tell
+) -> None:
+    """Warn if the inputs execute no instrumented code."""
+    executor = loaded.executor
     for data in inputs:
         if executor.run(data).observed or time.monotonic() > until:
             return
     text = unguided_text(lambda: executor.call(inputs[0]), spec.target, loaded.application)
     words = f"{len(inputs)} inputs have executed no instrumented code: coverage guides nothing"
     tell(asdict(Diagnostic(f"{words}. {text}", "target.include", warns=True)))
+
+
+def _tell_uncompared(
+    loaded: LoadedTarget, inputs: Sequence[bytes], until: float, tell: Tell
+) -> None:
+    """Warn if returned values cannot be compared as a whole, and name what would show them."""
+    executor, values, part = loaded.executor, list[object](), ""
+    for data in inputs:
+        value = executor.call(data).value
+        if found := executor.guarded(partial(unseen_part, value), ""):
+            part = found
+            values.append(value)
+        if len(values) == _MAX_VALUES or time.monotonic() > until:
+            break
+    if not values:
+        return
+    instead: list[str] = executor.guarded(lambda: candidates(loaded.target.function, values), [])
+    words = (
+        f"values hold parts that cannot be compared, such as {visible(part)}: mutants, differences"
+        f" and exported tests do not see a change of them; {compare_advice([instead])}"
+    )
+    tell(asdict(Diagnostic(words, "target.function", warns=True)))
 
 
 def _suite(suite: Suite) -> Iterator[Diagnostic]:

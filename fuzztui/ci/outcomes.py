@@ -120,6 +120,7 @@ class KeptOutcomes:
             with closing(ask(self.campaign, ["--record", str(request)], instance)) as answers:
                 for answer in answers:
                     own |= answer.get("compares") is True
+                    own = own and answer.get("shows") is not True
                     match answer.get("recorded"):
                         case [int(at), dict(found)] if 0 <= at < len(files):
                             yield files[at], self._text(found, own=own)

@@ -23,6 +23,7 @@ from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import ask_score, corpus_of
+from fuzztui.engines.findings.candidates import compare_advice
 from fuzztui.export.cases import TestCase, cases_of, chosen_rows, shown_entry, word_of
 from fuzztui.export.pytest_file import (
     MARK,
@@ -95,7 +96,7 @@ class _Exporter:
     ) -> None:
         self._campaign, self._run, self._file, self._options = campaign, run, file, options
         self._directory = run.instance("main")
-        self._decorated = False
+        self._decorated = self._shows = False
         self._inputs = 0
 
     # ----------------------------------------------------------------- what becomes a test
@@ -154,6 +155,7 @@ class _Exporter:
                     "to be put into @example(...)"
                 )
             self._decorated |= answer.get("compares") is True
+            self._shows |= answer.get("shows") is True
             if "recorded" in answer:
                 try:
                     number, found = answer["recorded"]
@@ -194,12 +196,13 @@ class _Exporter:
         names = [Path(m).stem if m in harness else m for m in modules]
         if not self._imports(names, paths):
             paths = [*target["path"], *paths]
-        compare = target["compare"] or ("@" if self._decorated else "")
+        compare = "" if self._shows else target["compare"] or ("@" if self._decorated else "")
         return TargetNames(
             function=target["function"],
             paths=tuple(dict.fromkeys(paths)),
             generator=target["generator"],
             compare=compare,
+            shows=target["compare"] if self._shows else "",
             expected=tuple(target["expected"]),
             constants=constants_of(self._run),
         )
@@ -296,9 +299,10 @@ class _Exporter:
         unseen = Counter(case.unseen[0] for case in made.tests.values() if case.unseen)
         if unseen:
             parts = [part for part, _ in unseen.most_common()]
+            instead = [case.recorded.instead for case in made.tests.values() if case.unseen]
             say(
                 f"{unseen.total():,} of {several(len(made.tests), 'test')} do not compare the "
-                f"whole value ({listed(parts)})"
+                f"whole value ({listed(parts)}); {compare_advice(instead)}"
             )
 
     def _size(self, made: TestFile) -> str:

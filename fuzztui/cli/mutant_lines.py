@@ -8,7 +8,7 @@ from textwrap import wrap
 from fuzztui.base.text import several
 from fuzztui.cli.output import duration
 from fuzztui.model.finding_tallies import FindingTally, listed, tallies
-from fuzztui.model.mutants import NOT_RUN, UNREACHED, Summary, mutants_summary
+from fuzztui.model.mutants import NOT_RUN, UNREACHED, Summary, mutants_summary, uncompared_text
 from fuzztui.model.selectors import ENDED, totals
 from fuzztui.model.state import State
 
@@ -120,6 +120,8 @@ def status_rows(state: State) -> Iterator[tuple[str, str]]:
     whole = sum(seconds for _, seconds in spent)
     if whole > 0:
         yield "time", ", ".join(f"{name} {seconds / whole:.0%}" for name, seconds in spent)
+    if text := uncompared_text(state):
+        yield "compared", text
     if state.state not in ENDED and any(f.phase for f in stats):
         yield "now", exact_pass(s, sum(f.backlog for f in stats))
     elif state.state in ENDED and s.unsettled > 0:

@@ -56,6 +56,8 @@ class TargetNames:
     generator: str = ""
     compare: str = ""
     """A function that compares two values; ``@``: the one that decorates the target."""
+    shows: str = ""
+    """A function of a value, whose result is compared in place of the value."""
     expected: tuple[str, ...] = ()
     """Exceptions that are no failures: ``module.Class``."""
     constants: bytes | None = None
@@ -95,6 +97,7 @@ class _Writer:
         self._data: dict[str, bytes] = {}
         self._call = self._imported(names.function)
         self._compare = ""
+        self._shows = self._imported(names.shows) if names.shows else ""
         if names.compare == "@":
             self._compare = f"{self._call}.__fuzztui_compare__"
         elif names.compare:
@@ -198,6 +201,7 @@ class _Writer:
         argument, before = self._argument(name, recorded)
         lines += before
         call = f"{self._call}({argument})"
+        call = f"{self._shows}({call})" if self._shows else call
         marks: list[str] = []
         if case.cause:
             body = self._finding(case, call, marks)

@@ -65,6 +65,8 @@ class Recorded:
     """The class of a value that has no expression."""
     unseen: tuple[str, ...] = ()
     """The parts of the value that cannot be compared."""
+    instead: tuple[str, ...] = ()
+    """References for ``target.compare`` that show the whole value."""
     error: RaisedError | None = None
 
     @classmethod
@@ -85,6 +87,7 @@ class Recorded:
                 without=tuple(map(str, value.get("without", ()))),
                 type=str(value.get("type", "")),
                 unseen=tuple(map(str, value.get("unseen", ()))),
+                instead=tuple(filter(_is_reference, map(str, value.get("instead", ())))),
                 error=_error(data["error"]) if "error" in data else None,
             )
         except (LookupError, TypeError, AttributeError) as e:
@@ -108,6 +111,10 @@ def _error(data: dict[str, Any]) -> RaisedError:
     if message and not is_expression(message):
         raise RecordError("a message is no expression")
     return RaisedError(module, name, str(data["class"]), message)
+
+
+def _is_reference(text: str) -> bool:
+    return all(map(is_name, text.split(":", 1))) and ":" in text
 
 
 def is_name(text: str) -> bool:

@@ -93,7 +93,7 @@ from fuzztui.wire.events import (
     VerdictsChanged,
 )
 
-FOLD_VERSION = 24
+FOLD_VERSION = 25
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 MAX_UNKNOWN_KINDS = 100

@@ -20,6 +20,7 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from fuzztui.base.shards import MAX_SHARDS
+from fuzztui.base.text import several
 from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.progress import tally
 from fuzztui.model.selectors import ENDED
@@ -252,6 +253,8 @@ def mutation_stats(state: State, e: MutationStats, touched: ChangesBuilder) -> N
     instance(state, e.instance, touched)
     figures: dict[str, Any] = {name: finite(getattr(e, name)) for name in _reals}
     figures |= {name: max(count(getattr(e, name)), 0) for name in _whole}
+    if before := state.mutation.get(e.instance):  # a worker that restarts counts from 0 again
+        figures["uncompared"] = max(before.uncompared, figures["uncompared"])
     figures["share"] = finite(e.share, -1.0)
     figures["left_s"] = max(finite(e.left_s, -1.0), -1.0)
     figures["pass_share"] = min(1.0, max(-1.0, finite(e.pass_share, -1.0)))
@@ -445,6 +448,17 @@ def nearest(m: Mutant) -> tuple[str, str] | None:
     """The entry that came nearest to killing a mutant and how near; None if none is known."""
     found = [(entry, how) for entry, how in list(m.near.values()) if how in NEARNESS]
     return min(found, key=lambda near: NEARNESS.index(near[1]), default=None)
+
+
+def uncompared_text(state: State) -> str:
+    """How many kept inputs have a value that no mutant is compared with as a whole; else empty."""
+    unseen = sum(f.uncompared for f in list(state.mutation.values()))
+    if not unseen:
+        return ""
+    return (
+        f"{several(unseen, 'value')} of kept inputs only in part, so changes of the rest kill no "
+        "mutant; 'fuzztui check' names a target.compare that may show it"
+    )
 
 
 COUNTED_STATES: Final = (*MUTANT_STATES, "never_reached", "not_run")

@@ -14,6 +14,7 @@ from typing import Final
 from fuzztui.base.cpus import usable_cpus
 from fuzztui.base.files import temporary_directory
 from fuzztui.base.text import several
+from fuzztui.engines.findings.candidates import compare_advice
 from fuzztui.inprocess.ask import NoAnswer
 from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, TYPED, Argument
 from fuzztui.scaffold.better import MIN_EXAMPLES, better_inputs
@@ -263,8 +264,7 @@ def _remarks(trial: InputTrial) -> list[str]:
     if trial.unseen and not trial.is_lazy:
         shown.append(
             f"of {several(trial.unseen.total(), 'value')} a part cannot be compared, so no test "
-            f"sees a change of it: {_counts(trial.unseen)}; write a harness that returns something "
-            "else of it, such as its text"
+            f"sees a change of it: {_counts(trial.unseen)}; {compare_advice(trial.instead)}"
         )
     if 0 < trial.rate < _SLOW:
         shown.append(f"slow: {trial.rate:.0f} inputs per second")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections import Counter
@@ -14,6 +15,7 @@ from typing import Any, Final
 from fuzztui.base.files import temporary_directory
 from fuzztui.base.text import visible
 from fuzztui.campaign import load
+from fuzztui.export.recorded import Recorded, RecordError
 from fuzztui.inprocess.ask import NoAnswer, ask
 
 Progress = Callable[[int, int], None]
@@ -46,6 +48,8 @@ class InputTrial:
     """Accepted inputs for which an iterator was returned: perhaps nothing has happened yet."""
     unseen: Counter[str] = field(default_factory=Counter)
     """Accepted inputs whose value cannot be compared as a whole, by the class of the first part."""
+    instead: list[tuple[str, ...]] = field(default_factory=list)
+    """By value that cannot be compared as a whole: what could show it."""
     hung: int = 0
     died: int = 0
     seconds: float = 0.0
@@ -80,6 +84,7 @@ class InputTrial:
             self.failures + other.failures,
             self.lazy + other.lazy,
             self.unseen + other.unseen,
+            self.instead + other.instead,
             self.hung + other.hung,
             self.died + other.died,
             self.seconds + other.seconds,
@@ -156,6 +161,8 @@ def _count(trial: InputTrial, number: int, result: dict[str, Any], own: tuple[st
                 case {"type": str(name), "unseen": [str(part), *_]}:
                     trial.lazy += name in _ITERATORS
                     trial.unseen[visible(part)] += 1
+                    with contextlib.suppress(RecordError):
+                        trial.instead.append(Recorded.of(result).instead)
         case "hung" | "timeout":
             trial.hung += 1
         case "died":

@@ -234,3 +234,25 @@ def test_the_first_tests_are_those_that_kill_most() -> None:
         }
     )
     assert [r.file for r, _, _ in chosen_rows(matrix)] == ["kills", "edges"]
+
+
+def test_a_value_is_shown_by_the_function_of_the_campaign(home: Path) -> None:
+    shown = f"{home}/harness.py:same"
+    made = export(home, [case("id:1", "ab", 3)], shows=shown)
+    assert "same(parse(" in made.text
+    tests = runpy.run_path(str(home / "tests" / "test_fuzz_it.py"))
+    tests["test_parse"]()
+
+
+@pytest.mark.parametrize(
+    ("instead", "kept"),
+    [
+        (["m:dumps", "m.n:Doc.unwrap"], ("m:dumps", "m.n:Doc.unwrap")),
+        (['m:f"; import os', "m", "m:f()", "a/b.py:f", ":f", "m:"], ()),
+    ],
+)
+def test_a_proposal_is_a_reference_and_nothing_else(
+    instead: list[str], kept: tuple[str, ...]
+) -> None:
+    value = {**written("x"), "unseen": ["y"], "instead": instead}
+    assert Recorded.of({"outcome": "success", "value": value}).instead == kept

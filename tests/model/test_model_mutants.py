@@ -21,6 +21,7 @@ from fuzztui.model.mutants import (
     outcome,
     survivor_group,
     survivors,
+    uncompared_text,
 )
 from fuzztui.model.selectors import overtime, throughput
 from fuzztui.model.state import Instance, State
@@ -276,6 +277,14 @@ def test_the_status_object_adds_instances_up():
     assert (mutants["share"], mutants["backlog"], mutants["phase"]) == (0.375, 3, "exact")
     assert (mutants["exact"], mutants["unsettled"], mutants["exact_left_s"]) == (None, None, None)
     assert status_dict(State())["mutants"] is None
+
+
+def test_values_that_cannot_be_compared_are_counted_over_restarts():
+    counts = [MutationStats("main", uncompared=n) for n in (0, 3, 0, 2)]
+    state = fold(FOUND, *counts, MutationStats("s1", uncompared=1))
+    assert status_dict(state)["mutants"]["uncompared"] == 4
+    assert "4 values" in uncompared_text(state)
+    assert uncompared_text(fold(FOUND, counts[0])) == ""
 
 
 @pytest.mark.parametrize(("left", "exact"), [([0, 0], True), ([0, 5], False), ([3, 5], False)])

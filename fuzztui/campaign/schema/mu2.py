@@ -1,4 +1,4 @@
-"""Keys of ``[target]`` and ``[engine]`` that only mu2 has."""
+"""Keys of ``[engine]`` that only mu2 has."""
 
 from __future__ import annotations
 
@@ -6,16 +6,6 @@ from fuzztui.campaign.schema.key import Key
 
 OPERATORS = ("boundary", "increments", "negatives", "math", "negate", "returns", "void-call")
 """The names of all mutation operators, as in ``engines/mutants/operators.py``."""
-
-MU2_TARGET = (
-    Key(
-        "compare",
-        "callable",
-        "A function that returns whether two results are equal; it compares a mutant's result with "
-        "the original's. Default: structural equality.",
-        default="",
-    ),
-)
 
 MU2_ENGINE = (
     Key(

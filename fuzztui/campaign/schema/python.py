@@ -46,6 +46,14 @@ PYTHON_TARGET = (
         default="",
     ),
     Key(
+        "compare",
+        "callable",
+        "A function of one result, such as `mypackage:dumps` or `mypackage:Document.unwrap`: what "
+        "it returns is compared in place of the result, and belongs to the target. Or a function "
+        "of two that returns whether they are equal. Default: by all that results hold.",
+        default="",
+    ),
+    Key(
         "expected",
         "strings",
         "Exceptions that mean that the input is invalid, not that the target failed, such as "

@@ -10,7 +10,7 @@ from fuzztui.campaign.schema.campaign import CAMPAIGN, NOTIFY, STOP
 from fuzztui.campaign.schema.engines import AFL, ENGINE
 from fuzztui.campaign.schema.key import Key, Kind
 from fuzztui.campaign.schema.machines import CLUSTER, HOSTS
-from fuzztui.campaign.schema.mu2 import MU2_ENGINE, MU2_TARGET
+from fuzztui.campaign.schema.mu2 import MU2_ENGINE
 from fuzztui.campaign.schema.mutants import MUTANTS
 from fuzztui.campaign.schema.oracle import AFL_ORACLE, ORACLE
 from fuzztui.campaign.schema.python import OF_SUITES, PYTHON_ENGINE, PYTHON_TARGET, THIRD_PARTY
@@ -31,7 +31,7 @@ class EngineSchema:
 _MORE: dict[str, tuple[tuple[Key, ...], tuple[Key, ...]]] = {
     "zest": ((), (THIRD_PARTY,)),
     "spoton": ((), SPOTON_ENGINE),
-    "mu2": (MU2_TARGET, MU2_ENGINE),
+    "mu2": ((), MU2_ENGINE),
 }
 """By kind: keys of ``[target]`` and ``[engine]`` whose types an :class:`Option` cannot have."""
 

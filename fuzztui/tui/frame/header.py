@@ -130,6 +130,8 @@ class Header(StatusCanvas):
         spans = [TextSpan(f"{state_sign(s.state)} {word.upper()} ", f"bold {state_style(s.state)}")]
         if s.unmeasured:
             spans.insert(0, TextSpan("nothing measured ", "bold failed" if s.over else "hang"))
+        if s.analysis is not None and s.analysis.uncompared:
+            spans.insert(0, TextSpan("values compared in part ", "hang"))
         if s.watched:
             spans.insert(0, TextSpan("watched ", "muted"))
         if s.quiet_s and not s.watched:

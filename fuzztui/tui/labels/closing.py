@@ -10,7 +10,7 @@ from pathlib import Path
 from fuzztui.base.text import several
 from fuzztui.model.discovery import discovery_rate, discovery_text
 from fuzztui.model.finding_tallies import Group, groups, is_examined
-from fuzztui.model.mutants import NOT_RUN, UNREACHED, survivor_group
+from fuzztui.model.mutants import NOT_RUN, UNREACHED, survivor_group, uncompared_text
 from fuzztui.model.properties import failing_examples, new_to_tests, takes_examples
 from fuzztui.model.state import State
 from fuzztui.remote.mirrored import run_name
@@ -51,6 +51,11 @@ def closing_rows(state: State, status: Status, run: Path | None) -> list[Closing
     return [
         *_unmeasured(status),
         *_score(status),
+        *(
+            [ClosingRow("compared", text, "hang", "log")]
+            if (text := uncompared_text(state))
+            else []
+        ),
         *_left(state),
         *([] if status.unmeasured else _discovery(state)),
         *_findings(found, every),

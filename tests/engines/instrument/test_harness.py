@@ -57,6 +57,24 @@ def test_the_key_wins(tmp_path: Path) -> None:
     assert target.compare("ab", "cd") is False
 
 
+SHOWN = """
+class Doc:
+    def __init__(self, data): self.data = data
+    def unwrap(self, *rest, **more): return self.data.decode()
+def parse(data): return Doc(data)
+def shown(doc, deep=False): return len(doc.data)
+"""
+
+
+def test_a_function_of_one_value_shows_it_in_the_target(tmp_path: Path) -> None:
+    (tmp_path / "ch_shown.py").write_text(SHOWN)
+    for compare_by, expected in (("ch_shown:shown", 2), ("ch_shown:Doc.unwrap", "ab")):
+        target = load(tmp_path, "ch_shown:parse", compare=compare_by)
+        assert target.compare is None
+        assert target.function(b"ab") == expected
+        assert not target.text
+
+
 def test_a_harness_file_is_loaded_once(tmp_path: Path) -> None:
     harness = tmp_path / "ch_harness.py"
     harness.write_text("class T: pass\n" + DECORATED + "def compare(a, b): return T\n")
@@ -79,7 +97,7 @@ def test_the_default_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("def same(a): pass", "two values"),
+        ("async def same(a): pass", "coroutine"),
         ("def same(a, b, c): pass", "two values"),
         ("async def same(a, b): pass", "coroutine"),
         ("same = 3", "no function 'same'"),
