@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,10 +12,13 @@ from pathlib import Path
 
 import pytest
 from fakes import World, world
-from textual._context import active_app
+from textual._compositor import Compositor
+from textual._context import active_app, visible_screen_stack
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.geometry import Region
 from textual.pilot import Pilot
+from textual.screen import Screen
 from waiting import DEADLINE_S, until
 
 from fuzztui.tui.frame.pending_commands import PendingCommands
@@ -103,6 +107,35 @@ def _quick_strips(monkeypatch):
     """A strip makes seven caches, a fifth of the time that tests of the screen take."""
     nothing = NothingKept()
     monkeypatch.setattr("textual.strip.FIFOCache", lambda size: nothing)
+
+
+_render_update = Compositor.render_update
+
+
+def _draw_only(
+    compositor: Compositor,
+    full: bool = False,
+    screen_stack: list[Screen] | None = None,
+    simplify: bool = False,
+) -> object:
+    """Have the widgets of a frame draw themselves, as before; join their lines for pictures only.
+
+    Without a terminal Textual throws the joined lines away: a tenth of the time of these tests.
+    """
+    if full:  # a picture that is exported
+        return _render_update(compositor, full, screen_stack, simplify)
+    visible_screen_stack.set(screen_stack or [])
+    if changed := compositor._dirty_regions.copy():
+        compositor._dirty_regions.clear()
+        area = compositor.size.region
+        crop = area if area in changed else Region.from_union(changed).intersection(area)
+        deque(compositor._get_renders(crop), maxlen=0)
+    return None
+
+
+@pytest.fixture(autouse=True)
+def _quick_frames(monkeypatch):
+    monkeypatch.setattr(Compositor, "render_update", _draw_only)
 
 
 @dataclass

@@ -24,7 +24,7 @@ CAMPAIGNS = {
 
 @pytest.mark.parametrize("kind", CAMPAIGNS)
 async def test_each_column_of_each_screen_has_a_meaning(drive, kind):
-    async with drive(CAMPAIGNS[kind](), size=(240, 50)) as d:
+    async with drive(CAMPAIGNS[kind](), size=(110, 24)) as d:
         for tab in d.app.MODES:
             d.app.perform(f"view.{tab}")
             await d.pilot.pause()
