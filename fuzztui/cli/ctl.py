@@ -137,8 +137,8 @@ def _words(command: type[Command]) -> Callable[[argparse.Namespace], Command]:
         if len(words) != len(types):
             raise CliError(f"{options.action} needs {' and '.join(map(str.upper, types))}", USAGE)
         built = command(*words, **({"instance": options.instance} if has_instance else {}))
-        if problem := built.problem:
-            raise CliError(f"{options.action}: {problem}", USAGE)
+        if built.problem:
+            raise CliError(f"{options.action}: {built.problem}", USAGE)
         return built
 
     return build

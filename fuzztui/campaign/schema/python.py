@@ -105,9 +105,6 @@ PYTHON_TARGET = (
     ),
 )
 
-OF_SUITES = ("examples",)
-"""Keys of :data:`PYTHON_TARGET` that only engines which fuzz suites accept."""
-
 PYTHON_ENGINE = (
     Key("seeds", "paths", "Files, or directories of files, to start from.", default=[]),
     MINIMISE_SEEDS,

@@ -13,7 +13,7 @@ from fuzztui.campaign.schema.machines import CLUSTER, HOSTS
 from fuzztui.campaign.schema.mu2 import MU2_ENGINE
 from fuzztui.campaign.schema.mutants import MUTANTS
 from fuzztui.campaign.schema.oracle import AFL_ORACLE, ORACLE
-from fuzztui.campaign.schema.python import OF_SUITES, PYTHON_ENGINE, PYTHON_TARGET, THIRD_PARTY
+from fuzztui.campaign.schema.python import PYTHON_ENGINE, PYTHON_TARGET, THIRD_PARTY
 from fuzztui.campaign.schema.spoton import SPOTON_ENGINE
 from fuzztui.campaign.schema.text import TEXT
 from fuzztui.engines.kinds import KINDS, EngineKind, Option, kind_named
@@ -48,7 +48,7 @@ def _schema_of(row: EngineKind) -> EngineSchema:
 
 def _table(row: EngineKind, common: tuple[Key, ...], more: tuple[Key, ...]) -> tuple[Key, ...]:
     """Return the keys of every engine that the kind accepts, and its own; these take precedence."""
-    left_out = {*row.without, *(key.name for key in more), *(() if row.suites else OF_SUITES)}
+    left_out = {*row.without, *(key.name for key in more), *(() if row.suites else ("examples",))}
     return (*(key for key in common if key.name not in left_out), *more)
 
 
