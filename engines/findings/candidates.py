@@ -54,7 +54,7 @@ def candidates(function: Callable[..., Any], values: Sequence[object]) -> list[s
             again = [show(value) for value in values]
         except Exception:
             continue
-        if all(map(_is_plain, shown)) and any(shown) and same(shown, again):
+        if all(map(_is_plain, shown)) and same(shown, again):
             found.append(reference)
     return found
 
