@@ -33,6 +33,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="with --score: parallel processes")
     parser.add_argument("--within", type=float, default=0.0, help="with --score: time limit")
     parser.add_argument("--matrix", type=Path, metavar="FILE", help="with --score: kill matrix")
+    parser.add_argument("--kills", default="all", help="with --matrix: all, first or cover")
     parser.add_argument("--part", type=Path, metavar="FILE", help="with --score: some mutants")
     parser.add_argument("--record", type=Path, metavar="FILE", help="record outcomes of inputs")
     parser.add_argument("--confirm", type=Path, metavar="FILE", help="run tests with mutants")
@@ -105,7 +106,7 @@ def _answer(spec: Spec, args: argparse.Namespace) -> int:
 
         folders = [folder.absolute() for folder in args.score]
         limits = {"within_s": args.within, "matrix": args.matrix, "part": args.part}
-        return score(spec, folders, args.jobs, **limits)
+        return score(spec, folders, args.jobs, kills=args.kills, **limits)
     if args.record is not None:
         from fuzztui.engines.export.record import record
 

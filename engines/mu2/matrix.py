@@ -48,6 +48,8 @@ class MatrixRow:
     """Number of shares of mutants that have run on it."""
     known: bool = False
     """Whether the row comes from the file."""
+    whole: bool = True
+    """Whether all mutants that it infects ran on it, not only those that no other input kills."""
 
 
 class ScoreMatrix:
@@ -67,9 +69,16 @@ class ScoreMatrix:
         self.first_only: dict[int, int | None] = {}
         """Mutants that run in processes of their own, which end at the first kill: the index of
         the input that kills them, None: they survive."""
+        self.invalid: dict[int, str] = {}
+        """Mutants that cannot be run, and why."""
+        self.isolated: set[int] = set()
+        """Mutants that must run in processes of their own."""
 
-    def read(self, file: Path) -> None:
-        """Take over the rows of a file; none if it is missing, damaged, or of another program."""
+    def read(self, file: Path, *, first: bool) -> None:
+        """Take over the rows of a file; none if it is missing, damaged, or of another program.
+
+        ``first``: whether first kills are enough; else rows that are not whole are left out.
+        """
         try:
             data = loads(read_regular(file, _MAX_BYTES))
             if data["version"] != VERSION or data["digest"] != self._digest:
@@ -80,11 +89,15 @@ class ScoreMatrix:
                 row["sha256"]: _row_from(row, numbers, len(self._cells)) for row in data["rows"]
             }
             first_only = {numbers[n]: str(sha) for n, sha in data["first_only"]}
+            invalid = {numbers[n]: str(why) for n, why in data.get("invalid", ())}
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return
         at = {sha: n for n, sha in enumerate(self._hashes)}
+        self.invalid, self.isolated = invalid, {numbers[n] for n in data.get("isolated", ())}
+        # A mutant whose killer is gone did not run on the rows that are not whole.
+        first &= all(sha in at for sha, row in rows.items() if row.kills)
         for sha, row in rows.items():
-            if sha in at:
+            if sha in at and (row.whole or first):
                 self.rows[at[sha]] = row
         for mutant, sha in first_only.items():
             if not sha or sha in at:  # else the input that killed it is gone: it runs again
@@ -129,6 +142,8 @@ class ScoreMatrix:
                 [mutant, "" if at is None else self._hashes[at]]
                 for mutant, at in sorted(self.first_only.items())
             ],
+            "isolated": sorted(self.isolated - self.first_only.keys()),
+            "invalid": [[mutant, why] for mutant, why in sorted(self.invalid.items())],
             "rows": [
                 {
                     "file": name,
@@ -143,6 +158,7 @@ class ScoreMatrix:
                     },
                     "reached": _packed(row.reached),
                     "infected": _packed(row.infected),
+                    "whole": row.whole,
                 }
                 for (name, data), sha, row in zip(
                     self._inputs, self._hashes, self.rows, strict=True
@@ -161,7 +177,8 @@ def _row_from(row: dict[str, Any], numbers: Sequence[int], cells: int) -> Matrix
     reached = {numbers[n] for n in _unpacked(row["reached"])}
     infected = {numbers[n] for n in _unpacked(row["infected"])}
     known = row["outcome"] not in ("flaky", "died")
-    return MatrixRow(row["outcome"], edges, kills, reached, infected, known=known)
+    whole = row.get("whole") is not False
+    return MatrixRow(row["outcome"], edges, kills, reached, infected, known=known, whole=whole)
 
 
 def _packed(mutants: Iterable[int]) -> str:

@@ -6,7 +6,8 @@ the next child continues, and the mutant that was running is tried again alone. 
 ``progress`` repeatedly, and ``result`` at the end.
 
 With a kill matrix (:mod:`~fuzztui.engines.mu2.matrix`), a mutant runs on all inputs that infect it;
-without, it is over at its first kill.
+without, it is over at its first kill. The matrix may also have first kills only, or, to choose a
+few inputs that kill all, also what killed mutants do on all first killers.
 
 Only some of the mutants may be scored (:mod:`~fuzztui.engines.mu2.score_part`), as one job of many.
 """
@@ -19,7 +20,7 @@ import importlib
 import random
 import stat
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -61,12 +62,15 @@ def score(
     *,
     within_s: float = 0.0,
     matrix: Path | None = None,
+    kills: str = "all",
     part: Path | None = None,
 ) -> int:
     """Score the files in and below ``folders`` with ``jobs`` processes. Returns the exit status.
 
     ``within_s``: seconds after which the score found by then is the result; 0: no limit.
     ``matrix``: the kill matrix is part of the result, and the rows in this file are used again.
+    ``kills``: which kills it has: ``all``; the ``first`` one of each mutant; or, to choose a
+    ``cover``, also the other kills of inputs that have one of the first.
     ``part``: a file that says which mutants are scored; None: all.
     """
     chosen = None if part is None else read_part(part)
@@ -79,7 +83,7 @@ def score(
     with answering(sort_keys=False) as say:
         loading = {"done": 0, "total": len(inputs), "killed": 0, "what": "loading the target"}
         say({"progress": loading})
-        scorer = _Scorer(spec, inputs, say, matrix, chosen)
+        scorer = _Scorer(spec, inputs, say, (matrix, kills) if matrix else None, chosen)
         gc.collect()
         gc.freeze()  # else garbage collection in children would copy the loaded objects
         try:
@@ -130,10 +134,13 @@ class _Scorer:
         spec: Spec,
         inputs: list[tuple[str, bytes]],
         say: Say,
-        matrix: Path | None,
+        matrix: tuple[Path, str] | None,
         part: ScorePart | None,
     ) -> None:
         self._inputs, self._say, self._part = inputs, say, part
+        file, kills = matrix or (None, "first")
+        self._first, self._cover = kills != "all", kills == "cover"
+        """Whether a mutant is over at its first kill; whether more kills of killers are needed."""
         self.exact = True
         self._due = 0.0
         loaded = load(
@@ -198,8 +205,8 @@ class _Scorer:
         self._matrix: ScoreMatrix | None = None
         self._known: set[int] = set()
         """Inputs whose row of the matrix is known."""
-        if matrix is not None:
-            self._read_matrix(self._digest, matrix, cells_of(loaded.table))
+        if file is not None:
+            self._read_matrix(self._digest, file, cells_of(loaded.table))
         for m in program.mutants:
             if m.unit is not None and m.unit.unjudged and m.index in self._alive:
                 self._invalid(m.index, NOT_JUDGED)
@@ -210,11 +217,16 @@ class _Scorer:
     ) -> None:
         """Begin a kill matrix with the rows that are in the file."""
         matrix = self._matrix = ScoreMatrix(digest, self._inputs, self._program.mutants, cells)
-        matrix.read(file)
+        matrix.read(file, first=self._first)
         self._known = matrix.known
-        self._quarantine |= matrix.first_only.keys()
+        for a, why in matrix.invalid.items():
+            self._invalid(a, why)
+        self._quarantine |= matrix.first_only.keys() | matrix.isolated
+        matrix.isolated = self._quarantine
         for a in matrix.first_only:
             self._ran(a)
+        for row in matrix.rows:
+            row.whole &= row.known or not self._first
         for at in sorted(self._known):
             row = matrix.rows[at]
             self._reached |= row.reached
@@ -236,15 +248,40 @@ class _Scorer:
         # Neighbouring mutants have similar costs, so they go to different children.
         self._shares = jobs
         shares = [frozenset(self._mine[n::jobs]) for n in range(jobs)]
-        self._begin(jobs * len(self._inputs), "inputs", jobs)
-        run_all(map(self._swapped, shares), jobs, until)
-        while doubtful := self._revoke_flaky_kills():
-            run_all([self._swapped(doubtful)], jobs, until)
+        self._begin(jobs * (len(self._inputs) - len(self._known)), "inputs", jobs)
+        run_all((self._swapped(share, self._known) for share in shares), jobs, until)
+        self._run_doubtful(jobs, until)
         quarantine = self._quarantine
         isolated = [a for a in sorted(self._alive) if mutants[a].ran_at_import or a in quarantine]
         isolated = [a for a in isolated if a not in self._kills]
         self._begin(len(isolated), "mutants in child processes")
         run_all(map(self._run_isolated, isolated), jobs, until)
+        if self._cover and self._matrix is not None:
+            self._run_on_killers(self._matrix, shares, until)
+            self._run_doubtful(jobs, until)
+
+    def _run_on_killers(
+        self, matrix: ScoreMatrix, shares: Sequence[frozenset[int]], until: float
+    ) -> None:
+        """Run the killed mutants on all inputs that are the first to kill one: of the survivors it
+        is known that no input kills them.
+        """
+        killers = {at for at, row in enumerate(matrix.rows) if row.kills and not row.whole}
+        others = frozenset(range(len(self._inputs))) - killers
+        jobs, alive = len(shares), self._alive
+        passed = {at: matrix.rows[at].passed for at in killers}
+        self._alive, self._first = {*self._kills} - self._quarantine, False
+        self._begin(jobs * len(killers), "inputs that kill", jobs)
+        try:
+            run_all((self._swapped(share, others) for share in shares), jobs, until)
+        finally:
+            self._alive, self._first = alive, True
+            for at, before in passed.items():
+                matrix.rows[at].whole = matrix.rows[at].passed >= before + jobs
+
+    def _run_doubtful(self, jobs: int, until: float) -> None:
+        while doubtful := self._revoke_flaky_kills():
+            run_all([self._swapped(doubtful, frozenset())], jobs, until)
 
     # --------------------------------------------------------------- the children
 
@@ -279,16 +316,17 @@ class _Scorer:
         taken = {a for a, kills in self._kills.items() if not self._flaky.isdisjoint(kills)}
         for a in taken.copy():
             self._kills[a] = {n: k for n, k in self._kills[a].items() if n not in self._flaky}
-            if self._kills[a]:  # with a matrix, it has run on all inputs
+            if self._kills[a]:
                 taken.remove(a)
                 continue
             del self._kills[a]
             self._state[a] = "alive"
         self._alive |= taken
-        return frozenset() if self._matrix is not None else frozenset(taken)
+        # else it has run on all inputs
+        return frozenset(taken) if self._first else frozenset()
 
-    def _swapped(self, share: frozenset[int]) -> Iterator[None]:
-        """Run a share of the mutants on all inputs; yields while it waits."""
+    def _swapped(self, share: frozenset[int], left_out: Set[int]) -> Iterator[None]:
+        """Run a share of the mutants on all other inputs; yields while it waits."""
         at, mutant = 0, -1
         """The input and the mutant that are running; -1: the original runs."""
         groups: list[list[int]] | None = None
@@ -298,7 +336,7 @@ class _Scorer:
             nonlocal at, groups
             if self._matrix is not None:
                 self._matrix.passed(range(at, to))
-            self._step(to - at)
+            self._step(sum(n not in left_out for n in range(at, to)))
             at, groups = to, None
 
         def answer(message: dict[str, Any]) -> bool:
@@ -358,7 +396,7 @@ class _Scorer:
             return at < len(self._inputs)
 
         def work(send: Tell) -> None:
-            skipped = self._flaky | self._known
+            skipped = self._flaky | left_out
             alive = (self._alive & share) - self._quarantine
             child = ScoreChild(
                 self._executor,
@@ -367,7 +405,7 @@ class _Scorer:
                 inputs=self._inputs,
                 skipped=skipped,
                 alive=alive,
-                known_reached=None if self._matrix is not None else self._reached,
+                known_reached=self._reached if self._first else None,
             )
             child.run(at, groups, send)
 
@@ -382,14 +420,16 @@ class _Scorer:
     def _killed(self, mutant: int, at: int, verdict: KillEvidence) -> None:
         self._state[mutant] = "killed"
         self._kills.setdefault(mutant, {})[at] = verdict
-        if self._matrix is None:
+        if self._first:
             self._alive.discard(mutant)
-        else:
+        if self._matrix is not None:
             self._matrix.rows[at].kills[mutant] = verdict.oracle
 
     def _invalid(self, mutant: int, why: str) -> None:
         self._alive.discard(mutant)
         self._state[mutant], self._reasons[mutant] = "invalid", why
+        if self._matrix is not None and why != NOT_JUDGED:  # which depends on the inputs
+            self._matrix.invalid[mutant] = why
 
     def _begin(self, total: int, what: str, each: int = 1) -> None:
         """Start a part of ``total`` steps; ``each`` steps count as one in the reported progress."""

@@ -36,7 +36,7 @@ class ScoreChild:
     ) -> None:
         """``skipped``: inputs that are not run. ``alive``: the share of mutants. ``known_reached``:
         mutants that are known to be reached; None: a kill matrix is made, so that killed mutants
-        go on, and everything about each input is sent.
+        go on, and all that an input reaches is sent.
         """
         self._executor, self._program, self._criterion = executor, program, criterion
         self._inputs, self._skipped = inputs, skipped
@@ -60,9 +60,8 @@ class ScoreChild:
             program.clear_caches()  # else code behind a filled cache would not be covered
             plain = executor.run(data)
             program.changed()
-            if self._known_reached is None:
-                cells = plain.observed.to_bytes(executor.coverage.size, "little")
-                send({"ran": [plain.outcome, [n for n, hit in enumerate(cells) if hit]]})
+            cells = plain.observed.to_bytes(executor.coverage.size, "little")
+            send({"ran": [plain.outcome, [n for n, hit in enumerate(cells) if hit]]})
             if not self._criterion.judges(plain.outcome):
                 continue
             if at != start or groups is None:

@@ -112,6 +112,11 @@ class RunDir:
         return self.path / "matrix.json"
 
     @property
+    def kills(self) -> Path:
+        """The first kills of the last ``score``, which ``export`` uses again."""
+        return self.path / "kills.json"
+
+    @property
     def mutants(self) -> Path:
         """The directory of all mutants' files, in a fuzz-first campaign."""
         return self.path / "mutants"

@@ -105,13 +105,16 @@ class _Exporter:
         """Choose the inputs of the corpus that become tests, with their outcomes."""
         if not self._campaign.target["generator"]:
             self._record([], [])  # a Hypothesis test is refused before minutes of scoring
+        kept = [file for file in (self._run.kills, self._run.matrix) if file.exists()]
         result = ask_score(
             self._campaign,
             self._directory,
             corpus,
             jobs=self._options.jobs,
             within_s=self._options.budget,
-            matrix=self._run.matrix,
+            matrix=max(kept, key=lambda file: file.stat().st_mtime, default=self._run.kills),
+            kills="cover",
+            keep=self._run.kills,
         )
         matrix = matrix_of(result)
         self._inputs = len(matrix.rows)

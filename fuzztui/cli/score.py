@@ -104,10 +104,21 @@ def score(options: argparse.Namespace) -> int:
         if matrix is not None:
             keep_matrix(matrix, result, {})
     else:
-        directory = run / "out" / "main"
+        kept, kills = matrix, "all"
+        if matrix is None and narrowed == options.overrides and options.shard is None:
+            kept, kills = RunDir(run).kills, "first"
+            kept.unlink(missing_ok=True)  # all of it runs: a package may be another one
         result = ask_score(
-            campaign, directory, corpus, jobs=options.jobs, within_s=options.budget, matrix=matrix
+            campaign,
+            run / "out" / "main",
+            corpus,
+            jobs=options.jobs,
+            within_s=options.budget,
+            matrix=kept,
+            kills=kills,
         )
+        if matrix is None:
+            result.pop("matrix", None)
     if code is not None:
         wanted_ids = {m.id for m in wanted}
         verdicts = {id_: v for id_, v in verdicts.items() if id_ in wanted_ids}
@@ -151,18 +162,21 @@ def ask_score(
     jobs: int,
     within_s: float,
     matrix: Path | None = None,
+    kills: str = "all",
+    keep: Path | None = None,
     names: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return the engine's result; show progress on stderr. Raises :class:`CliError`.
 
     ``directory``: the instance's. ``within_s``: the time limit; 0: none. ``matrix``: a file in
-    which the kill matrix is kept; then the matrix is a part of the result. ``names``: the names
-    of files in the matrix, if the corpus has copies of them.
+    which the kill matrix is kept; then the matrix is a part of the result. ``kills``: which it
+    has (``all``, ``first``, ``cover``). ``keep``: the file for the new matrix, if it is another
+    one. ``names``: the names of files in the matrix, if the corpus has copies of them.
     """
     progress = _Progress()
     limits = ["--jobs", str(jobs), "--within", str(within_s)]
     if matrix is not None:
-        limits += ["--matrix", str(matrix)]
+        limits += ["--matrix", str(matrix), "--kills", kills]
     question = [*limits, "--score", *map(str, corpus)]
     try:
         with closing(ask(campaign, question, directory)) as answers:
@@ -171,7 +185,7 @@ def ask_score(
                     progress.show(answer["progress"])
                 elif isinstance(answer.get("result"), dict):
                     if matrix is not None:
-                        keep_matrix(matrix, answer["result"], names or {})
+                        keep_matrix(keep or matrix, answer["result"], names or {})
                     return dict(answer["result"])
     except SupervisorError as e:
         raise CliError(str(e)) from None

@@ -126,6 +126,8 @@ def _merged_matrix(parts: Sequence[Result], first: Sequence[Result]) -> Result:
     return {
         **whole_matrix,
         "first_only": [first_only[mutant] for mutant in sorted(first_only)],
+        "isolated": sorted(n for part in parts for n in part["matrix"].get("isolated", ())),
+        "invalid": sorted(row for part in parts for row in part["matrix"].get("invalid", ())),
         "rows": [_merged_row(rows[sha]) for sha in order if len(rows[sha]) == len(first)],
     }
 

@@ -109,7 +109,7 @@ def test_the_matrix_is_kept_by_content(run):
     assert renamed <= CHECKS * len(queue)
     (added / "new").write_bytes(b"n" * 16)
     more, ran_new = score(run, "--corpus", str(added), "-o", str(file))
-    assert CHECKS * (len(queue) + 1) < ran_new < ran
+    assert renamed + CHECKS < ran_new < ran
     assert entries(file)["new"]["outcome"] == "invalid"
     assert more["killed"] >= first["killed"]
 
@@ -124,6 +124,31 @@ def test_the_matrix_is_kept_by_content(run):
         head, *body = csv.reader(lines)
     assert head == ["file", "mutant", "oracle"]
     assert {oracle for _, _, oracle in body} <= {"value", "exception", "timeout", "died"}
+
+
+def test_export_uses_what_score_has_settled(run):
+    """In executions: an export after a score saves those that the score had."""
+    export = ("export", str(run.run), "--pytest", str(run.path / "test_prog.py"))
+    out, scored = executions(run, "score", str(run.run), "--json")
+    killed = sum(m["state"] == "killed" for m in json.loads(out)["mutants"])
+    assert "matrix" not in json.loads(out)
+    kept = (run.run / "kills.json").read_bytes()
+    out, after = executions(run, *export)
+    assert f"{killed:,} of {killed:,} confirmed" in out
+    out, again = executions(run, *export)
+    assert f"{killed:,} of {killed:,} confirmed" in out
+    (run.run / "kills.json").unlink()
+    out, fresh = executions(run, *export)
+    assert f"{killed:,} of {killed:,} confirmed" in out
+    queue = sum(p.name.startswith("id:") for p in (run.run / "out/main/queue").iterdir())
+    saved = (scored - CHECKS * queue) // 2
+    assert saved > queue
+    assert again <= after <= fresh - saved
+
+    # Of another program nothing is used.
+    (run.run / "kills.json").write_bytes(kept)
+    (run.path / "prog.py").write_text(PROGRAM.replace("> 2", "> 1"))
+    assert executions(run, *export)[1] > fresh - saved
 
 
 def test_the_report_for_viewers_has_all_killers(run):

@@ -148,3 +148,47 @@ def test_the_part_within_a_time_limit_is_a_lower_bound(corpus: Corpus) -> None:
     result, matrix = corpus.matrix("--within", "1")
     assert not result["exact"]
     assert len(matrix.rows) < len(INPUTS)
+
+
+def test_first_kills_are_a_start_for_a_cover_and_for_nothing_else(corpus: Corpus) -> None:
+    file = corpus.path / "matrix.json"
+    corpus.add("a", "b", "c")
+    whole = kills(corpus.matrix()[1])
+    file.unlink()
+    first, few = corpus.matrix("--kills", "first")
+    assert states(first) == states(corpus.score())
+    killers = {name for name, row in kills(few).items() if row}
+    assert 0 < sum(map(len, kills(few).values())) < sum(map(len, whole.values()))
+
+    cover, more = corpus.matrix("--kills", "cover")
+    assert states(cover) == states(first)
+    assert {name: kills(more)[name] for name in killers} == {n: whole[n] for n in killers}
+    corpus.add("d")
+    grown = states(corpus.matrix("--kills", "cover")[0])
+    assert grown == states(corpus.score())
+    # The killer is gone: its mutants have not run on all other inputs.
+    file.write_text(json.dumps(first["matrix"]))
+    for name in killers:
+        (corpus.path / "corpus" / name).unlink()
+        assert states(corpus.matrix("--kills", "first")[0]) == states(corpus.score())
+        corpus.add(name)
+        file.write_text(json.dumps(first["matrix"]))
+    (corpus.path / "corpus" / "d").unlink()
+    assert kills(corpus.matrix()[1]) == whole
+
+
+def test_what_a_run_out_of_time_did_not_judge_is_judged_by_the_next(corpus: Corpus) -> None:
+    corpus.add("a", "b")
+    file = corpus.path / "matrix.json"
+    result, matrix = corpus.matrix("--kills", "first")
+    data = result["matrix"]
+    whole = states(result)
+    killed = next(n for n, id_ in enumerate(matrix.mutants) if whole[id_][0] == "killed" and n)
+    data["isolated"] = [killed]  # as if the time had been over before it ran
+    data["rows"] = [{**row, "kills": {}} for row in data["rows"]]
+    file.write_text(json.dumps(data))
+    again = states(corpus.matrix("--kills", "first")[0])
+    assert again[matrix.mutants[killed]] == whole[matrix.mutants[killed]]
+    data["invalid"] = [[0, "it cannot be run"]]
+    file.write_text(json.dumps(data))
+    assert states(corpus.matrix()[0])[matrix.mutants[0]][0] == "invalid"
