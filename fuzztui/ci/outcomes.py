@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -51,6 +52,11 @@ class KeptOutcomes:
     """The outcome by the hash of the input."""
     changed: dict[Path, tuple[str, str]] = field(default_factory=dict)
     """Signature and present outcome of each input that does something else now."""
+    until: float = float("inf")
+    """The monotonic time after which no more inputs are run."""
+    cut: int = 0
+    """Inputs that the last step did not compare or record, because the time was over."""
+    _drawn: bytes = b""
 
     def __post_init__(self) -> None:
         """Read the file; one that is missing or damaged has no outcomes."""
@@ -67,9 +73,11 @@ class KeptOutcomes:
         ``instance``: the instance whose constants a generator draws.
         """
         found = {}
-        for file, now in self._outcomes(
-            [f for f in files if self.known.get(self._key(f))], instance
-        ):
+        self._read_constants()
+        known = [file for file in files if self.known.get(self._key(file))]
+        self.cut = len(known)
+        for file, now in self._outcomes(known, instance):
+            self.cut -= 1
             before = self.known[self._key(file)]
             if now and now != before:
                 ours, theirs = before.split("\n"), now.split("\n")
@@ -95,22 +103,26 @@ class KeptOutcomes:
 
         ``accepted``: signatures. Raises OSError.
         """
+        self._read_constants()
         for file, (signature, now) in self.changed.items():
             if signature in accepted:
                 self.known[self._key(file)] = now
         new = [file for file in files if self._key(file) not in self.known]
-        if new:
-            first = dict(self._outcomes(new, instance))
-            again = dict(self._outcomes(new, instance, other_date=True))
-            for file, text in first.items():
-                self.known[self._key(file)] = text if text == again.get(file) else ""
+        until, now_s = self.until, time.monotonic()
+        self.until = now_s + (until - now_s) / 2
+        first = dict(self._outcomes(new, instance))
+        self.until = until
+        again = dict(self._outcomes([*first], instance, other_date=True))
+        for file, text in again.items():  # a later run records the others
+            self.known[self._key(file)] = text if text == first[file] else ""
+        self.cut = len(new) - len(again)
         publish_text(self.file, json.dumps(self.known, indent=0, sort_keys=True))
 
     def _outcomes(
         self, files: Sequence[Path], instance: Path, *, other_date: bool = False
     ) -> Iterable[tuple[Path, str]]:
         """What each input does now; an empty text: a failure, or nothing that can be compared."""
-        if not files or self.campaign.target.get("suite"):
+        if not files or time.monotonic() >= self.until:
             return
         with temporary_directory() as folder:
             request = Path(folder) / "request.json"
@@ -124,6 +136,8 @@ class KeptOutcomes:
                     match answer.get("recorded"):
                         case [int(at), dict(found)] if 0 <= at < len(files):
                             yield files[at], self._text(found, own=own)
+                    if time.monotonic() >= self.until:
+                        return
 
     def _text(self, found: Mapping[str, Any], *, own: bool) -> str:
         """``own``: the target compares values by itself, which two texts do not replace."""
@@ -142,8 +156,12 @@ class KeptOutcomes:
         digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
         return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}... {digest}"
 
+    def _read_constants(self) -> None:
+        self._drawn = read_if_regular(self.constants, MAX_INPUT_BYTES) or b""
+
     def _key(self, file: Path) -> str:
         """The hash by which the outcome of an input is kept."""
         data = read_if_regular(file, MAX_INPUT_BYTES) or b""
-        constants = read_if_regular(self.constants, MAX_INPUT_BYTES) or b""
-        return hashlib.sha256(data + constants).hexdigest()[:_DIGITS]
+        if self._drawn:  # two hashes of one length: no other pair has the same text
+            data = b"".join(hashlib.sha256(part).digest() for part in (data, self._drawn))
+        return hashlib.sha256(data).hexdigest()[:_DIGITS]

@@ -57,10 +57,14 @@ SCORE = "score.json"
 _LINE_EVERY_S = 10.0
 _SCORE_S = 60.0
 """Seconds that the score may take if there is no budget."""
-_FUZZING_SHARE = {True: 0.5, False: 0.9}
-"""The share of what the replay leaves of the budget, with and without mutants to score; the rest is
-for the score and for adding inputs to the corpus."""
-_LEAST_S = 1.0
+_FUZZING_SHARE = {True: 0.5, False: 0.8}
+"""The share of what the replay leaves of the budget, with and without mutants to score."""
+_ENDING_SHARE = 0.1
+"""The share for starting the campaign, and for examining what it has found."""
+_SCORE_SHARE = 0.7
+"""The share of what is left then; the rest is for adding inputs to the corpus."""
+_LEAST_S = 0.5
+"""Seconds below which a step is left out."""
 _SPOTON = "spoton"
 
 
@@ -147,6 +151,8 @@ class _Ci:
         self.outcome = CiOutcome(loaded.campaign.name, root, since, verdicts, str(self.shard or ""))
         self._kept_before = 0
         self._began = time.monotonic()
+        self._until = self._began + options.budget if options.budget else float("inf")
+        """When the job must end: all steps read it."""
         self._inputs: dict[str, str] = {}
         """The kept input by the key of a finding."""
 
@@ -158,15 +164,23 @@ class _Ci:
         with self._step("replay"):
             replayed = self._replay(kept)
             outcomes = KeptOutcomes(self.corpus.outcomes, self._campaign([]), self.corpus.constants)
-            changed = outcomes.changes(kept, self._instance)
-        if kept and not outcomes.known and not self.loaded.campaign.target.get("suite"):
+            outcomes.until = self._until
+            is_suite = bool(self.loaded.campaign.target.get("suite"))
+            changed = {} if is_suite else outcomes.changes(kept, self._instance)
+        self._cut(replayed.cut, "not replayed")
+        self._cut(outcomes.cut, "not compared with what an earlier run has recorded")
+        if kept and is_suite:
+            self._note("a suite: its tests judge what the inputs do, no earlier run")
+        elif kept and not outcomes.known:
             self._note(
                 "no earlier run has recorded what the inputs do, so that a changed value is no "
                 "finding yet; this run records them"
             )
         states.append(self._replayed_state(kept, replayed, changed))
         selected = self._select(replayed)
-        if selected.fuzz and options.budget:
+        if selected.fuzz and options.budget and self._left_s < _LEAST_S:
+            self._not_judged("nothing was fuzzed: the replay has used up --budget; give more")
+        elif selected.fuzz and options.budget:
             with self._step("fuzzing"):
                 states.append(self._fuzz(selected))
         if selected.fuzz and not options.budget and not kept:
@@ -181,13 +195,21 @@ class _Ci:
         with self._step("merge"):
             self._merge(kept, replayed, result)
             new = {*files_in([self.corpus.inputs])}.difference(kept)
-            outcomes.learn([*kept, *sorted(new)], accepted, self._instance)
+            if not is_suite:
+                outcomes.learn([*kept, *sorted(new)], accepted, self._instance)
+                self._cut(outcomes.cut, "not recorded: the next run compares nothing with them")
         judge.judge_findings()
         if result is not None:
             judge.judge_mutants(result, self.baseline, options.fail_under, options.max_invalid)
             if self.code is None:
-                more = {"corpus": [str(self.corpus.inputs)], "problems": []}
+                inputs = os.path.relpath(self.corpus.inputs, self.output)
+                more = {"corpus": [inputs], "problems": []}
                 publish_text(self.output / SCORE, json.dumps({**result, **more}, indent=1))
+        if (over := -self._left_s) > 0:
+            self._note(
+                f"the job took {over:.1f} s more than --budget: imports of the target, single "
+                "inputs, and the ends of processes cannot be cut"
+            )
         self._report()
         return self.outcome.code
 
@@ -201,9 +223,13 @@ class _Ci:
 
     @property
     def _left_s(self) -> float:
-        """Seconds that are left of ``--budget``; a second if it is used up."""
-        budget: float = self.options.budget
-        return max(_LEAST_S, budget - (time.monotonic() - self._began))
+        """Seconds that are left of ``--budget``; negative if it is used up."""
+        return self._until - time.monotonic()
+
+    def _cut(self, number: int, what: str) -> None:
+        """Say how many inputs a step had no time for."""
+        if number:
+            self._note(f"at least {several(number, 'input')} {what}: --budget was used up")
 
     @property
     def _seeds(self) -> list[Path]:
@@ -226,7 +252,9 @@ class _Ci:
         lines = _Lines("replay", len(kept))
         campaign = self._campaign([])
         instance = self.work / "out" / "main"
-        return replay(campaign, kept, self.work, instance, lines.show)
+        found = replay(campaign, kept, self.work, instance, lines.show, until=self._until)
+        self.outcome.replayed -= found.cut
+        return found
 
     def _replayed_state(
         self, kept: list[Path], replayed: Replayed, changed: dict[Path, dict[str, str]]
@@ -301,7 +329,9 @@ class _Ci:
 
     def _fuzz(self, selected: _Selected) -> State:
         """Run a campaign for the budget, from the kept corpus. Raises :class:`CliError`."""
-        seconds = self._left_s * _FUZZING_SHARE[selected.ids != set()]
+        share = _FUZZING_SHARE[selected.ids != set()]
+        seconds = self._left_s * share
+        until = time.monotonic() + self._left_s * (share + _ENDING_SHARE)
         loaded = self._run_campaign(selected, seconds)
         run = self.run_path
         if is_run(run) and running(run):
@@ -316,7 +346,7 @@ class _Ci:
         left, kind = duration(self._left_s), loaded.campaign.kind
         say(f"fuzzing with {kind} for {duration(seconds)} of the {left} that are left of --budget")
         start_campaign(loaded, "starting")
-        follow(run, as_json=False, summary=False)
+        follow(run, as_json=False, summary=False, until=until)
         state = standing(run).state
         self.outcome.executions = max(0, totals(state).stats.execs)
         if state.state not in ENDED or state.state == "failed":
@@ -325,7 +355,7 @@ class _Ci:
         elif why := unmeasured(state):
             self._not_judged(f"fuzzing has measured nothing: {why}")
         elif state.state == "stopped":
-            self._note("the campaign was stopped before its budget was used up")
+            self._note("the campaign was stopped before its part of --budget was used up")
         made = run / "constants.json"
         if made.is_file() and not self.corpus.constants.exists():
             self._keep_constants(made, self.corpus.constants)
@@ -354,15 +384,16 @@ class _Ci:
     def _score(self, selected: _Selected) -> dict[str, Any] | None:
         folders = [self.corpus.inputs, *self._seeds, *self._queues()]
         folders = [folder for folder in folders if any(files_in([folder]))]
-        if not folders:
-            text = "no score: the corpus has no input yet"
+        if not folders or self._left_s < _LEAST_S:
+            why = "--budget was used up before" if folders else "the corpus has no input yet"
+            text = f"no score: {why}"
             if self.baseline is None and self.options.fail_under is None:
                 self._note(text)
             else:  # a gate that cannot be judged must not pass
                 self.outcome.gates.append(Gate("score", text, FAILED))
             return None
         campaign = self._campaign(selected.overrides)
-        within = self._left_s if self.options.budget else _SCORE_S
+        within = self._left_s * _SCORE_SHARE if self.options.budget else _SCORE_S
         result = ask_score(
             campaign, self._instance, folders, jobs=self.options.jobs, within_s=within
         )
@@ -388,7 +419,9 @@ class _Ci:
                 kills.setdefault(str(row.get("killer")), []).append(str(row.get("id")))
         if new:
             show = _Lines("merge", len(new)).show
-            covered = replay(self._campaign([]), new, self.work, self._instance, show)
+            campaign, until = self._campaign([]), self._until
+            covered = replay(campaign, new, self.work, self._instance, show, until=until)
+            self._cut(covered.cut, "of the campaign not looked at for the kept corpus")
             # A killer of a queue is the first one: no kept input kills the mutant.
             sound = [
                 CoverInput(name, status.st_size, covered.cells[at].union(kills.get(name, ())))
@@ -442,7 +475,9 @@ class _Ci:
         for gate in outcome.gates:
             print(in_ci_log(f"{'FAILED' if gate.code else 'ok':<6}  {brief(gate.text, 1000)}"))
         parts = ", ".join(f"{name} {spent:.1f} s" for name, spent in outcome.seconds.items())
-        print(f"{outcome.inputs}; {parts}", flush=True)
+        took = time.monotonic() - self._began
+        of = f" of {duration(self.options.budget)}" if self.options.budget else ""
+        print(f"{outcome.inputs}; {parts}; {took:.1f} s{of} in all", flush=True)
         say(f"reports: {self.output}")
         if outcome.open_findings:
             say(f"{SUMMARY}: a verdict for each new finding, to be added to {outcome.verdicts}")

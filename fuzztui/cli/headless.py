@@ -28,13 +28,16 @@ from fuzztui.wire.commands import Stop
 POLL = 0.2
 PREPARING_S = 2.0
 """Seconds between two lines while hosts are prepared: users wait for that."""
+_HURRY_S = 2.0
+"""Seconds from a stop at a time limit to the next one."""
 LINE_EVERY = {"json": 1.0, "terminal": 0.5, "file": 10.0}
 
 
-def follow(run: Path, *, as_json: bool, summary: bool = True) -> int:
+def follow(run: Path, *, as_json: bool, summary: bool = True, until: float = float("inf")) -> int:
     """Print progress until the campaign ends; return the exit code.
 
-    ``summary``: print the status at the end.
+    ``summary``: print the status at the end. ``until``: the monotonic time at which the campaign
+    is stopped, and soon after also what it has still to do.
 
     Ctrl-C or SIGTERM stops the campaign cleanly. A lost terminal (SIGHUP) leaves it running.
     """
@@ -56,6 +59,9 @@ def follow(run: Path, *, as_json: bool, summary: bool = True) -> int:
             due = time.monotonic() + min(wait, LINE_EVERY[style])
             now = RunStatus(state, pid, trouble(run), problems=session.problems)
             _progress(run, now, style)
+        if not over and time.monotonic() >= until:
+            until = time.monotonic() + _HURRY_S  # the second time it leaves checks undone
+            stopper.stop()
         if over:
             now = RunStatus(fold_all(session), running(run), problems=session.problems)
             break
@@ -140,6 +146,10 @@ class _Stopper:
         self.stopping = True
         file = self.run / "campaign.toml"
         say(f"stopping the campaign (fuzztui {file} resumes it); press Ctrl-C to leave at once")
+        self.stop()
+
+    def stop(self) -> None:
+        """Send the command."""
         try:
             client = ControlClient(self.run, "headless")
             client.send(Stop(), timeout=0.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import time
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -34,6 +35,8 @@ class Replayed:
     6; of a valid input also plus :data:`VALID`."""
     failed: dict[int, dict[str, str]] = field(default_factory=dict)
     """The description of each failure, with the fields of ``FindingDescribed``."""
+    cut: int = 0
+    """Inputs that were not run, because the time was over."""
     loaded: bool = False
     harness: str = ""
     """The file of the target function's module; empty if the campaign names the file."""
@@ -45,11 +48,14 @@ def replay(
     work: Path,
     instance: Path,
     progress: Callable[[int], None] = lambda done: None,
+    *,
+    until: float = float("inf"),
 ) -> Replayed:
     """Run inputs, each as if it were the first.
 
     ``work``: a directory for the request, and for the numbers of cells, which are the same in all
     calls with it. ``instance``: an instance's directory in a run with the constants of a generator.
+    ``until``: the monotonic time after which no more inputs are run; they have no result.
     Raises :class:`~fuzztui.inprocess.ask.NoAnswer`, OSError.
     """
     found = Replayed()
@@ -61,6 +67,9 @@ def replay(
                 for answer in answers:
                     if (at := _take(found, answer, start)) >= 0:
                         progress(at + 1)
+                    if found.loaded and time.monotonic() >= until:
+                        found.cut = len(inputs) - 1 - max(found.cells, default=-1)
+                        break
             break
         except NoAnswer as e:
             done = max(found.cells, default=-1) + 1

@@ -32,6 +32,31 @@ def test_a_damaged_file_has_none(kept, tmp_path, text):
     assert kept().known == {}
 
 
+def test_without_time_all_are_left_to_a_later_run(kept, tmp_path):
+    files = [tmp_path / name for name in "abc"]
+    for file in files:
+        file.write_bytes(file.name.encode())
+    outcomes = kept()
+    outcomes.until = 0.0
+    outcomes.known = {outcomes._key(files[0]): "1"}
+    assert outcomes.changes(files, tmp_path) == {}
+    assert outcomes.cut == 1
+    outcomes.learn(files, (), tmp_path)
+    assert outcomes.cut == 2
+    assert len(kept().known) == 1
+
+
+def test_an_input_and_its_constants_are_no_other_pair(kept, tmp_path):
+    keys = set()
+    for data, constants in (("ab", "c"), ("a", "bc"), ("abc", "")):
+        (tmp_path / "input").write_text(data)
+        (tmp_path / "constants.json").write_text(constants)
+        outcomes = kept()
+        outcomes.learn([], (), tmp_path)
+        keys.add(outcomes._key(tmp_path / "input"))
+    assert len(keys) == 3
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["", 'compare = "lib:near"', "decorated"])
 def test_a_target_that_compares_values_decides_what_is_the_same(tmp_path, key):

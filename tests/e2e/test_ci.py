@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import tomllib
@@ -15,6 +16,7 @@ import pytest
 from homes import Home
 from waiting import wait_until
 
+from fuzztui.cli.headless import follow
 from fuzztui.cli.output import CliError
 from fuzztui.cli.runs import standing
 from fuzztui.model.selectors import totals
@@ -289,11 +291,39 @@ def test_what_was_not_fuzzed_is_not_green(project: Project, corpus: str) -> None
     else:
         project.ci("--budget", "0")
     project.write("prog.py", "import time\ntime.sleep(4)\n" + PROGRAM)
-    project.ci("--budget", "1s")  # the first input is waited for
+    project.ci("--budget", "1s", code=FAILED)  # the replay alone takes longer
+    assert "nothing was fuzzed" in project.output("summary.md")
     project.write("inner.py", PROGRAM)
     project.write("prog.py", "from inner import parse\ndef never(n): return n + 1\n")
-    project.ci("--budget", "1s", code=FAILED)
+    project.ci("--budget", "20s", code=FAILED)
     assert "inner.py" in project.output("summary.md")
+
+
+@pytest.mark.slow
+def test_a_step_without_time_for_all_inputs_says_how_many_are_left(project: Project) -> None:
+    for n in range(40):
+        project.write(f"fuzztui-ci/corpus/inputs/{n}", f"({n}")
+    project.ci("--budget", "0")
+    known = json.loads(project.output("corpus/outcomes.json"))
+    assert len(known) == 42
+    body = PROGRAM.replace("    if data[:1]", "    time.sleep(0.3)\n    if data[:1]")
+    project.write("prog.py", "import time\n" + body)
+    project.ci("--budget", "3s", code=FAILED)
+    cut = int(re.search(r"at least (\d+) inputs not replayed", project.output("summary.md"))[1])
+    assert 0 < cut < 42
+    assert f"| replayed | {42 - cut} inputs" in project.output("summary.md").replace("1 input ", "")
+    assert "42 inputs not compared" in project.output("summary.md")
+    assert json.loads(project.output("corpus/outcomes.json")) == known
+
+
+@pytest.mark.slow
+def test_a_campaign_ends_at_the_time_limit_of_who_follows_it(project: Project) -> None:
+    run = project.path / "run"
+    output = f"campaign.output={run}"
+    project("fuzz.toml", "--detach", "--set", output, "--set", "campaign.budget=1h")
+    follow(run, as_json=False, until=0.0)
+    assert standing(run).state.state == "stopped"
+    assert running(run) is None
 
 
 @pytest.mark.slow
