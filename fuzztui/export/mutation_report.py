@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -36,7 +37,7 @@ _CUT: Final = "…"
 """The last character of an expression that is recorded up to its first 120 characters."""
 
 
-_SHORT: Final = "empty("
+_SHORT: Final = re.compile(r"\bempty\(")
 """In an expression that is no Python: short for what ``fuzztui mutants RUN ID`` writes out."""
 
 
@@ -93,7 +94,7 @@ def mutation_report(
             "status": status,
             "static": mutant.static,
         }
-        if not mutant.after.endswith(_CUT) and _SHORT not in mutant.after:
+        if not mutant.after.endswith(_CUT) and not _SHORT.search(mutant.after):
             item["replacement"] = visible(mutant.after.strip())
         if reason:
             item["statusReason"] = visible(reason, lines=True)

@@ -33,7 +33,8 @@ def test_a_shown_command_is_one(page, line, tmp_path, monkeypatch):
 
 
 def test_each_command_is_run_or_has_a_reason():
-    lines = {line for _, line in ALL if not any(word in line for word in PLACEHOLDERS)}
+    every = {line for _, line in ALL}
+    lines = {line for line in every if not any(word in line for word in PLACEHOLDERS)}
     assert lines - {*RUN} - ELSEWHERE.keys() == set()
-    assert {*RUN} - lines == set()
+    assert {*RUN} - every == set()
     assert ELSEWHERE.keys() - lines == set()

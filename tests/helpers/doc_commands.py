@@ -20,7 +20,6 @@ ELSEWHERE = {
     "fuzztui replay runs/tour --speed 10": "a terminal (tests/tui/test_run_app.py)",
     "fuzztui compare runs/a runs/b --screen": "a terminal (tests/tui/test_compare_screen.py)",
     "fuzztui compare runs/a runs/b --at 10m -o compared.html": "runs of ten minutes",
-    "fuzztui compare 'zest=runs/z*' 'mu2=runs/m*'": "several runs (tests/cli)",
     "fuzztui metrics runs/crate -o /var/lib/node_exporter/fuzztui.prom --every 15s": "root",
     "fuzztui metrics runs/crate /path/to/sync_dir --listen 9464": "a port of the network",
     "fuzztui ci --budget 5m": "a git repository (tests/e2e/test_ci.py)",
@@ -29,17 +28,10 @@ ELSEWHERE = {
     "fuzztui merge job-*/score.json -o score.json": "files of several jobs of CI",
     "fuzztui merge runs/json-1-of-2 runs/json-2-of-2 -o runs/json": "shards of two machines",
     "fuzztui status runs/json": "shards of two machines (tests/e2e/test_merge_runs.py)",
-    "fuzztui score campaign.toml --fail-under 80 --survivors": "the reader's project",
-    "fuzztui campaign.toml --headless --set campaign.budget=5m": "the reader's project",
-    "fuzztui export campaign.toml --pytest tests/test_fuzz.py": "the reader's project",
     "fuzztui types": "a run of spoton (tests/e2e/test_types_run.py)",
-    "fuzztui types campaign.toml": "tests/e2e/test_spoton_run.py",
     "fuzztui repro campaign.toml runs/campaign/out/main/crashes/id:000000*": "the same",
     "fuzztui sync run .cache/fuzz --name ci": "a run of CI (tests/sync)",
     "fuzztui sync run .cache/fuzz --name ci --prune": "a run of CI",
-    "fuzztui score runs/tomllib-mu2 --shard 2/4 --json": "several machines",
-    "fuzztui merge score-1.json score-2.json score-3.json score-4.json -o score.json": "the same",
-    "fuzztui score runs/tomllib-mu2 --shard 1/4 --json": "several machines",
     "fuzztui cluster check cluster.toml": "a cluster (tests/e2e/test_cluster_score.py)",
     "fuzztui cluster init ~/.fuzztui-cluster": "a cluster",
     "fuzztui cluster scheduler 10.0.0.5 --tls ~/.fuzztui-cluster": "a cluster",
@@ -56,6 +48,7 @@ ELSEWHERE = {
     "fuzztui init --print --yes": "a project",
     "fuzztui init --yes --start": "a project",
     "fuzztui test tests/": "a project (tests/e2e/test_suite_run.py)",
+    "fuzztui types campaign.toml": "tests/e2e/test_spoton_run.py",
     "fuzztui ctl runs/tour promote-mutants state=alive": "a running campaign",
     "fuzztui sync runs/tomllib /path/to/shared --every 5m": "no end (tests/sync)",
     ".venv/bin/fuzztui sample_campaigns/tomllib-mu2.toml": "installs (.ci/bare-debian, nightly)",
@@ -64,6 +57,12 @@ ELSEWHERE = {
 
 PLACEHOLDERS = ("RUN", "$TMPDIR", "$SLURM", "FILE", "DIR", "CAMPAIGN")
 """In lines that name the reader's own run or job."""
+
+MEANS = {
+    "RUN": "runs/tour", "DIR": "inputs", "ID": "0", "baseline.json": "score-1.json",
+    "other-dir": "inputs", "campaign.toml": "tomllib-mu2.toml",
+}  # fmt: skip
+"""What words of the reader's project stand for where the lines are run."""
 
 RUN = (
     "fuzztui sample_campaigns/tomllib-mu2.toml",
@@ -79,12 +78,45 @@ RUN = (
     "fuzztui tomllib-zest.toml",
     "fuzztui tomllib-zest.toml --detach",
     "fuzztui compare runs/tomllib runs/tomllib-mu2",
+    "fuzztui campaign.toml --headless --set campaign.budget=5m",
+    "fuzztui export campaign.toml --pytest tests/test_fuzz.py",
+    "fuzztui score campaign.toml --fail-under 80 --survivors",
+    "fuzztui compare 'zest=runs/z*' 'mu2=runs/m*'",
+    "fuzztui score runs/tomllib-mu2 --shard 1/4 --json",
+    "fuzztui score runs/tomllib-mu2 --shard 2/4 --json",
+    "fuzztui merge score-1.json score-2.json score-3.json score-4.json -o score.json",
+    "fuzztui mutants list RUN",
+    "fuzztui mutants list RUN --survivors",
+    "fuzztui mutants export RUN -o mutation.json",
+    "fuzztui score RUN",
+    "fuzztui score RUN --json",
+    "fuzztui score RUN --matrix",
+    "fuzztui score RUN --fail-under 80",
+    "fuzztui score RUN --fail-new baseline.json",
+    "fuzztui corpus minimise RUN -o DIR",
+    "fuzztui score RUN --corpus DIR",
+    "fuzztui corpus merge DIR RUN other-dir",
+    "fuzztui corpus why RUN main/12",
+    "fuzztui corpus export RUN DIR",
+    "fuzztui corpus export RUN testdata/fuzz/FuzzParse --format go",
+    "fuzztui corpus import DIR seeds",
+    "fuzztui coverage RUN",
+    "fuzztui coverage RUN --format lcov -o lcov.info",
+    "fuzztui coverage RUN --entry main/12",
+    "fuzztui coverage RUN --over-time",
+    "fuzztui coverage RUN --by-line",
+    "fuzztui export RUN --pytest tests/test_fuzz_parser.py",
+    "fuzztui export RUN --pytest tests/test_fuzz_parser.py --tests 20",
+    "fuzztui status RUN",
     "fuzztui completion bash",
     "fuzztui completion zsh",
     "fuzztui completion fish",
     "fuzztui man",
 )
-"""Command lines that are run."""
+"""Command lines that are run, in this order."""
+
+GATES = ("--fail-under", "--fail-new")
+"""Options by which a command may end with a status of its own."""
 
 
 def commands(page: Path) -> list[str]:
