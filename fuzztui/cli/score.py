@@ -129,7 +129,8 @@ def score(options: argparse.Namespace) -> int:
     if options.json:
         folders = [str(folder) for folder in corpus]
         counts = mutants_summary(state_of(result))
-        left = {"never_reached": counts.never_reached, "not_run": counts.not_run}
+        names = ("alive", "pending", "never_reached", "not_run")
+        left = {name: getattr(counts, name) for name in names}
         more = {**left, "exact": counts.exact, "corpus": folders, "problems": [*now.problems]}
         print(json.dumps({**result, **more}, indent=1))
     else:

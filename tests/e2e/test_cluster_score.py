@@ -23,6 +23,7 @@ SEEN = []
 
 
 def size(data):
+    unused = len(data) + 1
     SEEN.append(len(data))
     return len(data) > 2
 
@@ -102,8 +103,11 @@ def jobs_left(home):
 
 def test_the_same_answer(run, cluster):
     alone = run("score", str(run.run), "--json")
-    states = {m["state"] for m in json.loads(alone)["mutants"]}
+    score = json.loads(alone)
+    states = {m["state"] for m in score["mutants"]}
     assert {"killed", "alive"} <= states
+    names = ("killed", "alive", "pending", "never_reached", "not_run", "invalid")
+    assert sum(score[name] for name in names) == score["total"] and not score["pending"]
     assert run("score", str(run.run), "--json", *HERE) == alone
     assert run("score", str(run.run), "--json", *on(cluster)) == alone
     assert "parts done" in run.stderr
