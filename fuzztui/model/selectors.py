@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from typing import Any
 
-from fuzztui.model.state import Entry, Finding, Instance, Mutant, State
+from fuzztui.model.state import Instance, State
 from fuzztui.wire.events import Stats
 
 ENDED = frozenset({"finished", "stopped", "failed"})
@@ -84,11 +84,6 @@ def known_rate(rates: list[float]) -> float:
 
 
 # ---------------------------------------------------------------------- time
-
-
-def elapsed(state: State) -> float:
-    """Campaign time so far, in seconds."""
-    return state.t
 
 
 def running_time(state: State, now: float | None = None) -> float:
@@ -188,101 +183,6 @@ def progress(state: State) -> float | None:
 def wall_time(state: State, t: float) -> float:
     """Unix time of campaign time ``t``, by the latest tie between the two; 0 if there is none."""
     return state.wall + (t - state.wall_t) if state.wall else 0.0
-
-
-def rate(state: State, name: str, window: float = 60.0) -> float:
-    """How much a series grew a second over the last ``window`` seconds."""
-    series = state.series.get(name)
-    if series is None or not series.times:
-        return 0.0
-    start = max(series.times[0], state.t - window)
-    span = state.t - start
-    return (series.last - series.at(start)) / span if span > 0 else 0.0
-
-
-# -------------------------------------------------------------------- tables
-
-_Row = TypeVar("_Row", Entry, Finding, Mutant)
-
-
-def entries(
-    state: State,
-    *,
-    by: str = "seq",
-    descending: bool = False,
-    where: Callable[[Entry], bool] | None = None,
-    text: str = "",
-) -> list[Entry]:
-    """Queue entries sorted by a field of :class:`Entry` (ties: log order).
-
-    ``where`` and ``text`` (in key, file, op, outcome or reasons, any case) filter.
-    """
-
-    def haystack(e: Entry) -> str:
-        return " ".join([e.key, e.file, e.op, e.outcome, e.steer, *map(str, e.reasons)])
-
-    return _select(
-        state.entries.values(), haystack, by=by, descending=descending, where=where, text=text
-    )
-
-
-def findings(
-    state: State,
-    *,
-    by: str = "seq",
-    descending: bool = False,
-    where: Callable[[Finding], bool] | None = None,
-    text: str = "",
-) -> list[Finding]:
-    """Findings sorted by a field of :class:`Finding`, filtered as :func:`entries` does."""
-
-    def haystack(f: Finding) -> str:
-        return " ".join([f.key, f.category, f.signature, f.title, f.place, f.op])
-
-    return _select(
-        state.findings.values(), haystack, by=by, descending=descending, where=where, text=text
-    )
-
-
-def mutants(
-    state: State,
-    *,
-    by: str = "seq",
-    descending: bool = False,
-    where: Callable[[Mutant], bool] | None = None,
-    text: str = "",
-) -> list[Mutant]:
-    """Mutants sorted by a field or property of :class:`Mutant`, filtered as :func:`entries` does.
-
-    Mutants found together are in the order in which they were found.
-    """
-
-    def haystack(m: Mutant) -> str:
-        by = [m.killer, m.by_property]
-        return " ".join([m.id, m.file, m.state, m.steer, m.before, m.after, *by, m.reason])
-
-    return _select(
-        state.mutants.values(), haystack, by=by, descending=descending, where=where, text=text
-    )
-
-
-def _select(
-    rows: Iterable[_Row],
-    haystack: Callable[[_Row], str],
-    *,
-    by: str,
-    descending: bool,
-    where: Callable[[_Row], bool] | None,
-    text: str,
-) -> list[_Row]:
-    chosen = [r for r in rows if where is None or where(r)]
-    if text:
-        needle = text.casefold()
-        chosen = [r for r in chosen if needle in haystack(r).casefold()]
-    chosen.sort(key=lambda r: r.seq)
-    if by != "seq" or descending:
-        chosen.sort(key=lambda r: getattr(r, by), reverse=descending)
-    return chosen
 
 
 def pending_commands(state: State) -> list[str]:

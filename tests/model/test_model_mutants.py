@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from fuzztui.model import selectors
 from fuzztui.model.checkpoint import CheckpointMark, from_json, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.mutants import (
@@ -313,14 +312,6 @@ def test_no_score_is_exact_before_an_input_could_be_judged(corpora, flaky, exact
     assert bool(summary.at_least) is not exact
     assert mutants_summary(fold(says("s0", "skipped"), *events)).exact
     assert mutants_summary(fold(FOUND, Stats("s0"), MutationStats("s0"))).exact is None
-
-
-def test_sorting_and_filtering():
-    state = fold(FOUND, MutantRuns("main", {"c": [9, 9, 9], "a": [3, 3, 3]}))
-    by_runs = selectors.mutants(state, by="runs", descending=True)
-    assert [m.id for m in by_runs] == ["c", "a", "b", "d"]
-    assert [m.id for m in selectors.mutants(state, text="X-1")] == ["a"]
-    assert [m.id for m in selectors.mutants(state, where=lambda m: m.static)] == ["b"]
 
 
 @pytest.mark.parametrize(("command", "ends"), [("skip-mutants", "applied"), ("pause", "rejected")])

@@ -81,33 +81,12 @@ def test_a_total_below_what_was_found_is_no_total():
 
 
 def test_time_and_budget():
-    assert selectors.elapsed(CAMPAIGN) == 30
     assert selectors.remaining(CAMPAIGN) == 30
     assert selectors.progress(CAMPAIGN) == 0.8
     assert selectors.remaining(State()) is None
     assert selectors.progress(State()) is None
     assert selectors.wall_time(CAMPAIGN, 12.5) == 1e9 + 12.5
     assert selectors.wall_time(State(), 12.5) == 0
-
-
-def test_entries_sorted_and_filtered():
-    assert keys(selectors.entries(CAMPAIGN)) == ["a/0", "a/1", "b/5", "b/6"]
-    assert keys(selectors.entries(CAMPAIGN, by="size")) == ["a/0", "b/6", "a/1", "b/5"]
-    assert keys(selectors.entries(CAMPAIGN, by="size", descending=True)) == [
-        "a/1",
-        "b/5",
-        "b/6",
-        "a/0",
-    ]
-    assert keys(selectors.entries(CAMPAIGN, descending=True)) == ["b/6", "b/5", "a/1", "a/0"]
-    assert keys(selectors.entries(CAMPAIGN, where=lambda e: bool(e.sync))) == ["b/5"]
-    assert keys(selectors.entries(CAMPAIGN, text="SKIP")) == ["b/6"]
-    assert keys(selectors.entries(CAMPAIGN, text="orig:seed")) == ["a/0"]
-
-
-def test_findings_sorted_and_filtered():
-    assert keys(selectors.findings(CAMPAIGN, by="category", descending=True))[0] == "a/hangs/1"
-    assert keys(selectors.findings(CAMPAIGN, text="keyerror: 2")) == ["a/crashes/2"]
 
 
 def test_groups():
@@ -153,12 +132,6 @@ def test_lineage_ends_where_it_is_from_before_the_log():
 
     assert [line(f"m/{n}") for n in range(3)] == [[], [], []]
     assert (line("m/3"), line("m/4")) == (["m/0"], ["m/3", "m/0"])
-
-
-def test_rate_over_a_window():
-    assert selectors.rate(CAMPAIGN, "execs", 10) == 40.0
-    assert selectors.rate(CAMPAIGN, "execs", 1e9) == 35.0, "from the first figure on"
-    assert selectors.rate(CAMPAIGN, "nothing") == 0.0
 
 
 def test_the_status_object():
