@@ -70,13 +70,13 @@ def check_compare(same: object) -> None:
 
 
 def takes_one(function: Any) -> bool:
-    """Whether a plain function requires one argument, and no more."""
+    """Whether a plain function, or a class, requires one argument, and no more."""
     if inspect.iscoroutinefunction(function):
         return False
     any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return False
+        return isinstance(function, type)  # as str and bytes, which Python does not describe
     needed = [p for p in parameters if p.default is p.empty and p.kind not in any_number]
     return len(needed) == 1 and needed[0].kind is not inspect.Parameter.KEYWORD_ONLY

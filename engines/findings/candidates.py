@@ -20,15 +20,8 @@ _METHODS: Final = (
     "serialize", "as_string", "to_string", "tostring", "to_xml", "to_text", "dumps", "getvalue",
 )  # fmt: skip
 _FUNCTIONS: Final = (
-    "dumps",
-    "dump_string",
-    "to_string",
-    "tostring",
-    "serialize",
-    "unparse",
-    "to_text",
-    "format",
-)
+    "dumps", "dump_string", "to_string", "tostring", "serialize", "unparse", "to_text", "format",
+)  # fmt: skip
 _PLAIN: Final = (str, bytes, int, float, bool, list, tuple, dict, set, frozenset)
 
 

@@ -138,12 +138,16 @@ def load_target(
                 generator = _generator(spec, modules)
     text = spec.input == "text" or (spec.input == "auto" and _takes_text(function))
     compare = _compare(function, spec, modules)
-    if spec.compare and takes_one(compare) and test is None:  # a test returns nothing
-        function, compare = _shown(function, cast("Show", compare)), None
     against = None
     if spec.oracle.against:
         against = resolve("oracle.against", spec.oracle.against, "against", spec, modules)
         _check_callable("oracle.against", spec.oracle.against, against)
+    if spec.compare and takes_one(compare):
+        if test is not None:
+            raise CannotStart("target.compare: a Hypothesis test returns no value; remove the key")
+        function = _shown(function, cast("Show", compare))
+        against = against and _shown(against, cast("Show", compare))
+        compare = None
     if application is not None:
         _check_included(spec, application)
     if is_new and "hypothesis" not in sys.modules:
@@ -310,7 +314,7 @@ def _compare(
 
 
 def _shown(function: Callable[..., Any], show: Show) -> Callable[..., Any]:
-    """The target with ``target.compare`` of one value as its last step."""
+    """A function with ``target.compare`` of one value as its last step."""
 
     @functools.wraps(function)
     def shown(data: Any) -> object:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fuzztui.engines.base.errors import CannotStart
-from fuzztui.engines.base.spec import TargetSpec, read_spec
+from fuzztui.engines.base.spec import OracleSpec, TargetSpec, read_spec
 from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.harness import COMPARED_WITH, compare
 
@@ -63,6 +63,9 @@ class Doc:
     def unwrap(self, *rest, **more): return self.data.decode()
 def parse(data): return Doc(data)
 def shown(doc, deep=False): return len(doc.data)
+class Text(bytes):
+    def __str__(self): return "text"
+def text(data): return Text(data)
 """
 
 
@@ -73,6 +76,34 @@ def test_a_function_of_one_value_shows_it_in_the_target(tmp_path: Path) -> None:
         assert target.compare is None
         assert target.function(b"ab") == expected
         assert not target.text
+
+
+def test_the_second_implementation_is_shown_in_the_same_way(tmp_path: Path) -> None:
+    (tmp_path / "ch_against.py").write_text(SHOWN)
+    keys = {"compare": "ch_against:Doc.unwrap", "oracle": OracleSpec(against="ch_against:parse")}
+    target = load(tmp_path, "ch_against:parse", **keys)
+    assert target.against is not None
+    assert target.against(b"ab") == target.function(b"ab") == "ab"
+
+
+@pytest.mark.parametrize("name", ["str", "Shown"])
+def test_a_class_shows_one_value(tmp_path: Path, name: str) -> None:
+    """Also one of C, of which Python does not say what it takes."""
+    more = f"class Shown:\n    def __init__(self, of): self.of = of\nshow = {name}\n"
+    (tmp_path / "ch_class.py").write_text(SHOWN + more)
+    target = load(tmp_path, "ch_class:text", compare="ch_class:show")
+    assert target.compare is None
+    shown = target.function(b"ab")
+    assert shown == "text" if name == "str" else shown.of == b"ab"
+
+
+def test_a_test_returns_nothing_to_show(tmp_path: Path) -> None:
+    test = (
+        "from hypothesis import given, strategies\n@given(strategies.binary())\ndef test(d): pass\n"
+    )
+    (tmp_path / "ch_test.py").write_text(SHOWN + test)
+    with pytest.raises(CannotStart, match="Hypothesis test"):
+        load(tmp_path, "ch_test:test", compare="ch_test:shown")
 
 
 def test_a_harness_file_is_loaded_once(tmp_path: Path) -> None:
