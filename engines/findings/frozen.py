@@ -30,7 +30,7 @@ def same(a, b):
     if isinstance(a, dict):
         return len(a) == len(b) and (
             all(map(same, a.items(), b.items()))
-            or all(any(same(k, n) and same(v, b[n]) for n in b) for k, v in a.items())
+            or (type(a) is dict and all(any(same(k, n) and same(a[k], b[n]) for n in b) for k in a))
         )
     if isinstance(a, (set, frozenset)):
         return len(a) == len(b) and all(any(same(x, y) for y in b) for x in a)

@@ -249,6 +249,8 @@ def test_a_dict_has_no_order() -> None:
     assert frozen.described(one) != frozen.described({**one, 3: [5]})
     first, last = (collections.OrderedDict(p) for p in ([("a", 1), ("b", 2)], [("b", 2), ("a", 1)]))
     assert frozen.described(first) != frozen.described(last)
+    assert not frozen.same(first, last)
+    assert frozen.same(dict(first), dict(last))
 
 
 class Linked:
