@@ -25,6 +25,7 @@ from fuzztui.engines.mutants.program import PythonMutant
 
 VERSION: Final = 1
 _MAX_BYTES: Final = 1 << 30
+_MAX_WHY: Final = 1000
 _ORACLES: Final = ("value", "exception", "timeout", "died")
 _OPTIONS: Final = ("operators", "mutate", "oracle", "coverage")
 """Keys of ``[engine]`` on which a verdict depends."""
@@ -89,11 +90,12 @@ class ScoreMatrix:
                 row["sha256"]: _row_from(row, numbers, len(self._cells)) for row in data["rows"]
             }
             first_only = {numbers[n]: str(sha) for n, sha in data["first_only"]}
-            invalid = {numbers[n]: str(why) for n, why in data.get("invalid", ())}
+            invalid = {numbers[n]: str(why)[:_MAX_WHY] for n, why in data.get("invalid", ())}
+            isolated = {numbers[n] for n in data.get("isolated", ())}
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return
         at = {sha: n for n, sha in enumerate(self._hashes)}
-        self.invalid, self.isolated = invalid, {numbers[n] for n in data.get("isolated", ())}
+        self.invalid, self.isolated = invalid, isolated | first_only.keys()
         # A mutant whose killer is gone did not run on the rows that are not whole.
         first &= all(sha in at for sha, row in rows.items() if row.kills)
         for sha, row in rows.items():
@@ -174,8 +176,7 @@ def _row_from(row: dict[str, Any], numbers: Sequence[int], cells: int) -> Matrix
     edges = [int(e) for e in row["edges"]]
     if not isinstance(row["outcome"], str) or not all(0 <= e < cells for e in edges):
         raise ValueError("a damaged row")
-    reached = {numbers[n] for n in _unpacked(row["reached"])}
-    infected = {numbers[n] for n in _unpacked(row["infected"])}
+    reached, infected = _unpacked(row["reached"], numbers), _unpacked(row["infected"], numbers)
     known = row["outcome"] not in ("flaky", "died")
     whole = row.get("whole") is not False
     return MatrixRow(row["outcome"], edges, kills, reached, infected, known=known, whole=whole)
@@ -186,10 +187,11 @@ def _packed(mutants: Iterable[int]) -> str:
     return f"{sum(1 << n for n in mutants):x}"
 
 
-def _unpacked(text: str) -> list[int]:
+def _unpacked(text: str, numbers: Sequence[int]) -> set[int]:
     """Raises ValueError, TypeError."""
-    bits = int(text, 16)
-    return [n for n in range(bits.bit_length()) if bits >> n & 1]
+    if (bits := int(text, 16)).bit_length() > len(numbers):
+        raise ValueError("a damaged row")
+    return {mutant for n, mutant in enumerate(numbers) if bits >> n & 1}
 
 
 def cells_of(table: EdgeTable) -> list[tuple[str, int, str, str]]:

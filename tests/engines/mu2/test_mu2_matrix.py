@@ -142,6 +142,42 @@ def test_a_damaged_file_is_no_matrix(corpus: Corpus, text: str) -> None:
     assert kills(matrix)["a"]
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"isolated": [9999]},
+        {"isolated": 5},
+        {"invalid": [[9999, "why"]]},
+        {"invalid": {"a": 1}},
+        {"first_only": [[0]]},
+    ],
+    ids=str,
+)
+def test_a_damaged_part_makes_it_no_matrix(corpus: Corpus, part: dict[str, Any]) -> None:
+    corpus.add("a")
+    whole = states(corpus.matrix()[0])
+    file = corpus.path / "matrix.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **part}))
+    assert states(corpus.matrix()[0]) == whole
+
+
+def test_a_mutant_whose_isolated_killer_is_gone_runs_on_all_inputs(corpus: Corpus) -> None:
+    corpus.program(
+        "import os\n"
+        "def parse(data):\n"
+        "    if len(data) > 3:\n"
+        "        if data[:1] == b'n':\n"
+        "            os.kill(os.getpid(), 9)\n"
+        "        return 1\n"
+        "    return 0\n"
+    )
+    for name, data in (("first", b"nil"), ("second", b"abc")):
+        (corpus.path / "corpus" / name).write_bytes(data)
+    assert corpus.matrix()[0]["mutants"][0]["oracle"] == "died"
+    (corpus.path / "corpus" / "first").unlink()
+    assert states(corpus.matrix()[0]) == states(corpus.score())
+
+
 def test_the_part_within_a_time_limit_is_a_lower_bound(corpus: Corpus) -> None:
     corpus.add(*INPUTS)
     corpus.program(PROGRAM.replace("    n = 0\n", "    import time; time.sleep(0.2)\n    n = 0\n"))
