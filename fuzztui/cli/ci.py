@@ -178,8 +178,9 @@ class _Ci:
             )
         states.append(self._replayed_state(kept, replayed, changed))
         selected = self._select(replayed)
-        if selected.fuzz and options.budget and self._left_s < _LEAST_S:
-            self._not_judged("nothing was fuzzed: the replay has used up --budget; give more")
+        if self._left_s < _LEAST_S and (selected.fuzz or 0 < len(kept) == replayed.cut):
+            what = "fuzzed" if selected.fuzz else "replayed"
+            self._not_judged(f"nothing was {what}: --budget was used up; give more")
         elif selected.fuzz and options.budget:
             with self._step("fuzzing"):
                 states.append(self._fuzz(selected))

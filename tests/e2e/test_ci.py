@@ -293,6 +293,9 @@ def test_what_was_not_fuzzed_is_not_green(project: Project, corpus: str) -> None
     project.write("prog.py", "import time\ntime.sleep(4)\n" + PROGRAM)
     project.ci("--budget", "1s", code=FAILED)  # the replay alone takes longer
     assert "nothing was fuzzed" in project.output("summary.md")
+    if corpus != "none":  # without changes to fuzz, the replay is all that a job does
+        project.commit()
+        project.ci("--budget", "1s", "--since", "main", code=FAILED)
     project.write("inner.py", PROGRAM)
     project.write("prog.py", "from inner import parse\ndef never(n): return n + 1\n")
     project.ci("--budget", "20s", code=FAILED)
