@@ -138,7 +138,7 @@ def test_a_pull_request(tmp_path: Path) -> None:
     assert "::error file=prog.py,line=2," in done.stdout
     assert "ZeroDivisionError" in runner.summary.read_text()
 
-    (runner.checkout / "prog.py").write_text(PROGRAM.replace("+ 1", "+ 2"))
+    (runner.checkout / "prog.py").write_text(PROGRAM.replace("+ 1", "+ 2 - 1"))
     done = runner.step("Fuzz", budget="0", new_survivors="true")
     assert done.returncode == 0, done
     # Survivors of what is new: no input reaches the second return.

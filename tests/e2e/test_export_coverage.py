@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 
 def reported(home, *options):
-    data = json.loads(home("coverage", str(home.run), "--format", "json", *options))
+    data = json.loads(home("coverage", str(home.run), "--format", "json", "--absolute", *options))
     return data, {
         file: [sorted([*f["executed_lines"], *f["missing_lines"]]), f["missing_lines"]]
         for file, f in data["files"].items()

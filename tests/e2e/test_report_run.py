@@ -58,7 +58,8 @@ def test_mutants_and_runs_are_compared(mu2):
     StrictPage((mu2.path / "m1.html").read_text()).check_harmless()
     data = json.loads(mu2("report", "runs/m1", "--format", "json"))
     left = sum(map(len, data["survivors"].values()))
-    assert left == data["mutants"]["alive"] + data["mutants"]["pending"]
+    names = ("alive", "pending", "never_reached", "not_run")
+    assert left == sum(data["mutants"][name] for name in names)
     assert data["series"]["killed"]["value"][-1] == data["mutants"]["killed"]
     compared = json.loads(mu2("compare", "runs/m1", "runs/m2", "--json"))
     assert compared["at_s"] is None  # both have used the same budget

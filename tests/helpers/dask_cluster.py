@@ -64,8 +64,7 @@ class Cluster:
 
 def dask_process(kept: KeptProcess) -> psutil.Process:
     """The process under the guard."""
-    [child] = psutil.Process(kept.pid).children()
-    return child
+    return min(psutil.Process(kept.pid).children(), key=psutil.Process.create_time)
 
 
 def tree_job(folder: Path, name: str) -> dict:
