@@ -96,11 +96,11 @@ def held(value):
     plain = (int, float, complex, str, bytes, bytearray)
     if value is None or t is bool or t in plain:
         return short(written(repr, value)), ()
-    if isinstance(value, enum.Enum):
+    if issubclass(t, enum.Enum):
         return f"{name}.{value.name}", ()
-    if isinstance(value, (type, types.ModuleType)):
+    if issubclass(t, (type, types.ModuleType)):
         return f"{name} {getattr(value, '__qualname__', value.__name__)}", ()
-    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
+    if issubclass(t, (types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
         held_by = [getattr(value, "__self__", None)]
         for cell in getattr(value, "__closure__", None) or ():
             with contextlib.suppress(ValueError):
@@ -108,21 +108,21 @@ def held(value):
         held_by = [x for x in held_by if x is not None and not isinstance(x, types.ModuleType)]
         name = f"{name} {value.__module__}.{value.__qualname__}"
         return name, tuple(("holds", x) for x in held_by)
-    if isinstance(value, types.CodeType):
+    if issubclass(t, types.CodeType):
         shown = "name argcount flags code consts names varnames freevars cellvars"
         return name, [(part, getattr(value, f"co_{part}")) for part in shown.split()]
-    if isinstance(value, (io.BytesIO, io.StringIO)) and not value.closed:
+    if issubclass(t, (io.BytesIO, io.StringIO)) and not value.closed:
         return name, [("getvalue", value.getvalue())]
     is_standard = t.__module__.partition(".")[0] in sys.stdlib_module_names
-    if is_standard and isinstance(value, (abc.Iterator, abc.Coroutine, abc.AsyncGenerator)):
+    if is_standard and issubclass(t, (abc.Iterator, abc.Coroutine, abc.AsyncGenerator)):
         return name, None  # reading it would run it
-    if isinstance(value, weakref.ref):
+    if issubclass(t, weakref.ref):
         return name, [("refers to", value())]
     parts, payload = items_of(value), False
     for base in plain:
-        if isinstance(value, base):
+        if issubclass(t, base):
             name, payload = f"{name} {short(written(base.__repr__, value))}", True
-    if isinstance(value, (datetime.date, datetime.time)):
+    if issubclass(t, (datetime.date, datetime.time)):
         parts, payload = [*moment(value).items()], True
     bare = parts is None and not payload
     if bare and is_standard and (text := text_of(repr, value)):
@@ -142,8 +142,12 @@ def held(value):
                 return name, [(str(n), x) for n, x in enumerate(value.__reduce_ex__(4)[1:3])]
             return name, None
         name = f"{name} {text}"
-    state = {key: get.__get__(value) for key, get in slots if hasattr(value, key)}
-    state |= {str(key): part for key, part in getattr(value, "__dict__", {}).items()}
+    state = {}
+    with contextlib.suppress(AttributeError):
+        state |= {str(k): part for k, part in object.__getattribute__(value, "__dict__").items()}
+    for key, get in slots:
+        with contextlib.suppress(AttributeError):
+            state[key] = get.__get__(value)
     cached = {key for key, found in members(t) if isinstance(found, functools.cached_property)}
     names = sorted(key for key in state if not key.startswith("__"))
     return name, [*(parts or []), *((key, state[key]) for key in names if key not in cached)]
@@ -151,9 +155,10 @@ def held(value):
 
 def items_of(value):
     """The items of a container as parts, those named ``-`` in any order; None: it is none."""
-    if isinstance(value, (dict, types.MappingProxyType)):
-        items = dict.items(value) if isinstance(value, dict) else value.items()
-        if isinstance(value, OrderedDict):
+    t = type(value)  # isinstance() would believe a proxy
+    if issubclass(t, (dict, types.MappingProxyType)):
+        items = dict.items(value) if issubclass(t, dict) else value.items()
+        if issubclass(t, OrderedDict):
             return [(str(n), pair) for n, pair in enumerate(items)]
         parts = [
             (short(written(repr, key)), part)
@@ -161,15 +166,15 @@ def items_of(value):
             else ("-", (key, part))
             for key, part in items
         ]
-        if isinstance(value, defaultdict):
+        if issubclass(t, defaultdict):
             parts.append(("default_factory", value.default_factory))
         return sorted(parts, key=lambda part: part[0])
-    if isinstance(value, (set, frozenset, abc.KeysView, abc.ItemsView)):
+    if issubclass(t, (set, frozenset, abc.KeysView, abc.ItemsView)):
         return [("-", x) for x in value]
-    if isinstance(value, (list, tuple, deque, memoryview, abc.ValuesView)):
-        length = [("maxlen", value.maxlen)] if isinstance(value, deque) else []
+    if issubclass(t, (list, tuple, deque, memoryview, abc.ValuesView)):
+        length = [("maxlen", value.maxlen)] if issubclass(t, deque) else []
         return [*length, *((str(n), x) for n, x in enumerate(value))]
-    if isinstance(value, BaseException):
+    if issubclass(t, BaseException):
         return [("args", value.args)]
     return None
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CannotStart
@@ -43,8 +43,6 @@ from fuzztui.harness import COMPARED_WITH, check_compare, takes_one
 
 if TYPE_CHECKING:
     from fuzztui.engines.strategies.given import GivenTest
-
-Show = Callable[[Any], object]
 
 _STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
 
@@ -145,9 +143,8 @@ def load_target(
     if spec.compare and takes_one(compare):
         if test is not None:
             raise CannotStart("target.compare: a Hypothesis test returns no value; remove the key")
-        function = _shown(function, cast("Show", compare))
-        against = against and _shown(against, cast("Show", compare))
-        compare = None
+        function = _shown(function, compare)
+        against, compare = against and _shown(against, compare), None
     if application is not None:
         _check_included(spec, application)
     if is_new and "hypothesis" not in sys.modules:
@@ -293,9 +290,7 @@ def _check_callable(
         pass  # a builtin without a signature
 
 
-def _compare(
-    function: Callable[..., Any], spec: TargetSpec, modules: dict[str, ModuleType]
-) -> Callable[[Any, Any], object] | None:
+def _compare(function: Callable[..., Any], spec: TargetSpec, modules: dict[str, ModuleType]) -> Any:
     """The function of ``target.compare``, else of ``fuzztui.harness.compare``, else None."""
     if spec.compare:
         where = f'target.compare = "{spec.compare}"'
@@ -310,10 +305,10 @@ def _compare(
             check_compare(found)
     except TypeError as e:
         raise CannotStart(f"{where} {e}") from None
-    return found  # type: ignore[no-any-return]
+    return found
 
 
-def _shown(function: Callable[..., Any], show: Show) -> Callable[..., Any]:
+def _shown(function: Callable[..., Any], show: Callable[[Any], object]) -> Callable[..., Any]:
     """A function with ``target.compare`` of one value as its last step."""
 
     @functools.wraps(function)

@@ -49,9 +49,9 @@ _PROGRESS_S: Final = 3.0
 _MAKING_LIMIT_S: Final = 2.0 + 2 * MAKING_S
 """Seconds after which making inputs is ended; C code may have delayed the usual limit."""
 _MAX_RUN: Final = 16
+"""Inputs that are run, most of them seeds if there are any."""
 _MAX_VALUES: Final = 4
 """Values that cannot be compared as a whole, with which candidates for comparing them are tried."""
-"""Inputs that are run, most of them seeds if there are any."""
 _INPUTS: Final = (b"1", b"a b", b"[1]", b'{"a": [1]}', b"key = 1\n", b"<a>b</a>")
 _MAX_SHOWN: Final = 4
 """Types listed in a message."""

@@ -253,6 +253,49 @@ def test_a_dict_has_no_order() -> None:
     assert frozen.same(dict(first), dict(last))
 
 
+class Proxy:
+    """As a lazy object of a web framework."""
+
+    def __init__(self, of: object) -> None:
+        object.__setattr__(self, "of", of)
+
+    __class__ = property(lambda self: type(self.of))  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.of, name)
+
+
+class Unset:
+    """Answers for all attributes, also for a slot without a value."""
+
+    __slots__ = ("of", "unset")
+
+    def __init__(self, of: object) -> None:
+        self.of = of
+
+    def __getattr__(self, name: str) -> int:
+        return 1
+
+
+class Closed:
+    def __init__(self, of: object) -> None:
+        object.__setattr__(self, "of", of)
+
+    def __getattribute__(self, name: str) -> object:
+        raise RuntimeError(name)
+
+
+@pytest.mark.parametrize("kind", [Proxy, Unset, Closed])
+@pytest.mark.parametrize("pair", [(1, 2), ("a", "b"), ([1], [2]), ({"a": 1}, {"a": 2})], ids=str)
+def test_what_an_object_pretends_to_be_does_not_hide_what_it_holds(
+    kind: type, pair: tuple[object, object]
+) -> None:
+    one, other = map(kind, pair)
+    assert frozen.described(one, False) == frozen.described(kind(pair[0]), False)
+    assert frozen.described(one, False) != frozen.described(other, False)
+    assert not same(one, other)
+
+
 class Linked:
     def __init__(self, n: int) -> None:
         self.n = n
