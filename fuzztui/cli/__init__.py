@@ -16,7 +16,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit code."""
     before = signal.getsignal(signal.SIGTERM)
     if before == signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _terminate)
+        signal.signal(signal.SIGTERM, _Terminate())
     if isinstance(sys.stdout, io.TextIOWrapper):  # an ASCII terminal gets escapes, not an error
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -36,8 +36,15 @@ class _TerminatedError(BaseException):
     """SIGTERM: temporary files are removed on the way out, and then the process dies of it."""
 
 
-def _terminate(_signum: int, _frame: FrameType | None) -> None:
-    raise _TerminatedError
+class _Terminate:
+    """Handler of SIGTERM."""
+
+    came = False
+    """Python drops exceptions in callbacks of the import system: a screen asks before it opens."""
+
+    def __call__(self, _signum: int, _frame: FrameType | None) -> None:
+        self.came = True
+        raise _TerminatedError
 
 
 def _run(argv: list[str]) -> int:
