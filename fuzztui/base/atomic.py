@@ -59,7 +59,7 @@ def publish_text(path: Path, text: str) -> None:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write all bytes. Raises OSError."""
+    """Write all of ``data``. If OSError is raised, any prefix of it may have been written."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

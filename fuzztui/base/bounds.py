@@ -70,6 +70,15 @@ def loads(text: str | bytes | bytearray) -> Any:
     return data
 
 
+def load_object(text: str | bytes | bytearray) -> dict[str, Any] | None:
+    """The JSON object in ``text``; None if it is none that :func:`loads` accepts."""
+    try:
+        data = loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
 def all_fit(annotation: str, values: Collection[Any]) -> bool:
     """Whether each of the values, from JSON data, fits into a field with this annotation.
 

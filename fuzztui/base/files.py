@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from fuzztui.base.bounds import loads
+from fuzztui.base.bounds import load_object
 
 PLACEHOLDER = ",gone"
 """End of the names of empty files that keep the ids of a queue without gaps, for afl-fuzz."""
@@ -66,10 +66,9 @@ def read_tail(path: Path, limit: int) -> str:
 def read_json(path: Path) -> dict[str, Any] | None:
     """The JSON object in a small file of fuzztui; None if the file has none or cannot be read."""
     try:
-        data = loads(read_regular(path, _MAX_JSON))
-    except (OSError, ValueError, RecursionError):
+        return load_object(read_regular(path, _MAX_JSON))
+    except OSError:
         return None
-    return data if isinstance(data, dict) else None
 
 
 def keeps_an_id(name: str) -> bool:

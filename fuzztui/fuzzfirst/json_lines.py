@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.bounds import loads
+from fuzztui.base.bounds import load_object
 from fuzztui.base.files import open_regular
 from fuzztui.campaign.rundir import SupervisorError
 
@@ -32,7 +32,7 @@ class JsonLines:
                     if not line.endswith(b"\n"):
                         break
                     self._whole += len(line)
-                    if (row := _row(line)) is not None:
+                    if (row := load_object(line)) is not None:
                         rows.append(row)
         except FileNotFoundError:
             pass
@@ -58,11 +58,3 @@ class JsonLines:
         except OSError as e:  # the next call overwrites an incomplete line
             raise SupervisorError(f"{self._file}: {e.strerror or e}") from None
         self._whole += len(data)
-
-
-def _row(line: bytes) -> dict[str, Any] | None:
-    try:
-        row = loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return row if isinstance(row, dict) else None

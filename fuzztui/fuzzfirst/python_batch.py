@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.bounds import loads
+from fuzztui.base.bounds import load_object
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
@@ -281,12 +281,9 @@ class _Lines:
         *lines, rest = data.split(b"\n")
         for line in lines:
             self._rest += line
-            try:
-                answer = loads(self._rest)
-            except (ValueError, RecursionError):
-                answer = None
+            answer = load_object(self._rest)
             self._rest.clear()
-            if isinstance(answer, dict):
+            if answer is not None:
                 self._on_reply(answer)
         self._rest += rest
         if len(self._rest) > _LONGEST_LINE:

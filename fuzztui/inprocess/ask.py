@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.bounds import loads
+from fuzztui.base.bounds import load_object
 from fuzztui.base.files import read_tail, temporary_directory
 from fuzztui.base.suggest import meant, near_last
 from fuzztui.campaign import Campaign
@@ -58,7 +58,7 @@ def ask(
         try:
             assert process.stdout is not None
             for line in process.stdout:
-                if answer := _answer(line):
+                if answer := load_object(line):
                     yield answer
             if process.wait() and overseer.why:
                 raise NoAnswer(overseer.why)
@@ -90,15 +90,6 @@ def _start(campaign: Campaign, run_dir: RunDir, arguments: list[str]) -> subproc
             env=env,
             start_new_session=True,
         )
-
-
-def _answer(line: bytes) -> dict[str, Any] | None:
-    """The object in a line; None for a line that the target printed."""
-    try:
-        answer = loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return answer if isinstance(answer, dict) else None
 
 
 def _reason(stderr: Path, status: int) -> str:

@@ -18,9 +18,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.atomic import replace_bytes
+from fuzztui.base.atomic import replace_bytes, write_all
 from fuzztui.log.blocks import CHANGES, HEAD, RecordRange, SealedBlock, pack, unpack, walk
-from fuzztui.log.files import CHECKPOINTS, SEALED, STALE, LogError, open_regular, read_at, write_all
+from fuzztui.log.files import CHECKPOINTS, SEALED, STALE, LogError, open_regular, read_at
 
 EVERY = 1000
 """Work between checkpoints, in ordinary records: a seek folds at most this many, in about 15 ms.

@@ -60,10 +60,3 @@ def read_at(fd: int, offset: int, size: int) -> bytes:
         parts.append(data)
         got += len(data)
     return b"".join(parts)
-
-
-def write_all(fd: int, data: bytes) -> None:
-    """Write all of ``data``. If OSError is raised, any prefix of it may have been written."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]

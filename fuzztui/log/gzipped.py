@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from fuzztui.log.files import LogError, open_regular, write_all
+from fuzztui.base.atomic import write_all
+from fuzztui.log.files import LogError, open_regular
 from fuzztui.log.lines import Problems, decode_lines
 from fuzztui.log.plain import PIECE, PlainLog
 

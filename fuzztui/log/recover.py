@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzztui.base.atomic import replace_bytes, replacing
+from fuzztui.base.atomic import replace_bytes, replacing, write_all
 from fuzztui.log.blocks import (
     END,
     END_SIZE,
@@ -43,7 +43,6 @@ from fuzztui.log.files import (
     open_regular,
     read_at,
     tail_name,
-    write_all,
 )
 from fuzztui.log.lines import (
     Problems,

@@ -11,8 +11,9 @@ from collections import deque
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fuzztui.base.atomic import write_all
 from fuzztui.log.blocks import END, RECORDS, RecordRange, pack
-from fuzztui.log.files import SEALED, open_regular, read_at, tail_name, write_all
+from fuzztui.log.files import SEALED, open_regular, read_at, tail_name
 from fuzztui.log.lines import span_of
 from fuzztui.log.recover import Leftover, lock, mend
 from fuzztui.wire.codec import encode_record

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.bounds import loads
+from fuzztui.base.bounds import load_object
 from fuzztui.base.files import open_regular, read_if_regular
 from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.sync.names import SharedName, digest, is_peer, parse_shared
@@ -68,12 +68,8 @@ class About:
 
 def read_about(directory: Path) -> About | None:
     """Return the content of that file; None if it is missing (another fuzzer) or damaged."""
-    data = read_if_regular(directory / ABOUT, _MAX_ABOUT)
-    try:
-        found = loads(data) if data is not None else None
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(found, dict):
+    found = load_object(read_if_regular(directory / ABOUT, _MAX_ABOUT) or b"")
+    if found is None:
         return None
     fields = {name: found.get(name) for name in About.__slots__}
     return About(**{k: v[:300] for k, v in fields.items() if isinstance(v, str)})
