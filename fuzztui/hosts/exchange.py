@@ -75,7 +75,6 @@ class HostExchange:
         """By main: instance and file name of the entries that its host has to get. Only of hosts
         that are connected: for others the directories are compared when they are."""
         self._woken: dict[str, asyncio.Event] = {main: asyncio.Event() for main in self._mains}
-        self.sent_bytes = self.sent_files = 0
 
     def load(self, progress: Callable[[str], None]) -> None:
         """Read the contents that an earlier hub has stored. Blocking.
@@ -184,7 +183,6 @@ class HostExchange:
                 # Not before: what was under way when the connection broke is sent again.
                 for digest in digests:
                     self._has(main, digest)
-                self.sent_files += len(rows)
             self._woken[main].clear()
             await self._woken[main].wait()
             await asyncio.sleep(GATHER_S)
@@ -227,7 +225,6 @@ class HostExchange:
             text = to_text(data)
             rows.append({"instance": instance, "name": name, "data": text})
             size += len(text)
-            self.sent_bytes += len(data)
         return rows, digests
 
     def _queue(self, source: str) -> Path:

@@ -142,8 +142,6 @@ class HostLink:
         self._taking = False
         """Whether the user takes records, which may take long: nothing is read meanwhile."""
         self.connected = False
-        self.answer_s = -1.0
-        """Seconds that the last ping took; -1: none was answered yet."""
 
     async def run(self) -> NoReturn:
         """Stay connected until the task is cancelled."""

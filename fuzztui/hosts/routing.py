@@ -14,12 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from fuzztui.instances.launcher import Handler
 from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import State
 from fuzztui.remote.protocol import APPLIED, REJECTED, TIMEOUT, CommandAnswer
 from fuzztui.remote.server import Ticket
-from fuzztui.supervise.handling import HandlerTasks, combined
+from fuzztui.supervise.handling import HandlerTasks, LogContext, combined
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
 from fuzztui.wire.commands import Command, Stop
 from fuzztui.wire.events import (
@@ -41,26 +39,12 @@ _OWN = re.compile(r"c[0-9]{1,18}")
 """What ids in the hub's own log look like."""
 
 
-class RoutingContext(Protocol):
+class RoutingContext(LogContext, Protocol):
     """The part of the hub that the router uses."""
-
-    @property
-    def state(self) -> State:
-        """The state of the campaign."""
-
-    @property
-    def handlers(self) -> Mapping[str, Handler]:
-        """The handlers of commands that the hub itself carries out, by the command's name."""
 
     @property
     def hosts(self) -> Iterable[str]:
         """The names of the hosts."""
-
-    def record(self, *events: Event) -> None:
-        """Log events."""
-
-    def flush(self) -> bool:
-        """Write the log. Returns False if that fails."""
 
     def request(self, host: str, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor on a host. False if the host is not connected."""

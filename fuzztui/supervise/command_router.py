@@ -20,20 +20,17 @@ from typing import Any, Protocol
 
 from fuzztui.base.bounds import loads
 from fuzztui.base.files import open_regular, read_regular
-from fuzztui.instances.launcher import Handler
 from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.commands import missed_commands
-from fuzztui.model.state import State
 from fuzztui.remote.protocol import APPLIED, REJECTED, CommandAnswer
 from fuzztui.remote.server import Ticket
-from fuzztui.supervise.handling import HandlerTasks, combined
+from fuzztui.supervise.handling import HandlerTasks, LogContext, combined
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
 from fuzztui.wire.commands import Command, Pause, Resume, SkipCurrent, Stop
 from fuzztui.wire.events import (
     CommandApplied,
     CommandIssued,
     CommandRejected,
-    Event,
 )
 
 _MAX_CONTROL = 64 << 20
@@ -43,26 +40,12 @@ SUPERVISOR = "fuzztui"
 """``by`` of commands that the supervisor itself sends to an engine."""
 
 
-class CommandContext(Protocol):
+class CommandContext(LogContext, Protocol):
     """The part of the supervisor that the command router uses."""
-
-    @property
-    def state(self) -> State:
-        """The state of the campaign."""
 
     @property
     def lives(self) -> Mapping[str, InstanceLife]:
         """The instances by name."""
-
-    @property
-    def handlers(self) -> Mapping[str, Handler]:
-        """The handlers of commands that no engine carries out, by the command's name."""
-
-    def record(self, *events: Event) -> None:
-        """Log events."""
-
-    def flush(self) -> bool:
-        """Write the log. Returns False if that fails."""
 
     def end(self, end_reason: EndReason) -> None:
         """End the campaign."""

@@ -4,15 +4,35 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.instances.launcher import Handler
+from fuzztui.model.state import State
 from fuzztui.remote.protocol import APPLIED, REJECTED, CommandAnswer
 from fuzztui.wire.commands import Command
-from fuzztui.wire.events import CommandApplied, CommandProgress, CommandRejected
+from fuzztui.wire.events import CommandApplied, CommandProgress, CommandRejected, Event
 
 Summary = Callable[[Sequence[CommandAnswer]], str]
 """Makes one text of several answers."""
+
+
+class LogContext(Protocol):
+    """What both routers use of their owner."""
+
+    @property
+    def state(self) -> State:
+        """The state of the campaign."""
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """The handlers of commands that the owner itself carries out, by the command's name."""
+
+    def record(self, *events: Event) -> None:
+        """Log events."""
+
+    def flush(self) -> bool:
+        """Write the log. Returns False if that fails."""
 
 
 class HandlerTasks:
