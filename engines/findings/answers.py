@@ -6,12 +6,22 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.execute.limits import high_copy
 
 Say = Callable[[Mapping[str, Any]], None]
+
+
+def read_request(file: Path) -> dict[str, Any]:
+    """The request of the command that wants the answers. Raises :class:`CannotStart`."""
+    try:
+        request: dict[str, Any] = json.loads(file.read_bytes())
+    except (OSError, ValueError) as e:
+        raise CannotStart(f"{file}: {e}") from None
+    return request
 
 
 @contextlib.contextmanager

@@ -10,7 +10,6 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, ClassVar, Final, NamedTuple
 
 from fuzztui.engines.inputs.constants import ConstantPool
@@ -280,12 +279,7 @@ class _NotedCall:
     def __enter__(self) -> None:
         self._depth = self._source.enter(self._label)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._source.leave(self._depth)
 
 

@@ -43,21 +43,12 @@ class BytesInput:
         """Nothing to do."""
 
 
-class TextInput:
+class TextInput(BytesInput):
     """The target takes text: UTF-8, in which invalid bytes become U+FFFD."""
-
-    choices = False
 
     def build(self, data: bytes) -> object:
         """A ``str``."""
         return data.decode("utf-8", "replace")
-
-    def used(self, data: bytes) -> bytes:
-        """The same bytes."""
-        return data
-
-    def detach(self) -> None:
-        """Nothing to do."""
 
 
 class GeneratedInput:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import ClassVar, Final
 
 from fuzztui.engines.inputs import source
@@ -236,12 +236,7 @@ class GeneratorCall:
     def __enter__(self) -> None:
         self._swap()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._swap()
 
 

@@ -422,17 +422,7 @@ class MutantTable:
 
 
 def _described(m: PythonMutant) -> dict[str, object]:
-    reported: dict[str, object] = {
-        "id": m.id,
-        "line": m.line,
-        "column": m.column,
-        "end_line": m.end_line,
-        "end_column": m.end_column,
-        "function": m.function,
-        "operator": m.operator,
-        "before": m.before,
-        "after": m.after,
-    }
+    reported: dict[str, object] = {"id": m.id, **m.described}
     if m.static:
         reported["static"] = True
     return reported

@@ -57,6 +57,20 @@ class PythonMutant:
     """The compiled code; None until the mutant is entered for the first time."""
 
     @property
+    def described(self) -> dict[str, object]:
+        """Where it is, and what it changes, by the names that events and results have."""
+        return {
+            "line": self.line,
+            "column": self.column,
+            "end_line": self.end_line,
+            "end_column": self.end_column,
+            "function": self.function,
+            "operator": self.operator,
+            "before": self.before,
+            "after": self.after,
+        }
+
+    @property
     def ran_at_import(self) -> bool:
         """Whether its code ran when the program was imported.
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
 import random
 import time
 from dataclasses import replace
@@ -23,12 +22,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.base.text import several
-from fuzztui.engines.base.errors import CannotStart, Limited
+from fuzztui.engines.base.errors import Limited
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Outcome
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import load
-from fuzztui.engines.findings.answers import answering
+from fuzztui.engines.findings.answers import answering, read_request
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.loop.stages import BUILTIN, list_seeds
 from fuzztui.engines.observe.kinds import UNNAMED, Kinds, alternatives, merge
@@ -48,10 +47,7 @@ _UNSPECIFIC: Final = ("builtins.", "typing.", "None", UNNAMED)
 
 def observe(spec: Spec, file: Path) -> int:
     """Execute the request in ``file``. Returns the exit status."""
-    try:
-        request = json.loads(file.read_bytes())
-    except (OSError, ValueError) as e:
-        raise CannotStart(f"{file}: {e}") from None
+    request = read_request(file)
     limit_resources(spec)
     with answering() as say:
         runner = _Runner(spec, request)

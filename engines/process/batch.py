@@ -21,7 +21,6 @@ import faulthandler
 import gc
 import hashlib
 import importlib.util
-import json
 import os
 import random
 import re
@@ -41,7 +40,7 @@ from fuzztui.engines.execute.failures import last_place
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.limits import lowered_signature, lowered_text
 from fuzztui.engines.execute.loading import load
-from fuzztui.engines.findings.answers import Say, answering
+from fuzztui.engines.findings.answers import Say, answering, read_request
 from fuzztui.engines.findings.findings import basis_of
 from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.instrument.edges import EdgeTable
@@ -57,10 +56,7 @@ _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
 
 def batch(spec: Spec, file: Path) -> int:
     """Run the request in ``file`` and print the results. Returns the exit status."""
-    try:
-        request = json.loads(file.read_bytes())
-    except (OSError, ValueError) as e:
-        raise CannotStart(f"{file}: {e}") from None
+    request = read_request(file)
     limit_resources(spec)
     with answering() as say:
         runner = _Runner(spec, request, say)
