@@ -2,13 +2,12 @@
 
 from fuzztui.campaign.contradictions import refuse_idle_keys
 from fuzztui.campaign.load import load
-from fuzztui.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem, write_frozen
+from fuzztui.campaign.model import Campaign, CampaignError, FrozenCampaign, write_frozen
 
 __all__ = [
     "Campaign",
     "CampaignError",
     "FrozenCampaign",
-    "Problem",
     "load",
     "refuse_idle_keys",
     "write_frozen",

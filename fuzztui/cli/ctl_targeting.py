@@ -10,7 +10,7 @@ from fuzztui.base.suggest import meant, near_last
 from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.ctl_action import CtlAction
-from fuzztui.cli.output import USAGE, CliError, probability, say
+from fuzztui.cli.output import USAGE, CliError, probability, say, weight_or_factor
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.model.state import State
 from fuzztui.model.targeting import goal_rows, targeting_summary, type_rows, weights
@@ -28,11 +28,7 @@ def _weigh(options: argparse.Namespace) -> list[WeighType]:
             "weigh needs a type and a weight; for example datetime.date 3, or x2, or x0.5", USAGE
         )
     text = options.more[0]
-    factor = text.startswith(("x", "X", "*"))
-    try:
-        number = float(text[1:] if factor else text)
-    except ValueError:
-        raise CliError(f"{text!r} is not a weight; write 3, or x2, or x0.5", USAGE) from None
+    number, factor = weight_or_factor(text)
     state = _state(options)
     name = _type(options, state)
     if not factor:

@@ -12,21 +12,22 @@ def add_repro(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui repro``; return the command."""
     from fuzztui.cli import repro
 
+    _add_input(parser)
+    return repro.repro
+
+
+def _add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
     parser.add_argument(
         "file", metavar="FILE", help="an input, or INSTANCE/crashes/id:... in the run"
     )
-    return repro.repro
 
 
 def add_minimise(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui minimise``; return the command."""
     from fuzztui.cli import minimise
 
-    parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
-    parser.add_argument(
-        "file", metavar="FILE", help="an input, or INSTANCE/crashes/id:... in the run"
-    )
+    _add_input(parser)
     parser.add_argument(
         "-o",
         "--output",

@@ -46,6 +46,15 @@ def still_run(names: list[str]) -> str:
     return f"{', '.join(names)} still run{'s' * (len(names) == 1)}"
 
 
+def weight_or_factor(text: str) -> tuple[float, bool]:
+    """Parse ``3``, or ``x2`` and ``*0.5``, which are factors. Raises :class:`CliError`."""
+    factor = text.startswith(("x", "X", "*"))
+    try:
+        return float(text[1:] if factor else text), factor
+    except ValueError:
+        raise CliError(f"{text!r} is not a weight; write 3, or x2, or x0.5", USAGE) from None
+
+
 def probability(name: str, text: str) -> float:
     """Parse the value of ``name``: ``0.25`` or ``25%``. Raises :class:`CliError`."""
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fuzztui.base.suggest import meant, near_last
 from fuzztui.base.text import brief, several
-from fuzztui.cli.output import USAGE, CliError
+from fuzztui.cli.output import USAGE, CliError, weight_or_factor
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.home.origin import WRITE_EXAMPLES, campaign_file, tested_project
 from fuzztui.model.properties import (
@@ -82,12 +82,7 @@ def weigh_property(options: argparse.Namespace) -> list[WeighProperty]:
             "tests/test_a.py::test_b 3, or x2, or 0 for no turns",
             USAGE,
         )
-    text = options.more[0]
-    factor = text.startswith(("x", "X", "*"))
-    try:
-        number = float(text[1:] if factor else text)
-    except ValueError:
-        raise CliError(f"{text!r} is not a weight; write 3, or x2, or x0.5", USAGE) from None
+    number, factor = weight_or_factor(options.more[0])
     run = options.run = find_run(options.run)  # once: find_run may print the choice
     state = standing(run).state
     name = _name(str(options.id), property_rows(state))

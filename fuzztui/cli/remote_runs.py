@@ -91,7 +91,7 @@ def mirrored(address: str, run: str, *, read_only: bool) -> Iterator[Mirror]:
             stdout=subprocess.DEVNULL,
             stderr=errors,
         )
-        stack.callback(_end, process)
+        stack.callback(end_by_stdin, process, _END_S)
 
         def died() -> str:
             return "" if process.poll() is None else _last_words(process, errors)
@@ -153,11 +153,12 @@ def _last_words(process: subprocess.Popen[bytes], errors: BinaryIO) -> str:
     return text.splitlines()[-1] if text else f"the mirror ended ({process.returncode})"
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end_by_stdin(process: subprocess.Popen[bytes], within_s: float) -> None:
+    """Close the stdin of a process that ends then; kill it if it has not within ``within_s``."""
     assert process.stdin is not None
     process.stdin.close()
     try:
-        process.wait(_END_S)
+        process.wait(within_s)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -19,6 +19,7 @@ from typing import BinaryIO
 from fuzztui.base.files import temporary_directory
 from fuzztui.cli import damage
 from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError, say
+from fuzztui.cli.remote_runs import end_by_stdin
 from fuzztui.home.finding import is_run
 from fuzztui.watch.directories import Trees, WatchError
 
@@ -63,7 +64,7 @@ def watch(options: argparse.Namespace) -> int:
                 opened=damage.watch,
             )
         finally:
-            _end(process)
+            end_by_stdin(process, PATIENCE_S)
     if options.keep is not None:
         say(f"the log is kept; show it again with: fuzztui replay {options.keep}")
     return code
@@ -135,13 +136,3 @@ def _wait_for_log(log_dir: Path, died: Callable[[], str]) -> None:
         if reason := died():
             raise CliError(reason)
         time.sleep(0.01)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    assert process.stdin is not None
-    process.stdin.close()
-    try:
-        process.wait(PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

@@ -164,13 +164,13 @@ class WatchedInstance:
             events += self.newest_entries()
         return events
 
-    def newest_entries(self, findings: Iterable[FindingSaved] = ()) -> list[EntrySaved]:
-        """Return the newest entries, and the ancestors of ``findings`` that are in this queue.
+    def newest_entries(self) -> list[EntrySaved]:
+        """Return the newest entries, also those that were reported before.
 
-        Includes entries that were reported before; all entries count as reported afterwards.
+        All entries count as reported afterwards.
         """
         queue = WatchedQueue(f"{self.path}/queue")
-        choose({self.name: queue}, [(self.name, f.src[0]) for f in findings if f.src], NEWEST)
+        choose({self.name: queue}, [], NEWEST)
         return self.chosen_entries(queue)
 
     def chosen_entries(self, queue: WatchedQueue) -> list[EntrySaved]:

@@ -122,13 +122,12 @@ def rank(
 def rank_as_universalmutator(
     mutants: Sequence[SourceMutant],
     *,
-    deletions_first: bool = True,
     limit: int | None = None,
     accept: Accept = lambda index: True,
 ) -> Iterator[Pick]:
     """Rank like universalmutator's ``prioritize_mutants``: statement deletions first."""
     whole = range(len(mutants))
-    deleted = [i for i in whole if deletions_first and edit_of(mutants[i]) == DELETED]
+    deleted = [i for i in whole if edit_of(mutants[i]) == DELETED]
     gone = set(deleted)
     rest = [i for i in whole if i not in gone]
     done: list[int] = []

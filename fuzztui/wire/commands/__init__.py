@@ -29,8 +29,6 @@ from fuzztui.wire.commands.entries import (
 from fuzztui.wire.commands.findings import (
     CancelMinimise,
     CountFrames,
-    FindingCommand,
-    FramesCommand,
     JudgeFinding,
     Minimise,
     SkipFrames,
@@ -70,8 +68,6 @@ __all__ = [
     "DemoteEntry",
     "EntryCommand",
     "ExactPass",
-    "FindingCommand",
-    "FramesCommand",
     "IgnoreGoal",
     "JudgeFinding",
     "MarkEquivalent",

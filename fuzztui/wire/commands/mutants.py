@@ -65,13 +65,19 @@ class MoveMutants(MutantCommand):
         return f" to {self.to}"
 
 
-def _because(reason: str) -> str:
-    """Return a user's reason as the end of a command's text; an empty string without one."""
-    return f", because {reason}" if reason else ""
+class ReasonedCommand(MutantCommand):
+    """Base class of those with a user's reason."""
+
+    __slots__ = ()
+    because: str
+
+    @property
+    def details(self) -> str:
+        return f", because {self.because}" if self.because else ""
 
 
 @dataclass(frozen=True, slots=True)
-class MarkEquivalent(MutantCommand):
+class MarkEquivalent(ReasonedCommand):
     """Mark these mutants as equivalent: no input can kill them. ``because``: the user's reason."""
 
     name: ClassVar[str] = "mark-equivalent"
@@ -79,13 +85,9 @@ class MarkEquivalent(MutantCommand):
     because: str = ""
     instance: str = ""
 
-    @property
-    def details(self) -> str:
-        return _because(self.because)
-
 
 @dataclass(frozen=True, slots=True)
-class AcceptMutants(MutantCommand):
+class AcceptMutants(ReasonedCommand):
     """Write into the verdicts file that these mutants survive, and need not be looked at.
 
     ``because``: the user's reason. They stay survivors, and are listed apart.
@@ -96,10 +98,6 @@ class AcceptMutants(MutantCommand):
     select: str
     because: str = ""
     instance: str = ""
-
-    @property
-    def details(self) -> str:
-        return _because(self.because)
 
 
 @dataclass(frozen=True, slots=True)

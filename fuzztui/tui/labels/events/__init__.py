@@ -13,32 +13,18 @@ from fuzztui.tui.labels.events import (  # noqa: F401 - for what they register
     findings,
     source,
 )
-from fuzztui.tui.labels.events.base import (
-    COMMANDS,
-    INSTANCES,
-    KINDS,
-    MESSAGES,
-    MUTANTS,
-    SAVED,
-    STATS,
-    Described,
-    describe,
-)
+from fuzztui.tui.labels.events.base import KINDS, MUTANTS, SAVED, STATS, Described, describe
 from fuzztui.tui.labels.events.campaign import clock_text
 from fuzztui.tui.labels.events.commands import command_text
 from fuzztui.tui.labels.events.instances import engine_text
-from fuzztui.tui.labels.events.mutants import TURNS, progress_text
+from fuzztui.tui.labels.events.mutants import progress_text
 from fuzztui.wire.events import Record
 
 __all__ = [
-    "COMMANDS",
-    "INSTANCES",
     "KINDS",
-    "MESSAGES",
     "MUTANTS",
     "SAVED",
     "STATS",
-    "TURNS",
     "Described",
     "at_host",
     "clock_text",
