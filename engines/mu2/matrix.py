@@ -213,6 +213,7 @@ def digest_of(spec: Spec, table: EdgeTable) -> str:
     modules = sorted((m.name, m.sha) for m in table.modules.values())
     harness = [(f, _sha(Path(f))) for f in sorted(files) if below and f.startswith(below)]
     options = {key: spec.engine.options.get(key) for key in _OPTIONS}
+    options["constants"] = _sha(Path(str(spec.engine.options.get("constants_file") or "")))
     if shard := spec.engine.options.get("shard"):
         options["shard"] = shard
     versions = [VERSION, __version__, platform.python_version()]

@@ -134,6 +134,24 @@ def test_rows_are_used_again_until_the_program_changes(corpus: Corpus) -> None:
     assert all(kills(edited).values())
 
 
+def test_rows_of_other_constants_are_not_used(corpus: Corpus) -> None:
+    """The choices in an input select constants, so that it is another input with others."""
+    corpus.add("a")
+    file, constants = corpus.path / "spec.json", corpus.path / "constants.json"
+    spec = json.loads(file.read_text())
+    spec["engine"]["constants_file"] = str(constants)
+    file.write_text(json.dumps(spec))
+    constants.write_text("[1]")
+    result, _ = corpus.matrix()
+    kept = corpus.path / "matrix.json"
+    kept.write_text(
+        json.dumps({**result["matrix"], "rows": [{**result["matrix"]["rows"][0], "kills": {}}]})
+    )
+    assert not kills(corpus.matrix()[1])["a"]
+    constants.write_text("[2]")
+    assert kills(corpus.matrix()[1])["a"]
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"version": 1}', "[" * 5000])
 def test_a_damaged_file_is_no_matrix(corpus: Corpus, text: str) -> None:
     corpus.add("a")
