@@ -34,9 +34,9 @@ def setup_section(run: ReportedRun) -> Section:
     ]
     if pythons := sorted({i.python for i in own if i.python}):
         rows.append(("Python", brief(listed(pythons))))
+    if run.has_history:  # who started a watched fleet chose them: its directories name neither
+        rows += [("random seed", f"{state.seed}"), ("budget", _budget(state))]
     rows += [
-        ("random seed", f"{state.seed}"),
-        ("budget", _budget(state)),
         ("instances", several(len(own), "instance")),
         ("campaign time", _times(state)),
     ]
@@ -140,7 +140,8 @@ def corpus_section(run: ReportedRun) -> Section:
     entries = [e for e in state.entries.values() if e.instance not in mutants]
     own = [e for e in entries if not e.sync]
     if not entries:
-        return Section("Corpus", [Note("The log names no entries.")])
+        why = "The log names" if run.has_history else "A report of a watched campaign names"
+        return Section("Corpus", [Note(f"{why} no entries.")])
     sizes = sorted(e.size for e in entries if e.size >= 0)
     imported = len(entries) - len(own)
     more = f", {imported:,} of them imported" if imported else ""

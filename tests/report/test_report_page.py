@@ -170,6 +170,14 @@ def test_a_watched_campaign_has_no_charts(state):
     assert run_json(report_of(state, has_history=False), [])["series"] == {}
 
 
+def test_a_report_names_no_random_seed_or_budget_of_a_watched_campaign(state):
+    own = html_page(run_page(report_of(state)))
+    watched = html_page(run_page(report_of(state, has_history=False)))
+    for row in ("random seed", "budget"):
+        assert f">{row}<" in own
+        assert f">{row}<" not in watched
+
+
 def test_what_may_be_secret_is_not_shown():
     keys = dict(
         flat_keys(
