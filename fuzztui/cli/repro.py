@@ -108,6 +108,7 @@ def _repro_watched(directory: Path, given: str) -> int:
     print(f"command: {visible(repro_command_line(program, file))}", flush=True)
     if not sys.stdin.isatty():
         say(f"not run: {instance}/cmdline names this command, and no terminal could be asked")
+        say("if you trust it, run the line above, or 'fuzztui repro' in a terminal")
         return FAILED
     say(f"{instance}/cmdline names this command. Run it? [y/N]")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
