@@ -25,7 +25,6 @@ from fuzztui.engines.mutants.program import PythonMutant
 
 VERSION: Final = 1
 _MAX_BYTES: Final = 1 << 30
-_MAX_WHY: Final = 1000
 _ORACLES: Final = ("value", "exception", "timeout", "died")
 _OPTIONS: Final = ("operators", "mutate", "oracle", "coverage")
 """Keys of ``[engine]`` on which a verdict depends."""
@@ -90,7 +89,7 @@ class ScoreMatrix:
                 row["sha256"]: _row_from(row, numbers, len(self._cells)) for row in data["rows"]
             }
             first_only = {numbers[n]: str(sha) for n, sha in data["first_only"]}
-            invalid = {numbers[n]: str(why)[:_MAX_WHY] for n, why in data.get("invalid", ())}
+            invalid = {numbers[n]: str(why)[:1000] for n, why in data.get("invalid", ())}
             isolated = {numbers[n] for n in data.get("isolated", ())}
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return
