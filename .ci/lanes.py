@@ -80,6 +80,7 @@ BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/tes
 EXPORT = (
     "tests/export", "tests/engines/export", "tests/testing", "tests/e2e/test_export*.py",
     "tests/e2e/test_score_matrix.py", "tests/cli/test_mutants_export.py",
+    "tests/e2e/test_compare_proposed.py",
 )  # fmt: skip
 CORPUS = (
     "tests/corpus",

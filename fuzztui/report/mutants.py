@@ -82,10 +82,11 @@ def _by_function(mutants: Sequence[Mutant], *, known: Knowledge) -> Iterator[Par
         made = [m for m in those if m.state != "invalid"]
         killed = sum(m.state == "killed" for m in made)
         left = survivors(those, known)
+        not_run = len(left.pop(NOT_RUN, ()))  # inputs that are there already may kill them
         open_ = sum(len(some) for name, some in left.items() if name != ACCEPTED)
-        lines.append((file, function, len(made), killed, open_))
-    lines.sort(key=lambda line: (-line[4], line[0], line[1]))
-    left_some = [line for line in lines if line[4]]
+        lines.append((file, function, len(made), killed, open_, not_run))
+    lines.sort(key=lambda line: (-line[4], -line[5], line[0], line[1]))
+    left_some = [line for line in lines if line[4] or line[5]]
     if left_some:
         yield _functions(left_some)
     if rest := lines[len(left_some) :]:
@@ -93,9 +94,9 @@ def _by_function(mutants: Sequence[Mutant], *, known: Knowledge) -> Iterator[Par
         yield Folded(f"{name} without survivors", [_functions(rest)])
 
 
-def _functions(lines: Sequence[tuple[str, str, int, int, int]]) -> Table:
+def _functions(lines: Sequence[tuple[str, str, int, int, int, int]]) -> Table:
     return Table(
-        ("function", "file", "mutants", "killed", "score", "survivors"),
+        ("function", "file", "mutants", "killed", "score", "survivors", NOT_RUN),
         [
             (
                 Code(brief(function or "(module)", 200)),
@@ -104,10 +105,11 @@ def _functions(lines: Sequence[tuple[str, str, int, int, int]]) -> Table:
                 f"{killed:,}",
                 f"{killed / made:.0%}" if made else "-",
                 f"{left:,}",
+                f"{not_run:,}",
             )
-            for file, function, made, killed, left in lines[:_FUNCTIONS]
+            for file, function, made, killed, left, not_run in lines[:_FUNCTIONS]
         ],
-        frozenset({2, 3, 4, 5}),
+        frozenset(range(2, 7)),
         max(0, len(lines) - _FUNCTIONS),
     )
 

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from key_reads import keys_read
+from test_kinds import TOY, install
 
 from fuzztui.campaign.schema import tables_for
 from fuzztui.engines.conformance import TARGET
 from fuzztui.engines.kinds import KINDS
-from tests.engines.test_kinds import TOY, install
-from tests.helpers.key_reads import keys_read
 
 pytestmark = pytest.mark.slow
 

@@ -106,6 +106,8 @@ def test_a_score_with_pending_mutants_is_a_lower_bound(state):
     assert "at least 14.3%" in text  # 1 of 7
     assert "### not run: 5" in text and "never reached" not in text
     assert "main/4 (reached)" in text
+    (row,) = [line for line in text.splitlines() if line.startswith("| <code>f<")]
+    assert row.split("|")[3:8] == [" 7 ", " 1 ", " 14% ", " 1 ", " 5 "], "what did not run is apart"
     apply(state, [ev.Record(99, 9.0, ev.MutationStats("main", unsettled=0))])
     text = markdown_page(run_page(report_of(state)))
     assert "at least" not in text
