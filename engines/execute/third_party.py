@@ -17,6 +17,7 @@ import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Final, TypeAlias
@@ -27,8 +28,6 @@ from fuzztui.wire.frames import is_installed
 
 KEPT: Final = ".third_party"
 """The file in the instance directory."""
-
-_PYTHON: Final = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 
 _EVERY: Final = 128
 """One of this many trials is observed (Python 3.11)."""
@@ -158,9 +157,15 @@ def third_party(counts: Callable[[str], bool], kept: Path | None = None) -> Watc
     return Lines(counts, kept) if sys.version_info >= (3, 12) else Functions(counts, kept)
 
 
+@cache
+def _python() -> tuple[str, ...]:
+    """The directories of the standard library; asking for them takes an import of its own."""
+    return tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
+
+
 def is_standard_library(file: str) -> bool:
     """Whether a file belongs to the standard library of this Python."""
-    return file.startswith(_PYTHON) and not is_installed(file)
+    return file.startswith(_python()) and not is_installed(file)
 
 
 def library_files(

@@ -138,6 +138,12 @@ def _quick_frames(monkeypatch):
     monkeypatch.setattr(Compositor, "render_update", _draw_only)
 
 
+@pytest.fixture
+def whole_frames(monkeypatch, _quick_frames):
+    """Frames with their lines joined, for tests that look at what is sent to a terminal."""
+    monkeypatch.setattr(Compositor, "render_update", _render_update)
+
+
 @dataclass
 class Driver:
     """A pilot with a world."""

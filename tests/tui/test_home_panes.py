@@ -70,6 +70,7 @@ class Panes(ThemedApp):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("whole_frames")
 @pytest.mark.parametrize("start", [15, 120, 1000])
 async def test_three_growing_campaigns_cost_few_bytes(start):
     runs = [Growing(n) for n in range(3)]

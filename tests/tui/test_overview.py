@@ -341,6 +341,7 @@ async def test_how_far_a_long_log_was_read_is_shown_until_the_end(drive):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("whole_frames")
 async def test_nothing_is_painted_when_nothing_changes(drive):
     log = running()
     log.add(ev.CampaignEnded("stopped"))
