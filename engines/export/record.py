@@ -134,28 +134,29 @@ class _Recorder:
         return found
 
     def _value(self, execution: Execution) -> dict[str, Any]:
-        """The outcome's value. If it cannot be compared as a whole: what could show it,
-        ``instead``.
-        """
-        found = self._asserted(execution)
-        if found.get("unseen"):
-            values = [self._executor.call(execution.data).value]
-            instead: list[str] = self._executor.guarded(
-                lambda: candidates(self._function, values), []
-            )
-            found["instead"] = instead
-        return found
+        """The value as an expression, or else as a description without the parts that vary.
 
-    def _asserted(self, execution: Execution) -> dict[str, Any]:
-        """The value as an expression, or as a description without the parts that vary."""
+        If it cannot be compared as a whole: what could show it, ``instead``.
+        """
         value = execution.value
         written = self._executor.guarded(
             lambda: self._written(value, checked=not self._compares), {"why": "it takes too long"}
         )
         if "text" in written or self._compares:
             return written
+        other = self._executor.call(execution.data).value
+        found = written | self._description(value, other)
+        if found["unseen"]:
+            nothing: list[str] = []
+            found["instead"] = self._executor.guarded(
+                lambda: candidates(self._function, [other]), nothing
+            )
+        return found
+
+    def _description(self, value: object, other: object) -> dict[str, Any]:
+        """What two runs of the same input show of their value, and which parts are ``unseen``."""
         plain, properties = self._described(value)
-        other, without = self._executor.call(execution.data).value, set[str]()
+        without = set[str]()
         again, varies = self._described(other)[0], False
         if plain != again:
             ours, theirs = plain.split("\n"), again.split("\n")
@@ -165,16 +166,17 @@ class _Recorder:
             both = [self._described(x, properties=properties, without=without)[0]
                     for x in (value, other)]  # fmt: skip
             plain, varies = both[0], len(ours) != len(theirs) or both[0] != both[1]
+        kind = type_name(type(value))
         if varies:  # also beyond the lines that are compared one by one
-            return {**written, "type": type_name(type(value)), "unseen": ["what varies"]}
+            return {"type": kind, "unseen": ["what varies"]}
         if not plain:
-            return {**written, "type": type_name(type(value)), "unseen": ["the value"]}
+            return {"type": kind, "unseen": ["the value"]}
         return {
             **self._written(plain),
             "described": True,
             "properties": properties,
             "without": sorted(without),
-            "type": type_name(type(value)),
+            "type": kind,
             "unseen": [*frozen.unseen(plain), *sorted(without)],  # type: ignore[no-untyped-call]
         }
 

@@ -135,16 +135,16 @@ def load_target(
             if spec.generator:
                 generator = _generator(spec, modules)
     text = spec.input == "text" or (spec.input == "auto" and _takes_text(function))
-    compare = _compare(function, spec, modules)
+    compare, show = _comparison(function, spec, modules)
     against = None
     if spec.oracle.against:
         against = resolve("oracle.against", spec.oracle.against, "against", spec, modules)
         _check_callable("oracle.against", spec.oracle.against, against)
-    if spec.compare and takes_one(compare):
+    if show is not None:
         if test is not None:
             raise CannotStart("target.compare: a Hypothesis test returns no value; remove the key")
-        function = _shown(function, compare)
-        against, compare = against and _shown(against, compare), None
+        function = _shown(function, show)
+        against = against and _shown(against, show)
     if application is not None:
         _check_included(spec, application)
     if is_new and "hypothesis" not in sys.modules:
@@ -290,22 +290,28 @@ def _check_callable(
         pass  # a builtin without a signature
 
 
-def _compare(function: Callable[..., Any], spec: TargetSpec, modules: dict[str, ModuleType]) -> Any:
-    """The function of ``target.compare``, else of ``fuzztui.harness.compare``, else None."""
+def _comparison(
+    function: Callable[..., Any], spec: TargetSpec, modules: dict[str, ModuleType]
+) -> tuple[Callable[[Any, Any], object] | None, Callable[[Any], object] | None]:
+    """The function that compares two values, and the one that shows a value; None each if not set.
+
+    ``target.compare`` is one of them; ``fuzztui.harness.compare`` sets the first.
+    """
     if spec.compare:
         where = f'target.compare = "{spec.compare}"'
         found: Any = resolve("target.compare", spec.compare, "compare", spec, modules)
+        if takes_one(found):
+            return None, found
     else:
         where = f'target.function = "{spec.function}": its decorator for comparison'
         found = getattr(function, COMPARED_WITH, None)
         if found is None:
-            return None
+            return None, None
     try:
-        if not (spec.compare and takes_one(found)):
-            check_compare(found)
+        check_compare(found)
     except TypeError as e:
         raise CannotStart(f"{where} {e}") from None
-    return found
+    return found, None
 
 
 def _shown(function: Callable[..., Any], show: Callable[[Any], object]) -> Callable[..., Any]:
