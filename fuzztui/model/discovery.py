@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import exp, sqrt
 from typing import Any, Final
 
+from fuzztui.model.measured import unguided
 from fuzztui.model.state import Entry, Instance, State
 
 LEVEL: Final = 0.95
@@ -44,11 +45,12 @@ def discovery_rate(state: State) -> DiscoveryRate | None:
     """Return the discovery rate; None if it is unknown.
 
     It is unknown if records of the log are lost, while mutants of the program are fuzzed (their
-    trials are not the target's), and after a restart of afl-fuzz: some versions count from 0 again.
+    trials are not the target's), if no trial has executed instrumented code, and after a restart of
+    afl-fuzz: some versions count from 0 again.
     Inputs imported from another instance are no discoveries. An edge that two instances find
     counts twice, so that the bound is rather too high.
     """
-    if state.lost or state.stage:
+    if state.lost or state.stage or unguided(state):
         return None
     trials = dict.fromkeys(state.instances, 0)
     for instance in state.instances.values():

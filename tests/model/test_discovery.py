@@ -86,3 +86,9 @@ def test_lost_records_and_stages_have_none():
     assert discovery_rate(state) is None
     state.lost, state.stage = 0, "mutants"
     assert discovery_rate(state) is None
+
+
+def test_a_campaign_that_executes_nothing_instrumented_has_none():
+    state = folded(ev.Stats("a", execs=10_000, edges=0))
+    state.instances["a"].unguided = "no instrumented code"
+    assert discovery_rate(state) is None
