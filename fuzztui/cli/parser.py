@@ -44,6 +44,15 @@ from fuzztui.cli.running_options import (
 )
 from fuzztui.cli.sharing_options import add_merge, add_sync
 
+_OTHER_WORDS = {
+    "findings": "status or repro",
+    "crashes": "status or repro",
+    "triage": "repro",
+    "verdicts": "ctl RUN judge",
+    "cmin": "corpus minimise",
+}
+"""Words that users of other tools try, with the commands for these."""
+
 _WORD = re.compile(r"[A-Za-z]\w*(-\w+)*")
 
 
@@ -167,7 +176,8 @@ def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) ->
         return
     near_ones = near(word, [*_COMMANDS, *ACTIONS])
     commands = [f"ctl RUN {one}" if one in ACTIONS else one for one in near_ones]
-    hint = meant(commands or campaign_files_like(word))
+    other = [_OTHER_WORDS[word]] if word in _OTHER_WORDS else []
+    hint = meant(other or commands or campaign_files_like(word))
     hint = hint or f"; the commands are {', '.join(_COMMANDS)}"
     parser.error(f"{word} is neither a campaign file nor a command{hint}")
 

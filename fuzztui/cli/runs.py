@@ -59,7 +59,9 @@ def find_run(given: Path | None) -> Path:
         trees = Trees([given])
         if trees.places():
             raise CliError(
-                f"{given} is a directory of AFL; show it with: fuzztui watch {given}", NOT_RUNNING
+                f"{given} is a directory of AFL, which fuzztui only reads: watch, status, "
+                "report, metrics and repro are for it",
+                NOT_RUNNING,
             )
         return _only_or_latest(given, trees.nothing())
     if len(given.parts) == 1 and is_run(Path("runs") / given):

@@ -54,7 +54,7 @@ def run_app(
     to show. ``user``: of a run that another user owns, or that is on another machine. Must be
     called in the main thread, on a terminal.
     """
-    if not _at_terminal("use --headless or `fuzztui status`"):
+    if not _at_terminal("`fuzztui status` prints the same state"):
         return 2
     from textual.theme import BUILTIN_THEMES
 

@@ -275,6 +275,8 @@ def test_status_keeps_its_output_clean(project, capsys):
         (["add-seed", "runs/c", "seeds"], "fuzztui ctl runs/c add-seed seeds"),
         (["stpo", "runs/c"], "neither a campaign file nor a command; did you mean ctl RUN stop?"),
         (["atach"], "did you mean attach?"),
+        (["findings", "runs/c"], "did you mean status or repro?"),
+        (["verdicts", "runs/c"], "did you mean ctl RUN judge?"),
         (["skip-mutant", "x"], "did you mean ctl RUN skip-mutants?"),
     ],
 )
