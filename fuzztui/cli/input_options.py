@@ -12,14 +12,18 @@ def add_repro(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui repro``; return the command."""
     from fuzztui.cli import repro
 
-    _add_input(parser)
+    _add_input(parser, nargs="?")
     return repro.repro
 
 
-def _add_input(parser: argparse.ArgumentParser) -> None:
+def _add_input(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
     parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
     parser.add_argument(
-        "file", metavar="FILE", help="an input, or INSTANCE/crashes/id:... in the run"
+        "file",
+        metavar="FILE",
+        nargs=nargs,
+        help="an input, or INSTANCE/crashes/id:... in the run"
+        + "; without it, the findings are listed" * (nargs == "?"),
     )
 
 

@@ -16,7 +16,7 @@ from fuzztui.campaign import Campaign, CampaignError, load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.cli.status import afl_directories
+from fuzztui.cli.status import afl_directories, finding_line
 from fuzztui.engines.execute.overseer import Overseer
 from fuzztui.inprocess.spec import python_of, spec_near
 from fuzztui.minimise.program_inputs import judged_by_oracle
@@ -24,12 +24,17 @@ from fuzztui.minimise.turns import instance_of
 from fuzztui.oracle.judge import OracleJudge
 from fuzztui.process.execute import ProcessMark
 from fuzztui.supervise.launchers import CANNOT_START
-from fuzztui.triage.afl import MAX_INPUT, category_of, examine_file
+from fuzztui.triage.afl import MAX_INPUT, category_of, description, examine_file
+from fuzztui.triage.examine import Reproduction, printable
 from fuzztui.triage.program import HANG_S, TargetProgram, calibrated, find_file, repro_command_line
+from fuzztui.watch.directories import Trees
+from fuzztui.watch.reproduced import keep
+from fuzztui.wire.events import FindingSaved
 
 MAX_SHOWN = 1 << 20
 """Bytes of a target's output that are shown."""
 _MAX_COMMAND = 64 << 10
+_MAX_LISTED = 50
 
 
 def repro(options: argparse.Namespace) -> int:
@@ -37,7 +42,10 @@ def repro(options: argparse.Namespace) -> int:
 
     Returns FINDINGS if the target fails, DONE if it does not.
     """
-    if afl_directories(options.run) is not None:
+    trees = afl_directories(options.run)
+    if options.file is None:
+        return _list(options.run, trees)
+    if trees is not None:
         return _repro_watched(options.run, options.file)
     run_dir = RunDir(find_run(options.run))
     file = finding_file(run_dir, options.file)
@@ -52,6 +60,20 @@ def repro(options: argparse.Namespace) -> int:
         mutant = visible(next(known, "a mutant"))
         say(f"this was the original; {file.parent.name}/{file.name} is of {slot}, with {mutant}")
     return code
+
+
+def _list(run: Path, trees: Trees | None) -> int:
+    """Print the findings among which the user may choose."""
+    from fuzztui.watch.snapshot import snapshot
+
+    state = standing(find_run(run)).state if trees is None else snapshot(trees).state
+    found = sorted(state.findings.values(), key=lambda f: -f.t)
+    for f in found[:_MAX_LISTED]:
+        print(visible(finding_line(f)))
+    more = f"the newest {_MAX_LISTED} of {len(found):,}" if len(found) > _MAX_LISTED else "these"
+    raise CliError(
+        f"run one of {more}: fuzztui repro {run} FILE" if found else f"{run}: no findings", USAGE
+    )
 
 
 def finding_file(run_dir: RunDir, given: str) -> Path:
@@ -89,7 +111,8 @@ def _slot_of(run_dir: RunDir, file: Path) -> str:
 
 def _repro_watched(directory: Path, given: str) -> int:
     """Run an input of a fleet of another user: by the command in AFL's files, if asked to."""
-    places = [Path(given), directory / given, *(p / given for p in sorted(directory.iterdir()))]
+    near = directory, directory.absolute().parent, *sorted(directory.iterdir())
+    places = [Path(given), *(place / given for place in near)]
     # os.path: no error for a directory that this user may not look into.
     found = (place.absolute() for place in places if os.path.isfile(place))  # noqa: PTH113
     if (file := next(found, None)) is None:
@@ -114,9 +137,15 @@ def _repro_watched(directory: Path, given: str) -> int:
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         return FAILED
     try:
-        return _run_program(program, file, read_regular(file, MAX_INPUT), category_of(file))
+        data = read_regular(file, MAX_INPUT)
+        result = _run_program(program, file, data, category_of(file))
     except (SupervisorError, OSError) as e:
         raise CliError(str(e)) from None
+    try:
+        keep(file, description(FindingSaved("", "", file.name), result, printable(data)))
+    except OSError as e:
+        say(f"'fuzztui watch' and 'status' will not show this result: {e}")
+    return _code(result)
 
 
 def _repro_afl(campaign: Campaign, run_dir: RunDir, file: Path, category: str) -> int:
@@ -125,12 +154,12 @@ def _repro_afl(campaign: Campaign, run_dir: RunDir, file: Path, category: str) -
         if judged_by_oracle(campaign, run_dir, file):
             return _repro_oracle(OracleJudge.of(campaign), file, data)
         program = TargetProgram.of(campaign, instance_of(run_dir, file))
-        return _run_program(program, file, data, category)
+        return _code(_run_program(program, file, data, category))
     except (SupervisorError, OSError) as e:
         raise CliError(str(e)) from None
 
 
-def _run_program(program: TargetProgram, file: Path, data: bytes, category: str) -> int:
+def _run_program(program: TargetProgram, file: Path, data: bytes, category: str) -> Reproduction:
     """Run the input, print what happens. Raises SupervisorError, OSError."""
     shown = _Shown()
     result = asyncio.run(examine_file(program, category, data, on_output=shown.take))
@@ -139,6 +168,10 @@ def _run_program(program: TargetProgram, file: Path, data: bytes, category: str)
         print(result.stack)
     print(f"command: {visible(repro_command_line(program, file))}", flush=True)
     say(f"{result.title}{f' ({result.place})' if result.place else ''}")
+    return result
+
+
+def _code(result: Reproduction) -> int:
     return DONE if result.ended else FINDINGS
 
 

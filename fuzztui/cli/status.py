@@ -31,7 +31,7 @@ from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.home.finding import is_run
 from fuzztui.model.comparisons import made_for_comparisons
 from fuzztui.model.discovery import discovery_rate, discovery_text
-from fuzztui.model.finding_tallies import FindingTally, files_of, groups, tallies
+from fuzztui.model.finding_tallies import FindingTally, files_of, groups, is_examined, tallies
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.host_summary import host_summaries, is_reached
 from fuzztui.model.measured import unmeasured
@@ -48,7 +48,7 @@ from fuzztui.model.selectors import (
     throughput,
     totals,
 )
-from fuzztui.model.state import Instance, State
+from fuzztui.model.state import Finding, Instance, State
 from fuzztui.model.stats import PASSIVE
 from fuzztui.model.status import status_dict
 from fuzztui.model.verdicts import verdict_of
@@ -154,7 +154,7 @@ def watched_rows(path: Path, seen: Snapshot) -> list[tuple[str, str]]:
         ("corpus", f"{t.stats.corpus:,}"),
         ("coverage", _cover(t)),
         *found_rows(state),
-        *_signals(state),
+        *_signals(state, path),
         *peers,
         ("directory", str(path)),
     ]
@@ -176,12 +176,18 @@ def watched_text(path: Path, seen: Snapshot) -> str:
         if i.stats.other:
             lines.append(f"    also reports {other_text(i)}")
     latest = sorted(state.findings.values(), key=lambda f: f.t)[-LATEST:]
-    lines += [brief(f"  {f.category}: {f.key}") for f in reversed(latest)]
+    lines += [brief(f"  {f.category}: {finding_line(f)}") for f in reversed(latest)]
     lines += [brief(f"  {problem}") for problem in seen.problems]
     return "\n".join(lines)
 
 
-def _signals(state: State) -> Iterator[tuple[str, str]]:
+def finding_line(finding: Finding) -> str:
+    """Return the file of a finding, and what is known of it since it was run."""
+    place = f" at {finding.place}" if finding.place else ""
+    return f"{finding.key}{f'  {finding.title}{place}' * is_examined(finding)}"
+
+
+def _signals(state: State, path: Path) -> Iterator[tuple[str, str]]:
     """The row that counts crashes by the signals in their file names."""
     rows = sorted(groups(state), key=lambda g: -len(g.findings))
     counts = [
@@ -190,7 +196,7 @@ def _signals(state: State) -> Iterator[tuple[str, str]]:
     if counts:
         more = f" and {len(counts) - LATEST} more" if len(counts) > LATEST else ""
         found = f"{', '.join(counts[:LATEST])}{more}"
-        yield "by signal", f"{found}, from the file names; fuzztui has not run them"
+        yield "by signal", f"{found}, from the file names; run one: fuzztui repro {path} FILE"
 
 
 def _unmeasured(t: Totals) -> str:

@@ -131,7 +131,7 @@ class AflTriage:
         delay = min(2 * before, MAX_AGAIN_S) if before else AGAIN_S
         self._delays[key] = delay
         asyncio.get_running_loop().call_later(delay, self._again, finding)
-        return None if before else _description(finding, _not_run(f"{error}: tried again later"))
+        return None if before else description(finding, _not_run(f"{error}: tried again later"))
 
     def _again(self, finding: FindingSaved) -> None:
         self._put(finding)
@@ -166,7 +166,7 @@ class AflTriage:
             raise
         except Exception as e:  # unexpected output of gdb or the target
             result = _not_run(f"internal error: {e!r}")
-        return _description(finding, result, shown)
+        return description(finding, result, shown)
 
     def _read(self, finding: FindingSaved) -> bytes:
         directory = self._run_dir.instance(finding.instance)
@@ -210,7 +210,8 @@ async def examine_file(
         return await examine_other(place, on_output)
 
 
-def _description(finding: FindingSaved, result: Reproduction, shown: str = "") -> FindingDescribed:
+def description(finding: FindingSaved, result: Reproduction, shown: str = "") -> FindingDescribed:
+    """Return the event about a result; ``shown``: a short form of the input."""
     return FindingDescribed(
         finding.instance,
         finding.category,

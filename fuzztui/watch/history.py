@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from fuzztui.observe.pace import MIN_S, UNKNOWN
-from fuzztui.watch.instance import STOPPED, WatchedInstance, with_signal
+from fuzztui.watch.instance import STOPPED, WatchedInstance
 from fuzztui.watch.plot_data import PlotRow
 from fuzztui.watch.queue import WatchedQueue, choose
 from fuzztui.watch.stats import FIRST_AFL, of_row
@@ -96,7 +96,7 @@ def history(
         parents += ((name, find.src[0]) for find in finds if find.src)
         for find in finds:
             t = found_at(instance, find, times)
-            timed += ((t, event) for event in with_signal(find))
+            timed += ((t, event) for event in instance.described(find))
     queues = {
         name: WatchedQueue(f"{i.path}/queue", i.place.prefix) for name, i in instances.items()
     }

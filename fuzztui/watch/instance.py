@@ -19,6 +19,7 @@ from fuzztui.observe.peers import Peers
 from fuzztui.observe.saved_inputs import SavedInputs, Watching, entry_event
 from fuzztui.watch.directories import WatchedDirectory
 from fuzztui.watch.queue import Numbered, WatchedQueue, choose, number_of
+from fuzztui.watch.reproduced import Reproduced
 from fuzztui.watch.stats import WatchedStats
 from fuzztui.wire.commands import COMMAND_NAMES, MutantCommand, names_of
 from fuzztui.wire.events import (
@@ -93,6 +94,7 @@ class WatchedInstance:
             share=SHARE / max(1, siblings),
         )
         self.peers = Peers(place.path, place.name, rename=self._log_name, every=PEERS_S)
+        self.reproduced = Reproduced(place.path)
         self.state = ""
         self.reason = ""
         self._gate: tuple[int, int, float] | None = None
@@ -125,6 +127,7 @@ class WatchedInstance:
         events += self._unsaid
         self._unsaid.clear()
         events += self.new_finds()
+        events += self.reproduced.look()
         if stats:
             events.append(self.counted(stats))
         for problem in (self.figures.plot.problem, self.finds.unwatched):
@@ -192,6 +195,18 @@ class WatchedInstance:
         findings = [e for e in found if isinstance(e, FindingSaved)]
         self._count(findings)
         return findings
+
+    def described(self, finding: FindingSaved) -> list[Event]:
+        """Return the event, and a description by the user's ``repro``, else by the file's name.
+
+        A watcher runs nothing: crashes that were not run are one group if their signal is the same.
+        """
+        if known := self.reproduced.of(finding):
+            return [finding, known]
+        if finding.category != CRASH.category or not 0 < finding.sig <= SIGNALS:
+            return [finding]
+        words = signal_signature(finding.sig), signal_title(finding.sig)
+        return [finding, FindingDescribed(finding.instance, finding.category, finding.file, *words)]
 
     def file_completed(self, folder: str, file: str) -> list[Event]:
         """Called when inotify reports that a file is complete; return its events."""
@@ -307,7 +322,7 @@ class WatchedInstance:
         self._count(e for e in found if not isinstance(e, Message))
         for event in found:
             if isinstance(event, FindingSaved):
-                events += with_signal(event)
+                events += self.described(event)
             else:
                 events.append(self.in_log(event) if isinstance(event, EntrySaved) else event)
         return events
@@ -317,17 +332,6 @@ class WatchedInstance:
         if self.place.prefix and entry.sync:
             return replace(entry, sync=self._log_name(entry.sync))
         return entry
-
-
-def with_signal(finding: FindingSaved) -> list[Event]:
-    """Return the event, and a description by the signal in the file's name.
-
-    Findings of a watched campaign are never run: crashes with the same signal are one group.
-    """
-    if finding.category != CRASH.category or not 0 < finding.sig <= SIGNALS:
-        return [finding]
-    words = signal_signature(finding.sig), signal_title(finding.sig)
-    return [finding, FindingDescribed(finding.instance, finding.category, finding.file, *words)]
 
 
 def _size(path: str) -> int:

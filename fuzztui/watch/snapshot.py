@@ -11,7 +11,7 @@ from fuzztui.model.state import State
 from fuzztui.observe.pace import UNKNOWN
 from fuzztui.watch.directories import Trees
 from fuzztui.watch.history import Times, began, ended, found_at
-from fuzztui.watch.instance import WatchedInstance, with_signal
+from fuzztui.watch.instance import WatchedInstance
 from fuzztui.watch.watcher import campaign_started, campaign_state
 from fuzztui.wire.events import CampaignEnded, CampaignState, Event, Record, Stats
 
@@ -50,7 +50,7 @@ def snapshot(trees: Trees) -> Snapshot:
     for instance in instances.values():
         for find in instance.old_findings():
             t = found_at(instance, find, times)
-            timed += ((t, event) for event in with_signal(find))
+            timed += ((t, event) for event in instance.described(find))
     timed.sort(key=lambda pair: pair[0])
     end = max([t for t, _ in timed] + [ended(i, times) for i in instances.values()])
     problems = []

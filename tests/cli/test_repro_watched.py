@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
+import os
 
 import pytest
-from watch_lab import Fuzzer
+from watch_lab import Fuzzer, watching
 
 from fuzztui.cli import main
-from fuzztui.cli.output import FAILED, FINDINGS, USAGE
+from fuzztui.cli.output import DONE, FAILED, FINDINGS, USAGE
+from fuzztui.watch import reproduced
 
 
 class Terminal(io.StringIO):
@@ -19,6 +22,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def crash(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
     fuzzer = Fuzzer(tmp_path / "out/main", ago=7200)
     (tmp_path / "target").write_text('#!/bin/sh\ntouch ran; [ -s "$1" ] && kill -SEGV $$\n')
     (tmp_path / "target").chmod(0o700)
@@ -52,3 +56,98 @@ def test_files_without_a_command_are_refused(crash, tmp_path, monkeypatch, capsy
     assert main(["repro", "out", crash]) == USAGE
     assert "cmdline" in capsys.readouterr().err
     assert main(["repro", "out", "main/crashes/none"]) == USAGE
+
+
+CRASHES = "out/main/crashes"
+MINE, OTHER = "id:000000,sig:11,src:000000,op:havoc", "id:000001,sig:11,src:000000,op:havoc"
+
+
+def groups(capsys, directory="out"):
+    """How many files each group of ``status`` has, by whether fuzztui has run them."""
+    capsys.readouterr()
+    assert main(["status", directory, "--json"]) == DONE
+    rows = json.loads(capsys.readouterr().out)["findings"]
+    return {not row["signature"].startswith("by-signal-"): row["files"] for row in rows}
+
+
+@pytest.fixture
+def agreed(crash, tmp_path, monkeypatch):
+    """Two crashes, of which the first is run."""
+    (tmp_path / CRASHES / OTHER).write_bytes(b"y")
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    return lambda: main(["repro", "out", crash])
+
+
+def test_its_result_comes_into_the_groups_and_the_log(agreed, tmp_path, capsys):
+    with watching(tmp_path) as begin:
+        watch = begin(tmp_path / "out")
+        assert len(watch.state.groups) == 1
+        before = sorted(tmp_path.glob("out/**/*"))
+        assert agreed() == FINDINGS
+        state = watch.until(lambda state: len(state.groups) == 2)
+        assert sorted(tmp_path.glob("out/**/*")) == before
+        described = state.findings[f"main/crashes/{MINE}"]
+        assert (described.category, described.title) == ("crash", "SIGSEGV")
+        records = len(watch.records)
+        watch.look()
+        assert len(watch.records) == records  # once
+        later = begin(tmp_path / "out").state  # the history of a watcher that starts afterwards
+        assert later.findings[described.key].signature == described.signature
+    assert groups(capsys) == {True: 1, False: 1}
+    assert main(["status", "out"]) == DONE
+    assert f"main/crashes/{MINE}  SIGSEGV" in capsys.readouterr().out
+
+
+def test_its_result_is_of_this_file_wherever_its_fleet_is(agreed, tmp_path, capsys):
+    assert agreed() == FINDINGS
+    (tmp_path / "out").rename(tmp_path / "moved")
+    assert groups(capsys, "moved") == {True: 1, False: 1}
+    again = tmp_path / "moved/main/crashes" / MINE
+    again.write_bytes(b"another input")
+    os.utime(again, ns=(1, 1))
+    assert groups(capsys, "moved") == {False: 2}
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"e": "message"}', "\0" * 100, '{"e": 1}'])
+def test_a_damaged_result_is_none(agreed, tmp_path, text, capsys):
+    assert agreed() == FINDINGS
+    (kept,) = (tmp_path / "home/fuzztui/repro").iterdir()
+    kept.write_text(text)
+    assert groups(capsys) == {False: 2}
+    assert agreed() == FAILED  # at the end of stdin nothing is run
+    with watching(tmp_path) as begin:
+        watch = begin(tmp_path / "out")
+        watch.look()
+        assert len(watch.state.groups) == 1
+
+
+def test_without_a_place_for_it_the_result_is_printed(agreed, tmp_path, capsys):
+    (tmp_path / "home").write_text("a file")
+    assert agreed() == FINDINGS
+    assert "will not show" in capsys.readouterr().err
+
+
+def test_the_oldest_results_are_removed(agreed, tmp_path, monkeypatch):
+    home = tmp_path / "home/fuzztui/repro"
+    home.mkdir(parents=True)
+    for n in range(3):
+        (home / f"{n}").touch()
+        os.utime(home / f"{n}", (n, n))
+    monkeypatch.setattr(reproduced, "MAX_KEPT", 2)
+    assert agreed() == FINDINGS
+    kept = {file.name for file in home.iterdir()}
+    assert "2" in kept
+    assert len(kept) == 2
+
+
+def test_without_a_file_the_findings_are_listed(agreed, capsys):
+    for directory in ("out", "out/main"):
+        assert main(["repro", directory]) == USAGE
+        listed = capsys.readouterr().out.splitlines()
+        assert {line.split()[0] for line in listed} == {
+            f"main/crashes/{MINE}",
+            f"main/crashes/{OTHER}",
+        }
+        for line in listed:  # each can be given as FILE
+            assert main(["repro", directory, line.split()[0]]) in (FINDINGS, FAILED)
+            capsys.readouterr()

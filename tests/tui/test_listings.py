@@ -321,12 +321,12 @@ async def test_nobody_waits_for_entries_of_a_campaign_that_is_over(drive):
 
 
 @pytest.mark.slow
-async def test_finds_of_a_watched_campaign_are_not_run_again(drive):
+async def test_finds_of_a_watched_campaign_name_the_command_that_runs_them(drive):
     log = started(engine="afl")
     log.add(ev.FindingSaved("main", "crash", "crashes/id:000000,sig:11", 0, sig=11))
     async with drive(log, run=None, control=False) as d:
         await d.press("3")
-        await d.until(lambda: "watched findings are not run again" in d.text())
+        await d.until(lambda: "not run: Copy repro" in d.text())
         assert "not described yet" not in d.text()
 
 
@@ -344,7 +344,7 @@ async def test_a_group_by_signal_alone_says_so(drive):
         await d.press("3")
         await d.until(lambda: "3 files with this signal" in d.text())
         assert "SIGSEGV (by its file name; fuzztui has not run it)" in d.text()
-        assert "watched findings" in d.text()
+        assert "not run: Copy repro" in d.text()
         assert "with this signature" not in d.text()
 
 

@@ -263,10 +263,10 @@ def finding_lines(
     elif finding.detail:
         lines += report_lines(finding.detail, finding.place, style)
     elif is_by_signal(finding.signature):
-        words = "watched findings are not run again: one signal may have many causes"
+        words = "one signal may have many causes; not run: Copy repro has the command"
         lines.append([TextSpan(words, "muted")])
     elif not finding.signature:
-        words = "not described yet" if run is not None else "watched findings are not run again"
+        words = "not described yet" if run is not None else "not run: Copy repro has the command"
         lines.append([TextSpan(words, "muted")])
     lines += [] if whole else smaller
     lines += [] if short else content

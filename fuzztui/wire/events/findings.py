@@ -37,7 +37,7 @@ class FindingDescribed(Event):
     """The description of a finding, by the engine or after running the input again.
 
     ``category``: see :mod:`fuzztui.wire.finding_kinds`. ``signature``: equal for findings with the
-    same presumed cause (in a watched campaign, whose target is never run, with the same signal:
+    same presumed cause (in a watched campaign, until a user runs them, with the same signal:
     :mod:`fuzztui.base.signals`).
     ``title``: one line for users ("ZeroDivisionError: division by zero"). ``place``: "file.py:12
     in func". ``detail``: a traceback or sanitizer report. ``input``: a short printable form.

@@ -286,12 +286,9 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         self.notify("One row per signature" if self.grouped else "One row per file", timeout=2)
 
     def do_finding_copy(self) -> None:
-        """Copy the command that reproduces the finding; of a watched campaign: the file's path."""
+        """Copy the command that reproduces the finding; of a watched campaign: in its instance."""
         run = self.host.run_dir
-        if run is None:
-            self._copy(lambda file: shell.path(str(file)), "path: no run to reproduce in")
-        else:
-            self._copy(lambda file: details.repro_command(run, file), "command")
+        self._copy(lambda file: details.repro_command(run or file.parent.parent, file), "command")
 
     def do_finding_copy_path(self) -> None:
         """Copy the path of the finding's file."""
