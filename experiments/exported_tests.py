@@ -299,7 +299,11 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seed", type=int, default=0)
     args = parse(parser, "exported_tests", libraries=["lark"], repeat=2, seconds=4)
-    args.python = shutil.which(args.python)
+    if not (python := shutil.which(args.python)):
+        parser.error(f"--python {args.python}: there is no such program")
+    if unknown := set(args.libraries) - LIBRARIES.keys():
+        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(LIBRARIES)}")
+    args.python = Path(python).absolute()  # not resolved: a venv's python is a symlink
     rows = Rows("exported_tests", args.results)
     noticed = changed = 0
     for name in args.libraries:
