@@ -95,8 +95,9 @@ class CiJudge:
         max_invalid: float,
     ) -> None:
         """Add the survivors, and the gates for mutants. ``result``: the score."""
-        self._take_mutants(result, baseline)
+        not_run = self._take_mutants(result, baseline)
         outcome = self._outcome
+        left = f"; {several(not_run, 'mutant')} not run on every input" if not_run else ""
         if outcome.invalid * 100 > max_invalid * outcome.mutants:
             text = (
                 f"{outcome.invalid:,} of {several(outcome.mutants, 'mutant')} could not be run, "
@@ -109,14 +110,16 @@ class CiJudge:
         where += f", in shard {outcome.shard}" if outcome.shard else ""
         if baseline is not None:
             text = several(new, "new survivor") if new else "no new survivors"
-            self._gate("survivors", f"{text} {where}", BELOW_THRESHOLD if new else 0)
+            self._gate("survivors", f"{text} {where}{left}", BELOW_THRESHOLD if new else 0)
         elif outcome.mutants:
             noted = len(outcome.noted_survivors)
             few = f", {noted:,} of them on changed lines" if noted < new else ""
-            text = f"{several(new, 'mutant')} {where} not killed{few} (no gate)"
-            every = f"{'every mutant' if outcome.exact else 'no survivor'} {where} is "
-            every += "killed" if outcome.exact else "known: not all mutants were run"
-            self._gate("survivors", text if new else every)
+            text = f"every mutant {where} is killed"
+            if new:
+                text = f"{several(new, 'mutant')} {where} not killed{few} (no gate)"
+            elif not outcome.exact:
+                text = f"no survivor {where} is known"
+            self._gate("survivors", text + left)
         if fail_under is not None:
             valid = outcome.mutants - outcome.invalid
             low = outcome.killed * 100 < fail_under * valid
@@ -124,7 +127,8 @@ class CiJudge:
             text += f", less than {fail_under:g}%" if low else ""
             self._gate("score", text, BELOW_THRESHOLD if low else 0)
 
-    def _take_mutants(self, result: dict[str, Any], baseline: Baseline | None) -> None:
+    def _take_mutants(self, result: dict[str, Any], baseline: Baseline | None) -> int:
+        """Add the survivors; return the number of mutants that did not run on every input."""
         outcome, state = self._outcome, state_of(result)
         mutants = state.mutants.values()
         outcome.exact = result.get("exact") is True
@@ -135,8 +139,6 @@ class CiJudge:
         left = [m for m in new_survivors(mutants, Baseline()) if m.id not in accepted]
         if not outcome.exact:  # the others may not have run
             left = [m for m in left if m.state == "alive"]
-            not_run = several(mutants_summary(state).not_run, "mutant")
-            outcome.notes.append(f"{not_run} not run on every input: the time was over before")
         new = {m.id for m in new_survivors(mutants, baseline or Baseline())}
         known = knowledge(state)
         for m in left:
@@ -153,6 +155,7 @@ class CiJudge:
                     is_new=m.id in new,
                 )
             )
+        return 0 if outcome.exact else mutants_summary(state).not_run
 
     def _is_noted(self, mutant: Mutant, baseline: Baseline | None) -> bool:
         """Whether an annotation helps: of all survivors there would be too many."""
