@@ -149,7 +149,7 @@ class CiOutcome:
     gates: list[Gate] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
-    """Seconds by part: replay, fuzzing, score, merge."""
+    """Seconds by part: replay, recording, fuzzing, score, merge."""
     absolute: bool = False
     """Whether reports name the repository's directory."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import math
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -52,8 +53,6 @@ class KeptOutcomes:
     """The outcome by the hash of the input."""
     changed: dict[Path, tuple[str, str]] = field(default_factory=dict)
     """Signature and present outcome of each input that does something else now."""
-    until: float = float("inf")
-    """The monotonic time after which no more inputs are run."""
     cut: int = 0
     """Inputs that the last step did not compare or record, because the time was over."""
     _drawn: bytes = b""
@@ -67,16 +66,19 @@ class KeptOutcomes:
         known = found if isinstance(found, dict) else {}
         self.known = {str(key): str(text) for key, text in known.items()}
 
-    def changes(self, files: Iterable[Path], instance: Path) -> dict[Path, dict[str, str]]:
+    def changes(
+        self, files: Iterable[Path], instance: Path, until: float = math.inf
+    ) -> dict[Path, dict[str, str]]:
         """The inputs that do something else than before, as fields of ``FindingDescribed``.
 
-        ``instance``: the instance whose constants a generator draws.
+        ``instance``: the instance whose constants a generator draws. ``until``: the monotonic time
+        after which no more inputs are run.
         """
         found = {}
         self._read_constants()
         known = [file for file in files if self.known.get(self._key(file))]
         self.cut = len(known)
-        for file, now in self._outcomes(known, instance):
+        for file, now in self._outcomes(known, instance, until):
             self.cut -= 1
             before = self.known[self._key(file)]
             if now and now != before:
@@ -98,31 +100,35 @@ class KeptOutcomes:
                 }  # fmt: skip
         return found
 
-    def learn(self, files: Sequence[Path], accepted: Collection[str], instance: Path) -> None:
+    def learn(
+        self,
+        files: Sequence[Path],
+        accepted: Collection[str],
+        instance: Path,
+        until: float = math.inf,
+    ) -> None:
         """Record the outcomes of new inputs, and of changes that the user has accepted.
 
-        ``accepted``: signatures. Raises OSError.
+        ``accepted``: signatures. ``instance``, ``until``: see :meth:`changes`. Raises OSError.
         """
         self._read_constants()
         for file, (signature, now) in self.changed.items():
             if signature in accepted:
                 self.known[self._key(file)] = now
         new = [file for file in files if self._key(file) not in self.known]
-        until, now_s = self.until, time.monotonic()
-        self.until = now_s + (until - now_s) / 2
-        first = dict(self._outcomes(new, instance))
-        self.until = until
-        again = dict(self._outcomes([*first], instance, other_date=True))
+        now_s = time.monotonic()
+        first = dict(self._outcomes(new, instance, now_s + (until - now_s) / 2))
+        again = dict(self._outcomes([*first], instance, until, other_date=True))
         for file, text in again.items():  # a later run records the others
             self.known[self._key(file)] = text if text == first[file] else ""
         self.cut = len(new) - len(again)
         publish_text(self.file, json.dumps(self.known, indent=0, sort_keys=True))
 
     def _outcomes(
-        self, files: Sequence[Path], instance: Path, *, other_date: bool = False
+        self, files: Sequence[Path], instance: Path, until: float, *, other_date: bool = False
     ) -> Iterable[tuple[Path, str]]:
         """What each input does now; an empty text: a failure, or nothing that can be compared."""
-        if not files or time.monotonic() >= self.until:
+        if not files or time.monotonic() >= until:
             return
         with temporary_directory() as folder:
             request = Path(folder) / "request.json"
@@ -136,7 +142,7 @@ class KeptOutcomes:
                     match answer.get("recorded"):
                         case [int(at), dict(found)] if 0 <= at < len(files):
                             yield files[at], self._text(found, own=own)
-                    if time.monotonic() >= self.until:
+                    if time.monotonic() >= until:
                         return
 
     def _text(self, found: Mapping[str, Any], *, own: bool) -> str:

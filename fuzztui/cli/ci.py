@@ -57,8 +57,10 @@ SCORE = "score.json"
 _LINE_EVERY_S = 10.0
 _SCORE_S = 60.0
 """Seconds that the score may take if there is no budget."""
+_RECORDING_SHARE = 0.5
+"""The share of what the replay leaves of the budget, for recording what kept inputs do."""
 _FUZZING_SHARE = {True: 0.5, False: 0.8}
-"""The share of what the replay leaves of the budget, with and without mutants to score."""
+"""The share of what is left then, with and without mutants to score."""
 _ENDING_SHARE = 0.1
 """The share for starting the campaign, and for examining what it has found."""
 _SCORE_SHARE = 0.7
@@ -164,9 +166,8 @@ class _Ci:
         with self._step("replay"):
             replayed = self._replay(kept)
             outcomes = KeptOutcomes(self.corpus.outcomes, self._campaign([]), self.corpus.constants)
-            outcomes.until = self._until
             is_suite = bool(self.loaded.campaign.target.get("suite"))
-            changed = {} if is_suite else outcomes.changes(kept, self._instance)
+            changed = {} if is_suite else outcomes.changes(kept, self._instance, self._until)
         self._cut(replayed.cut, "not replayed")
         self._cut(outcomes.cut, "not compared with what an earlier run has recorded")
         if kept and is_suite:
@@ -176,6 +177,12 @@ class _Ci:
                 "no earlier run has recorded what the inputs do, so that a changed value is no "
                 "finding yet; this run records them"
             )
+        if (
+            not is_suite
+        ):  # first of all: else a corpus that grows in each run is never recorded whole
+            with self._step("recording"):
+                until = time.monotonic() + self._left_s * _RECORDING_SHARE
+                outcomes.learn(kept, (), self._instance, until)
         states.append(self._replayed_state(kept, replayed, changed))
         selected = self._select(replayed)
         if self._left_s < _LEAST_S and (selected.fuzz or 0 < len(kept) == replayed.cut):
@@ -197,7 +204,8 @@ class _Ci:
             self._merge(kept, replayed, result)
             new = {*files_in([self.corpus.inputs])}.difference(kept)
             if not is_suite:
-                outcomes.learn([*kept, *sorted(new)], accepted, self._instance)
+                every = [*kept, *sorted(new)]
+                outcomes.learn(every, accepted, self._instance, self._until)
                 self._cut(outcomes.cut, "not recorded: the next run compares nothing with them")
         judge.judge_findings()
         if result is not None:

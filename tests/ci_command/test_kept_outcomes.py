@@ -37,11 +37,10 @@ def test_without_time_all_are_left_to_a_later_run(kept, tmp_path):
     for file in files:
         file.write_bytes(file.name.encode())
     outcomes = kept()
-    outcomes.until = 0.0
     outcomes.known = {outcomes._key(files[0]): "1"}
-    assert outcomes.changes(files, tmp_path) == {}
+    assert outcomes.changes(files, tmp_path, until=0.0) == {}
     assert outcomes.cut == 1
-    outcomes.learn(files, (), tmp_path)
+    outcomes.learn(files, (), tmp_path, until=0.0)
     assert outcomes.cut == 2
     assert len(kept().known) == 1
 

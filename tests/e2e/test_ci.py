@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tomllib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -79,11 +80,21 @@ class Project(Home):
     def ci(self, *arguments: str, code: int = DONE) -> str:
         return self("ci", "fuzz.toml", *arguments, code=code)
 
-    def fuzz(self, *arguments: str, code: int = DONE, output: str = "fuzztui-ci") -> str:
-        """``ci`` until its campaign has executed inputs, however busy the machine is."""
+    def fuzz(
+        self,
+        *arguments: str,
+        code: int = DONE,
+        output: str = "fuzztui-ci",
+        look: Callable[[], object] = lambda: None,
+    ) -> str:
+        """``ci`` until its campaign has executed inputs, however busy the machine is.
+
+        ``look`` is called before the campaign is stopped.
+        """
         with ThreadPoolExecutor(1) as pool:
             ci = pool.submit(self.ci, "--budget", "1h", *arguments, code=code)
             wait_until(lambda: ci.done() or self._executes(self.path / output / "run"))
+            look()
             self("ctl", f"{output}/run", "stop", code=None)
             return ci.result()
 
@@ -321,6 +332,13 @@ def test_a_step_without_time_for_all_inputs_says_how_many_are_left(project: Proj
     assert f"| replayed | {42 - cut} inputs" in project.output("summary.md").replace("1 input ", "")
     assert "42 inputs not compared" in project.output("summary.md")
     assert json.loads(project.output("corpus/outcomes.json")) == known
+
+
+@pytest.mark.slow
+def test_kept_inputs_are_recorded_before_anything_is_fuzzed(project: Project) -> None:
+    found: list[str] = []
+    project.fuzz(look=lambda: found.extend(json.loads(project.output("corpus/outcomes.json"))))
+    assert len(found) == 2
 
 
 @pytest.mark.slow
