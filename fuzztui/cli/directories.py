@@ -12,8 +12,8 @@ from typing import Final
 from fuzztui.campaign.pyproject import CAMPAIGN_FILE
 from fuzztui.cli.attach import attach
 from fuzztui.cli.output import USAGE, CliError
+from fuzztui.cli.status import afl_directories
 from fuzztui.home.finding import is_run
-from fuzztui.watch.directories import Trees, WatchError
 
 _MAX_ENTRIES: Final = 1000
 """Entries of a directory among which runs are searched."""
@@ -49,7 +49,7 @@ def no_campaign_file(directory: Path) -> CliError:
         advice = f"is a run; name its campaign file: {directory / CAMPAIGN_FILE}"
     elif (file := directory / CAMPAIGN_FILE).is_file():
         advice = f"is a directory; name the campaign file: {file}"
-    elif _is_of_afl(directory):
+    elif afl_directories(directory) is not None:
         advice = f"is a directory of AFL; show it with: fuzztui watch {_quoted(directory)}"
     elif run := _run_in(directory):
         advice = (
@@ -63,13 +63,6 @@ def no_campaign_file(directory: Path) -> CliError:
             f"by: fuzztui test {_quoted(directory)}"
         )
     return CliError(f"{directory}: {advice}", USAGE)
-
-
-def _is_of_afl(directory: Path) -> bool:
-    try:
-        return bool(Trees([directory]).places())
-    except WatchError:
-        return False
 
 
 def _run_in(directory: Path) -> Path | None:

@@ -34,7 +34,6 @@ from fuzztui.wire.events import FindingSaved
 MAX_SHOWN = 1 << 20
 """Bytes of a target's output that are shown."""
 _MAX_COMMAND = 64 << 10
-_MAX_LISTED = 50
 
 
 def repro(options: argparse.Namespace) -> int:
@@ -67,13 +66,10 @@ def _list(run: Path, trees: Trees | None) -> int:
     from fuzztui.watch.snapshot import snapshot
 
     state = standing(find_run(run)).state if trees is None else snapshot(trees).state
-    found = sorted(state.findings.values(), key=lambda f: -f.t)
-    for f in found[:_MAX_LISTED]:
-        print(visible(finding_line(f)))
-    more = f"the newest {_MAX_LISTED} of {len(found):,}" if len(found) > _MAX_LISTED else "these"
-    raise CliError(
-        f"run one of {more}: fuzztui repro {run} FILE" if found else f"{run}: no findings", USAGE
-    )
+    for finding in sorted(state.findings.values(), key=lambda f: f.t):
+        print(visible(finding_line(finding)))
+    words = f"run one of these: fuzztui repro {run} FILE" if state.findings else "no findings"
+    raise CliError(f"{run}: {words}", USAGE)
 
 
 def finding_file(run_dir: RunDir, given: str) -> Path:
@@ -116,7 +112,8 @@ def _repro_watched(directory: Path, given: str) -> int:
     # os.path: no error for a directory that this user may not look into.
     found = (place.absolute() for place in places if os.path.isfile(place))  # noqa: PTH113
     if (file := next(found, None)) is None:
-        raise CliError(f"{given}: there is no such file here or in {directory}", USAGE)
+        words = f"there is no such file here or in {directory}, whose findings are listed by"
+        raise CliError(f"{given}: {words}: fuzztui repro {directory}", USAGE)
     instance = file.parent.parent
     words = (read_if_regular(instance / "cmdline", _MAX_COMMAND) or b"").decode(errors="replace")
     command = words.removesuffix("\n").split("\n")  # an argument may have other line ends
@@ -129,6 +126,8 @@ def _repro_watched(directory: Path, given: str) -> int:
     timeout = calibrated(instance) or HANG_S
     program = TargetProgram(tuple(command), {}, cwd, 0, timeout, "input", (), False, "")
     print(f"command: {visible(repro_command_line(program, file))}", flush=True)
+    if missing := program.missing():
+        raise CliError(f"{missing}; run this in the directory in which afl-fuzz was started")
     if not sys.stdin.isatty():
         say(f"not run: {instance}/cmdline names this command, and no terminal could be asked")
         say("if you trust it, run the line above, or 'fuzztui repro' in a terminal")

@@ -12,27 +12,20 @@ import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from fuzztui.base.atomic import replace_text
-from fuzztui.base.files import read_if_regular
+from fuzztui.base.files import read_regular
 from fuzztui.base.user_dirs import state_dir
 from fuzztui.wire.codec import CodecError, decode_event, encode_event
 from fuzztui.wire.events import FindingDescribed, FindingSaved
 
-MAX_KEPT: Final = 5_000
-"""Results that are kept; the oldest ones are removed."""
-
-_MAX_BYTES: Final = 1 << 20
+_MAX_BYTES = 1 << 20
 
 
 def keep(file: Path, described: FindingDescribed) -> None:
     """Keep the description of the finding in ``file``. Raises OSError."""
-    home = _home()
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    replace_text(home / _name(str(file)), encode_event(described))
-    for old in sorted(home.glob("[0-9a-f]*"), key=lambda kept: kept.stat().st_mtime)[:-MAX_KEPT]:
-        old.unlink(missing_ok=True)
+    _home().mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_text(_home() / _name(str(file)), encode_event(described))
 
 
 class Reproduced:
@@ -45,33 +38,29 @@ class Reproduced:
 
     def of(self, finding: FindingSaved) -> FindingDescribed | None:
         """Return the description of a finding; None if it was not run, or has disappeared."""
-        with contextlib.suppress(OSError, ValueError, CodecError):
+        with contextlib.suppress(OSError, ValueError):
             name = _name(f"{self._path}/{finding.file}")
             self._findings[name] = finding
-            return _read(name, finding)
+            return self._read(name)
         return None
 
     def look(self) -> list[FindingDescribed]:
         """Return descriptions that may be new, of findings that :meth:`of` was called with."""
-        events = []
         with contextlib.suppress(OSError):
             before, self._looked = self._looked, _home().stat().st_mtime_ns
-            names = os.listdir(_home()) if self._looked != before else []  # noqa: PTH208
-            for name in self._findings.keys() & set(names):
-                # ctime: of the renaming, which is what changes the directory
-                if (_home() / name).stat().st_ctime_ns >= before:
-                    with contextlib.suppress(CodecError):
-                        events.append(_read(name, self._findings[name]))
-        return [event for event in events if event is not None]
+            known = self._findings if self._looked != before else ()
+            return [event for name in known if (event := self._read(name, before))]
+        return []
 
-
-def _read(name: str, of: FindingSaved) -> FindingDescribed | None:
-    """Return a result; None if it is of another kind. Raises OSError, CodecError."""
-    data = read_if_regular(_home() / name, _MAX_BYTES)
-    event = decode_event(data) if data else None
-    if not isinstance(event, FindingDescribed):
+    def _read(self, name: str, since: int = 0) -> FindingDescribed | None:
+        with contextlib.suppress(OSError, CodecError):
+            place = _home() / name
+            # ctime: of the renaming, which is what changes the directory
+            if place.stat().st_ctime_ns >= since:
+                event, of = decode_event(read_regular(place, _MAX_BYTES)), self._findings[name]
+                if isinstance(event, FindingDescribed):
+                    return replace(event, instance=of.instance, category=of.category, file=of.file)
         return None
-    return replace(event, instance=of.instance, category=of.category, file=of.file)
 
 
 def _home() -> Path:

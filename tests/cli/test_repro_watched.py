@@ -11,7 +11,8 @@ from watch_lab import Fuzzer, watching
 
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, USAGE
-from fuzztui.watch import reproduced
+from fuzztui.log.writer import LogWriter
+from fuzztui.wire.events import CampaignStarted, FindingDescribed, FindingSaved
 
 
 class Terminal(io.StringIO):
@@ -127,17 +128,11 @@ def test_without_a_place_for_it_the_result_is_printed(agreed, tmp_path, capsys):
     assert "will not show" in capsys.readouterr().err
 
 
-def test_the_oldest_results_are_removed(agreed, tmp_path, monkeypatch):
-    home = tmp_path / "home/fuzztui/repro"
-    home.mkdir(parents=True)
-    for n in range(3):
-        (home / f"{n}").touch()
-        os.utime(home / f"{n}", (n, n))
-    monkeypatch.setattr(reproduced, "MAX_KEPT", 2)
-    assert agreed() == FINDINGS
-    kept = {file.name for file in home.iterdir()}
-    assert "2" in kept
-    assert len(kept) == 2
+def test_a_command_that_is_not_here_is_no_question(crash, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    (tmp_path / "target").rename(tmp_path / "out/main/crashes/target")
+    assert main(["repro", "out", crash]) == FAILED
+    assert "in which afl-fuzz was started" in capsys.readouterr().err
 
 
 def test_without_a_file_the_findings_are_listed(agreed, capsys):
@@ -151,3 +146,19 @@ def test_without_a_file_the_findings_are_listed(agreed, capsys):
         for line in listed:  # each can be given as FILE
             assert main(["repro", directory, line.split()[0]]) in (FINDINGS, FAILED)
             capsys.readouterr()
+
+
+def test_the_findings_of_a_run_are_listed_too(tmp_path, capsys):
+    writer = LogWriter(tmp_path / "run/log")
+    for event in (
+        CampaignStarted("c", "zest", "t"),
+        FindingSaved("main", "crash", "crashes/id:000000", 0),
+        FindingDescribed("main", "crash", "crashes/id:000000", "s", "\x1b[2JKeyError: 1"),
+    ):
+        writer.append(event, 0.0)
+    writer.close()
+    assert main(["repro", str(tmp_path / "run")]) == USAGE
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.split()[0] == "main/crashes/id:000000"
+    assert "KeyError: 1" in line
+    assert "\x1b" not in line
