@@ -34,20 +34,34 @@ expected = ["tomllib.TOMLDecodeError"]
 kind = "zest"
 """
 
-GENERATED = """\
+
+def of_trials(
+    function: str,
+    kind: str,
+    trials: int,
+    *,
+    target: str = "",
+    engine: str = "",
+    output: str = "run",
+) -> str:
+    """A campaign file with a budget of trials; ``target`` and ``engine``: more of these tables."""
+    return f"""\
 [campaign]
-name = "c"
-output = "run"
+output = "{output}"
 seed = 1
-budget = "3000 trials"
+budget = "{trials} trials"
 [target]
-function = "app:check"
-generator = "gen:make"
-path = ["."]
-include = ["app"]
+function = "{function}"
+{target}
 [engine]
 kind = "{kind}"
+{engine}
 """
+
+
+GENERATED = of_trials(
+    "app:check", "{kind}", 3000, target='generator = "gen:make"\npath = ["."]\ninclude = ["app"]'
+)
 """A target with a generator, 3,000 trials of an engine of ``kind``."""
 
 

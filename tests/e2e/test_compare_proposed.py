@@ -6,22 +6,10 @@ import json
 import re
 
 import pytest
-from homes import Home
+from homes import Home, of_trials
 
 pytestmark = pytest.mark.slow
 
-CAMPAIGN = """\
-[campaign]
-output = "{output}"
-seed = 1
-budget = "400 trials"
-[target]
-function = "lib:parse"
-path = ["."]
-{compare}
-[engine]
-kind = "{kind}"
-"""
 LIB = """\
 import threading
 
@@ -47,7 +35,8 @@ def lib(tmp_path) -> Home:
 
 
 def campaign(lib: Home, kind: str, output: str, compare: str = "") -> None:
-    lib.file.write_text(CAMPAIGN.format(kind=kind, output=output, compare=compare))
+    target = f'path = ["."]\n{compare}'
+    lib.file.write_text(of_trials("lib:parse", kind, 400, target=target, output=output))
 
 
 @pytest.mark.parametrize("kind", ["zest", "mu2"])

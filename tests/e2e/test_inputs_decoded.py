@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from homes import Home
+from homes import Home, of_trials
 
 from fuzztui.log.reader import LogReader
 from fuzztui.model.fold import apply
@@ -22,21 +22,6 @@ from fuzztui.wire.events import InputShown
 
 pytestmark = pytest.mark.slow
 
-CAMPAIGN = """\
-[campaign]
-output = "run"
-seed = 1
-budget = "{budget} trials"
-[target]
-function = "{function}"
-{generator}
-include = ["app"]
-expected = ["ValueError"]
-[engine]
-kind = "{kind}"
-comparisons = false
-{more}
-"""
 APP = """\
 WORDS = ("frobnicate", "quux-quux", "xyzzy-plugh")
 
@@ -112,11 +97,9 @@ class Decoded(Home):
         }.items():  # fmt: skip
             (path / file).parent.mkdir(exist_ok=True)
             (path / file).write_text(text)
-        self.file.write_text(
-            CAMPAIGN.format(
-                function=function, generator=generator, kind=kind, more=more, budget=600
-            )
-        )
+        target = f'{generator}\ninclude = ["app"]\nexpected = ["ValueError"]'
+        engine = f"comparisons = false\n{more}"
+        self.file.write_text(of_trials(function, kind, 600, target=target, engine=engine))
         self(str(self.file), "--headless", code=None)
         self.seen()
         records = [*LogReader(self.run).records()]
