@@ -161,7 +161,7 @@ def test_live_follows_and_is_in_the_end_what_a_replay_shows(tmp_path):
         writer.append(event, t)
         if n % 13 == 0:
             writer.flush()
-            seen += live.poll().records
+            seen += drain(live).records
             assert live.state.seq == writer.last_seq
     writer.close()
     seen += drain(live).records
@@ -507,6 +507,7 @@ def test_the_final_state_is_json(kept):
     assert json.loads(json.dumps(status_dict(session.state)))["name"] == "c"
 
 
+@pytest.mark.slow
 def test_checkpoints_of_many_instances_are_rarer(run, monkeypatch):
     def written(per_instance):
         monkeypatch.setattr(session_module, "PER_INSTANCE", per_instance)
