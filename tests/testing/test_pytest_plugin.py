@@ -175,6 +175,7 @@ def test_a_verdict_about_a_line_that_moved_is_about_one_group(kept: Path) -> Non
     assert "FAILED corpus/findings/empty" in said
 
 
+@pytest.mark.slow
 def test_without_a_corpus_nothing_of_fuzztui_is_imported(project: Path) -> None:
     (project / "test_own.py").write_text(
         "import sys, json\n"
