@@ -16,9 +16,9 @@ def kept():
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Each analysis runs mypy: slow, and slower still when each worker runs its first one."""
-    here = Path(__file__).parent
+    here = f"{Path(__file__).parent}{os.sep}"
     for item in items:
-        if here in item.path.parents and "lab" in getattr(item, "fixturenames", ()):
+        if str(item.path).startswith(here) and "lab" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
 
 

@@ -23,6 +23,12 @@ HERE = Path(__file__).parent
 ALL_CELLS = (1 << 4096) - 1
 
 
+@pytest.fixture(autouse=True)
+def _frozen_stays_frozen(monkeypatch):
+    """Each test would list the millions of objects of all tests, which are frozen."""
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
+
+
 class Program:
     """A module from source, with a recorder."""
 
@@ -142,13 +148,14 @@ def test_code_is_restored() -> None:
     assert program.module.f.__code__ is before
 
 
-def test_functions_that_the_program_makes_later() -> None:
+def test_functions_that_the_program_makes_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with memo tables: they are found after some runs, also when the heap was frozen."""
     program = Program(
         "made = {}\ndef make():\n    def inner(x):\n        return x == 'key'\n    return inner\n"
         "def f(x):\n    if not made:\n        made[0] = make()\n    return made[0](x)\n"
     )
     eval("f('a')", program.module.__dict__)  # as a trial does
+    monkeypatch.undo()
     gc.freeze()
     try:
         assert ("a", "key", "equal") in program.pairs("f('a')")
