@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,12 +12,10 @@ from pathlib import Path
 import pytest
 from fakes import World, world
 from textual._compositor import Compositor
-from textual._context import active_app, visible_screen_stack
+from textual._context import active_app
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
-from textual.geometry import Region
 from textual.pilot import Pilot
-from textual.screen import Screen
 from waiting import DEADLINE_S, until
 
 from fuzztui.tui.frame.pending_commands import PendingCommands
@@ -76,20 +73,32 @@ def _unicode(monkeypatch):
 
 
 _parsed: dict[object, list[RuleSet]] = {}
-_parse_rules = Stylesheet._parse_rules
+_sheets: dict[object, tuple[list[RuleSet], dict[str, list[RuleSet]]]] = {}
+_parse_rules, _parse = Stylesheet._parse_rules, Stylesheet.parse
 
 
-def _parse_once(sheet: Stylesheet, *args: object, **keys: object) -> list[RuleSet]:
+def _parse_rules_once(sheet: Stylesheet, *args: object, **keys: object) -> list[RuleSet]:
     """The same rules with the same colours are parsed for the first application only."""
-    key = (*args, *sorted(keys.items()), *sorted(sheet._variables.items()))
+    key = (*args, *sorted(keys.items()), *sheet._variables.items())
     if key not in _parsed:
         _parsed[key] = _parse_rules(sheet, *args, **keys)  # type: ignore[arg-type]
     return _parsed[key]
 
 
+def _parse_once(sheet: Stylesheet) -> None:
+    """The same sheet is put together and indexed for the first application only."""
+    key = (*sheet.source.items(), *sheet._variables.items())
+    if key not in _sheets:
+        _parse(sheet)
+        _sheets[key] = sheet.rules, sheet.rules_map
+    sheet._rules, sheet._rules_map = _sheets[key]
+    sheet._require_parse = False
+
+
 @pytest.fixture(autouse=True)
 def _quick_styles(monkeypatch):
-    monkeypatch.setattr(Stylesheet, "_parse_rules", _parse_once)
+    monkeypatch.setattr(Stylesheet, "_parse_rules", _parse_rules_once)
+    monkeypatch.setattr(Stylesheet, "parse", _parse_once)
 
 
 class NothingKept:
@@ -112,24 +121,17 @@ def _quick_strips(monkeypatch):
 _render_update = Compositor.render_update
 
 
-def _draw_only(
-    compositor: Compositor,
-    full: bool = False,
-    screen_stack: list[Screen] | None = None,
-    simplify: bool = False,
-) -> object:
+def _draw_only(compositor: Compositor, full: bool = False, *args: object, **keys: object) -> object:
     """Have the widgets of a frame draw themselves, as before; join their lines for pictures only.
 
     Without a terminal Textual throws the joined lines away: a tenth of the time of these tests.
     """
     if full:  # a picture that is exported
-        return _render_update(compositor, full, screen_stack, simplify)
-    visible_screen_stack.set(screen_stack or [])
-    if changed := compositor._dirty_regions.copy():
-        compositor._dirty_regions.clear()
-        area = compositor.size.region
-        crop = area if area in changed else Region.from_union(changed).intersection(area)
-        deque(compositor._get_renders(crop), maxlen=0)
+        return _render_update(compositor, full, *args, **keys)  # type: ignore[arg-type]
+    draw = compositor._get_renders
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compositor, "_render_chops", lambda crop, _: [*draw(crop)][:0])
+        _render_update(compositor, full, *args, **keys)  # type: ignore[arg-type]
     return None
 
 
