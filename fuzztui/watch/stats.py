@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
+from itertools import pairwise
 
 from fuzztui.observe.fuzzer_stats import own_rate, whole
-from fuzztui.observe.pace import FILES_S, UNKNOWN, Pace
+from fuzztui.observe.pace import FILES_S, STEPS, UNKNOWN, Pace
 from fuzztui.observe.stats_reader import StatsFile
 from fuzztui.watch.plot_data import Plot, PlotRow
 from fuzztui.wire.events import Stats
@@ -225,6 +226,7 @@ class WatchedStats:
     def _measure(self, stats: Stats) -> None:
         """Measure the rate of ``fuzzer_stats``, and use it if rows have none."""
         process = (self.pid, self._whole("start_time"))
+        is_first = self._process not in ((0, 0), process)
         if process != self._process:  # earlier measurements are from another start
             self._process, self._begun = process, False
             self._rate = UNKNOWN
@@ -237,7 +239,7 @@ class WatchedStats:
             self._by_files.add(self._whole("last_update"), stats.execs, self._file.mtime)
         if self._rate < 0 or self._row_age.seconds > self._stats_age.seconds + ROWS_S:
             self._rate = self._by_files.rate
-        if self._rate < 0:
+        if self._rate < 0 and not is_first:  # AFL's first file after a resume has no rate
             self._rate = own_rate(self._file.values)
 
     def _measure_row(self, row: PlotRow) -> None:
@@ -249,10 +251,16 @@ class WatchedStats:
                 self._rate = row.rate(UNKNOWN)
             self._begun = True
             return
+        steps = [new.seconds - old.seconds for old, new in pairwise([*before, row])]
+        if steps[1:] and steps[-1] > max(ROWS_S, STEPS * steps[-2]):
+            before = []  # of an earlier process
         for each in before:  # written before the watcher started
             self._by_rows.add(each.seconds, each.count("total_execs"))
         known = self._by_rows.rate >= 0
         self._by_rows.add(row.seconds, row.count("total_execs"), self.plot.mtime)
+        if self._row_age.seconds > self._stats_age.seconds + ROWS_S:
+            self._by_rows.forget()  # the process that runs now has not written a row yet
+            known = True
         if known or self._by_rows.rate >= 0:  # known before: unknown now, after a new start
             self._rate = self._by_rows.rate
 

@@ -6,6 +6,7 @@ import fcntl
 import os
 import signal
 import subprocess
+import time
 from dataclasses import replace
 
 import pytest
@@ -211,6 +212,28 @@ def test_what_afl_says_at_first_is_no_rate(tmp_path):
     again = stats(new.start + 90, 71, last_update=new.start + 90, fuzzer_pid=7)
     (new.path / "fuzzer_stats").write_text(again)
     assert f.look().execs_per_sec == -1.0
+
+
+def test_an_earlier_process_has_no_rate_of_the_present_one(fuzzer):
+    """A resumed afl-fuzz writes fuzzer_stats at once, with a rate of 0, and rows after a minute."""
+    (fuzzer.path / "plot_data").write_text(PLOT + "".join(map(row, range(3000, 3601, 5))))
+    os.utime(fuzzer.path / "plot_data", (time.time() - 300,) * 2)
+    os.utime(fuzzer.path / "fuzzer_stats", (time.time() - 300,) * 2)
+    live = figures(fuzzer)
+    assert live.look().execs_per_sec == 1000
+    resumed = {"fuzzer_pid": 77, "execs_ps_last_min": "0.00"}
+
+    def write(s, run):
+        (fuzzer.path / "fuzzer_stats").write_text(
+            stats(fuzzer.start + 100, run, execs_done=s * 1000, **resumed)
+        )
+        return [each.look().execs_per_sec for each in (live, figures(fuzzer))]
+
+    assert write(3601, 3501) == [-1, -1]
+    for s, rates in ((3665, [-1, 0]), (3670, [200, 200])):  # 0: AFL's own
+        with (fuzzer.path / "plot_data").open("a") as file:
+            file.write(row(s, 3_700_000 + s * 200))
+        assert [each.look().execs_per_sec for each in (live, figures(fuzzer))] == rates
 
 
 def test_no_rate_spans_a_pause(fuzzer):
