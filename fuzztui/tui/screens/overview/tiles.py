@@ -156,9 +156,10 @@ def _findings(s: Status, kind: FindingKind, tally: FindingTally) -> Tile:
     value = more + format.count(tally.groups or tally.files)
     last = _since("last", tally.last_t, s)
     if tally.files > tally.groups > 0:
-        files = f"{format.count(tally.files)} files"
-        left = f"{format.count(tally.unexamined)} not examined" if tally.unexamined else files
-        below = [f"{left}, {text}" for text in last if text] + [left, files]
+        left = format.count(tally.unexamined)
+        words = [f"{left} not examined", f"{left} not run"]  # the second one: on a narrow screen
+        words = words if tally.unexamined else [f"{format.count(tally.files)} files"]
+        below = [f"{words[0]}, {text}" for text in last if text] + [*words]
     else:
         below = [*last] if tally.files or kind is not CRASH else ["none yet"]
     return Tile(kind.label, value, kind.category, below)
