@@ -15,6 +15,7 @@ from textual._compositor import Compositor
 from textual._context import active_app
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.notifications import Notification
 from textual.pilot import Pilot
 from waiting import DEADLINE_S, until
 
@@ -220,6 +221,12 @@ class Driver:
 
     def notices(self) -> list[str]:
         return [n.message for n in self.app._notifications]
+
+
+@pytest.fixture(autouse=True)
+def _notifications_stay(monkeypatch):
+    """On a busy machine five seconds are over before a test asks for a notification."""
+    monkeypatch.setattr(Notification, "has_expired", False)
 
 
 @pytest.fixture
