@@ -80,7 +80,7 @@ def completed(given: dict[str, float], present: Mixture) -> Mixture:
     now = dict(zip(CLASSES, present, strict=True))
     of_others = fsum(now[name] for name in others)
     for name in others:
-        parts[name] = left * now[name] / of_others if of_others > 0 else 0.0
+        parts[name] = left * (now[name] / of_others) if of_others > 0 else 0.0  # no underflow
     if others and not of_others > 0:
         parts[others[0]] = left
     return Mixture(**parts)

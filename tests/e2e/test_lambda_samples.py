@@ -17,6 +17,8 @@ SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
 NAMES = ["unzip", "grades", "survey"]
 NIGHTLY = ["thumbnail", "csvload", "ticker", "match"]
 """tests/samples/test_lambdas.py calls their handlers; campaigns of them take the paths of NAMES."""
+BUGGY = "thumbnail"
+"""This sample has a bug to find, now and then already within the trials of this test."""
 TRIALS = 150
 
 
@@ -26,7 +28,8 @@ def run(name: str, out: Path, **env: str) -> Path:
     done = subprocess.run(
         argv, env={**os.environ, **env}, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    codes = [0, 10] if name == BUGGY else [0]
+    assert done.returncode in codes, done.stdout + done.stderr
     return out / "out" / "main"
 
 
@@ -39,7 +42,7 @@ def test_a_sample_runs_and_repeats(name: str, tmp_path: Path) -> None:
     one = run(name, tmp_path / "a", PYTHONHASHSEED="1")
     assert stats(one)["execs_done"] == str(TRIALS)
     assert int(stats(one)["valid_inputs"]) > TRIALS / 2
-    assert list((one / "crashes").iterdir()) == []
+    assert name == BUGGY or list((one / "crashes").iterdir()) == []
     document = json.loads((tmp_path / "a" / "targets.json").read_text())
     reachable = [target for target in document["targets"] if target["reachable"]]
     typed = [target for target in reachable if target["types"]]
