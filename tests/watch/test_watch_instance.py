@@ -6,7 +6,6 @@ import fcntl
 import os
 import signal
 import subprocess
-import time
 from dataclasses import replace
 
 import pytest
@@ -217,8 +216,8 @@ def test_what_afl_says_at_first_is_no_rate(tmp_path):
 def test_an_earlier_process_has_no_rate_of_the_present_one(fuzzer):
     """A resumed afl-fuzz writes fuzzer_stats at once, with a rate of 0, and rows after a minute."""
     (fuzzer.path / "plot_data").write_text(PLOT + "".join(map(row, range(3000, 3601, 5))))
-    os.utime(fuzzer.path / "plot_data", (time.time() - 300,) * 2)
-    os.utime(fuzzer.path / "fuzzer_stats", (time.time() - 300,) * 2)
+    for name in ("plot_data", "fuzzer_stats"):
+        aged(fuzzer.path / name, 300)
     live = figures(fuzzer)
     assert live.look().execs_per_sec == 1000
     resumed = {"fuzzer_pid": 77, "execs_ps_last_min": "0.00"}
