@@ -44,7 +44,7 @@ from fuzztui.model.state import (
     UncoveredGoal,
 )
 from fuzztui.model.verdicts import index_verdicts
-from fuzztui.wire.codec import decode_record, encode_record
+from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import MutationStats, MutatorStats, Record, Stats, TargetingStats
 
 
@@ -90,102 +90,60 @@ class CheckpointMark:
 
 
 _SERIES = ("series", "instance_series")
+_BY_NAME: dict[str, type[Any]] = {
+    "hosts": Host,
+    "commands": CommandStatus,
+    "lasting": CommandStatus,
+    "verdicts": FindingVerdict,
+    "mutation": MutationStats,
+    "mutators": MutatorStats,
+    "mixture_changes": MixtureChange,
+    "types": TargetingStats,
+}
+"""Parts of the head that are rows by name."""
+_GROWING: dict[str, type[Any]] = {
+    "entries": Entry,
+    "findings": Finding,
+    "sources": SourceRow,
+    "covered": CoverageStep,
+}
+"""Tables whose rows are stored whole."""
+_TYPES: dict[type[Any], dict[str, str]] = {
+    cls: {f.name: str(f.type) for f in fields(cls) if f.name != "stats"}
+    for cls in (
+        State, Instance, Stats, Mutant, UncoveredGoal, *_BY_NAME.values(), *_GROWING.values()
+    )
+}  # fmt: skip
+"""What a row of each class holds; an instance's statistics are a row of their own."""
+_VALUES = {cls: attrgetter(*types) for cls, types in _TYPES.items()}
 
 _OBJECTS = (
-    "hosts", "instances", "groups", "commands", "mutation", "mutators", "finished_turns",
-    "mixture_changes", "lasting",
-    "types", "uncovered_goals", "recent", "verdicts", *_SERIES,
+    "instances", "groups", "finished_turns", "uncovered_goals", "recent", *_SERIES, *_BY_NAME,
     "unnumbered_groups", "unnumbered_verdicts", "regrouped", "plain_signatures",
     *_names(Tables),
 )  # fmt: skip
 _SCALARS = tuple(n for n in _names(State) if n not in _OBJECTS)
 
-SCHEMA = crc32(
-    repr(
-        (
-            FOLD_VERSION,
-            [
-                [(f.name, str(f.type)) for f in fields(c)]
-                for c in (
-                    State,
-                    Host,
-                    Instance,
-                    Stats,
-                    Entry,
-                    Finding,
-                    FindingVerdict,
-                    Mutant,
-                    SourceRow,
-                    CoverageStep,
-                    CommandStatus,
-                    MutationStats,
-                    MutatorStats,
-                    MixtureChange,
-                    TargetingStats,
-                    UncoveredGoal,
-                )
-            ],
-        )
-    ).encode()
-)
+SCHEMA = crc32(repr((FOLD_VERSION, [[*types.items()] for types in _TYPES.values()])).encode())
 """Changes whenever the state's dataclasses or the fold's meaning do."""
 
-_INSTANCE = tuple(n for n in _names(Instance) if n != "stats")
-_host_row = attrgetter(*_names(Host))
-_instance_row = attrgetter(*_INSTANCE)
-_stats_row = attrgetter(*_names(Stats))
-_entry_row = attrgetter(*_names(Entry))
-_finding_row = attrgetter(*_names(Finding))
-_verdict_row = attrgetter(*_names(FindingVerdict))
-_mutant_row = attrgetter(*_names(Mutant))
-_source_row = attrgetter(*_names(SourceRow))
-_step_row = attrgetter(*_names(CoverageStep))
-_command_row = attrgetter(*_names(CommandStatus))
-_mutation_row = attrgetter(*_names(MutationStats))
-_mutators_row = attrgetter(*_names(MutatorStats))
-_mixture_row = attrgetter(*_names(MixtureChange))
-_types_row = attrgetter(*_names(TargetingStats))
-_goal_row = attrgetter(*_names(UncoveredGoal))
-
 T = TypeVar("T")
-Row = TypeVar("Row", Entry, Finding, Mutant, SourceRow, CoverageStep)
 
 
 def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]:
     """The whole state, or with ``since`` what changed; only fresh containers, JSON data."""
     since = since or CheckpointMark()
     before = since.tables
-    head: dict[str, Any] = {name: getattr(state, name) for name in _SCALARS}
-    head["unknown"] = dict(state.unknown)
-    head["latest"] = dict(state.latest)
-    head["mutant_counts"] = dict(state.mutant_counts)
-    head["hosts"] = {name: _host_row(h) for name, h in state.hosts.items()}
-    head["instances"] = [_instance_row(i) for i in state.instances.values()]
-    head["stats"] = {i.id: _stats_row(i.stats) for i in state.instances.values()}
-    head["commands"] = [_command_row(c) for c in state.commands.values()]
-    head["lasting"] = {key: _command_row(c) for key, c in state.lasting.items()}
-    head["mutation"] = {name: _mutation_row(f) for name, f in state.mutation.items()}
-    head["mutators"] = {name: _mutators_row(f) for name, f in state.mutators.items()}
-    head["mixture_changes"] = {name: _mixture_row(m) for name, m in state.mixture_changes.items()}
-    head["finished_turns"] = state.finished_turns and _mutators_row(state.finished_turns)
-    head["types"] = {name: _types_row(f) for name, f in state.types.items()}
+    head: dict[str, Any] = {name: _copied(getattr(state, name)) for name in _SCALARS}
+    for name in _BY_NAME:
+        head[name] = {key: _row(one) for key, one in getattr(state, name).items()}
+    head["instances"] = [_row(i) for i in state.instances.values()]
+    head["stats"] = {i.id: _row(i.stats) for i in state.instances.values()}
+    head["finished_turns"] = state.finished_turns and _row(state.finished_turns)
     head["uncovered_goals"] = {
-        name: {location: _goal_row(row) for location, row in goals.items()}
+        name: {location: _row(row) for location, row in goals.items()}
         for name, goals in state.uncovered_goals.items()
     }
-    head["checked_trials"] = dict(state.checked_trials)
-    head["learnt"] = dict(state.learnt)
-    head["notified"] = dict(state.notified)
-    head["accepted_mutants"] = {id: dict(row) for id, row in state.accepted_mutants.items()}
-    head["skipped_frames"] = list(state.skipped_frames)
-    head["trials_by"] = {name: dict(by) for name, by in state.trials_by.items()}
-    head["property_reasons"] = dict(state.property_reasons)
-    head["property_kills"] = dict(state.property_kills)
-    head["properties"] = {
-        name: {one: list(row) for one, row in rows.items()}
-        for name, rows in state.properties.items()
-    }
-    head["verdicts"] = {signature: _verdict_row(v) for signature, v in state.verdicts.items()}
     for kind in _SERIES:
         head[kind] = {name: s.to_json() for name, s in getattr(state, kind).items()}
     return {
@@ -194,20 +152,31 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
         "cost": state.cost,
         "t": state.t,
         "head": head,
-        "entries": [_entry_row(e) for e in _changed(state.entries, before.entries)],
-        "findings": [_finding_row(f) for f in _changed(state.findings, before.findings)],
+        **{
+            name: [_row(one) for one in _changed(getattr(state, name), getattr(before, name))]
+            for name in _GROWING
+        },
         "parents": {k: v for k, v in state.parents.items() if before.parents.get(k) != v},
         "mutants": [
             _difference(m, before.mutants.get(m.id))
             for m in _changed(state.mutants, before.mutants)
         ],
-        "sources": [_source_row(s) for s in _changed(state.sources, before.sources)],
-        "covered": [_step_row(c) for c in _changed(state.covered, before.covered)],
         "recent": [encode_record(r) for r in state.recent if r.seq > since.seq],
     }
 
 
-def _changed(table: dict[str, Row], before: dict[str, Row]) -> Iterable[Row]:
+def _row(one: object) -> tuple[Any, ...]:
+    values: tuple[Any, ...] = _VALUES[type(one)](one)
+    return values
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(inner) for key, inner in value.items()}
+    return [*value] if isinstance(value, list) else value
+
+
+def _changed(table: dict[str, T], before: dict[str, T]) -> Iterable[T]:
     for key, row in table.items():
         old = before.get(key)
         if old is not row and old != row:
@@ -216,21 +185,11 @@ def _changed(table: dict[str, Row], before: dict[str, Row]) -> Iterable[Row]:
 
 def _difference(row: Mutant, before: Mutant | None) -> list[Any]:
     """The whole row, or its id and what is different from the row before."""
-    values = _mutant_row(row)
+    values = _row(row)
     if before is None:
         return list(values)
-    pairs = zip(_names(Mutant), values, _mutant_row(before), strict=True)
+    pairs = zip(_names(Mutant), values, _row(before), strict=True)
     return [row.id, {name: new for name, new, old in pairs if new != old}]
-
-
-def from_json(data: Any) -> State:
-    """The inverse of :func:`to_json` of a whole state; raises :class:`CheckpointError`."""
-    rows = tables(data, {})
-    try:
-        recent = [decode_record(line) for line in data["recent"]]
-        return head_to_state(data["head"], rows, recent)
-    except (LookupError, TypeError, ValueError, AttributeError) as e:
-        raise CheckpointError(f"not a checkpoint: {e}") from e
 
 
 def _checked(cls: type[Any], rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
@@ -246,16 +205,6 @@ def _checked(cls: type[Any], rows: Iterable[Sequence[Any]]) -> list[Sequence[Any
     for (name, annotation), column in zip(types.items(), columns, strict=False):
         _check(cls, name, annotation, column)
     return checked
-
-
-_TYPES: dict[type[Any], dict[str, str]] = {
-    cls: {f.name: str(f.type) for f in fields(cls) if f.name != "stats"}
-    for cls in (
-        State, Host, Instance, Stats, Entry, Finding, FindingVerdict, Mutant, SourceRow,
-        CoverageStep, CommandStatus,
-        MutationStats, MutatorStats, MixtureChange, TargetingStats,
-    )
-}  # fmt: skip
 
 
 def _check(cls: type[Any], name: str, annotation: str, values: Collection[Any]) -> None:
@@ -288,12 +237,12 @@ def tables(data: Any, before: Mapping[str, Mutant]) -> Tables:
         _check(State, "t", "float", [data["t"]])
         _check(State, "parents", "dict[str, str]", [data["parents"]])
         return Tables(
-            {row[0]: Entry(*row) for row in _checked(Entry, data["entries"])},
-            {row[0]: Finding(*row) for row in _checked(Finding, data["findings"])},
-            dict(data["parents"]),
-            {row[0]: _mutant(row, before) for row in _checked_mutants(data["mutants"])},
-            {row[0]: SourceRow(*row) for row in _checked(SourceRow, data["sources"])},
-            {row[0]: CoverageStep(*row) for row in _checked(CoverageStep, data["covered"])},
+            parents=dict(data["parents"]),
+            mutants={row[0]: _mutant(row, before) for row in _checked_mutants(data["mutants"])},
+            **{
+                name: {row[0]: cls(*row) for row in _checked(cls, data[name])}
+                for name, cls in _GROWING.items()
+            },
         )
     except (LookupError, TypeError, ValueError, AttributeError) as e:
         raise CheckpointError(f"not a checkpoint: {e}") from e
@@ -339,24 +288,16 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
     for name in _SCALARS:
         _check(State, name, _TYPES[State][name], [head[name]])
     state = State(**{name: head[name] for name in _SCALARS})
-    state.hosts = _by_name(Host, head["hosts"])
+    for name, cls in _BY_NAME.items():
+        setattr(state, name, _by_name(cls, head[name]))
     stats = _by_name(Stats, head["stats"])
     state.instances = {
-        row[0]: Instance(**dict(zip(_INSTANCE, row, strict=True)), stats=stats[row[0]])
+        row[0]: Instance(**dict(zip(_TYPES[Instance], row, strict=True)), stats=stats[row[0]])
         for row in _checked(Instance, head["instances"])
     }
-    state.commands = {
-        row[0]: CommandStatus(*row) for row in _checked(CommandStatus, head["commands"])
-    }
-    state.lasting = _by_name(CommandStatus, head["lasting"])
-    state.verdicts = _by_name(FindingVerdict, head["verdicts"])
-    state.mutation = _by_name(MutationStats, head["mutation"])
-    state.mutators = _by_name(MutatorStats, head["mutators"])
-    state.mixture_changes = _by_name(MixtureChange, head["mixture_changes"])
     state.finished_turns = (
         _one(MutatorStats, head["finished_turns"]) if head["finished_turns"] else None
     )
-    state.types = _by_name(TargetingStats, head["types"])
     state.uncovered_goals = {
         name: {location: _goal(row) for location, row in goals.items()}
         for name, goals in head["uncovered_goals"].items()

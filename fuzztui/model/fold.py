@@ -93,7 +93,7 @@ from fuzztui.wire.events import (
     VerdictsChanged,
 )
 
-FOLD_VERSION = 25
+FOLD_VERSION = 26
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""
 
 MAX_UNKNOWN_KINDS = 100
@@ -218,7 +218,7 @@ def _budget_set(state: State, e: BudgetSet, touched: ChangesBuilder) -> None:
 
 
 def _supervisor_started(state: State, e: SupervisorStarted, touched: ChangesBuilder) -> None:
-    state.supervisor_pid, state.host = e.pid, e.host
+    state.host = e.host
     state.cores = max(count(e.cores), 0)
     state.wall, state.wall_t = finite(e.wall), state.t
     if not e.adopted:
@@ -233,7 +233,6 @@ def _campaign_state(state: State, e: CampaignState, touched: ChangesBuilder) -> 
 
 def _campaign_ended(state: State, e: CampaignEnded, touched: ChangesBuilder) -> None:
     _set_state(state, e.state, e.reason)
-    state.supervisor_pid = 0
     touched.campaign = True
 
 

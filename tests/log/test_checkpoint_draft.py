@@ -11,6 +11,7 @@ import shutil
 import sys
 
 import pytest
+from restored import restored
 
 from fuzztui import session as session_module
 from fuzztui.cli import main
@@ -279,14 +280,14 @@ def test_a_checkpoint_of_impossible_values_is_only_slower(run):
     state = to_end(Session(run, LiveClock())).state
     state.mutants["m"] = Mutant("m", "", "", "", 1, "", "", "", "", 0.0)
     data = json.loads(json.dumps(checkpoint.to_json(state)))
-    assert checkpoint.to_json(checkpoint.from_json(data)) == checkpoint.to_json(state)
+    assert checkpoint.to_json(restored(data)) == checkpoint.to_json(state)
     tried = 0
     for path in places({k: v for k, v in data.items() if k not in ("schema", "recent")}):
         for value in (10**400, math.nan, math.inf, None, {"a": {}}) if path else ():
             damaged = json.loads(json.dumps(data))
             put(damaged, path, value)
             with contextlib.suppress(checkpoint.CheckpointError):
-                again = checkpoint.from_json(damaged)
+                again = restored(damaged)
                 json.dumps(checkpoint.to_json(again), allow_nan=False)
                 assert max_of(checkpoint.to_json(again)) < 2**101, path
             tried += 1

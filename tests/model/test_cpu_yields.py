@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from restored import restored
 
-from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.checkpoint import to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
@@ -184,7 +185,7 @@ def test_a_checkpoint_has_the_cpu_times() -> None:
     c = Campaign("main")
     c.used(0, 3 * HOUR, "main")
     c.found(2.5 * HOUR, "havoc")
-    assert campaign_yields(from_json(to_json(c.state))) == c.yields
+    assert campaign_yields(restored(to_json(c.state))) == c.yields
 
 
 def test_hostile_names_and_times() -> None:

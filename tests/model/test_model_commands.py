@@ -1,9 +1,10 @@
 """Which commands hold for instances that start later."""
 
 import pytest
+from restored import restored
 
 from fuzztui.model import commands
-from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.checkpoint import to_json
 from fuzztui.model.commands import missed_commands
 from fuzztui.model.fold import apply
 from fuzztui.model.state import RECENT_COMMANDS, State
@@ -45,7 +46,7 @@ def test_only_what_sets_something_for_all_holds_later():
         (5, WeighType("a", 2, "main")), (6, WeighType("b", 2)), (7, SetMixture(0.2, 0.8, 0.0)),
     )  # fmt: skip
     assert missed_commands(state, {}) == [WeighType("b", 2), SetMixture(0.2, 0.8, 0.0)]
-    assert from_json(to_json(state)) == state
+    assert restored(to_json(state)) == state
 
 
 def test_every_lasting_command_can_name_an_instance():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from restored import restored
+
 from fuzztui.model.changes import ChangesBuilder
-from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.checkpoint import to_json
 from fuzztui.model.comparisons import (
     MAX_TEXT,
     MAX_TOKENS,
@@ -56,7 +58,7 @@ def test_the_same_report_again_changes_nothing() -> None:
 
 def test_a_checkpoint_keeps_them() -> None:
     state = fold(*REPORTS)
-    again = from_json(to_json(state))
+    again = restored(to_json(state))
     assert again.learnt == state.learnt
     assert again.entries == state.entries
 
@@ -96,4 +98,4 @@ def test_operations_by_what_they_brought() -> None:
     ]  # fmt: skip
     assert yields[0].rate == 50
     assert totals_of(yields) == (3, 1044)
-    assert from_json(to_json(state)).trials_by == state.trials_by
+    assert restored(to_json(state)).trials_by == state.trials_by

@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from restored import restored
 
-from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.checkpoint import to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import (
     PROMOTED_BUDGET,
@@ -281,7 +282,7 @@ def test_selections_name_the_stage_that_lists_print():
 def test_it_all_survives_a_checkpoint():
     c = thanks()
     c.tell(MutantPositions({"a.c#3": -4.5}), PhaseStarted("target", {"mutants_s": 1}), dt=9)
-    again = from_json(json.loads(json.dumps(to_json(c.state), allow_nan=False)))
+    again = restored(json.loads(json.dumps(to_json(c.state), allow_nan=False)))
     assert again == c.state
     assert first_dict(again) == first_dict(c.state)
     assert again.instances["m2"].origins == {"3": "m1/9"}

@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from restored import restored
 
-from fuzztui.model.checkpoint import CheckpointMark, from_json, to_json
+from fuzztui.model.checkpoint import CheckpointMark, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.mutants import (
     NOT_RUN,
@@ -160,7 +161,7 @@ def test_the_entry_nearest_to_a_kill():
     assert nearest(a) == ("s1/0", "infected")
     assert [nearest(state.mutants[id]) for id in "bcd"] == [None] * 3
     assert "e" not in state.mutants
-    assert from_json(json.loads(json.dumps(to_json(state)))).mutants == state.mutants
+    assert restored(json.loads(json.dumps(to_json(state)))).mutants == state.mutants
 
 
 def test_survivors_in_groups():
@@ -232,7 +233,7 @@ def test_a_checkpoint_holds_of_a_mutant_what_changed():
         ["a", {"counts": {"s1": [1, 2, 3]}}],
         ["c", {"state": "alive", "instance": "main"}],
     ]
-    assert from_json(json.loads(json.dumps(to_json(state)))) == state
+    assert restored(json.loads(json.dumps(to_json(state)))) == state
 
 
 def test_a_mutant_with_a_verdict_has_run_though_its_counts_are_late():

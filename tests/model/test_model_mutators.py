@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from restored import restored
 
 from fuzztui.engines.text.mixture import STACKS
-from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.checkpoint import to_json
 from fuzztui.model.commands import unanswered
 from fuzztui.model.fold import apply
 from fuzztui.model.mutators import (
@@ -135,7 +136,7 @@ def test_steps_that_could_do_nothing_were_havoc():
     assert summary(state).did("havoc") == " (did 70%)"
     assert summary(state).did("text") == ""
     assert mixture_dict(state)["havoc_done"] == 0.7
-    again = from_json(to_json(state))
+    again = restored(to_json(state))
     assert summary(again).havoc == pytest.approx(0.7)
 
 
@@ -268,7 +269,7 @@ def test_each_instance_is_told_its_own_where_they_differ():
 
 def test_a_checkpoint_carries_it():
     state = fold(told(), asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1", "main", 7))
-    again = from_json(to_json(state))
+    again = restored(to_json(state))
     assert again.mutators == state.mutators
     assert again.mixture_changes == state.mixture_changes
     fold(told(mixture=(0.1, 0.8, 0.1)), state=again)
@@ -311,7 +312,7 @@ def test_sums_are_of_all_turns_and_of_the_target():
     assert [*rows] == [*NAMES, "new"]
     assert (rows["havoc"].tried, rows["havoc"].found, rows["new"].tried) == (602, 13, 1)
     assert summary(state).mixture == (1.0, 0.0, 0.0)
-    assert from_json(to_json(state)) == state
+    assert restored(to_json(state)) == state
 
 
 def test_while_mutants_come_first_the_target_that_waits_has_no_say():
@@ -340,7 +341,7 @@ def test_what_was_set_for_all_is_remembered_for_those_that_begin_later():
     fold(asked("c3", 0.1, 0.8, 0.1, instance="m2", by="fuzztui"), state=state)
     fold(CommandApplied("c3", "m2"), told("m2", (0.1, 0.8, 0.1)), state=state)
     assert (summary(state).t, summary(state).by) == (since, "ann")
-    assert from_json(to_json(state)) == state
+    assert restored(to_json(state)) == state
     # An answer that comes late to an older one changes nothing.
     fold(asked("c4", 0.2, 0.8, 0.0), asked("c5", 0.3, 0.7, 0.0), state=state)
     fold(CommandApplied("c5", "m2"), CommandApplied("c4", "m2"), state=state)

@@ -4,8 +4,9 @@ import json
 from dataclasses import replace
 
 import pytest
+from restored import restored
 
-from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.checkpoint import to_json
 from fuzztui.model.commands import unanswered
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State, UncoveredGoal
@@ -149,12 +150,12 @@ def test_hostile_figures_do_not_survive():
         THEN: UncoveredGoal(False, 0, 0, ()),
         LOOP: UncoveredGoal(False, 0, 0, ((PATH, 2), (DATE, 3))),
     }
-    assert from_json(to_json(state)) == state
+    assert restored(to_json(state)) == state
 
 
 def test_a_checkpoint_carries_them():
     state = fold(told(pinned=THEN, ignored=[LOOP]), left(THEN=(True, 0, [[DATE, 2]])))
-    again = from_json(json.loads(json.dumps(to_json(state))))
+    again = restored(json.loads(json.dumps(to_json(state))))
     assert again == state
     more = (left(asked=200, gone=[THEN], ELSE=(True, 1, [[PATH, 1]])), told("s1"))
     assert fold(*more, state=again) == fold(*more, state=state)
@@ -285,7 +286,7 @@ def test_what_has_changed_since_the_analysis():
     assert targeting_summary(state).changed == ("a/__init__.py", "b.py")
     words = "a/__init__.py and b.py have changed since their types were analysed: "
     assert stale(state) == f"{words}stop and start the campaign to have them analysed again"
-    assert from_json(to_json(state)) == state
+    assert restored(to_json(state)) == state
     fold(InstanceState("s1", "stopped"), CampaignState("stopped"), state=state)
     assert stale(state) == (
         "b.py has changed since its types were analysed: "
@@ -345,7 +346,7 @@ def test_what_was_done_is_so_before_figures_say_it():
     assert (targeting_summary(state).targeted, targeting_summary(state).pinned) == (0.75, THEN)
     fold(asked("c6", PinGoal("")), CommandApplied("c6", "main"), state=state)
     assert targeting_summary(state).pinned == THEN  # by s1
-    assert from_json(to_json(state)) == state
+    assert restored(to_json(state)) == state
 
 
 def test_pinning_and_ignoring_end_each_other_before_figures_say_it():
@@ -361,7 +362,7 @@ def test_pinning_and_ignoring_end_each_other_before_figures_say_it():
     assert after(PinGoal(THEN), IgnoreGoal(ELSE, False)) == (THEN, (LOOP,))
     assert after(IgnoreGoal(THEN, False)) == (THEN, (LOOP,))
     assert state.types["s1"].ignored == []
-    assert from_json(to_json(state)) == state
+    assert restored(to_json(state)) == state
 
 
 def test_no_more_is_ignored_than_is_bearable():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from restored import restored
+
 from fuzztui.base.signals import signal_signature
-from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.checkpoint import to_json
 from fuzztui.model.finding_tallies import tallies
 from fuzztui.model.fold import apply
 from fuzztui.model.new_groups import target_groups
@@ -82,7 +84,7 @@ def test_what_was_fixed_is_a_regression_only_if_found_after_a_start() -> None:
     c.find("4", "A")
     assert (c.of("A"), c.open()) == ("regression", [["main/4"]])
     assert (tallies(c.state)["crash"].open, tallies(c.state)["crash"].regressions) == (1, 1)
-    again = from_json(to_json(c.state))
+    again = restored(to_json(c.state))
     assert verdict_of(again, "A") == "regression"
     c.judge("A", "fixed", "another note")
     assert c.of("A") == "regression"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from restored import restored
 
-from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.checkpoint import to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.model.verdicts import given_about, verdict_of
@@ -77,6 +78,6 @@ def test_a_finding_that_gets_another_signature_leaves_its_group() -> None:
 def test_a_checkpoint_has_the_verdicts() -> None:
     events = [verdict(AT_10, "fixed", author="ada"), start(), found("1", AT_20), found("2", "B")]
     state = state_of(*events)
-    again = from_json(to_json(state))
+    again = restored(to_json(state))
     assert again == state
     assert verdict_of(again, AT_20) == "regression"

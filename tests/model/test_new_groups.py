@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from restored import restored
+
 from fuzztui.base.signals import signal_signature
 from fuzztui.cli.mutant_lines import grouped
-from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.checkpoint import to_json
 from fuzztui.model.finding_tallies import group_heads, tallies
 from fuzztui.model.fold import apply
 from fuzztui.model.metrics import exposition
@@ -75,5 +77,5 @@ def test_what_was_reported_survives_a_checkpoint() -> None:
         Notified("stall", "x"), Notified("stall", "x", problem="exit status 1"),
     )  # fmt: skip
     assert state.notified == {"main/1": 2.0} and state.stall_notified_t == 3.0
-    again = from_json(to_json(state))
+    again = restored(to_json(state))
     assert (again.notified, again.stall_notified_t) == (state.notified, 3.0)

@@ -2,7 +2,9 @@
 
 import json
 
-from fuzztui.model.checkpoint import CheckpointMark, from_json, to_json
+from restored import restored
+
+from fuzztui.model.checkpoint import CheckpointMark, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.source_lines import MAX_STATEMENTS, LineCoverage
 from fuzztui.model.state import State
@@ -80,7 +82,7 @@ def test_checkpoints_contain_what_is_new():
     fold(LinesCovered("main", 2, {"/p/a.py": "2"}), state=state)
     later = json.loads(json.dumps(to_json(state, mark)))
     assert (len(later["sources"]), len(later["covered"])) == (0, 1)
-    assert from_json(json.loads(json.dumps(to_json(state)))) == state
+    assert restored(json.loads(json.dumps(to_json(state)))) == state
 
 
 def test_damaged_events_harm_nothing():

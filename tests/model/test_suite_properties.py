@@ -2,7 +2,9 @@
 
 import json
 
-from fuzztui.model.checkpoint import from_json, to_json
+from restored import restored
+
+from fuzztui.model.checkpoint import to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.inverses import inverse
 from fuzztui.model.properties import properties_list, property_rows, takes_examples
@@ -105,7 +107,7 @@ def test_nothing_of_an_engine_is_believed():
 
 def test_a_checkpoint_has_all_of_it():
     state = two_instances()
-    again = from_json(json.loads(json.dumps(to_json(state))))
+    again = restored(json.loads(json.dumps(to_json(state))))
     assert property_rows(again) == property_rows(state)
     assert again.findings == state.findings
 
@@ -138,6 +140,6 @@ def test_a_mutant_counts_for_the_property_that_has_killed_it_first():
     requeued = ev.MutantState("main", "m:f:math:1:+", "pending")
     apply(state, [Record(7, 1.0, requeued)])
     assert [row.killed for row in property_rows(state).values()] == [1, 1]
-    again = from_json(json.loads(json.dumps(to_json(state))))
+    again = restored(json.loads(json.dumps(to_json(state))))
     assert again.property_kills == state.property_kills and again == state
     assert [one["killed"] for one in properties_list(state)] == [1, 1]

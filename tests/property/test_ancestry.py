@@ -5,8 +5,9 @@ import json
 from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from restored import restored
 
-from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.checkpoint import to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.lineage import lineage
 from fuzztui.model.state import State
@@ -93,7 +94,7 @@ def test_every_ancestor_is_known_after_any_number_of_resumes(steps):
     for name, instance, at in steps:
         getattr(fleet, name)(instance, at)
     who = {f"{i}/{n}": x[0] for i, queue in fleet.queues.items() for n, x in enumerate(queue)}
-    for state in (fleet.state, from_json(json.loads(json.dumps(to_json(fleet.state))))):
+    for state in (fleet.state, restored(json.loads(json.dumps(to_json(fleet.state))))):
         for key, input in who.items():
             line = [input] + [who[step.key] for step in lineage(state, state.entries[key])]
             assert line == fleet.ancestors(input)

@@ -10,10 +10,11 @@ from event_strategies import HOSTILE_FLOATS, INSTANCES, INTS, RULES, logs, of_ki
 from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from restored import restored
 
 from fuzztui.model import fuzzfirst, mutators, selectors, targeting
 from fuzztui.model.chain import Chain, Link
-from fuzztui.model.checkpoint import CheckpointError, CheckpointMark, from_json, tables, to_json
+from fuzztui.model.checkpoint import CheckpointError, CheckpointMark, tables, to_json
 from fuzztui.model.commands import missed_commands, unanswered
 from fuzztui.model.fold import apply
 from fuzztui.model.lineage import lineage
@@ -96,10 +97,10 @@ def test_any_cut_into_batches_gives_the_same_state(records, cuts):
 @given(logs(), st.integers(0, 40))
 def test_going_on_from_a_checkpoint_gives_the_same_state(records, cut):
     early = folded(records[:cut])
-    restored = from_json(through_json(to_json(early)))
-    same(restored, early)
-    apply(restored, records[cut:])
-    same(restored, folded(records))
+    again = restored(through_json(to_json(early)))
+    same(again, early)
+    apply(again, records[cut:])
+    same(again, folded(records))
     same(early, folded(records[:cut]))
 
 
@@ -125,10 +126,10 @@ def test_any_link_of_a_chain_is_the_state_of_its_record(records, cuts):
             )
         )
     for n, link in enumerate(chain.links, 1):
-        restored = chain.restore(n)
-        same(restored, folded(records[: link.seq]))
-        apply(restored, records[link.seq :])
-        same(restored, folded(records))
+        again = chain.restore(n)
+        same(again, folded(records[: link.seq]))
+        apply(again, records[link.seq :])
+        same(again, folded(records))
 
 
 @given(logs())
@@ -143,8 +144,8 @@ def test_records_again_change_nothing(records):
 def test_the_fold_never_raises_and_stays_json(records, t, seq):
     records = [*records, Record(seq, t, Stats("main", execs=5))]
     state = folded(records)
-    restored = from_json(through_json(to_json(state)))
-    same(restored, state)
+    again = restored(through_json(to_json(state)))
+    same(again, state)
     json.dumps(status_dict(state), allow_nan=False)
 
 
@@ -315,8 +316,8 @@ def test_data_that_is_no_checkpoint_is_refused():
         {**data, "mutants": [[]]},
     ):
         with pytest.raises(CheckpointError):
-            from_json(broken)
-    assert from_json(data) == State()
+            restored(broken)
+    assert restored(data) == State()
 
 
 def test_rows_are_shared_and_never_changed():

@@ -55,7 +55,6 @@ class State:
     """Begin and end of each finished pause, the latest ones, in campaign time."""
     resumed_t: float = -1.0
     """Campaign time at which the last pause of the whole campaign ended; -1: none has."""
-    supervisor_pid: int = 0
     host: str = ""
     cores: int = 0
     """CPUs that the campaign may use on its host; 0: unknown."""
