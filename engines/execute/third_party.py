@@ -24,7 +24,7 @@ from typing import Any, Final, TypeAlias
 
 import fuzztui
 from fuzztui.engines.execute.executor import Execution
-from fuzztui.wire.frames import is_installed
+from fuzztui.wire.frames import is_generated, is_installed
 
 KEPT: Final = ".third_party"
 """The file in the instance directory."""
@@ -187,7 +187,8 @@ def library_files(
 
     def is_library(file: str) -> bool:
         return not (
-            file.startswith(("<", *ours))
+            is_generated(file)
+            or file.startswith(ours)
             or is_standard_library(file)
             or file in users
             or file in application()

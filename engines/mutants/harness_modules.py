@@ -5,13 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.instrument.references import is_file, split_reference
 from fuzztui.engines.instrument.target import is_for_pytest
-
-_OTHERS: Final = ("site-packages", "dist-packages")
+from fuzztui.wire.frames import is_installed
 
 
 def harness_modules(target: TargetSpec) -> list[str]:
@@ -45,9 +43,7 @@ def _folders(target: TargetSpec) -> Iterator[Path]:
 
 
 def _is_within(path: Path, folders: list[Path]) -> bool:
-    return any(path.is_relative_to(folder) for folder in folders) and not any(
-        part in _OTHERS for part in path.parts
-    )
+    return any(map(path.is_relative_to, folders)) and not is_installed(str(path))
 
 
 def is_test_file(file: str) -> bool:

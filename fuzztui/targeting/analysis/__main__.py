@@ -26,6 +26,7 @@ from fuzztui.targeting.analysis.application import AnalysedApplication, Referenc
 from fuzztui.targeting.analysis.document import VERSION, Request, TargetsError
 from fuzztui.targeting.analysis.observe import observe, unannotated
 from fuzztui.targeting.analysis.overlay import functions_of
+from fuzztui.wire.frames import is_installed
 
 _DEEPEST = 5000
 
@@ -104,16 +105,13 @@ def _key(request: Request, application: AnalysedApplication) -> str:
 _READ = ".read"
 """Suffix of a file next to a document, with the document's dependencies that its key lacks."""
 
-_INSTALLED = frozenset({"site-packages", "dist-packages"})
-"""Directories whose packages are identified by version; mypy's stubs are in one of them, too."""
-
 
 def _others(application: AnalysedApplication) -> dict[str, list[int]]:
     """Return sizes and times of files of editable installs that mypy has read."""
     own = {s.file for s in [*application.sources.values(), *application.around.values()]}
     found = {}
     for file in sorted(application.read - own):
-        if _INSTALLED.isdisjoint(file.parts):
+        if not is_installed(str(file)):  # those, mypy's stubs too, are identified by version
             found[str(file)] = _as_it_is(file)
     return found
 
