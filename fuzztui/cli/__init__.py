@@ -21,11 +21,16 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return _run(sys.argv[1:] if argv is None else argv)
-    except KeyboardInterrupt:
-        return 130
-    except _TerminatedError:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGTERM)
+    except (KeyboardInterrupt, _TerminatedError, RuntimeError) as e:
+        # Python 3.11 makes a RuntimeError of what a handler raises while a class is made.
+        came = e.__cause__ if isinstance(e, RuntimeError) else e
+        if isinstance(came, KeyboardInterrupt):
+            return 130
+        if isinstance(came, _TerminatedError):
+            # Else the frames keep a temporary directory whose `with` has not begun.
+            e.__traceback__ = came.__traceback__ = None
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGTERM)
         raise
     finally:
         if before == signal.SIG_DFL:

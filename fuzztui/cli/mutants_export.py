@@ -64,10 +64,9 @@ def _files(mutants: Sequence[Mutant], run: RunDir | None) -> dict[str, MutatedSo
             raise CliError(f"{path}: is not a source file, but the log names mutants in it")
         try:
             data = read_regular(path.resolve(), _MAX_SOURCE)
-        except OSError as e:
-            raise CliError(
-                f"{path}: {e.strerror or e}; a report has the source of each mutated file"
-            ) from None
+        except (OSError, ValueError, RuntimeError) as e:
+            why = getattr(e, "strerror", None) or e
+            raise CliError(f"{path}: {why}; a report has the source of each mutated file") from None
         if path.as_posix() in known and _sha(data) not in known[path.as_posix()]:
             edited.append(mutant.file or path.name)
         shown = name_in_tree(path) or mutant.file or path.as_posix()

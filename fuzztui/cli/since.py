@@ -63,7 +63,10 @@ def tree() -> Path:
 
 def name_in_tree(path: Path) -> str | None:
     """The name of a file relative to :func:`tree`; None: it is outside, or installed."""
-    path, root = path.resolve(), tree().resolve()
+    try:
+        path, root = path.resolve(), tree().resolve()
+    except (ValueError, OSError, RuntimeError):  # no name of a file, or links in a circle
+        return None
     name = path.relative_to(root) if path.is_relative_to(root) else None
     return None if name is None or "site-packages" in name.parts else name.as_posix()
 

@@ -79,11 +79,11 @@ def _sources(root: Path, examples: list[FailingExample]) -> dict[str, str]:
     """The test files that can be read, by their names in node ids."""
     found: dict[str, str] = {}
     for one in examples:
-        path = (root / one.file).resolve()
         try:
+            path = (root / one.file).resolve()
             if path.is_relative_to(root.resolve()) and path.is_file():
                 with path.open(encoding="utf-8", newline="") as file:  # line ends as they are
                     found[one.file] = file.read()
-        except (OSError, ValueError):
+        except (OSError, ValueError, RuntimeError):
             continue
     return found

@@ -14,7 +14,7 @@ from typing import Any
 
 from fuzztui.base.files import read_regular
 from fuzztui.base.patches import unified_diff
-from fuzztui.base.text import brief, several
+from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, percent
 from fuzztui.cli.mutants_rank import shown_change
@@ -144,11 +144,12 @@ def diff_of(m: Mutant) -> str:
         return ""
     path = Path(m.path)
     name = (name_in_tree(path) if m.path else None) or m.file
-    with contextlib.suppress(OSError, BuildTreeError):
+    with contextlib.suppress(OSError, ValueError, RuntimeError, BuildTreeError):
         source = read_regular(path.resolve(), MAX_BYTES)
         mutant = SourceMutant(m.id, m.file, m.line, m.operator, m.before, m.after)
         return unified_diff(name, source, mutated(source, mutant))
-    return f"--- a/{name}\n+++ b/{name}\n@@ -{m.line} +{m.line} @@\n-{m.before}\n+{m.after}\n"
+    place, before, after = map(visible, (name, m.before, m.after))  # of the log, not of a file
+    return f"--- a/{place}\n+++ b/{place}\n@@ -{m.line} +{m.line} @@\n-{before}\n+{after}\n"
 
 
 # ------------------------------------------------------------------- status

@@ -1,4 +1,8 @@
-"""Ctrl-C while a campaign starts: what is left behind is named."""
+"""Ctrl-C while a campaign starts names what is left; a signal ends a command wherever it comes."""
+
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -36,3 +40,30 @@ def test_a_start_that_ends_with_its_starter_is_waited_for(tmp_path, capsys):
         with cli._left_behind(tmp_path, 60.0):
             raise KeyboardInterrupt
     assert "stop" not in capsys.readouterr().err
+
+
+MADE = """
+import os, sys, tempfile
+import fuzztui.cli
+
+class Signalled:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), int(sys.argv[1]))
+
+def run(argv):
+    made = tempfile.TemporaryDirectory(dir=sys.argv[2])  # its `with` has not begun
+    class Reactive:
+        part = Signalled()
+
+fuzztui.cli._run = run
+sys.exit(fuzztui.cli.main([]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)]
+)
+def test_a_signal_while_a_class_is_made(tmp_path, number, status):
+    argv = [sys.executable, "-c", MADE, str(int(number)), str(tmp_path)]
+    assert subprocess.run(argv, check=False).returncode == status
+    assert [*tmp_path.iterdir()] == []

@@ -13,6 +13,7 @@ from fuzztui.cli.mutants import details, mutant_dict, no_mutants, table
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
+from fuzztui.cli.since import name_in_tree
 from fuzztui.cli.status import status_text
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
@@ -370,3 +371,9 @@ def test_after_a_loss_of_records_the_list_claims_no_more_than_is_known(tmp_path,
     writer.close(at_rest=True)
     assert main(["mutants", "list", str(tmp_path)]) == 0
     assert ("of the known mutants" in capsys.readouterr().out) is lost
+
+
+def test_a_path_of_a_log_that_can_be_none_has_no_name(tmp_path):
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    assert name_in_tree(Path("a\0b")) is None
+    assert name_in_tree(tmp_path / "circle") is None
