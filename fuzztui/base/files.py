@@ -27,6 +27,14 @@ _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _MAX_JSON = 16 << 20
 
 
+def real_path(path: Path | str) -> Path:
+    """Return a path without links. Raises OSError for a text that is the name of no file."""
+    try:
+        return Path(os.path.realpath(path))  # Path.resolve() raises RuntimeError for a loop
+    except ValueError:  # a zero byte, or half of a character
+        raise OSError(errno.EINVAL, "not the name of a file", str(path)) from None
+
+
 def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:
     """Open a regular file and return its descriptor. Raises OSError, also for any other file."""
     # O_CREAT with mode 0600: findings are private to the campaign's owner.

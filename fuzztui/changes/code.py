@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fuzztui.base.files import read_regular
+from fuzztui.base.files import read_regular, real_path
 from fuzztui.changes.lines import (
     MAX_FILE_BYTES,
     ChangedFile,
@@ -66,11 +67,13 @@ class CodeChanges:
             for path, file in changes.files.items()
             if path.suffix == ".py" and (code := changed_code(file))
         }
-        self._resolve = cache(lambda path: Path(path).resolve())
+        self._real = cache(real_path)
 
     def code_at(self, path: str) -> ChangedCode | None:
         """Return what has changed in a file; None if nothing has."""
-        return self.by_file.get(self._resolve(path)) if path else None
+        with suppress(OSError):  # what a log calls a path may be none
+            return self.by_file.get(self._real(path)) if path else None
+        return None
 
     def in_changed_code(self, path: str, line: int) -> bool:
         """Whether a line is in a changed function or statement."""

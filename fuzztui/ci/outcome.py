@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.files import read_if_regular
+from fuzztui.base.files import read_if_regular, real_path
 from fuzztui.base.text import several
 
 MAX_SOURCE_BYTES: Final = 16 << 20
@@ -209,7 +209,7 @@ def located(path: str, line: int, root: Path) -> CodeLocation | None:
     Generated code has names that look like files: ``<string>``, the template that it was made of.
     """
     try:
-        inside = Path(path).resolve().relative_to(root)
+        inside = real_path(path).relative_to(root)
         is_file = (root / inside).is_file()
     except (ValueError, OSError):
         return None

@@ -10,7 +10,7 @@ from importlib.util import decode_source
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.files import read_regular
+from fuzztui.base.files import read_regular, real_path
 from fuzztui.base.published import SUFFIXES, published
 from fuzztui.base.text import brief, listed, several, visible
 from fuzztui.campaign.rundir import RunDir
@@ -63,9 +63,9 @@ def _files(mutants: Sequence[Mutant], run: RunDir | None) -> dict[str, MutatedSo
         if path.suffix.lower() not in SUFFIXES:
             raise CliError(f"{path}: is not a source file, but the log names mutants in it")
         try:
-            data = read_regular(path.resolve(), _MAX_SOURCE)
-        except (OSError, ValueError, RuntimeError) as e:
-            why = getattr(e, "strerror", None) or e
+            data = read_regular(real_path(path), _MAX_SOURCE)
+        except OSError as e:
+            why = e.strerror or e
             raise CliError(f"{path}: {why}; a report has the source of each mutated file") from None
         if path.as_posix() in known and _sha(data) not in known[path.as_posix()]:
             edited.append(mutant.file or path.name)

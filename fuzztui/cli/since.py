@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from fuzztui.base.files import real_path
 from fuzztui.base.text import several
 from fuzztui.changes.code import CodeChanges
 from fuzztui.changes.git import changes_since
@@ -64,8 +65,8 @@ def tree() -> Path:
 def name_in_tree(path: Path) -> str | None:
     """The name of a file relative to :func:`tree`; None: it is outside, or installed."""
     try:
-        path, root = path.resolve(), tree().resolve()
-    except (ValueError, OSError, RuntimeError):  # no name of a file, or links in a circle
+        path, root = real_path(path), real_path(tree())
+    except OSError:
         return None
     name = path.relative_to(root) if path.is_relative_to(root) else None
     return None if name is None or "site-packages" in name.parts else name.as_posix()

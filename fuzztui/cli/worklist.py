@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.files import read_regular
+from fuzztui.base.files import read_regular, real_path
 from fuzztui.base.patches import unified_diff
 from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign.rundir import SupervisorError
@@ -144,8 +144,8 @@ def diff_of(m: Mutant) -> str:
         return ""
     path = Path(m.path)
     name = (name_in_tree(path) if m.path else None) or m.file
-    with contextlib.suppress(OSError, ValueError, RuntimeError, BuildTreeError):
-        source = read_regular(path.resolve(), MAX_BYTES)
+    with contextlib.suppress(OSError, BuildTreeError):
+        source = read_regular(real_path(path), MAX_BYTES)
         mutant = SourceMutant(m.id, m.file, m.line, m.operator, m.before, m.after)
         return unified_diff(name, source, mutated(source, mutant))
     place, before, after = map(visible, (name, m.before, m.after))  # of the log, not of a file

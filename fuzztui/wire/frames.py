@@ -109,7 +109,7 @@ def is_generated(file: str) -> bool:
 
 def is_installed(file: str) -> bool:
     """Whether a Python file belongs to an installed package, by its path."""
-    return "/site-packages/" in file or "/dist-packages/" in file
+    return "/site-packages/" in (path := f"/{file}") or "/dist-packages/" in path
 
 
 def is_python_library(file: str) -> bool:

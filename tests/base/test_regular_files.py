@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
-from fuzztui.base.files import read_if_regular
+import pytest
+
+from fuzztui.base.files import read_if_regular, real_path
 
 
 def test_only_regular_files_are_read_and_nothing_is_left_open(tmp_path):
@@ -18,3 +21,13 @@ def test_only_regular_files_are_read_and_nothing_is_left_open(tmp_path):
         assert read_if_regular(tmp_path / name, 10) is None
     # What other tests have left may be closed meanwhile.
     assert set(os.listdir("/proc/self/fd")) <= before
+
+
+def test_a_text_that_names_no_file_has_no_real_path(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    assert real_path(tmp_path / "link") == Path(os.path.realpath(tmp_path)) / "file"
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    assert read_if_regular(real_path(tmp_path / "circle"), 10) is None
+    for text in ("a\0b", "a\ud800"):
+        with pytest.raises(OSError, match="not the name of a file"):
+            real_path(text)

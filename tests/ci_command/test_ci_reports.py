@@ -257,10 +257,11 @@ def test_calls_of_a_traceback(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "inside"),
     [("m.py", True), ("src/p/m.py", True), (".tox/m.py", False), ("x/site-packages/m.py", False),
-     ("../m.py", False), ("venv/m.py", False), ("a\0b.py", False)],
+     ("../m.py", False), ("venv/m.py", False), ("a\0b.py", False), ("circle/m.py", False)],
 )  # fmt: skip
 def test_code_of_the_repository(tmp_path: Path, name: str, inside: bool) -> None:
-    if "\0" not in name:
+    (tmp_path / "circle").symlink_to("circle")
+    if "\0" not in name and "circle" not in name:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     assert (located(str(tmp_path / name), 1, tmp_path) is not None) == inside

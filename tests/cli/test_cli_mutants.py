@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from fuzztui.changes.code import CodeChanges
+from fuzztui.changes.lines import ChangedFiles
 from fuzztui.cli import ctl, main, score
 from fuzztui.cli.headless import progress_line
 from fuzztui.cli.mutant_lines import status_rows, summary_line
@@ -375,5 +377,6 @@ def test_after_a_loss_of_records_the_list_claims_no_more_than_is_known(tmp_path,
 
 def test_a_path_of_a_log_that_can_be_none_has_no_name(tmp_path):
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    assert name_in_tree(Path("a\0b")) is None
-    assert name_in_tree(tmp_path / "circle") is None
+    for path in (Path("a\0b"), tmp_path / "circle"):
+        assert name_in_tree(path) is None
+        assert not CodeChanges(ChangedFiles(tmp_path, {}, "")).in_changed_code(str(path), 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 import tomllib
@@ -318,22 +317,16 @@ def test_fuzzing_that_measures_nothing_is_not_green(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_a_step_without_time_for_all_inputs_says_how_many_are_left(project: Project) -> None:
+def test_steps_without_time_say_how_many_inputs_are_left(project: Project) -> None:
     for n in range(40):
         project.write(f"fuzztui-ci/corpus/inputs/{n}", f"({n}")
     project.ci("--budget", "0")
     known = json.loads(project.output("corpus/outcomes.json"))
     assert len(known) == 42
-    # The third input lasts until the budget is certainly used up, however busy the machine is.
-    lasts = '    while data == b"(10" and time.monotonic() < OVER:\n        pass\n    if data[:1]'
-    body = PROGRAM.replace("    if data[:1]", lasts)
-    project.write("prog.py", f"import time\nOVER = time.monotonic() + 3\n{body}")
-    project.write("fuzz.toml", CAMPAIGN.replace("[engine]", 'timeout = "1m"\n[engine]'))
-    project.ci("--budget", "3s", code=FAILED)
-    cut = int(re.search(r"at least (\d+) inputs not replayed", project.output("summary.md"))[1])
-    assert 39 <= cut <= 42
-    assert f"| replayed | {42 - cut} input" in project.output("summary.md")
-    assert "42 inputs not compared" in project.output("summary.md")
+    project.ci("--budget", "0.001s", code=FAILED)  # over before the target is imported
+    summary = project.output("summary.md")
+    assert "at least 42 inputs not replayed" in summary and "| replayed | 0 input" in summary
+    assert "42 inputs not compared" in summary
     assert json.loads(project.output("corpus/outcomes.json")) == known
 
 

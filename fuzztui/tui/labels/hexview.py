@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fuzztui.base.files import real_path
 from fuzztui.remote.mirrored import GONE, fetch, fetched_into
 from fuzztui.tui.base.text import plain_lines
 from fuzztui.tui.labels.run_files import RunFile, settled
@@ -62,9 +63,8 @@ def load(root: Path, relative: str, limit: int = LIMIT) -> Preview:
 
 def _load(root: Path, relative: str, limit: int) -> Preview:
     try:
-        root = root.resolve()
-        path = (root / relative).resolve()
-        if "\0" in relative or not path.is_relative_to(root):
+        path = real_path(root / relative)
+        if not path.is_relative_to(real_path(root)):
             return Preview(problem="the file is outside the run")
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as file:
@@ -74,8 +74,8 @@ def _load(root: Path, relative: str, limit: int) -> Preview:
             return Preview(file.read(limit), info.st_size)
     except FileNotFoundError:
         return Preview(problem=GONE)
-    except (OSError, ValueError, RuntimeError) as e:
-        return Preview(problem=f"cannot be read: {getattr(e, 'strerror', None) or e}")
+    except OSError as e:
+        return Preview(problem=f"cannot be read: {e.strerror or e}")
 
 
 def reading(place: RunFile | None) -> tuple[str, Callable[[], Preview]] | None:
