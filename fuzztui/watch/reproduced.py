@@ -48,16 +48,16 @@ class Reproduced:
         """Return descriptions that may be new, of findings that :meth:`of` was called with."""
         with contextlib.suppress(OSError):
             before, self._looked = self._looked, _home().stat().st_mtime_ns
-            known = self._findings if self._looked != before else ()
-            return [event for name in known if (event := self._read(name, before))]
+            names = os.listdir(_home()) if self._looked != before else ()  # noqa: PTH208
+            return [event for name in names if (event := self._read(name, before))]
         return []
 
     def _read(self, name: str, since: int = 0) -> FindingDescribed | None:
         with contextlib.suppress(OSError, CodecError):
-            place = _home() / name
+            place, of = _home() / name, self._findings.get(name)
             # ctime: of the renaming, which is what changes the directory
-            if place.stat().st_ctime_ns >= since:
-                event, of = decode_event(read_regular(place, _MAX_BYTES)), self._findings[name]
+            if of and place.stat().st_ctime_ns >= since:
+                event = decode_event(read_regular(place, _MAX_BYTES))
                 if isinstance(event, FindingDescribed):
                     return replace(event, instance=of.instance, category=of.category, file=of.file)
         return None
