@@ -166,23 +166,19 @@ class _Ci:
         with self._step("replay"):
             replayed = self._replay(kept)
             outcomes = KeptOutcomes(self.corpus.outcomes, self._campaign([]), self.corpus.constants)
-            is_suite = bool(self.loaded.campaign.target.get("suite"))
-            changed = {} if is_suite else outcomes.changes(kept, self._instance, self._until)
+            changed = outcomes.changes(kept, self._instance, self._until)
         self._cut(replayed.cut, "not replayed")
         self._cut(outcomes.cut, "not compared with what an earlier run has recorded")
-        if kept and is_suite:
+        if kept and outcomes.judged_by_tests:
             self._note("a suite: its tests judge what the inputs do, no earlier run")
         elif kept and not outcomes.known:
             self._note(
                 "no earlier run has recorded what the inputs do, so that a changed value is no "
                 "finding yet; this run records them"
             )
-        if (
-            not is_suite
-        ):  # first of all: else a corpus that grows in each run is never recorded whole
-            with self._step("recording"):
-                until = time.monotonic() + self._left_s * _RECORDING_SHARE
-                outcomes.learn(kept, (), self._instance, until)
+        with self._step("recording"):  # before the rest: a corpus that grows is recorded whole
+            until = time.monotonic() + self._left_s * _RECORDING_SHARE
+            outcomes.learn(kept, (), self._instance, until)
         states.append(self._replayed_state(kept, replayed, changed))
         selected = self._select(replayed)
         if self._left_s < _LEAST_S and (selected.fuzz or 0 < len(kept) == replayed.cut):
@@ -203,10 +199,8 @@ class _Ci:
         with self._step("merge"):
             self._merge(kept, replayed, result)
             new = {*files_in([self.corpus.inputs])}.difference(kept)
-            if not is_suite:
-                every = [*kept, *sorted(new)]
-                outcomes.learn(every, accepted, self._instance, self._until)
-                self._cut(outcomes.cut, "not recorded: the next run compares nothing with them")
+            outcomes.learn([*kept, *sorted(new)], accepted, self._instance, self._until)
+            self._cut(outcomes.cut, "not recorded: the next run compares nothing with them")
         judge.judge_findings()
         if result is not None:
             judge.judge_mutants(result, self.baseline, options.fail_under, options.max_invalid)
