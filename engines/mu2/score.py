@@ -47,6 +47,8 @@ from fuzztui.engines.mutants.late_modules import import_late_modules
 from fuzztui.engines.mutants.program import PythonMutant
 
 _PROGRESS_S: Final = 0.5
+_SET_ASIDE: Final = ("skipped", "equivalent")
+"""States by the user's verdict."""
 _WAIT_S: Final = 0.005
 _MAX_INPUT_BYTES: Final = 16 << 20
 
@@ -188,7 +190,7 @@ class _Scorer:
         verdicts = {
             m.index: states[m.id].state
             for m in program.mutants
-            if m.id in states and states[m.id].state in ("skipped", "equivalent")
+            if m.id in states and states[m.id].state in _SET_ASIDE
         }
         self._state = {m.index: verdicts.get(m.index, "pending") for m in program.mutants}
         self._mine = [m.index for m in program.mutants if part is None or part.has(m.index)]
@@ -233,7 +235,8 @@ class _Scorer:
             for a in row.infected:
                 self._ran(a)
             for a, oracle in row.kills.items():
-                self._killed(a, at, KillEvidence(oracle, ""))
+                if self._state[a] not in _SET_ASIDE:  # since the matrix was made
+                    self._killed(a, at, KillEvidence(oracle, ""))
 
     def run(self, jobs: int, until: float) -> None:
         """Run all mutants on all inputs. Raises :class:`_OutOfTime`."""

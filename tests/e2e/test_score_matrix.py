@@ -7,6 +7,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from fuzztui.wire.codec import encode_event
+from fuzztui.wire.events import MutantState
+
 pytestmark = pytest.mark.slow
 
 PROGRAM = """\
@@ -124,6 +127,16 @@ def test_the_matrix_is_kept_by_content(run):
         head, *body = csv.reader(lines)
     assert head == ["file", "mutant", "oracle"]
     assert {oracle for _, _, oracle in body} <= {"value", "exception", "timeout", "died"}
+
+
+def test_a_verdict_counts_more_than_a_kill_of_an_earlier_score(run):
+    first, _ = score(run)
+    id_ = next(m["id"] for m in first["mutants"] if m["state"] == "killed")
+    with (run.run / "out/main/events.jsonl").open("a") as events:
+        events.write(encode_event(MutantState("main", id_, "equivalent")) + "\n")
+    again, _ = score(run)
+    assert {m["id"]: m["state"] for m in again["mutants"]}[id_] == "equivalent"
+    assert (again["killed"], again["equivalent"]) == (first["killed"] - 1, 1)
 
 
 def test_export_uses_what_score_has_settled(run):
