@@ -36,20 +36,20 @@ from fuzztui.engines.text.block import BLOCK
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.launcher import (
-    Handler,
     Launch,
     Triage,
     instance_names,
     trials_share,
 )
 from fuzztui.minimise.program_inputs import minimiser
-from fuzztui.model.state import Instance, State
+from fuzztui.model.state import Instance
 from fuzztui.observe.stats_reader import StatsSource
 from fuzztui.process.identity import ProcessId
 from fuzztui.process.library import steering_library, text_library
+from fuzztui.process.service import Handler, ServiceContext
 from fuzztui.triage.afl import AflTriage as FindingTriage
 from fuzztui.wire.commands import AddSeed, CancelMinimise, Minimise, TypeCommand, names_of
-from fuzztui.wire.events import Event, InstanceHello, Message
+from fuzztui.wire.events import InstanceHello, Message
 from fuzztui.wire.finding_kinds import FOLDERS
 
 _DEFAULTS = {
@@ -223,11 +223,9 @@ class AflFuzz:
             CancelMinimise.name: minimise.cancel,
         }
 
-    def triage(
-        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
-    ) -> Triage | None:
+    def triage(self, context: ServiceContext) -> Triage | None:
         """Return the triage, because afl-fuzz does not describe its findings."""
-        return FindingTriage(campaign, run_dir, record, state)
+        return FindingTriage(context.campaign, context.run_dir, context.record, context.state)
 
     def _plan(self, campaign: Campaign, index: int) -> _Plan:
         """The spread's options or the user's, without options that exclude each other."""

@@ -11,10 +11,10 @@ from typing import Any
 
 from fuzztui.base.text import several
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.instances.launcher import Handler, Progress
-from fuzztui.model.fuzzfirst import can_go_on, queue
+from fuzztui.model.fuzzfirst import MUTANT_INPUTS, can_go_on, queue
 from fuzztui.model.progress import AT_WORK, WAITING
 from fuzztui.model.state import Mutant, State
+from fuzztui.process.service import Handler, Progress, Service, ServiceContext
 from fuzztui.wire.commands import (
     MarkEquivalent,
     MoveMutants,
@@ -27,26 +27,31 @@ from fuzztui.wire.events import Event, MutantPositions, MutantProgress, MutantSt
 from fuzztui.wire.selection import SelectionError, parse_selection
 
 
-def worklist_handlers(state: State, record: Callable[..., None]) -> Mapping[str, Handler]:
-    """Return the handlers for the mutants of a fuzz-first campaign, by command name."""
-    handlers = _Handlers(state, record)
-    return {
-        name: handlers.with_hints(handler)
-        for name, handler in (
-            (MoveMutants.name, handlers.move),
-            (SkipMutants.name, handlers.skip),
-            (PromoteMutants.name, handlers.promote),
-            (RequeueMutants.name, handlers.requeue),
-            (MarkEquivalent.name, handlers.equivalent),
-            (RestoreMutants.name, handlers.restore),
-        )
-    }
+class WorklistKeeper(Service):
+    """The worklist of a running fuzz-first campaign.
 
+    :param record: logs events, which are then in ``state``.
+    """
 
-class _Handlers:
+    directory = MUTANT_INPUTS
+
     def __init__(self, state: State, record: Callable[..., None]) -> None:
         self._state = state
         self._record = record
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the handlers for the mutants, by command name."""
+        return {
+            name: self.with_hints(handler)
+            for name, handler in (
+                (MoveMutants.name, self.move),
+                (SkipMutants.name, self.skip),
+                (PromoteMutants.name, self.promote),
+                (RequeueMutants.name, self.requeue),
+                (MarkEquivalent.name, self.equivalent),
+                (RestoreMutants.name, self.restore),
+            )
+        }
 
     def with_hints(self, handler: Handler) -> Handler:
         """Wrap a handler: its answer also names what does not happen in the present phase."""
@@ -217,6 +222,12 @@ class _Handlers:
 
 _NARROW = 1e-9
 """Distance of positions below which all positions are renumbered."""
+
+
+def service(context: ServiceContext) -> WorklistKeeper | None:
+    """The worklist, where mutants are fuzzed first."""
+    wanted = context.campaign.mutants and not context.is_hub
+    return WorklistKeeper(context.state, context.record) if wanted else None
 
 
 def _count(mutants: list[Mutant]) -> str:

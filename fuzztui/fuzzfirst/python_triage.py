@@ -15,14 +15,15 @@ from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.python_batch import PythonBatch
+from fuzztui.instances.launcher import Triage
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.state import State
 from fuzztui.wire.events import Event, FindingDescribed, FindingSaved
 from fuzztui.wire.frames import parse_basis, parse_frames
 
 
-class TransferTriage:
-    """As :class:`~fuzztui.instances.launcher.Triage`, for the findings in ``out/handed``."""
+class TransferTriage(Triage):
+    """Describes the findings in ``out/handed``."""
 
     def __init__(
         self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
@@ -40,9 +41,11 @@ class TransferTriage:
         """Number of findings to describe, including the one that is being run."""
         return len(self._waiting) + self._one.locked()
 
-    def saw(self, event: FindingSaved) -> None:
+    def saw(self, event: Event) -> None:
         """Queue a saved finding, if it was transferred."""
-        if event.instance == MUTANT_INPUTS and event.file not in self._known:
+        if not isinstance(event, FindingSaved) or event.instance != MUTANT_INPUTS:
+            return
+        if event.file not in self._known:
             self._known.add(event.file)
             self._waiting.append(event)
             self._more.set()

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
-from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.process.helper import HelperProcess
+from fuzztui.process.service import ServiceContext
 from fuzztui.wire.codec import CodecError, decode_event
 from fuzztui.wire.events import CoverageBuild, Event, LinesCovered, SourceFile
 
@@ -17,7 +17,7 @@ FINISH_S: Final = 15.0
 
 
 class GcovProcess(HelperProcess):
-    """The process of :mod:`fuzztui.gcov.queue`. Call :meth:`run` in a task."""
+    """The process of :mod:`fuzztui.gcov.queue`."""
 
     LONGEST_LINE: ClassVar[int] = 4 << 20
 
@@ -30,11 +30,6 @@ class GcovProcess(HelperProcess):
             label="gcov",
             undone="target.coverage: lines are not measured",
         )
-
-    @staticmethod
-    def wanted(campaign: Campaign) -> bool:
-        """Whether the campaign wants the lines of the target to be measured by a build for gcov."""
-        return campaign.kind == "afl" and bool(campaign.target.get("coverage"))
 
     async def finish(self) -> None:
         """Let the process measure the entries that are left, if that takes no longer."""
@@ -54,3 +49,10 @@ class GcovProcess(HelperProcess):
                     return
                 if isinstance(event, SourceFile | LinesCovered | CoverageBuild):
                     self._record(event)
+
+
+def service(context: ServiceContext) -> GcovProcess | None:
+    """The process, if the target's lines are to be measured by a build for gcov."""
+    campaign = context.campaign
+    wanted = campaign.kind == "afl" and campaign.target.get("coverage")
+    return GcovProcess(context.run_dir, context.record) if wanted else None

@@ -16,6 +16,7 @@ from fuzztui.campaign.rundir import RunDir
 from fuzztui.inprocess.ask import NoAnswer, ask
 from fuzztui.model.properties import is_in_tests
 from fuzztui.model.state import Finding, State
+from fuzztui.process.service import Service, ServiceContext
 from fuzztui.wire.events import Event, ExampleSaved, Message
 from fuzztui.wire.finding_kinds import CRASH
 
@@ -26,7 +27,7 @@ LAST_S: Final = 60.0
 """Seconds at the end of a campaign for the findings that are left."""
 
 
-class HostExamples:
+class HostExamples(Service):
     """Runs the first finding of each signature here, and saves it for Hypothesis.
 
     Hosts have no project, only copies of its files. ``record``: called with an event about each
@@ -43,11 +44,6 @@ class HostExamples:
         ended before it had saved them."""
         self._warned: set[str] = set()
 
-    @staticmethod
-    def wanted(campaign: Campaign) -> bool:
-        """Whether findings are saved for Hypothesis."""
-        return bool(campaign.target.get("examples") and campaign.target.get("suite"))
-
     async def run(self, until: float = inf) -> None:
         """Save the findings that are new; begin with none after ``until`` (monotonic)."""
         for finding, file in self._new():
@@ -62,7 +58,7 @@ class HostExamples:
                 text = f"the example is not saved for Hypothesis: {why}"
                 self._record(Message("warning", text))
 
-    async def finish(self) -> None:
+    async def ended(self, end: str, reason: str) -> None:
         """Save what is left at the end of the campaign."""
         until = time.monotonic() + LAST_S
         while (left := self._new()) and time.monotonic() < until:
@@ -95,3 +91,11 @@ class HostExamples:
         except (NoAnswer, OSError) as e:
             why = e
         return brief(str(why))
+
+
+def service(context: ServiceContext) -> HostExamples | None:
+    """The examples, if findings of a suite on hosts are saved for Hypothesis."""
+    campaign = context.campaign
+    wanted = context.is_hub and campaign.target.get("examples") and campaign.target.get("suite")
+    of = (context.run_dir, context.state, context.record)
+    return HostExamples(campaign, *of) if wanted else None

@@ -23,8 +23,6 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.campaign.schema import AFL
 from fuzztui.engines.kinds import kind_named
 from fuzztui.fuzzfirst.ranked import rank_once
-from fuzztui.gcov.process import GcovProcess
-from fuzztui.hosts.examples import HostExamples
 from fuzztui.hosts.exchange import HostExchange
 from fuzztui.hosts.fetching import HostFiles
 from fuzztui.hosts.member import HostMember, host_instances
@@ -35,21 +33,19 @@ from fuzztui.hosts.shipping import shipped_files
 from fuzztui.hosts.turns import Turns
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.instances.add_seed import seeder
-from fuzztui.instances.launcher import Handler, Progress
 from fuzztui.instances.life import EndReason
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
-from fuzztui.notify.notifier import Notifier
+from fuzztui.process.service import Handler, Progress, ServiceContext
 from fuzztui.remote.address import link_to_run, socket_path
 from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.supervise.launchers import launcher_for
 from fuzztui.supervise.limits import CampaignLimits
+from fuzztui.supervise.services import Services
 from fuzztui.supervise.sharing import SHARE_S, RunSharing
 from fuzztui.supervise.tasks import Tasks
 from fuzztui.supervise.write_check import Notice
-from fuzztui.verdicts.judging import verdicts_file
-from fuzztui.verdicts.keeper import VerdictsKeeper
 from fuzztui.wire.commands import AddSeed, Stop
 from fuzztui.wire.events import (
     BudgetSet,
@@ -66,7 +62,6 @@ FLUSH_S = 0.05
 DECIDE_S = 0.5
 SOCKET_S = 1.0
 LOOK_S = 3.0
-VERDICTS_S = 3.0
 LAST_MEMBER_S = 2.0
 STOP_S = 60.0
 """Seconds for which a stopped campaign waits for hosts that are not connected."""
@@ -128,24 +123,12 @@ class Hub:
             place.name: HostMember(self, loaded, run_dir, place, index)
             for index, place in enumerate(campaign.hosts)
         }
-        self._notifier = (
-            Notifier(campaign.notify, run_dir.path, self.state, self.record, self._clock.now)
-            if campaign.notify
-            else None
-        )
-        self._verdicts = VerdictsKeeper(
-            verdicts_file(run_dir, campaign.verdicts), self.state, self.record, run_dir.out
-        )
-        self._examples = (
-            HostExamples(campaign, run_dir, self.state, self.record)
-            if HostExamples.wanted(campaign)
-            else None
-        )
-        self._gcov = GcovProcess(run_dir, self.record) if GcovProcess.wanted(campaign) else None
+        of = (campaign, run_dir, self.state, self.record, self._clock.now)
+        self._services = Services(ServiceContext(*of, is_hub=True), self._tasks)
         self.paths = PathsHere({})
         self._first_events: list[Event] = []
         self.handlers: Mapping[str, Handler] = {
-            **self._verdicts.handlers(),
+            **self._services.handlers(),
             AddSeed.name: self._add_seed,
         }
         self.router: HostRouter
@@ -165,7 +148,7 @@ class Hub:
         """Build what is the same on all hosts. Blocking. Raises SupervisorError."""
         with contextlib.suppress(OSError):
             link_to_run(self._run_dir.path, socket_path(self._run_dir.path))
-        self._first_events += self._verdicts.at_start()
+        self._first_events += self._services.at_start()
         campaign = self._campaign
         once = "command" in campaign.target or campaign.draws_constants or campaign.mutants
         if once or kind_named(campaign.kind).analysis:
@@ -211,15 +194,9 @@ class Hub:
         tasks.repeat(self._decide, DECIDE_S)
         tasks.repeat(self._server.listen, SOCKET_S)
         tasks.repeat(self._look, LOOK_S)
-        tasks.repeat(self._verdicts.run, VERDICTS_S)
         if self._sharing.on:
             tasks.repeat(self._sharing.run, SHARE_S)
-        if self._notifier:
-            tasks.repeat(self._notifier.run, VERDICTS_S)
-        if self._examples:
-            tasks.repeat(self._examples.run, VERDICTS_S)
-        if self._gcov:
-            tasks.run_helper(self._gcov)
+        self._services.start()
         ready()
         ranked = await self._rank()
         self._linked = ranked
@@ -232,13 +209,12 @@ class Hub:
         for link in links:
             link.cancel()
         await asyncio.gather(*links, return_exceptions=True)
-        if self._gcov and not self._left:
-            await self._gcov.finish()
+        end = None if self._left else self._end_reason
+        if end:
+            await self._services.finish(is_stopped=end.state == "stopped")
         await tasks.close()
-        if self._examples and not self._left:
-            await self._examples.finish()
-        if self._notifier and self._end_reason:
-            await self._notifier.finish(self._end_reason.state, self._end_reason.reason)
+        if end:
+            await self._services.ended(end.state, end.reason)
         await self._finish()
 
     async def _rank(self) -> bool:
@@ -397,8 +373,7 @@ class Hub:
 
     def _react(self, event: Event) -> None:
         self._sharing.saw(event)
-        if self._notifier:
-            self._notifier.saw(event)
+        self._services.saw(event)
 
     async def _look(self) -> None:
         await asyncio.to_thread(self.exchange.look)

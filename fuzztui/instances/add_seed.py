@@ -19,8 +19,8 @@ from pathlib import Path
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.base.text import several
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.instances.launcher import Handler, Progress
 from fuzztui.observe.afl_names import ADDED
+from fuzztui.process.service import Handler, Progress
 from fuzztui.wire.afl import entry_name, id_of
 from fuzztui.wire.commands import AddSeed
 

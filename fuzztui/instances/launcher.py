@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from fuzztui.base.text import several
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.model.state import Instance, State
+from fuzztui.model.state import Instance
 from fuzztui.observe.stats_reader import StatsSource
-from fuzztui.wire.events import Event, FindingSaved, InstanceHello, Message
-
-Progress = Callable[[str, float], None]
-"""Called with a message and the part (0 to 1) of a handler's work that is done; -1: unknown."""
-
-Handler = Callable[[Any, Progress], Awaitable[str]]
-"""Carries out a command in the supervisor. Returns the text of the answer.
-
-Raises :class:`~fuzztui.campaign.rundir.SupervisorError` with the reason if it fails.
-"""
+from fuzztui.process.service import Handler, Service, ServiceContext
+from fuzztui.wire.events import InstanceHello, Message
 
 
-class Triage(Protocol):
+class Triage(Service):
     """Describes findings (stack, signature, title) that the engine itself does not describe."""
 
     @property
     def left(self) -> int:
         """Number of findings without a description, including those that are being run."""
+        raise NotImplementedError
 
-    def saw(self, event: FindingSaved) -> None:
-        """Note a new finding."""
-
-    async def run(self) -> None:
-        """Describe findings, until cancelled."""
-
-    async def finish(self) -> None:
-        """Describe the findings that are left. May be cancelled at any time."""
+    @property
+    def pending(self) -> str:
+        """The findings without a description."""
+        return several(self.left, "finding") if self.left else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +112,7 @@ class Launcher(Protocol):
         """Return the handlers for campaigns of this kind, by the command's name."""
         ...
 
-    def triage(
-        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
-    ) -> Triage | None:
+    def triage(self, context: ServiceContext) -> Triage | None:
         """Return the triage of its findings; None if the engine describes them itself."""
         ...
 

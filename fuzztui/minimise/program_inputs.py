@@ -21,11 +21,11 @@ from fuzztui.base.text import several, span, visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.inputs.reduce import shrink
-from fuzztui.instances.launcher import Progress
 from fuzztui.minimise.turns import InTurn, instance_of, rewrite
 from fuzztui.model.oracle import ORACLE
 from fuzztui.oracle.judge import OracleJudge
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
+from fuzztui.process.service import Progress
 from fuzztui.triage.afl import MAX_INPUT, category_of, examine_file
 from fuzztui.triage.program import TargetProgram
 from fuzztui.triage.sandbox import Sandbox, open_sandbox

@@ -20,9 +20,9 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.engines.execute.forks import how_it_ended
 from fuzztui.inprocess.spec import python_of, saves_examples, spec_near
-from fuzztui.instances.launcher import Progress
 from fuzztui.minimise.turns import InTurn, rewrite
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
+from fuzztui.process.service import Progress
 from fuzztui.triage.afl import MAX_INPUT
 
 LONGEST_S: Final = 600.0

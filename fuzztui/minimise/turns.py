@@ -12,8 +12,8 @@ from fuzztui.base.atomic import replace_bytes
 from fuzztui.base.files import check_writable, read_regular
 from fuzztui.base.text import several
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.instances.launcher import Progress
 from fuzztui.process.execute import ProcessMark
+from fuzztui.process.service import Progress
 from fuzztui.triage.afl import MAX_INPUT
 from fuzztui.triage.program import find_file
 from fuzztui.wire.commands import CancelMinimise, Command, Minimise

@@ -8,11 +8,12 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.engines.text.syntax import idle
 from fuzztui.process.helper import HelperProcess
+from fuzztui.process.service import ServiceContext
 from fuzztui.wire.events import Event, Message
 
 
 class CollectorProcess(HelperProcess):
-    """The process of :mod:`fuzztui.mutators.fragments`. Call :meth:`run` in a task.
+    """The process of :mod:`fuzztui.mutators.fragments`.
 
     Its numbers are those of the last written pool: entries, kinds, fragments, bytes.
     """
@@ -30,15 +31,17 @@ class CollectorProcess(HelperProcess):
         )
         self._text = campaign.text
 
-    @staticmethod
-    def wanted(campaign: Campaign) -> bool:
-        """Whether the campaign uses fragments or templates, and its engine does not parse."""
-        text = campaign.text
-        return campaign.kind == "afl" and bool(text and (text["language"] or text["templates"]))
-
     async def run(self) -> None:
         """As :meth:`HelperProcess.run`; first record a message if the grammar has no effect."""
         text = self._text
         if note := idle(text["language"], text["splice"], text["adaptive"], text["templates"]):
             self._record(Message("info", note))
         await super().run()
+
+
+def service(context: ServiceContext) -> CollectorProcess | None:
+    """The process, if the campaign uses fragments or templates, and its engine does not parse."""
+    campaign, text = context.campaign, context.campaign.text
+    used = text and (text["language"] or text["templates"])
+    wanted = campaign.kind == "afl" and used and not context.is_hub
+    return CollectorProcess(campaign, context.run_dir, context.record) if wanted else None

@@ -14,6 +14,7 @@ from fuzztui.model.stall import quiet_s
 from fuzztui.model.state import State
 from fuzztui.notify.command import run_command
 from fuzztui.notify.news import News, end_news, findings_news, news_object, stall_news
+from fuzztui.process.service import Service, ServiceContext
 from fuzztui.wire.events import (
     END,
     NEW_FINDINGS,
@@ -38,7 +39,7 @@ LAST_S: Final = 10.0
 """Seconds by which the last notifications may delay the end of a campaign."""
 
 
-class Notifier:
+class Notifier(Service):
     """Reports news by the campaign's command. What was reported is in the log, and so in ``state``.
 
     :param settings: the table ``[notify]``, checked.
@@ -88,7 +89,7 @@ class Notifier:
             except TimeoutError:
                 pass
 
-    async def finish(self, end: str, reason: str) -> None:
+    async def ended(self, end: str, reason: str) -> None:
         """Report what is left, whatever the limit, and the end, within ``LAST_S`` seconds."""
         try:
             async with asyncio.timeout(LAST_S):
@@ -135,3 +136,10 @@ class Notifier:
             self._not_before = self._monotonic() + self._delay
             reported = [] if problem else list(news.findings)
             self._record(Notified(news.kind, news.text, reported, problem))
+
+
+def service(context: ServiceContext) -> Notifier | None:
+    """The notifier, if the campaign has a table ``[notify]``."""
+    run, settings = context.run_dir.path, context.campaign.notify
+    of = (run, context.state, context.record, context.now)
+    return Notifier(settings, *of) if settings else None

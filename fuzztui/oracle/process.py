@@ -6,10 +6,11 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from fuzztui.campaign import Campaign
+from fuzztui.base.text import several
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.model.oracle import ORACLE
 from fuzztui.process.helper import HelperProcess
+from fuzztui.process.service import ServiceContext
 from fuzztui.wire.events import Event, Stats
 
 REPORT_S = 2.0
@@ -20,7 +21,9 @@ LAST_S = 1.0
 
 
 class OracleProcess(HelperProcess):
-    """The process of :mod:`fuzztui.oracle.queue`. Call :meth:`run` in a task."""
+    """The process of :mod:`fuzztui.oracle.queue`."""
+
+    directory = ORACLE
 
     def __init__(self, run_dir: RunDir, record: Callable[[Event], object]) -> None:
         super().__init__(
@@ -34,16 +37,16 @@ class OracleProcess(HelperProcess):
         self._reported = 0
         self._due = 0.0
 
-    @staticmethod
-    def wanted(campaign: Campaign) -> bool:
-        """Whether the campaign has an oracle that its engine does not run itself."""
-        return campaign.kind == "afl" and bool(campaign.oracle)
-
     @property
     def left(self) -> int:
         """Number of entries that are known and not judged yet."""
         pending = self.stats.get("pending", 0)
         return pending if type(pending) is int else 0
+
+    @property
+    def pending(self) -> str:
+        """The entries that are not judged yet."""
+        return several(self.left, "entry", "entries") if self.left else ""
 
     async def finish(self) -> None:
         """Let the process judge the entries that are left. If cancelled, end the process."""
@@ -60,3 +63,10 @@ class OracleProcess(HelperProcess):
         if left != self._reported and (now >= self._due or not left):
             self._reported, self._due = left, now + REPORT_S
             self._record(Stats(ORACLE, pending=left))
+
+
+def service(context: ServiceContext) -> OracleProcess | None:
+    """The process, if the campaign has an oracle that its engine does not run itself."""
+    campaign = context.campaign
+    wanted = campaign.kind == "afl" and campaign.oracle and not context.is_hub
+    return OracleProcess(context.run_dir, context.record) if wanted else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import mmap
 import os
 import re
@@ -26,6 +27,7 @@ from fuzztui.base.files import read_if_regular
 from fuzztui.base.text import visible
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
+from fuzztui.process.service import Service
 from fuzztui.wire.events import Event, Message
 
 CANNOT: Final = 3
@@ -37,14 +39,15 @@ _LIMIT_S = 7 * 86400.0
 _MAX_PROBLEM = 500
 
 
-class HelperProcess:
-    """One helper process. Call :meth:`run` in a task.
+class HelperProcess(Service):
+    """A service with a process of its own.
 
     :param module: the module to run, with the run's path and ``arguments``.
     :param label: marks the process (:class:`ProcessMark`).
     :param undone: what is not done while the process does not run, for messages.
     """
 
+    again_s = math.inf
     LONGEST_LINE: ClassVar[int] = 1 << 16
     """Bytes of a line that the process may print."""
 

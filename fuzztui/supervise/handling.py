@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.instances.launcher import Handler
 from fuzztui.model.state import State
+from fuzztui.process.service import Handler
 from fuzztui.remote.protocol import APPLIED, REJECTED, CommandAnswer
 from fuzztui.wire.commands import Command
 from fuzztui.wire.events import CommandApplied, CommandProgress, CommandRejected, Event

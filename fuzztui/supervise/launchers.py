@@ -18,7 +18,6 @@ from fuzztui.inprocess.ask import ready, unknown_aliases
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.launcher import (
-    Handler,
     Launch,
     Launcher,
     Triage,
@@ -28,12 +27,13 @@ from fuzztui.instances.launcher import (
 from fuzztui.instances.process import last_reason
 from fuzztui.minimise.python_inputs import engine_minimiser
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
-from fuzztui.model.state import Instance, State
+from fuzztui.model.state import Instance
 from fuzztui.observe.stats_reader import FileStats, StatsSource
+from fuzztui.process.service import Handler, ServiceContext
 from fuzztui.targeting.run_analysis import analyse, analyse_again
 from fuzztui.targeting.run_constants import keep_constants
 from fuzztui.wire.commands import AddSeed, CancelMinimise, Minimise
-from fuzztui.wire.events import Event, InstanceHello, Message
+from fuzztui.wire.events import InstanceHello, Message
 
 CANNOT_START = 3
 """Exit status of an in-process engine that must not be started again (docs/house.md)."""
@@ -107,15 +107,13 @@ class InProcess:
             CancelMinimise.name: minimiser.cancel,
         }
 
-    def triage(
-        self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
-    ) -> Triage | None:
+    def triage(self, context: ServiceContext) -> Triage | None:
         """Return the triage of transferred findings; engines describe their own ones."""
-        if not campaign.mutants:
+        if not context.campaign.mutants:
             return None
         from fuzztui.fuzzfirst.python_triage import TransferTriage  # only fuzz-first needs it
 
-        return TransferTriage(campaign, run_dir, record, state)
+        return TransferTriage(context.campaign, context.run_dir, context.record, context.state)
 
     def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
         """Write ``spec.json`` (docs/house.md).
@@ -187,3 +185,8 @@ def launcher_for(kind: str) -> Launcher:
     except UnknownKind as e:
         raise SupervisorError(str(e)) from None
     return (Spoton if row.analysis else InProcess)(signal.SIGUSR2 if row.finishes else 0)
+
+
+def service(context: ServiceContext) -> Triage | None:
+    """The triage of the campaign's findings, where its instances run."""
+    return None if context.is_hub else launcher_for(context.campaign.kind).triage(context)

@@ -49,13 +49,13 @@ class CampaignStartup:
         first: MutantPhase | None,
         notes: Sequence[Message],
         *,
-        verdicts: Sequence[Event] = (),
+        first_events: Sequence[Event] = (),
         spent: bool,
     ) -> None:
         """Adopt running engines, record the new supervisor, end instances no longer configured.
 
         ``first``: the mutant phase, None if it is over; ``notes``: messages to record;
-        ``verdicts``: events to record before the start, which shows regressions thereby;
+        ``first_events``: events to record before the start, which shows regressions thereby;
         ``spent``: no budget is left. The directories of ``lives`` are already observed.
         """
         state, campaign, record = self._state, self._campaign, self._log.record
@@ -73,7 +73,7 @@ class CampaignStartup:
             record(_started(campaign))
         elif changed:
             record(BudgetSet(*budget, campaign.exact_s))
-        record(*verdicts)
+        record(*first_events)
         resumed = [n for n, life in lives.items() if not life.over and n not in adopted]
         record(
             SupervisorStarted(

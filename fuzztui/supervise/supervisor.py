@@ -14,37 +14,29 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.handlers import worklist_handlers
-from fuzztui.gcov.process import GcovProcess
-from fuzztui.instances.launcher import Handler
 from fuzztui.instances.life import EndReason, InstanceLife
-from fuzztui.model.fuzzfirst import MUTANT_INPUTS
-from fuzztui.model.oracle import ORACLE
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
-from fuzztui.mutators.process import CollectorProcess
-from fuzztui.notify.notifier import Notifier
 from fuzztui.observe.passive import PassiveDirectories
-from fuzztui.oracle.process import OracleProcess
 from fuzztui.process.execute import children
 from fuzztui.process.identity import kill_marked
 from fuzztui.process.reaper import Reaper
+from fuzztui.process.service import Handler, ServiceContext
 from fuzztui.remote.address import link_to_run, socket_path
 from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.supervise.command_router import CommandRouter
-from fuzztui.supervise.ending import PendingChecks, StopRequest, natural_end
+from fuzztui.supervise.ending import StopRequest, natural_end
 from fuzztui.supervise.launchers import launcher_for
 from fuzztui.supervise.limits import CampaignLimits, spent
 from fuzztui.supervise.observation import ObservationLoop
 from fuzztui.supervise.phases import CampaignPhases
 from fuzztui.supervise.resources import ResourceMeter
 from fuzztui.supervise.resume import CampaignStartup
+from fuzztui.supervise.services import Services
 from fuzztui.supervise.sharing import SHARE_S, RunSharing
 from fuzztui.supervise.tasks import AT_LEAST_S, Tasks
 from fuzztui.supervise.write_check import Notice, WriteCheck
-from fuzztui.verdicts.judging import verdicts_file
-from fuzztui.verdicts.keeper import VerdictsKeeper
 from fuzztui.wire.commands import Command, Pause, Resume, SetMixture, Stop
 from fuzztui.wire.events import (
     CampaignEnded,
@@ -54,7 +46,6 @@ from fuzztui.wire.events import (
     EntryDescribed,
     EntrySaved,
     Event,
-    FindingSaved,
     InstanceHello,
     Message,
     MutantsFound,
@@ -124,26 +115,13 @@ class Supervisor:
         )
         self.lives = self._phases.lives
         self.live = self._phases.live
-        self._triage = launcher.triage(campaign, run_dir, self.record, self.state)
-        self._oracle = (
-            OracleProcess(run_dir, self.record) if OracleProcess.wanted(campaign) else None
-        )
-        self._gcov = GcovProcess(run_dir, self.record) if GcovProcess.wanted(campaign) else None
-        self._notifier = (
-            Notifier(campaign.notify, run_dir.path, self.state, self.record, self.now)
-            if campaign.notify
-            else None
-        )
-        self._verdicts = VerdictsKeeper(
-            verdicts_file(run_dir, campaign.verdicts), self.state, self.record, run_dir.out
-        )
-        self._first_verdicts: Sequence[Event] = ()
-        self._pending_checks = PendingChecks(self._triage, self._oracle, self.record)
-        self.pending_work = self._pending_checks.message
+        context = ServiceContext(campaign, run_dir, self.state, self.record, self.now)
+        self._services = Services(context, self._tasks)
+        self._first_events: Sequence[Event] = ()
+        self.pending_work = self._services.pending
         self.handlers: Mapping[str, Handler] = {
             **launcher.handlers(campaign, run_dir),
-            **self._verdicts.handlers(),
-            **(worklist_handlers(self.state, self.record) if campaign.mutants else {}),
+            **self._services.handlers(),
         }
         self._router = CommandRouter(self)
         self._server = ControlServer(run_dir.path, self._router.submit, self._sharing.access)
@@ -155,7 +133,7 @@ class Supervisor:
         """
         with contextlib.suppress(OSError):  # other commands can find the campaign from now on
             link_to_run(self._run_dir.path, socket_path(self._run_dir.path))
-        self._first_verdicts = self._verdicts.at_start()
+        self._first_events = self._services.at_start()
         if not self._phases.living():
             self._setup_messages = self._launcher.setup(
                 self._campaign, self._run_dir, self._progress
@@ -197,33 +175,20 @@ class Supervisor:
         tasks.repeat(self._check_writing, RESOURCES_S)
         tasks.repeat(self._tidy, TIDY_S)
         tasks.repeat(self._look_for_passive, RESOURCES_S)
-        tasks.repeat(self._verdicts.run, RESOURCES_S)
         if self._sharing.on:
             tasks.repeat(self._sharing.run, SHARE_S)
-        if self._triage:
-            tasks.repeat(self._triage.run, RESOURCES_S)
-        if self._notifier:
-            tasks.repeat(self._notifier.run, RESOURCES_S)
-        if CollectorProcess.wanted(self._campaign):
-            tasks.run_helper(CollectorProcess(self._campaign, self._run_dir, self.record))
-        if self._oracle:
-            tasks.run_helper(self._oracle)
-        if self._gcov:
-            tasks.run_helper(self._gcov)
+        self._services.start()
         await self._phases.run()
         self._clock.stop()  # no budget and no rate counts the rest
         # The last findings are often the reason for the end of the campaign.
         end_reason = self._end_reason()
         if not self.leaving:
             self._stop_request.set(end_reason)
-        if work := self._pending_checks.message():
+        if work := self.pending_work():
             self.record(CampaignState("stopping", f"{end_reason.reason}; {work}".lstrip("; ")))
-        await self._pending_checks.finish(is_stopped=end_reason.state == "stopped")
-        if self._gcov:
-            await self._gcov.finish()
+        await self._services.finish(is_stopped=end_reason.state == "stopped")
         await tasks.close()
-        if self._notifier:
-            await self._notifier.finish(end_reason.state, end_reason.reason)
+        await self._services.ended(end_reason.state, end_reason.reason)
         await self._finish()
 
     async def _begin(self) -> None:
@@ -233,14 +198,13 @@ class Supervisor:
             notes += self._observation.add(self.lives.values())
         except OSError as e:
             raise SupervisorError(f"{e.filename}: cannot be created: {e.strerror}") from None
-        passive = {MUTANT_INPUTS: self._campaign.mutants, ORACLE: self._oracle}
-        notes += self._observation.add_passive(name for name, used in passive.items() if used)
+        notes += self._observation.add_passive(self._services.directories)
         startup = CampaignStartup(self._campaign, self._run_dir, self._log, self._observation)
         await startup.take_up(
             self.lives,
             self._phases.first,
             notes,
-            verdicts=self._first_verdicts,
+            first_events=self._first_events,
             spent=bool(self._spent),
         )
 
@@ -279,7 +243,7 @@ class Supervisor:
         """
         instance: str = getattr(command, "instance", "")
         if self.leaving and isinstance(command, Stop) and not instance:
-            self._pending_checks.hurry()
+            self._services.hurry()
             return "stopped"
         if self._phases.first is None or self.leaving or instance:
             return ""
@@ -303,7 +267,7 @@ class Supervisor:
         if self.leaving and end_reason.state == "finished":
             return
         if self.leaving:
-            self._pending_checks.hurry()
+            self._services.hurry()
         if not self.leaving:
             self._stop_request.set(end_reason)
             self.record(CampaignState("stopping", end_reason.reason))
@@ -326,10 +290,7 @@ class Supervisor:
             first.on_event(event)
         life = self.lives.get(getattr(event, "instance", ""))
         self._sharing.saw(event)
-        if self._triage and isinstance(event, FindingSaved):
-            self._triage.saw(event)
-        if self._notifier:
-            self._notifier.saw(event)
+        self._services.saw(event)
         if isinstance(event, (CommandApplied, CommandRejected)):
             self._router.answered(event)
         elif life is not None and isinstance(event, _SIGNS):
@@ -379,7 +340,7 @@ class Supervisor:
 
     async def _look_for_passive(self) -> None:
         if self._log.writable:  # each change is returned once
-            known = {MUTANT_INPUTS, ORACLE, *self.lives}
+            known = {*self._services.directories, *self.lives}
             self.record(*await asyncio.to_thread(self._passive.look, known))
 
     async def _tidy(self) -> None:

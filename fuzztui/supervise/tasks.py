@@ -1,4 +1,4 @@
-"""The supervisor's tasks: run once, repeatedly, or in a helper process.
+"""The supervisor's tasks: run once, or repeatedly.
 
 An unexpected error in a task is recorded in the log, and the other tasks continue.
 """
@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Final
 
 from fuzztui.process.error_reporter import ErrorReporter
-from fuzztui.process.helper import HelperProcess
 from fuzztui.wire.events import Event
 
 AT_LEAST_S: Final = 0.05
@@ -42,12 +41,8 @@ class Tasks:
         """Run ``job`` each ``every`` seconds, sooner if ``wake`` is set, until :meth:`close`."""
         self._endless.append(asyncio.ensure_future(self._again_and_again(job, every, wake)))
 
-    def run_helper(self, helper: HelperProcess) -> None:
-        """Run a helper process until :meth:`close`; the campaign continues if it ends."""
-        self._endless.append(asyncio.ensure_future(self._help(helper)))
-
     async def close(self) -> None:
-        """Cancel repeated tasks and helper processes; wait for all other tasks."""
+        """Cancel repeated tasks; wait for all other tasks."""
         for task in self._endless:
             task.cancel()
         await asyncio.gather(*self._endless, *self._once, return_exceptions=True)
@@ -74,9 +69,3 @@ class Tasks:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(every - AT_LEAST_S):
                     await wake.wait()
-
-    async def _help(self, helper: HelperProcess) -> None:
-        try:
-            await helper.run()
-        except Exception as e:
-            self.report_error(e)

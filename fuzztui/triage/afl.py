@@ -16,6 +16,7 @@ from fuzztui.base.files import read_regular
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.instances.launcher import Triage
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import State
 from fuzztui.process.execute import ProcessMark
@@ -45,8 +46,8 @@ more processes): the first delay, doubled each time, and the longest."""
 MAX_INPUT = 64 << 20
 
 
-class AflTriage:
-    """Describes findings that wait, see :class:`Triage`. Runs in the event loop.
+class AflTriage(Triage):
+    """Describes findings that wait. Runs in the event loop.
 
     :param record: logs an event.
     :param state: the campaign, folded from its log.
@@ -67,9 +68,9 @@ class AflTriage:
         self._one = asyncio.Lock()
         self._programs: dict[str, TargetProgram] = {}
 
-    def saw(self, event: FindingSaved) -> None:
+    def saw(self, event: Event) -> None:
         """Note a saved finding; those of the program oracle are described already."""
-        if event.instance == ORACLE:
+        if not isinstance(event, FindingSaved) or event.instance == ORACLE:
             return
         key = (event.instance, event.file)
         if key not in self._known:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.instances.launcher import Handler, Progress
 from fuzztui.model.commands import sender_of
 from fuzztui.model.state import State
+from fuzztui.process.service import Handler, Progress, Service, ServiceContext
 from fuzztui.verdicts.equivalents import Reasons, equivalents, file_equivalents
 from fuzztui.verdicts.file import VerdictsError
 from fuzztui.verdicts.judging import (
@@ -20,6 +20,7 @@ from fuzztui.verdicts.judging import (
     changes,
     judge_finding,
     share_rules,
+    verdicts_file,
 )
 from fuzztui.wire.commands import (
     AcceptMutants,
@@ -34,7 +35,7 @@ LOOK_S: Final = 2.0
 """Seconds between two looks at the file."""
 
 
-class VerdictsKeeper:
+class VerdictsKeeper(Service):
     """The verdicts of one running campaign.
 
     :param file: the verdicts file; it need not exist.
@@ -137,3 +138,9 @@ class VerdictsKeeper:
         except OSError:
             return None
         return s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns
+
+
+def service(context: ServiceContext) -> VerdictsKeeper:
+    """The verdicts of a campaign: each one has a file, which need not exist."""
+    file = verdicts_file(context.run_dir, context.campaign.verdicts)
+    return VerdictsKeeper(file, context.state, context.record, context.run_dir.out)

@@ -484,11 +484,11 @@ sys.exit(__main__.main())
 
 TRIAGE = """
 import asyncio, sys
-from fuzztui.supervise import __main__, ending, launchers
-ending.MAX_WAIT_S = LIMIT_S
-class Slow:
+from fuzztui.instances.launcher import Triage
+from fuzztui.supervise import __main__, launchers, services
+services.MAX_WAIT_S = LIMIT_S
+class Slow(Triage):
     left = 2
-    def saw(self, event): pass
     async def run(self): await asyncio.sleep(1000)
     async def finish(self):
         await asyncio.sleep(SECONDS)

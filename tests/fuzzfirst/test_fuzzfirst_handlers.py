@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.fuzzfirst.handlers import worklist_handlers
+from fuzztui.fuzzfirst.handlers import WorklistKeeper
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import queue
 from fuzztui.model.state import CommandStatus, State
@@ -44,7 +44,7 @@ class Desk:
             for n in range(mutants)
         ]
         self.record(MutantsFound("", file="a.c", mutants=rows))
-        self.handlers = worklist_handlers(self.state, self.record)
+        self.handlers = WorklistKeeper(self.state, self.record).handlers()
 
     def record(self, *events):
         apply(self.state, [Record(self.state.seq + 1 + n, 0.0, e) for n, e in enumerate(events)])

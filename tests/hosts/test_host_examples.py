@@ -75,7 +75,7 @@ async def test_what_the_target_prints_is_no_answer(hub: Hub) -> None:
 async def test_a_full_disk_does_not_keep_a_hub_from_its_end(hub: Hub) -> None:
     hub.add("id:1", "s")
     hub.answers = [OSError(28, "No space left on device")]
-    await hub.examples.finish()
+    await hub.examples.ended("finished", "")
     (event,) = hub.events
     assert isinstance(event, Message) and "No space left" in event.text
 
@@ -86,7 +86,7 @@ async def test_the_end_does_not_wait_for_all(hub: Hub, monkeypatch: pytest.Monke
     now = iter(range(0, 1000, 25))
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(now)))
     monkeypatch.setattr(module, "LAST_S", 80.0)
-    await hub.examples.finish()
+    await hub.examples.ended("finished", "")
     *saved, message = hub.events
     assert 0 < len(saved) < 3 and all(isinstance(event, ExampleSaved) for event in saved)
     assert isinstance(message, Message) and message.level == "warning"

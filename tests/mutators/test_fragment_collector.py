@@ -21,11 +21,13 @@ from fuzztui.campaign.rundir import RunDir, prepare_run
 from fuzztui.engines.text import fragments, poolfile
 from fuzztui.engines.text.fragments import Pool, key_of
 from fuzztui.engines.text.syntax import Spans, Syntax
+from fuzztui.model.state import State
 from fuzztui.mutators import fragments as harvest
 from fuzztui.mutators.fragments import FragmentCollector
-from fuzztui.mutators.process import CollectorProcess
+from fuzztui.mutators.process import CollectorProcess, service
 from fuzztui.process import helper
 from fuzztui.process.helper import DeathJournal
+from fuzztui.process.service import ServiceContext
 
 pytest.importorskip("ast_grep_py")
 
@@ -294,11 +296,16 @@ def campaign(language: str, *templates: str) -> Campaign:
     return made
 
 
-def test_it_is_for_afl_with_a_grammar():
-    assert CollectorProcess.wanted(campaign("c"))
-    assert not CollectorProcess.wanted(campaign(""))
-    assert not CollectorProcess.wanted(replace(campaign("c"), text={}))
-    assert not CollectorProcess.wanted(replace(campaign("c"), kind="text")), "it parses in process"
+def test_it_is_for_afl_with_a_grammar(tmp_path):
+    def wanted(campaign: Campaign, *, is_hub: bool = False) -> bool:
+        of = (RunDir(tmp_path), State(), print, float)
+        return service(ServiceContext(campaign, *of, is_hub=is_hub)) is not None
+
+    assert wanted(campaign("c"))
+    assert not wanted(campaign("c"), is_hub=True), "hosts collect"
+    assert not wanted(campaign(""))
+    assert not wanted(replace(campaign("c"), text={}))
+    assert not wanted(replace(campaign("c"), kind="text")), "it parses in process"
 
 
 def processes(home: RunDir) -> list[psutil.Process]:

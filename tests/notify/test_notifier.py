@@ -198,7 +198,7 @@ async def test_the_end_reports_what_waits_and_the_end(tmp_path: Path) -> None:
     campaign.finding("1", "A")
     await campaign.reports()
     campaign.finding("2")
-    await campaign.notifier.finish("finished", "the budget is used up")
+    await campaign.notifier.ended("finished", "the budget is used up")
     assert [one["news"] for one in campaign.objects()] == ["findings", "findings", "end"]
     assert campaign.objects()[-1]["reason"] == "the budget is used up"
     assert campaign.objects()[-1]["unmeasured"] is None
@@ -206,7 +206,7 @@ async def test_the_end_reports_what_waits_and_the_end(tmp_path: Path) -> None:
 
 async def test_the_end_of_a_campaign_that_measured_nothing_says_so(tmp_path: Path) -> None:
     campaign = Campaign(tmp_path)
-    await campaign.notifier.finish("finished", "the budget is used up")
+    await campaign.notifier.ended("finished", "the budget is used up")
     [one] = campaign.objects()
     assert one["unmeasured"] and one["unmeasured"] in one["text"]
 
@@ -216,7 +216,7 @@ async def test_only_what_is_asked_for_is_reported(tmp_path: Path) -> None:
     campaign.finding("1", "A")
     campaign.t = 1000.0
     await campaign.reports()
-    await campaign.notifier.finish("stopped", "")
+    await campaign.notifier.ended("stopped", "")
     assert [one["news"] for one in campaign.objects()] == ["end"]
 
 
@@ -225,7 +225,7 @@ async def test_a_command_that_hangs_does_not_hold_up_the_end(
 ) -> None:
     monkeypatch.setattr(notifier_module, "LAST_S", 0.2)
     campaign = Campaign(tmp_path, command=["sleep", "1000"])
-    await campaign.notifier.finish("stopped", "")
+    await campaign.notifier.ended("stopped", "")
     assert campaign.notified() == []
     assert campaign.state.recent[-1].event.level == "warning"
 

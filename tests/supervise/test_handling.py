@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.instances.launcher import Progress
+from fuzztui.process.service import Progress
 from fuzztui.remote.protocol import APPLIED, REJECTED, CommandAnswer
 from fuzztui.supervise.handling import HandlerTasks, combined
 from fuzztui.wire.commands import AddSeed, Pause, PromoteMutants

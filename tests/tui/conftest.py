@@ -44,8 +44,9 @@ async def settled(*_args: float, **_kwargs: float) -> None:
         nodes = [app, *(n for screen in app.screen_stack for n in screen.walk_children())]
         nodes += app.screen_stack
         busy = any(not n._closed and n._running and n.message_queue_size for n in nodes)
-        # A footer that is composed again stops the layout meanwhile.
-        quiet = 0 if busy or app._batch_count else quiet + 1
+        # A footer that is composed again holds the layout back; the end of an application, too.
+        busy = busy or bool(app._batch_count and app.is_running and not app._exit)
+        quiet = 0 if busy else quiet + 1
     await asyncio.sleep(0.001)
 
 

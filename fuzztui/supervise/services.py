@@ -1,0 +1,115 @@
+"""The services of a campaign, which supervisor and hub run alike."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import FIRST_COMPLETED
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final
+
+from fuzztui.process.service import Handler, Service, ServiceContext
+from fuzztui.supervise.tasks import Tasks
+from fuzztui.wire.events import Event, Message
+
+SERVICES: Final = (
+    "fuzztui.verdicts.keeper:service",
+    "fuzztui.fuzzfirst.handlers:service",
+    "fuzztui.supervise.launchers:service",
+    "fuzztui.oracle.process:service",
+    "fuzztui.gcov.process:service",
+    "fuzztui.mutators.process:service",
+    "fuzztui.hosts.examples:service",
+    "fuzztui.notify.notifier:service",
+)
+"""Functions that return the service for a :class:`ServiceContext`; None: there is nothing to do."""
+
+MAX_WAIT_S: Final = 10.0
+"""Seconds by which services may delay the end of a campaign that a user stops."""
+
+PATIENT_S: Final = 300.0
+"""The same where no user stops it: some hundred findings can be examined."""
+
+
+class Services:
+    """The services of one campaign, which run until ``tasks`` are closed."""
+
+    def __init__(
+        self, context: ServiceContext, tasks: Tasks, names: Sequence[str] = SERVICES
+    ) -> None:
+        self._record, self._tasks = context.record, tasks
+        made = [_function(name)(context) for name in names]
+        self._services = [service for service in made if service is not None]
+        self._watchers = [s.saw for s in self._services if type(s).saw is not Service.saw]
+        self._hurry = asyncio.Event()
+
+    @property
+    def directories(self) -> list[str]:
+        """The directories in ``out/`` that services fill with entries."""
+        return [service.directory for service in self._services if service.directory]
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the handlers of all services, by the command's name."""
+        return {
+            name: handler
+            for service in self._services
+            for name, handler in service.handlers().items()
+        }
+
+    def at_start(self) -> list[Event]:
+        """Return events to log before the campaign starts. Blocking. Raises SupervisorError."""
+        return [event for service in self._services for event in service.at_start()]
+
+    def saw(self, event: Event) -> None:
+        """Pass on an event that was recorded and is in the state."""
+        for saw in self._watchers:
+            saw(event)
+
+    def start(self) -> None:
+        """Run all services."""
+        for service in self._services:
+            if type(service).run is not Service.run:
+                self._tasks.repeat(service.run, service.again_s)
+
+    def hurry(self) -> None:
+        """Let :meth:`finish` return soon: a user stops the campaign."""
+        self._hurry.set()
+
+    def pending(self) -> str:
+        """Return what is left to do before the end, as text; an empty string if nothing is."""
+        left = " and ".join(filter(None, (service.pending for service in self._services)))
+        return f"checking {left}" if left else ""
+
+    async def finish(self, *, is_stopped: bool) -> None:
+        """Do what is left; after a while, or :meth:`hurry`, record what was not done."""
+        limit = MAX_WAIT_S if is_stopped else PATIENT_S
+        work = asyncio.gather(*(service.finish() for service in self._services))
+        halt = asyncio.ensure_future(self._hurry.wait())
+        both: set[asyncio.Future[Any]] = {work, halt}
+        try:
+            done, _ = await asyncio.wait(both, timeout=limit, return_when=FIRST_COMPLETED)
+        finally:
+            for one in (work, halt):
+                one.cancel()
+            await asyncio.gather(work, halt, return_exceptions=True)
+        if work in done:
+            work.result()  # raises what a service has raised
+        for left in filter(None, (service.pending for service in self._services)):
+            later = "resume the campaign to continue"
+            later += ", or run one with fuzztui repro" if "finding" in left else ""
+            self._record(Message("info", f"{left} not checked in time: {later}"))
+
+    async def ended(self, end: str, reason: str) -> None:
+        """Let services do what they do last, when the tasks are closed."""
+        for service in self._services:
+            try:
+                await service.ended(end, reason)
+            except Exception as e:
+                self._tasks.report_error(e)
+
+
+def _function(name: str) -> Callable[[ServiceContext], Service | None]:
+    """The function that ``MODULE:NAME`` names."""
+    module, _, function = name.partition(":")
+    found: Callable[[ServiceContext], Service | None] = getattr(import_module(module), function)
+    return found

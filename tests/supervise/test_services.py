@@ -1,0 +1,118 @@
+"""The services of a campaign: what they get, and what is left to do when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.instances.launcher import Triage
+from fuzztui.model.state import State
+from fuzztui.process.service import Service, ServiceContext
+from fuzztui.supervise.services import SERVICES, Services, _function
+from fuzztui.supervise.tasks import Tasks
+from fuzztui.wire.events import Message
+
+
+class Endless(Triage):
+    left = 1
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self._error = error
+
+    async def finish(self) -> None:
+        if self._error:
+            raise self._error
+        await asyncio.Event().wait()
+
+
+class Noted(Service):
+    directory = "noted"
+
+    def __init__(self) -> None:
+        self.calls: list[object] = []
+
+    def handlers(self):
+        return {"note": self.note}
+
+    async def note(self, command, progress):
+        return f"noted {command}"
+
+    def at_start(self):
+        return [Message("info", "started")]
+
+    def saw(self, event):
+        self.calls.append(event)
+
+    async def run(self):
+        self.calls.append("run")
+
+    async def ended(self, end, reason):
+        self.calls.append((end, reason))
+        raise ValueError("at the end")
+
+
+@pytest.fixture
+def made(monkeypatch, tmp_path):
+    """Makes services of these objects, and a list of their events."""
+    events: list[object] = []
+
+    def make(*services: Service | None) -> tuple[Services, list[object]]:
+        module = ModuleType("services_of_a_test")
+        for n, service in enumerate(services):
+            setattr(module, f"s{n}", lambda context, service=service: service)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        campaign = SimpleNamespace()
+        context = ServiceContext(campaign, RunDir(tmp_path), State(), events.append, float)
+        names = [f"{module.__name__}:s{n}" for n in range(len(services))]
+        return Services(context, Tasks(events.append), names), events
+
+    return make
+
+
+def test_all_services_exist():
+    assert all(callable(_function(name)) for name in SERVICES)
+
+
+def test_a_service_gets_what_it_asks_for(made):
+    async def campaign():
+        noted = Noted()
+        services, events = made(None, Service(), noted)
+        assert services.directories == ["noted"]
+        assert list(services.handlers()) == ["note"]
+        assert services.at_start() == [Message("info", "started")]
+        services.start()
+        await asyncio.sleep(0)
+        services.saw(Message("info", "x"))
+        assert services.pending() == ""
+        await services.finish(is_stopped=False)
+        await services.ended("finished", "budget")
+        assert noted.calls == ["run", Message("info", "x"), ("finished", "budget")]
+        assert "at the end" in events[0].text  # an error there ends nothing else
+        await services._tasks.close()
+
+    asyncio.run(campaign())
+
+
+def test_an_error_of_a_check_is_not_hidden(made):
+    async def finished():
+        services, _ = made(Endless(KeyError("x")))
+        await services.finish(is_stopped=False)
+
+    with pytest.raises(KeyError):
+        asyncio.run(finished())
+
+
+def test_a_stop_ends_the_wait_and_what_is_left_is_recorded(made):
+    async def stopped():
+        services, events = made(Endless())
+        assert services.pending() == "checking 1 finding"
+        task = asyncio.ensure_future(services.finish(is_stopped=False))
+        services.hurry()
+        await task
+        return events
+
+    assert [e.kind for e in asyncio.run(stopped())] == ["message"]
