@@ -12,9 +12,20 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import TypeVar
 
-from fuzztui.model.state import CommandStatus, State
+from fuzztui.model.changes import ChangesBuilder
+from fuzztui.model.folding import EventFold, never
+from fuzztui.model.representable import representable
+from fuzztui.model.state import RECENT_COMMANDS, CommandStatus, State
+from fuzztui.model.stats import finite, series
 from fuzztui.wire.codec import CodecError, decode_command
-from fuzztui.wire.commands import Command
+from fuzztui.wire.commands import Command, command_class
+from fuzztui.wire.events import (
+    CommandApplied,
+    CommandIssued,
+    CommandProgress,
+    CommandRejected,
+    Record,
+)
 
 MAX_LASTING = 5000
 """Number of commands in force that are kept; the oldest ones are removed first."""
@@ -44,11 +55,14 @@ def sender_of(state: State, command: Command) -> str:
     return next((s.by for s, c in unanswered(state, type(command)) if c == command), "")
 
 
-def applied(state: State, status: CommandStatus) -> Command | None:
-    """Fold that an instance applied a command. Returns the command; None as of :func:`command_of`.
+def applied(state: State, event: CommandApplied) -> Command | None:
+    """Return the command that an instance has applied; None as of :func:`command_of`."""
+    status = state.commands.get(event.id)
+    return None if status is None else command_of(status)
 
-    An answer to a command that a later one has replaced changes nothing.
-    """
+
+def _keep_lasting(state: State, status: CommandStatus) -> None:
+    """Note an applied command. An answer to one that a later one has replaced changes nothing."""
     command = command_of(status)
     if command is not None and _is_lasting(command):
         key = status.id if command.affects else f"{command.name} {command.subject}"
@@ -60,7 +74,6 @@ def applied(state: State, status: CommandStatus) -> Command | None:
             )
             if len(state.lasting) > MAX_LASTING:
                 del state.lasting[next(iter(state.lasting))]
-    return command
 
 
 def missed_commands(state: State, received: Mapping[str, Command]) -> list[Command]:
@@ -98,3 +111,64 @@ def _number(command_id: str) -> int:
     """Return the number in an id of the supervisor or of a hub, in order of issue; else 0."""
     match = _ID.fullmatch(command_id)
     return int(match[1]) if match else 0
+
+
+# ------------------------------------------------------------------ the fold
+
+
+def _command_issued(state: State, e: CommandIssued, touched: ChangesBuilder) -> None:
+    given = series(state, "commands")  # of the commands themselves only the newest are kept
+    given.add(state.t, given.last + 1)
+    legible = representable(Record(1, 0.0, e), 0.0).event is e
+    state.commands[e.id] = CommandStatus(
+        e.id, state.t, e.command if legible else {}, e.by,
+        seq=state.seq, undoes=e.undoes, step=e.step,
+    )  # fmt: skip
+    touched.commands.add(e.id)
+    _forget_commands(state)
+
+
+def _forget_commands(state: State) -> None:
+    if len(state.commands) > RECENT_COMMANDS:
+        finished = (k for k, c in state.commands.items() if c.state != "pending")
+        del state.commands[next(finished, next(iter(state.commands)))]
+
+
+def _answer(state: State, key: str, touched: ChangesBuilder) -> CommandStatus:
+    command = state.commands.get(key)
+    if command is None:
+        # The answer to a command that was removed from the table, or never logged.
+        command = state.commands[key] = CommandStatus(key, state.t, {})
+        _forget_commands(state)
+    touched.commands.add(key)
+    command.done_t = state.t
+    return command
+
+
+def _command_applied(state: State, e: CommandApplied, touched: ChangesBuilder) -> None:
+    command = _answer(state, e.id, touched)
+    command.state, command.text = "applied", e.detail
+    command.instance, command.trial = e.instance, e.trial
+    _keep_lasting(state, command)
+
+
+def _command_progress(state: State, e: CommandProgress, touched: ChangesBuilder) -> None:
+    command = state.commands.get(e.id)
+    if command is not None and command.state == "pending":
+        command.text, command.part = e.text, finite(e.part, -1.0)
+        touched.commands.add(e.id)
+
+
+def _command_rejected(state: State, e: CommandRejected, touched: ChangesBuilder) -> None:
+    command = _answer(state, e.id, touched)
+    if command.state == "applied" and command_class(command.command).any_applies:
+        return  # another instance executed the command
+    command.state, command.text, command.instance = "rejected", e.reason, e.instance
+
+
+FOLDS = (
+    EventFold(CommandIssued, _command_issued),
+    EventFold(CommandApplied, _command_applied),
+    EventFold(CommandRejected, _command_rejected),
+    EventFold(CommandProgress, _command_progress, never),
+)

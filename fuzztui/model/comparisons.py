@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from fuzztui.model.changes import ChangesBuilder, instance
+from fuzztui.model.folding import EventFold
 from fuzztui.model.saved import entry_or_new
 from fuzztui.model.state import Entry, State
 from fuzztui.model.stats import count
@@ -134,3 +135,12 @@ def comparisons_dict(state: State) -> dict[str, Any] | None:
             for y in operation_yields(state)
         ],
     }
+
+
+FOLDS = (
+    EventFold(
+        ComparisonsReported,
+        comparisons_reported,
+        rows=lambda e: [*e.tokens, *e.entries],
+    ),
+)

@@ -9,6 +9,7 @@ from heapq import nsmallest
 from typing import Any
 
 from fuzztui.model.changes import ChangesBuilder
+from fuzztui.model.folding import EventFold
 from fuzztui.model.lineage import lineage
 from fuzztui.model.mutants import bare, changed, put, score_of
 from fuzztui.model.mutators import finish_turn
@@ -280,3 +281,10 @@ def first_dict(state: State) -> dict[str, Any] | None:
         "brought": brought(mutants),
         "findings_thanks_to_mutants": sorted(f.key for f in found),
     }
+
+
+FOLDS = (
+    EventFold(PhaseStarted, stage_started),
+    EventFold(MutantProgress, mutant_stage),
+    EventFold(MutantPositions, mutant_places, rows=lambda e: e.places),
+)

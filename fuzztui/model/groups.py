@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from fuzztui.base.text import several
 from fuzztui.model.changes import ChangesBuilder
+from fuzztui.model.folding import EventFold
 from fuzztui.model.state import Finding, State
 from fuzztui.model.verdicts import remove_unnumbered, unnumbered
 from fuzztui.wire.events import FindingDescribed, SkippedFrames
@@ -188,3 +189,6 @@ def _leave_group(state: State, finding: Finding, touched: ChangesBuilder) -> Non
         del state.groups[signature]
         place = unnumbered(signature)
         remove_unnumbered(state.unnumbered_groups, place, signature)
+
+
+FOLDS = (EventFold(SkippedFrames, skipped_frames, rows=lambda e: e.rules),)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fuzztui.model.changes import ChangesBuilder
+from fuzztui.model.folding import EventFold
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Host, Instance, State
 from fuzztui.model.stats import out_of_reach
@@ -156,3 +157,6 @@ _OF_ONE_HOST: dict[type[Event], Callable[[State, Host, Record], Event | None]] =
     PhaseStarted: _phase_started,
 }
 """Events that a host's log contains about its part of the campaign."""
+
+
+FOLDS = (EventFold(HostState, host_state),)

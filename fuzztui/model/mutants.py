@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from fuzztui.base.shards import MAX_SHARDS
 from fuzztui.base.text import several
 from fuzztui.model.changes import ChangesBuilder, instance
+from fuzztui.model.folding import EventFold, never
 from fuzztui.model.progress import tally
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import (
@@ -502,3 +503,17 @@ def mutants_dict(state: State) -> dict[str, Any] | None:
         "share": sum(shares) / len(shares) if shares else None,
         "phase": next((f.phase for f in figures if f.phase), ""),
     }
+
+
+def _is_kill(state: State, e: MutantState) -> bool:
+    """Of mutants only kills are news, or their states would fill the event list."""
+    return e.state == "killed"
+
+
+FOLDS = (
+    EventFold(MutantsFound, mutants_found, rows=lambda e: e.mutants),
+    EventFold(MutantsShard, mutants_shard),
+    EventFold(MutantState, mutant_state, _is_kill),
+    EventFold(MutantRuns, mutant_runs, rows=lambda e: e.runs),
+    EventFold(MutationStats, mutation_stats, never),
+)

@@ -13,12 +13,13 @@ from math import fsum
 from typing import Any
 
 from fuzztui.model.changes import ChangesBuilder, instance
-from fuzztui.model.commands import command_of, unanswered
+from fuzztui.model.commands import applied, command_of, unanswered
+from fuzztui.model.folding import EventFold
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import MixtureChange, State
 from fuzztui.model.stats import count, finite
 from fuzztui.wire.commands import SetMixture
-from fuzztui.wire.events import MutatorStats
+from fuzztui.wire.events import CommandApplied, MutatorStats
 from fuzztui.wire.mixture import CLASSES, MAX_ARMS, MAX_NAME, STACK, Mixture, class_of
 
 MILLION = 1_000_000
@@ -460,3 +461,14 @@ def mixture_dict(state: State) -> dict[str, Any] | None:
             {"name": a.name, "found": a.found, "applied": a.applied} for a in whole.best
         ],
     }  # fmt: skip
+
+
+def _mixture_applied(state: State, e: CommandApplied, touched: ChangesBuilder) -> None:
+    if isinstance(command := applied(state, e), SetMixture):
+        mixture_set(state, command, state.commands[e.id].by, e.instance, touched)
+
+
+FOLDS = (
+    EventFold(CommandApplied, _mixture_applied),
+    EventFold(MutatorStats, operator_figures, rows=lambda e: e.names),
+)

@@ -9,9 +9,15 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from fuzztui.base.signals import is_by_signal
+from fuzztui.model.changes import ChangesBuilder
+from fuzztui.model.folding import EventFold
 from fuzztui.model.state import Finding, State
 from fuzztui.model.verdicts import found_again, verdict_of
+from fuzztui.wire.events import STALL, Notified
 from fuzztui.wire.verdicts import OPEN, REGRESSION
+
+MAX_NOTIFIED = 100_000
+"""Findings that are remembered as reported by ``notify.command``: far more than are saved."""
 
 MAX_WAIT_S = 10.0
 """Seconds of campaign time after which a finding counts as new though it has no description."""
@@ -68,3 +74,14 @@ def waits(finding: Finding, now: float) -> bool:
 def groups_after(state: State, seq: int) -> int:
     """Return the number of groups whose first finding was logged after record ``seq``."""
     return sum(state.findings[keys[0]].seq > seq for keys in target_groups(state))
+
+
+def _notified(state: State, e: Notified, touched: ChangesBuilder) -> None:
+    if e.news == STALL and not e.problem:
+        state.stall_notified_t = state.t
+    for key in e.findings:
+        if len(state.notified) < MAX_NOTIFIED:
+            state.notified[str(key)] = state.t
+
+
+FOLDS = (EventFold(Notified, _notified),)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fuzztui.model.changes import ChangesBuilder, instance
+from fuzztui.model.folding import EventFold
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import MAX_PROPERTIES, MAX_PROPERTY_NAME, Finding, State
 from fuzztui.model.stats import count
@@ -193,3 +194,9 @@ def properties_list(state: State) -> list[dict[str, Any]] | None:
         }
         for row in property_rows(state).values()
     ]
+
+
+FOLDS = (
+    EventFold(PropertiesFound, properties_found, rows=lambda e: e.reasons),
+    EventFold(PropertyFigures, property_figures, rows=lambda e: e.figures),
+)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fuzztui.base.signals import is_by_signal
 from fuzztui.model import groups
 from fuzztui.model.changes import ChangesBuilder, instance
+from fuzztui.model.folding import EventFold, never
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.model.stats import count, shift_own
 from fuzztui.wire.events import (
@@ -224,3 +226,25 @@ def write_down(state: State, instance: str) -> None:
                 parent = None if of is None else entry_of(state, *of)
                 parents[name] = "" if parent is None or not parent.saved else identity(parent)
     state.cost += len(rows) // _ROWS_A_RECORD
+
+
+def _is_new_entry(state: State, e: EntrySaved) -> bool:
+    """Not an entry that is reported again after afl-fuzz renumbered its queue."""
+    before = state.entries.get(f"{e.instance}/{e.id}")
+    return e.first < 0 and (before is None or not before.saved)
+
+
+def _is_examined(state: State, e: FindingDescribed) -> bool:
+    """Not a description that contains only the signal in the finding's name."""
+    return not is_by_signal(e.signature)
+
+
+FOLDS = (
+    EventFold(EntrySaved, entry_saved, _is_new_entry),
+    EventFold(EntriesSeeded, entries_seeded, rows=lambda e: e.origins),
+    EventFold(EntryDescribed, entry_described),
+    EventFold(InputShown, input_shown, never),
+    EventFold(FindingSaved, finding_saved),
+    EventFold(FindingDescribed, finding_described, _is_examined),
+    EventFold(ExampleSaved, example_saved),
+)

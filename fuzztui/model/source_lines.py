@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from fuzztui.base.ranges import MAX_NUMBER, chosen, decode
 from fuzztui.model.changes import ChangesBuilder
+from fuzztui.model.folding import EventFold, never
 from fuzztui.model.state import CoverageStep, Entry, SourceRow, State
 from fuzztui.wire.events import CoverageBuild, LinesCovered, SourceFile
 
@@ -279,3 +280,10 @@ class LineCoverage:
             file = self.files.get(path)
             if file is not None and file.row.seq <= int(step.key):
                 file.take_branches(text)
+
+
+FOLDS = (
+    EventFold(SourceFile, source_file, never),
+    EventFold(LinesCovered, lines_covered, never),
+    EventFold(CoverageBuild, coverage_build),
+)

@@ -17,6 +17,7 @@ from operator import attrgetter, le
 from typing import Any
 
 from fuzztui.model.changes import ChangesBuilder, instance
+from fuzztui.model.folding import EventFold, never
 from fuzztui.model.series import Series
 from fuzztui.model.state import FILE_COUNTS, Instance, State
 from fuzztui.wire.afl import other_numbers
@@ -243,3 +244,13 @@ def resources(state: State, e: Resources, touched: ChangesBuilder) -> None:
         own.add(state.t, i.cpu_s)
     i.rss, i.processes = max(count(e.rss), 0), max(count(e.processes), 0)
     touched.campaign = True
+
+
+FOLDS = (
+    EventFold(InstanceState, instance_state),
+    EventFold(InstanceHello, instance_hello),
+    EventFold(PassiveInstance, passive_instance, never),
+    EventFold(Stats, stats, never),
+    EventFold(Synced, synced, never),
+    EventFold(Resources, resources, never),
+)

@@ -12,7 +12,8 @@ from math import fsum
 from typing import Any
 
 from fuzztui.model.changes import ChangesBuilder, instance
-from fuzztui.model.commands import unanswered
+from fuzztui.model.commands import applied, unanswered
+from fuzztui.model.folding import EventFold
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import State, UncoveredGoal
 from fuzztui.model.stats import count, finite
@@ -25,7 +26,7 @@ from fuzztui.wire.commands import (
     TypeCommand,
     WeighType,
 )
-from fuzztui.wire.events import GoalsUncovered, TargetingStats
+from fuzztui.wire.events import CommandApplied, GoalsUncovered, TargetingStats
 from fuzztui.wire.targeting import MAX_LOCATION, MAX_NAME, MILLION, stale_message
 
 MAX_GOALS = 1000
@@ -435,3 +436,15 @@ def _goal_dict(row: GoalRow) -> dict[str, Any]:
         "asked": row.checked_trials,
         "types": [{"name": name, "distance": distance} for name, distance in row.types],
     }
+
+
+def _type_command_applied(state: State, e: CommandApplied, touched: ChangesBuilder) -> None:
+    if isinstance(command := applied(state, e), TypeCommand):
+        fold_command(state, command, e.instance, touched)
+
+
+FOLDS = (
+    EventFold(CommandApplied, _type_command_applied),
+    EventFold(TargetingStats, fold_stats, rows=lambda e: e.names),
+    EventFold(GoalsUncovered, fold_goals, rows=lambda e: e.left),
+)

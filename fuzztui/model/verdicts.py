@@ -12,9 +12,10 @@ from typing import Any
 
 from fuzztui.base.signals import is_by_signal
 from fuzztui.model.changes import ChangesBuilder
+from fuzztui.model.folding import EventFold
 from fuzztui.model.mutants import accept
 from fuzztui.model.state import FindingVerdict, State
-from fuzztui.wire.events import VerdictsChanged
+from fuzztui.wire.events import SupervisorStarted, VerdictsChanged
 from fuzztui.wire.verdicts import FIXED, MAX_NAME, MAX_NOTE, NEW, REGRESSION, VERDICTS
 
 MAX_VERDICTS = 100_000
@@ -77,8 +78,10 @@ def _text(row: dict[str, Any], name: str, most: int) -> str:
     return value[:most] if isinstance(value, str) else ""
 
 
-def engines_started(state: State) -> None:
+def engines_started(state: State, e: SupervisorStarted, touched: ChangesBuilder) -> None:
     """Fold that engines start with the present code: what they find now was not fixed."""
+    if e.adopted:
+        return
     for signature, verdict in state.verdicts.items():
         if verdict.verdict == FIXED and not verdict.start_seq:
             state.verdicts[signature] = replace(verdict, start_seq=state.seq)
@@ -137,3 +140,9 @@ def found_again(state: State, signature: str) -> list[str]:
         return []
     keys = state.groups.get(signature, ())
     return [key for key in keys if state.findings[key].seq > given.start_seq]
+
+
+FOLDS = (
+    EventFold(SupervisorStarted, engines_started),
+    EventFold(VerdictsChanged, verdicts_changed, rows=lambda e: [*e.findings, *e.mutants]),
+)
