@@ -18,30 +18,3 @@ from fuzztui.campaign.schema.tables import (
     tables_for,
 )
 from fuzztui.campaign.schema.text import ALIASES, TEXT
-
-__all__ = [
-    "AFL",
-    "AFL_ORACLE",
-    "ALIASES",
-    "CLUSTER",
-    "COMMON",
-    "ENGINE",
-    "ENGINES",
-    "FIRST",
-    "HOST",
-    "HOSTS",
-    "JUDGED",
-    "KIND_HELP",
-    "LANGUAGES",
-    "MU2_ENGINE",
-    "MUTANTS",
-    "OPERATORS",
-    "ORACLE",
-    "TABLES",
-    "TEXT",
-    "TEXTUAL",
-    "WEIGHTS",
-    "Key",
-    "Kind",
-    "tables_for",
-]

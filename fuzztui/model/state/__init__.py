@@ -23,26 +23,3 @@ from fuzztui.model.state.instances import FILE_COUNTS, NO_STATS, Host, Instance
 from fuzztui.model.state.mutants import MUTANT_STATES, Mutant
 from fuzztui.model.state.saved import Entry, Finding, FindingVerdict
 from fuzztui.model.state.source import CoverageStep, SourceRow
-
-__all__ = [
-    "FILE_COUNTS",
-    "MAX_PROPERTIES",
-    "MAX_PROPERTY_NAME",
-    "MUTANT_STATES",
-    "NO_STATS",
-    "RECENT_COMMANDS",
-    "RECENT_RECORDS",
-    "Changes",
-    "CommandStatus",
-    "CoverageStep",
-    "Entry",
-    "Finding",
-    "FindingVerdict",
-    "Host",
-    "Instance",
-    "MixtureChange",
-    "Mutant",
-    "SourceRow",
-    "State",
-    "UncoveredGoal",
-]

@@ -57,49 +57,6 @@ from fuzztui.wire.commands.mutants import (
 from fuzztui.wire.commands.weights import MAX_WEIGHT, weight_text
 # isort: on
 
-__all__ = [
-    "COMMAND_NAMES",
-    "MAX_WEIGHT",
-    "AcceptMutants",
-    "AddSeed",
-    "CancelMinimise",
-    "Command",
-    "CountFrames",
-    "DemoteEntry",
-    "EntryCommand",
-    "ExactPass",
-    "IgnoreGoal",
-    "JudgeFinding",
-    "MarkEquivalent",
-    "Minimise",
-    "MoveMutants",
-    "MutantCommand",
-    "OfVerdictsFile",
-    "Pause",
-    "PinGoal",
-    "PromoteEntry",
-    "PromoteMutants",
-    "RequeueMutants",
-    "ResetEntry",
-    "RestoreMutants",
-    "Resume",
-    "SetMixture",
-    "SetTargetedShare",
-    "SkipCurrent",
-    "SkipEntry",
-    "SkipFrames",
-    "SkipMutants",
-    "Stop",
-    "TypeCommand",
-    "UnacceptMutants",
-    "Verdict",
-    "WeighProperty",
-    "WeighType",
-    "command_class",
-    "names_of",
-    "weight_text",
-]
-
 Verdict = MarkEquivalent | SkipMutants | RequeueMutants
 """The commands that a user can also give after the end of a mu2 campaign."""
 

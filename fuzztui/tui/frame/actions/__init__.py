@@ -28,17 +28,6 @@ from fuzztui.tui.frame.actions.source import SOURCE
 from fuzztui.tui.frame.actions.tables import LISTING, MARKING, SORTING, TABLE
 from fuzztui.tui.frame.actions.types import TYPES
 
-__all__ = [
-    "ACTIONS",
-    "BY_ID",
-    "GROUPS",
-    "HOME",
-    "HOME_SCREENS",
-    "MUTANTS",
-    "NATIVE",
-    "bindings",
-]
-
 ACTIONS: tuple[Action, ...] = (
     *SCREENS,
     *CAMPAIGN,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fuzztui.tui.labels.events import (  # noqa: F401 - for what they register
+from fuzztui.tui.labels.events import (  # for what they register
     engines,
     entries,
     findings,
@@ -19,21 +19,6 @@ from fuzztui.tui.labels.events.commands import command_text
 from fuzztui.tui.labels.events.instances import engine_text
 from fuzztui.tui.labels.events.mutants import progress_text
 from fuzztui.wire.events import Record
-
-__all__ = [
-    "KINDS",
-    "MUTANTS",
-    "SAVED",
-    "STATS",
-    "Described",
-    "at_host",
-    "clock_text",
-    "command_text",
-    "describe",
-    "describe_record",
-    "engine_text",
-    "progress_text",
-]
 
 
 def at_host(described: Described, record: Record) -> Described:
