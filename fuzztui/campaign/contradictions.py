@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.base.text import several
+from fuzztui.base.units import parse_ranges
 from fuzztui.campaign.cluster import ClusterConfig
 from fuzztui.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem, run_of
-from fuzztui.campaign.units import parse_ranges
 from fuzztui.campaign.values import absolute
 from fuzztui.engines.kinds import KINDS, kind_named
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from fuzztui.base.shards import SHARD_PATTERN
+from fuzztui.base.units import BUDGET_PATTERN, DURATION_PATTERN, SIZE_PATTERN
 from fuzztui.campaign.schema import (
     COMMON,
     ENGINES,
@@ -22,7 +23,6 @@ from fuzztui.campaign.schema import (
     Key,
     tables_for,
 )
-from fuzztui.campaign.units import BUDGET_PATTERN, DURATION_PATTERN, SIZE_PATTERN
 from fuzztui.wire.events import NEWS
 
 Schema = dict[str, Any]

@@ -17,8 +17,8 @@ from typing import Any
 from fuzztui.base.bounds import LARGEST
 from fuzztui.base.shards import parse_shard
 from fuzztui.base.suggest import near
+from fuzztui.base.units import parse_budget, parse_duration, parse_ranges, parse_size
 from fuzztui.campaign.schema import ALIASES, KIND_HELP, OPERATORS, WEIGHTS, Key
-from fuzztui.campaign.units import parse_budget, parse_duration, parse_ranges, parse_size
 from fuzztui.wire.events import NEWS
 
 _LISTS = (

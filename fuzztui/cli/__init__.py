@@ -58,12 +58,13 @@ def _run(argv: list[str]) -> int:
 
         return complete(argv[1:])
     # Imported here, not above: this takes 0.2 s, in which Ctrl-C must not print a traceback.
+    from fuzztui.cli.parser import parse
+
+    options = parse(argv)  # needs nothing of what follows: --help is quick
     from fuzztui.cli import damage
     from fuzztui.cli.output import FAILED, CliError, say
-    from fuzztui.cli.parser import parse
     from fuzztui.cli.remote_runs import on_this_machine
 
-    options = parse(argv)
     damage.forget()
     try:
         with on_this_machine(options, argv[0] if argv else ""):

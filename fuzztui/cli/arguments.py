@@ -5,14 +5,31 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from fuzztui.base.cpus import usable_cpus
 from fuzztui.base.shards import Shard, parse_shard
-from fuzztui.campaign.units import parse_duration
+from fuzztui.base.units import parse_duration
 
 Run = Callable[[argparse.Namespace], int]
 """A function that carries out a parsed command; returns the exit code."""
+
+
+def command(name: str) -> Run:
+    """Return the function ``MODULE.NAME`` of this package, imported when it is called.
+
+    So ``--help`` and a mistyped option need no more than the options.
+    """
+    return partial(_carry_out, name)
+
+
+def _carry_out(name: str, options: argparse.Namespace) -> int:
+    module, _, function = name.partition(".")
+    run: Run = getattr(import_module(f"fuzztui.cli.{module}"), function)
+    return run(options)
+
 
 NEAREST = "the nearest campaign.toml, or pyproject.toml with [tool.fuzztui]"
 """The campaign file of a command without FILE."""

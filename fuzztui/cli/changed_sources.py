@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from fuzztui.base.text import listed
+from fuzztui.base.units import parse_ranges
 from fuzztui.campaign import Campaign, FrozenCampaign
-from fuzztui.campaign.units import parse_ranges
 from fuzztui.campaign.values import absolute
 from fuzztui.changes.code import CodeChanges
 from fuzztui.changes.lines import Lines, joined, touches

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from fuzztui.cli.arguments import Run, count
+from fuzztui.cli.arguments import Run, command, count
 
 
 def add_cluster(parser: argparse.ArgumentParser, what: str) -> None:
@@ -28,45 +28,37 @@ def add_cluster(parser: argparse.ArgumentParser, what: str) -> None:
 
 def add_init(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui cluster init``; return the command."""
-    from fuzztui.cli import cluster as command
-
     parser.add_argument("directory", metavar="DIR", type=Path, help="it is created")
-    return command.init
+    return command("cluster.init")
 
 
 def add_cluster_check(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui cluster check``; return the command."""
-    from fuzztui.cli import cluster as command
-
     parser.add_argument(
         "file", metavar="CAMPAIGN.toml", type=Path, nargs="?", help="its [cluster] is checked"
     )
     add_cluster(parser, "nothing yet: check what would run")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    return command.check
+    return command("cluster.check")
 
 
 def add_scheduler(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui cluster scheduler``; return the command."""
-    from fuzztui.cli import cluster as command
-
     parser.add_argument(
         "address", metavar="IP[:PORT]", help="the address to listen on (port: 8786)"
     )
     _add_tls(parser)
-    return command.scheduler
+    return command("cluster.scheduler")
 
 
 def add_worker(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui cluster worker``; return the command."""
-    from fuzztui.cli import cluster as command
-
     parser.add_argument("address", metavar="ADDRESS", help="the scheduler's: tls://HOST:PORT")
     _add_tls(parser)
     parser.add_argument(
         "--slots", metavar="N", type=count, default=0, help="jobs at a time (one for each CPU)"
     )
-    return command.worker
+    return command("cluster.worker")
 
 
 def _add_tls(parser: argparse.ArgumentParser) -> None:

@@ -6,11 +6,10 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from fuzztui.cli.arguments import RUN_HELP, Run, add_jobs, add_set
+from fuzztui.cli.arguments import RUN_HELP, Run, add_jobs, add_set, command
 
 
 def _export(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import corpus
     from fuzztui.export.corpus import FORMATS
 
     parser.add_argument("source", metavar="RUN", type=Path, help=RUN_HELP)
@@ -26,17 +25,15 @@ def _export(parser: argparse.ArgumentParser) -> Run:
         "--text", action="store_true", help="with --format go: string values instead of []byte"
     )
     parser.add_argument("--findings", action="store_true", help="findings too")
-    return corpus.export_corpus
+    return command("corpus.export_corpus")
 
 
 def _import(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import corpus
-
     parser.add_argument(
         "source", metavar="DIR", type=Path, help="the corpus of libFuzzer, Go or another fuzzer"
     )
     _directory(parser)
-    return corpus.import_corpus
+    return command("corpus.import_corpus")
 
 
 def _directory(parser: argparse.ArgumentParser) -> None:
@@ -44,8 +41,6 @@ def _directory(parser: argparse.ArgumentParser) -> None:
 
 
 def _minimise(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import corpus_care
-
     parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
     parser.add_argument(
         "-o",
@@ -56,12 +51,10 @@ def _minimise(parser: argparse.ArgumentParser) -> Run:
         help="the directory to write: a new or an empty one",
     )
     _care(parser)
-    return corpus_care.minimise
+    return command("corpus_care.minimise")
 
 
 def _merge(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import corpus_care
-
     parser.add_argument(
         "directory",
         metavar="DIR",
@@ -82,19 +75,17 @@ def _merge(parser: argparse.ArgumentParser) -> Run:
         help="the run whose target runs the inputs; default: the first RUN",
     )
     _care(parser)
-    return corpus_care.merge
+    return command("corpus_care.merge")
 
 
 def _why(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import corpus_why
-
     parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
     parser.add_argument(
         "entry", metavar="ID", help="a queue entry: 12, INSTANCE/12, or the path of its file"
     )
     add_jobs(parser)
     add_set(parser)
-    return corpus_why.why
+    return command("corpus_why.why")
 
 
 def _care(parser: argparse.ArgumentParser) -> None:

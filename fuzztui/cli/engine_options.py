@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fuzztui.cli.arguments import NEAREST, Run, add_optional_run, add_set
+from fuzztui.cli.arguments import NEAREST, Run, add_optional_run, add_set, command
 from fuzztui.cli.since import add_changes
 
 
@@ -28,22 +28,18 @@ def add_mutators(parser: argparse.ArgumentParser) -> Run:
 
 def add_types(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui types``; return the command."""
-    from fuzztui.cli import types
-
     add_optional_run(parser)
     _all(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    return types.types
+    return command("types.types")
 
 
 def add_comparisons(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui comparisons``; return the command."""
-    from fuzztui.cli import comparisons
-
     add_optional_run(parser)
     _all(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    return comparisons.comparisons
+    return command("comparisons.comparisons")
 
 
 def _all(parser: argparse.ArgumentParser) -> None:

@@ -6,12 +6,10 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from fuzztui.cli.arguments import NEAREST, Run, add_host, add_set
+from fuzztui.cli.arguments import NEAREST, Run, add_host, add_set, command
 
 
 def _check(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import hosts
-
     parser.add_argument(
         "file",
         metavar="CAMPAIGN.toml",
@@ -23,7 +21,7 @@ def _check(parser: argparse.ArgumentParser) -> Run:
     add_host(parser)
     add_set(parser)
     parser.add_argument("--json", action="store_true", help="print a list of objects, one a host")
-    return hosts.check_all
+    return command("hosts.check_all")
 
 
 HOSTS_WORDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {"check": _check}

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fuzztui.cli.arguments import RUN_HELP, Run, seconds
+from fuzztui.cli.arguments import RUN_HELP, Run, command, seconds
 
 
 def add_repro(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui repro``; return the command."""
-    from fuzztui.cli import repro
-
     _add_input(parser, nargs="?")
-    return repro.repro
+    return command("repro.repro")
 
 
 def _add_input(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
@@ -29,8 +27,6 @@ def _add_input(parser: argparse.ArgumentParser, nargs: str | None = None) -> Non
 
 def add_minimise(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui minimise``; return the command."""
-    from fuzztui.cli import minimise
-
     _add_input(parser)
     parser.add_argument(
         "-o",
@@ -56,4 +52,4 @@ def add_minimise(parser: argparse.ArgumentParser) -> Run:
         action="store_true",
         help="stop at the end of stdin, as with Ctrl-C; the smallest input found is kept",
     )
-    return minimise.minimise
+    return command("minimise.minimise")

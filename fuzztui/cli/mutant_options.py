@@ -13,6 +13,7 @@ from fuzztui.cli.arguments import (
     add_jobs,
     add_set,
     add_shard,
+    command,
     count,
     percent,
     seconds,
@@ -88,8 +89,6 @@ def add_mutants(parser: argparse.ArgumentParser) -> Run:
 
 def add_score(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui score``; return the command."""
-    from fuzztui.cli import score
-
     parser.add_argument("run", metavar="RUN", type=Path, help=f"{RUN_HELP}, of a Python target")
     add_corpus_folders(parser, "inputs to score")
     add_jobs(parser)
@@ -135,7 +134,7 @@ def add_score(parser: argparse.ArgumentParser) -> Run:
     add_changes(parser, "mutants of functions")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_set(parser)
-    return score.score
+    return command("score.score")
 
 
 def add_gates(parser: argparse.ArgumentParser) -> None:
@@ -158,8 +157,6 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
 
 def add_mutate(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui mutate``; return the command."""
-    from fuzztui.cli import mutate
-
     parser.add_argument(
         "files", metavar="FILE", nargs="*", type=Path, help="files to mutate: programs, seeds"
     )
@@ -191,4 +188,4 @@ def add_mutate(parser: argparse.ArgumentParser) -> Run:
         "--stack", metavar="K", type=count, default=1, help="text mutators per mutated file (1)"
     )
     parser.add_argument("--list", action="store_true", help="list the text mutators with effects")
-    return mutate.mutate
+    return command("mutate.mutate")

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from fuzztui.base.text import several, visible
+from fuzztui.base.units import parse_ranges
 from fuzztui.campaign.extras import missing_extra
-from fuzztui.campaign.units import parse_ranges
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.since import changes

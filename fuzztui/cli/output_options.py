@@ -13,6 +13,7 @@ from fuzztui.cli.arguments import (
     add_corpus_folders,
     add_jobs,
     add_set,
+    command,
     count,
     seconds,
     shard,
@@ -23,8 +24,6 @@ from fuzztui.cli.since import add_changes
 
 def add_ci(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui ci``; return the command."""
-    from fuzztui.cli import ci
-
     add_campaign(parser, optional=True)
     add_changes(parser, "mutants of functions")
     parser.add_argument(
@@ -71,13 +70,11 @@ def add_ci(parser: argparse.ArgumentParser) -> Run:
     )
     add_set(parser)
     add_absolute(parser)
-    return ci.ci
+    return command("ci.ci")
 
 
 def add_export(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui export``; return the command."""
-    from fuzztui.cli import export
-
     parser.add_argument("run", metavar="RUN", type=Path, help=f"{RUN_HELP}, of a Python target")
     parser.add_argument(
         "--pytest",
@@ -119,12 +116,11 @@ def add_export(parser: argparse.ArgumentParser) -> Run:
         help="search for kills no longer than this, such as 5m (0: no limit)",
     )
     add_set(parser)
-    return export.export
+    return command("export.export")
 
 
 def add_coverage(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui coverage``; return the command."""
-    from fuzztui.cli import coverage
     from fuzztui.export.coverage import FORMATS
 
     parser.add_argument(
@@ -167,13 +163,11 @@ def add_coverage(parser: argparse.ArgumentParser) -> Run:
     )
     add_set(parser)
     add_absolute(parser)
-    return coverage.coverage
+    return command("coverage.coverage")
 
 
 def add_events(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui events``; return the command."""
-    from fuzztui.cli import events
-
     parser.add_argument(
         "run",
         metavar="RUN|LOG",
@@ -208,13 +202,11 @@ def add_events(parser: argparse.ArgumentParser) -> Run:
         default=0,
         help="only events after number N (s in JSON): to continue where a script was",
     )
-    return events.events
+    return command("events.events")
 
 
 def add_metrics(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui metrics``; return the command."""
-    from fuzztui.cli import metrics
-
     parser.add_argument(
         "runs",
         metavar="RUN|DIR",
@@ -235,4 +227,4 @@ def add_metrics(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "--listen", metavar="[127.0.0.1:]PORT", help="serve http://127.0.0.1:PORT/metrics"
     )
-    return metrics.metrics
+    return command("metrics.metrics")

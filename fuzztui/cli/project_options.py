@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fuzztui.cli.arguments import Run, add_campaign, add_set
+from fuzztui.cli.arguments import Run, add_campaign, add_set, command
 
 
 def add_init(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui init``; return the command."""
-    from fuzztui.cli import init
-
     parser.add_argument(
         "path",
         metavar="PATH",
@@ -51,13 +49,11 @@ def add_init(parser: argparse.ArgumentParser) -> Run:
         "--print", action="store_true", help="print the campaign file; write nothing, ask nothing"
     )
     how.add_argument("--start", action="store_true", help="start the campaign without asking")
-    return init.init
+    return command("init.init")
 
 
 def add_check(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui check``; return the command."""
-    from fuzztui.cli import check
-
     add_campaign(parser, optional=True)
     parser.add_argument(
         "--no-run",
@@ -73,7 +69,7 @@ def add_check(parser: argparse.ArgumentParser) -> Run:
         "--notify", action="store_true", help="run notify.command once, with a test message"
     )
     add_set(parser)
-    return check.check
+    return command("check.check")
 
 
 def add_completion(parser: argparse.ArgumentParser) -> Run:
@@ -87,38 +83,28 @@ def add_completion(parser: argparse.ArgumentParser) -> Run:
 
 def add_doctor(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui doctor``; return the command."""
-    from fuzztui.cli import doctor
-
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    return doctor.doctor
+    return command("doctor.doctor")
 
 
 def add_samples(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui samples``; return the command."""
-    from fuzztui.cli import samples
-
-    return samples.samples
+    return command("samples.samples")
 
 
 def add_schema(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui schema``; return the command."""
-    from fuzztui.cli import schema
-
-    return schema.schema
+    return command("schema.schema")
 
 
 def add_themes(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui themes``; return the command."""
-    from fuzztui.cli import themes
-
-    return themes.themes
+    return command("themes.themes")
 
 
 def add_config(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui config``; return the command."""
-    from fuzztui.cli import config
-
     parser.add_argument(
         "--keys", action="store_true", help="list the ids of all actions with their keys"
     )
-    return config.config
+    return command("config.config")

@@ -6,15 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from fuzztui.cli.arguments import Run, add_absolute, moment
+from fuzztui.cli.arguments import Run, add_absolute, command, moment
 
 FORMATS: Final = ("html", "md", "json")
 
 
 def add_report(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui report``."""
-    from fuzztui.cli import report
-
     parser.add_argument(
         "run",
         metavar="RUN|DIR",
@@ -29,13 +27,11 @@ def add_report(parser: argparse.ArgumentParser) -> Run:
         help="run the inputs again, and mark which lines of a Python target they execute",
     )
     _written(parser, "md")
-    return report.report
+    return command("report.report")
 
 
 def add_compare(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui compare``; return the command."""
-    from fuzztui.cli import compare
-
     parser.add_argument(
         "runs",
         metavar="RUN",
@@ -53,7 +49,7 @@ def add_compare(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("--screen", action="store_true", help="show two runs side by side")
     _written(parser, "text")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    return compare.compare
+    return command("compare.compare")
 
 
 def _written(parser: argparse.ArgumentParser, default: str) -> None:

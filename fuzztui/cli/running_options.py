@@ -15,6 +15,7 @@ from fuzztui.cli.arguments import (
     add_set,
     add_shard,
     add_theme,
+    command,
     moment,
     seconds,
 )
@@ -29,8 +30,6 @@ def add_run(parser: argparse.ArgumentParser) -> Run:
 
 def _how_to_run(parser: argparse.ArgumentParser, *, changes: bool = True) -> Run:
     """``changes``: whether there are options about changes of ``mutants.sources``."""
-    from fuzztui.cli import run
-
     add_set(parser)
     add_host(parser)
     parser.add_argument(
@@ -52,13 +51,11 @@ def _how_to_run(parser: argparse.ArgumentParser, *, changes: bool = True) -> Run
     parser.add_argument("--json", action="store_true", help="with --headless: print JSON lines")
     add_theme(parser)
     parser.add_argument("-V", "--version", action="version", version=f"fuzztui {__version__}")
-    return run.run
+    return command("run.run")
 
 
 def add_test(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui test``; return the command."""
-    from fuzztui.cli import test
-
     parser.add_argument(
         "parts",
         metavar="TESTS",
@@ -101,7 +98,7 @@ def add_test(parser: argparse.ArgumentParser) -> Run:
         help="do not fuzz: print a patch that adds @example(...) for the newest run's findings",
     )
     _how_to_run(parser, changes=False)
-    return test.test
+    return command("test.test")
 
 
 def add_run_project(parser: argparse.ArgumentParser) -> Run:
@@ -112,20 +109,16 @@ def add_run_project(parser: argparse.ArgumentParser) -> Run:
 
 def add_attach(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui attach``; return the command."""
-    from fuzztui.cli import attach
-
     add_optional_run(parser)
     parser.add_argument(
         "--read-only", action="store_true", help="look only: no key steers the campaign"
     )
     add_theme(parser)
-    return attach.attach
+    return command("attach.attach")
 
 
 def add_watch(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui watch``; return the command."""
-    from fuzztui.cli import watch
-
     parser.add_argument(
         "directories",
         metavar="DIR",
@@ -137,13 +130,11 @@ def add_watch(parser: argparse.ArgumentParser) -> Run:
         "--keep", metavar="DIR", type=Path, help="keep the log in DIR, for fuzztui replay"
     )
     add_theme(parser)
-    return watch.watch
+    return command("watch.watch")
 
 
 def add_runs(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui runs``; return the command."""
-    from fuzztui.cli import list_runs
-
     parser.add_argument(
         "directories",
         metavar="DIR",
@@ -154,13 +145,11 @@ def add_runs(parser: argparse.ArgumentParser) -> Run:
     )
     parser.add_argument("--size", action="store_true", help="also the room on disk of each run")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    return list_runs.runs
+    return command("list_runs.runs")
 
 
 def add_status(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui status``; return the command."""
-    from fuzztui.cli import status
-
     parser.add_argument(
         "run",
         metavar="RUN|DIR",
@@ -170,7 +159,7 @@ def add_status(parser: argparse.ArgumentParser) -> Run:
         "default: the only or latest run in ./runs",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    return status.status
+    return command("status.status")
 
 
 def add_ctl(parser: argparse.ArgumentParser) -> Run:
@@ -228,8 +217,6 @@ def add_ctl(parser: argparse.ArgumentParser) -> Run:
 
 def add_replay(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui replay``; return the command."""
-    from fuzztui.cli import replay
-
     parser.add_argument(
         "path",
         metavar="RUN|LOG",
@@ -242,7 +229,7 @@ def add_replay(parser: argparse.ArgumentParser) -> Run:
     )
     parser.add_argument("--json", action="store_true", help="print the status at --at, or the end")
     add_theme(parser)
-    return replay.replay
+    return command("replay.replay")
 
 
 def _speed(text: str) -> float:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fuzztui.cli.arguments import RUN_HELP, Run, add_jobs, add_set, seconds
+from fuzztui.cli.arguments import RUN_HELP, Run, add_jobs, add_set, command, seconds
 
 
 def add_sync(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui sync``; return the command."""
-    from fuzztui.cli import sync
     from fuzztui.cli.corpus_running import BY
 
     parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
@@ -45,13 +44,11 @@ def add_sync(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("--json", action="store_true", help="print one JSON object for each pass")
     add_jobs(parser, " of --prune")
     add_set(parser)
-    return sync.sync
+    return command("sync.sync")
 
 
 def add_merge(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui merge``; return the command."""
-    from fuzztui.cli import merge
-
     parser.add_argument(
         "sources",
         metavar="RUN|FILE",
@@ -68,4 +65,4 @@ def add_merge(parser: argparse.ArgumentParser) -> Run:
         help="runs: the merged run, a new directory or an earlier merge, which is replaced; files: "
         "the merged file (default: stdout)",
     )
-    return merge.merge
+    return command("merge.merge")

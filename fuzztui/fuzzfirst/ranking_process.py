@@ -18,9 +18,9 @@ from pathlib import Path
 
 from fuzztui.base.shards import ProgramSum, Shard, parse_shard
 from fuzztui.base.text import visible
+from fuzztui.base.units import parse_ranges
 from fuzztui.campaign import Campaign, load
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.campaign.units import parse_ranges
 from fuzztui.fuzzfirst.reach import BuildReach
 from fuzztui.fuzzfirst.source_mutants.check import Check
 from fuzztui.fuzzfirst.source_mutants.generate import Generated, MutantError, generate, language_of

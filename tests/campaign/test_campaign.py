@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.base.units import parse_budget, parse_duration, parse_size
 from fuzztui.campaign import CampaignError, load, write_frozen
 from fuzztui.campaign.docs import markdown
 from fuzztui.campaign.lines import key_lines
 from fuzztui.campaign.rundir import prepare_run
 from fuzztui.campaign.schema import ENGINES, MU2_ENGINE, OPERATORS, Key, tables_for
-from fuzztui.campaign.units import parse_budget, parse_duration, parse_size
 from fuzztui.campaign.values import check
 from fuzztui.engines.kinds import KINDS
 from fuzztui.engines.mutants import operators

@@ -4,12 +4,15 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import partial
+from importlib import import_module
 
 import pytest
 
 from fuzztui.campaign import load
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
+from fuzztui.cli.parser import parsers
 from fuzztui.cli.runs import find_run
 from fuzztui.home.finding import is_run
 from fuzztui.log.writer import LogWriter
@@ -56,19 +59,39 @@ def test_the_latest_is_one_that_has_begun(tmp_path, monkeypatch, capsys):
     assert "first: the log is empty" in capsys.readouterr().err, "by its name alone, too"
 
 
-@pytest.mark.parametrize(
-    "argv", [["status"], ["ctl", "run", "pause"], ["replay", "run"], ["mutators"], ["c.toml"]]
-)
-def test_a_command_loads_only_what_it_needs(argv):
-    """Half of what a command costs is loading: Textual, launchers, asyncio are for others."""
+def loaded_by(argv, then):
+    """The modules that are loaded when the arguments are parsed and ``then`` was evaluated."""
     code = (
-        "import sys; from fuzztui.cli.parser import parse; parse(sys.argv[1:])\n"
+        "import sys; from importlib import import_module; from fuzztui.cli.parser import parse\n"
+        "options = parse(sys.argv[1:])\n"
+        "load = lambda: import_module('fuzztui.cli.' + options.command.args[0].split('.')[0])\n"
+        f"{then}\n"
         "print(*sys.modules, sep='\\n')"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True
     )
-    loaded = set(done.stdout.split())
+    return set(done.stdout.split())
+
+
+def test_options_alone_need_no_log_and_no_engine():
+    loaded = loaded_by(["status"], "")
+    assert not loaded & {"fuzztui.session", "fuzztui.wire.events", "fuzztui.campaign"}
+
+
+def test_each_command_exists():
+    for name, word, parser in parsers():
+        if isinstance(carry_out := parser.get_default("command"), partial):
+            module, _, function = carry_out.args[0].partition(".")
+            assert callable(getattr(import_module(f"fuzztui.cli.{module}"), function)), (name, word)
+
+
+@pytest.mark.parametrize(
+    "argv", [["status"], ["ctl", "run", "pause"], ["replay", "run"], ["mutators"], ["c.toml"]]
+)
+def test_a_command_loads_only_what_it_needs(argv):
+    """Half of what a command costs is loading: Textual, launchers, asyncio are for others."""
+    loaded = loaded_by(argv, "getattr(options.command, 'func', None) and load()")
     assert "fuzztui.cli.runs" in loaded
     assert not loaded & {"textual", "numpy", "fuzztui.supervise.launchers", "fuzztui.engines.loop"}
     if argv[0] != "c.toml":

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from fuzztui.base.units import parse_ranges
 from fuzztui.campaign import CampaignError, load, write_frozen
 from fuzztui.campaign.schema import LANGUAGES, WEIGHTS
-from fuzztui.campaign.units import parse_ranges
 from fuzztui.fuzzfirst.budget_plan import plan_of, spent_on_mutants, wants_mutants
 from fuzztui.fuzzfirst.source_mutants.generate import LANGUAGES as BY_ENDING
 from fuzztui.fuzzfirst.source_mutants.rank import Metric

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fuzztui.base.shards import SHARD_HELP
-from fuzztui.campaign.units import BUDGET_HELP, DURATION_HELP, SIZE_HELP
+from fuzztui.base.units import BUDGET_HELP, DURATION_HELP, SIZE_HELP
 
 Kind = Literal[
     "string", "integer", "boolean", "duration", "size", "budget", "strings", "operators", "table",
