@@ -9,14 +9,22 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Callable
+from functools import partial
+from threading import Timer
 from types import FrameType
+from typing import Any
+
+_AGAIN_S = 0.01
+"""Seconds until a signal is sent again: the callback in which it came has returned then."""
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit code."""
-    before = signal.getsignal(signal.SIGTERM)
+    before, hook = signal.getsignal(signal.SIGTERM), sys.unraisablehook
     if before == signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _Terminate())
+    sys.unraisablehook = partial(_send_again, hook)
     if isinstance(sys.stdout, io.TextIOWrapper):  # an ASCII terminal gets escapes, not an error
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -33,6 +41,7 @@ def main(argv: list[str] | None = None) -> int:
             os.kill(os.getpid(), signal.SIGTERM)
         raise
     finally:
+        sys.unraisablehook = hook
         if before == signal.SIG_DFL:
             signal.signal(signal.SIGTERM, before)
 
@@ -50,6 +59,21 @@ class _Terminate:
     def __call__(self, _signum: int, _frame: FrameType | None) -> None:
         self.came = True
         raise _TerminatedError
+
+
+def _send_again(hook: Callable[[Any], object], dropped: Any) -> None:
+    """Send a signal again whose exception came in a callback, where Python drops it: of the garbage
+    collection, of an import.
+    """
+    number = {_TerminatedError: signal.SIGTERM, KeyboardInterrupt: signal.SIGINT}.get(
+        dropped.exc_type
+    )
+    if number is None:
+        hook(dropped)
+    else:
+        again = Timer(_AGAIN_S, os.kill, (os.getpid(), number))
+        again.daemon = True
+        again.start()
 
 
 def _run(argv: list[str]) -> int:

@@ -67,3 +67,30 @@ def test_a_signal_while_a_class_is_made(tmp_path, number, status):
     argv = [sys.executable, "-c", MADE, str(int(number)), str(tmp_path)]
     assert subprocess.run(argv, check=False).returncode == status
     assert [*tmp_path.iterdir()] == []
+
+
+DROPPED = """
+import gc, os, sys, threading
+import fuzztui.cli
+
+def collected(phase, info):
+    gc.callbacks.remove(collected)
+    os.kill(os.getpid(), int(sys.argv[1]))
+
+def run(argv):
+    gc.callbacks.append(collected)
+    gc.collect()
+    threading.Event().wait()
+
+fuzztui.cli._run = run
+sys.exit(fuzztui.cli.main([]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)]
+)
+def test_a_signal_in_a_callback_whose_exceptions_are_dropped(number, status):
+    argv = [sys.executable, "-c", DROPPED, str(int(number))]
+    done = subprocess.run(argv, check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (status, b"")
