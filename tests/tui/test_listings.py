@@ -302,6 +302,20 @@ async def test_the_crashing_input(drive, tmp_path):
 
 
 @pytest.mark.slow
+async def test_an_input_that_could_not_be_copied_is_read_after_a_reconnection(drive, tmp_path):
+    async with drive(running(), run=tmp_path, size=(120, 60)) as d:
+        await d.press("3")
+        await d.until(lambda: d.screen._preview is not None)
+        problem = d.screen._preview[1].input.file.problem
+        assert problem and problem in d.text()
+        file = tmp_path / "out" / d.table.current.instance / d.table.current.file
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"copied now")
+        d.app._unwritten = "box: not connected"  # the next look finds that the host was reached
+        await d.until(lambda: "copied now" in d.text())
+
+
+@pytest.mark.slow
 async def test_without_a_run_directory_there_is_no_file_to_read(drive):
     async with drive(running(), run=None) as d:
         await d.press("2", "c", "3", "c")

@@ -170,6 +170,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         self._unseen = 0
         self._alive: bool | None = None
         self._unwritten = ""
+        self.reconnections = 0
         self._dead = ""
         """Why the watcher of someone else's campaign ended; an empty string while it runs."""
         self._outline = Outline()
@@ -238,6 +239,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         while True:
             alive, unwritten = await in_thread(self._check_supervisor)
             if (alive, unwritten) != (self._alive, self._unwritten):
+                self.reconnections += bool(self._unwritten and not unwritten)
                 self._alive, self._unwritten = alive, unwritten
                 self.tick()
             await asyncio.sleep(ALIVE_S)

@@ -28,6 +28,8 @@ class AppInterface(Painter, Protocol):
 
     run_dir: Path | None
     mode: str
+    reconnections: int
+    """How often the run's machine has been reached again: what could not be copied may be now."""
     lineage: Lineage
     worklist: Worklist
     choices: ViewOptions

@@ -18,6 +18,7 @@ from fuzztui.tui.frame.shown_inputs import ShownInputs
 from fuzztui.tui.labels.hexview import reading
 from fuzztui.tui.labels.input_views import VIEWS, InputContent, editable
 from fuzztui.tui.labels.run_files import place_of
+from fuzztui.tui.labels.status import Status
 
 R = TypeVar("R", Entry, Finding)
 P = TypeVar("P")
@@ -36,6 +37,14 @@ class InputScreen(ListingScreen[R, P], Generic[R, P]):
         super().__init__()
         self._view = VIEWS[0]
         self._shown = ShownInputs(self._open_reader)
+        self._reconnections = 0
+
+    def tick(self, status: Status) -> None:
+        """Read the input again if its machine was not reached, and is now."""
+        super().tick(status)
+        if self._reconnections != self.host.reconnections:
+            self._reconnections = self.host.reconnections
+            self.refresh_row()
 
     def _open_reader(self) -> LogReader:
         return self.host.open_reader()
@@ -71,7 +80,7 @@ class InputScreen(ListingScreen[R, P], Generic[R, P]):
                 preview = replace(preview, problem=text)
             return InputContent(preview, self._shown.read(row.shown_seq))
 
-        return f"{name} {row.shown_seq}", content
+        return f"{name} {row.shown_seq} {self._reconnections}", content
 
     # ------------------------------------------------------------- actions
 
