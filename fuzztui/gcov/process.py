@@ -31,7 +31,7 @@ class GcovProcess(HelperProcess):
             undone="target.coverage: lines are not measured",
         )
 
-    async def finish(self) -> None:
+    async def close(self) -> None:
         """Let the process measure the entries that are left, if that takes no longer."""
         self.end()
         try:

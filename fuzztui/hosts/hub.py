@@ -209,11 +209,11 @@ class Hub:
         for link in links:
             link.cancel()
         await asyncio.gather(*links, return_exceptions=True)
-        end = None if self._left else self._end_reason
-        if end:
-            await self._services.finish(is_stopped=end.state == "stopped")
+        end = self._end_reason
+        if not self._left:
+            await self._services.finish(is_stopped=end is not None and end.state == "stopped")
         await tasks.close()
-        if end:
+        if end and not self._left:  # else the next hub ends the campaign
             await self._services.ended(end.state, end.reason)
         await self._finish()
 

@@ -74,5 +74,8 @@ class Service:
     async def finish(self) -> None:
         """Do what is left when all instances have ended. May be cancelled at any time."""
 
+    async def close(self) -> None:
+        """End what :meth:`run` has begun, in a short time, when all services have finished."""
+
     async def ended(self, end: str, reason: str) -> None:
         """Called when nothing else runs any more. ``end``: the campaign's last state."""

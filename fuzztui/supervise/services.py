@@ -81,7 +81,7 @@ class Services:
         return f"checking {left}" if left else ""
 
     async def finish(self, *, is_stopped: bool) -> None:
-        """Do what is left; after a while, or :meth:`hurry`, record what was not done."""
+        """Do what is left; after a while, or :meth:`hurry`, record what was not done. Then end."""
         limit = MAX_WAIT_S if is_stopped else PATIENT_S
         work = asyncio.gather(*(service.finish() for service in self._services))
         halt = asyncio.ensure_future(self._hurry.wait())
@@ -98,6 +98,7 @@ class Services:
             later = "resume the campaign to continue"
             later += ", or run one with fuzztui repro" if "finding" in left else ""
             self._record(Message("info", f"{left} not checked in time: {later}"))
+        await asyncio.gather(*(service.close() for service in self._services))
 
     async def ended(self, end: str, reason: str) -> None:
         """Let services do what they do last, when the tasks are closed."""

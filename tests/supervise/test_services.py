@@ -50,6 +50,9 @@ class Noted(Service):
     async def run(self):
         self.calls.append("run")
 
+    async def close(self):
+        self.calls.append("close")
+
     async def ended(self, end, reason):
         self.calls.append((end, reason))
         raise ValueError("at the end")
@@ -90,7 +93,7 @@ def test_a_service_gets_what_it_asks_for(made):
         assert services.pending() == ""
         await services.finish(is_stopped=False)
         await services.ended("finished", "budget")
-        assert noted.calls == ["run", Message("info", "x"), ("finished", "budget")]
+        assert noted.calls == ["run", Message("info", "x"), "close", ("finished", "budget")]
         assert "at the end" in events[0].text  # an error there ends nothing else
         await services._tasks.close()
 
@@ -108,11 +111,15 @@ def test_an_error_of_a_check_is_not_hidden(made):
 
 def test_a_stop_ends_the_wait_and_what_is_left_is_recorded(made):
     async def stopped():
-        services, events = made(Endless())
+        noted = Noted()
+        services, events = made(Endless(), noted)
         assert services.pending() == "checking 1 finding"
         task = asyncio.ensure_future(services.finish(is_stopped=False))
+        await asyncio.sleep(0)
+        assert noted.calls == []  # closed when the others have finished
         services.hurry()
         await task
+        assert noted.calls == ["close"]
         return events
 
     assert [e.kind for e in asyncio.run(stopped())] == ["message"]
