@@ -14,7 +14,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, Any
 
 from fuzztui.base.bounds import load_object
@@ -33,6 +33,16 @@ def real_path(path: Path | str) -> Path:
         return Path(os.path.realpath(path))  # Path.resolve() raises RuntimeError for a loop
     except ValueError:  # a zero byte, or half of a character
         raise OSError(errno.EINVAL, "not the name of a file", str(path)) from None
+
+
+def inside(root: Path, name: PurePath | str) -> Path:
+    """Return the path without links of a file that a log, a host or a report names.
+
+    Raises OSError, also for a file outside ``root``: a target may have put a link there.
+    """
+    if (path := real_path(root / name)).is_relative_to(real_path(root)):
+        return path
+    raise OSError(errno.EXDEV, f"the file is outside {root}")
 
 
 def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:

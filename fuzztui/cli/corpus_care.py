@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuzztui.base.files import temporary_directory
+from fuzztui.base.files import real_path, temporary_directory
 from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.corpus_running import KILLS, Care, why_out
@@ -74,14 +74,14 @@ def _check_new(output: Path, run: Path) -> None:
 
 def _refuse_run(what: str, directory: Path) -> None:
     """Raise :class:`CliError` if a directory to write to is in a run."""
-    real = Path(os.path.realpath(directory))  # Path.resolve() raises RuntimeError for a loop
+    real = real_path(directory)
     if run := next((path for path in (real, *real.parents) if is_run(path)), None):
         raise CliError(f"{what}: is in the run {run}, which is never changed", USAGE)
 
 
 def _write_new(output: Path, entries: Sequence[CorpusInput]) -> None:
     """Write the directory as a whole: in a temporary one, which is then renamed."""
-    place = Path(os.path.realpath(output))
+    place = real_path(output)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with temporary_directory(f".{place.name[:40]}-", place.parent) as temporary:

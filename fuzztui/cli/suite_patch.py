@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fuzztui.base.files import real_path
+from fuzztui.base.files import inside
 from fuzztui.base.text import brief, several, without_folders
 from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.rundir import RunDir
@@ -81,8 +81,8 @@ def _sources(root: Path, examples: list[FailingExample]) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in examples:
         try:
-            path = real_path(root / one.file)
-            if path.is_relative_to(real_path(root)) and path.is_file():
+            path = inside(root, one.file)
+            if path.is_file():
                 with path.open(encoding="utf-8", newline="") as file:  # line ends as they are
                     found[one.file] = file.read()
         except (OSError, ValueError):  # ValueError: no UTF-8

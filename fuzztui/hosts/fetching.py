@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from fuzztui.base.atomic import replace_bytes
-from fuzztui.base.files import real_path
+from fuzztui.base.files import inside
 from fuzztui.hosts.link import LinkLost
 from fuzztui.model.state import State
 from fuzztui.remote.mirrored import FETCHED
@@ -53,9 +53,7 @@ class HostFiles:
             self._bytes += len(data)
             if self._bytes > MAX_FETCHED:
                 await asyncio.to_thread(self.begin)
-            path = real_path(self._place / file)
-            if not path.is_relative_to(real_path(self._place)):
-                return "the file is outside the run"
+            path = inside(self._place, file)
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             replace_bytes(path, data)
         except (LinkLost, ProtocolError) as e:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from fuzztui.base.files import read_regular, real_path
+from fuzztui.base.files import inside, read_regular
 from fuzztui.hosts.protocol import MAX_BATCH, MAX_FILE, to_text
 from fuzztui.log.files import CHECKPOINTS, SEALED
 from fuzztui.log.reader import LogReader
@@ -46,10 +46,7 @@ def read_file(run: Path, relative: Any) -> bytes:
 
 
 def _read(root: Path, name: PurePosixPath) -> bytes:
-    path = real_path(root / name)  # a target may have put a symlink there
-    if not path.is_relative_to(real_path(root)):
-        raise ProtocolError("the file is outside the run")
-    return read_regular(path, MAX_FILE + 1)
+    return read_regular(inside(root, name), MAX_FILE + 1)
 
 
 def _read_fetched(run: Path, name: PurePosixPath) -> bytes:

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.base.bounds import whole
-from fuzztui.base.files import real_path
+from fuzztui.base.files import inside
 from fuzztui.base.text import visible
 from fuzztui.hosts.bundle import HostProcess, open_host
 from fuzztui.hosts.link import Batch, Hello, HostLink, LinkLost
@@ -275,9 +275,7 @@ class RunMirror:
             answer = await self._link.ask("file", path=file)
             if "error" in answer:
                 return str(answer["error"])[:500]
-            path = real_path(self._directory / file)
-            if not path.is_relative_to(real_path(self._directory)):
-                return "the file is outside the run"
+            path = inside(self._directory, file)
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             replace_bytes(path, to_bytes(answer.get("data")))
         except (LinkLost, ProtocolError) as e:

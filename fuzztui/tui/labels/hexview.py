@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzztui.base.files import real_path
+from fuzztui.base.files import inside
 from fuzztui.remote.mirrored import GONE, fetch, fetched_into
 from fuzztui.tui.base.text import plain_lines
 from fuzztui.tui.labels.run_files import RunFile, settled
@@ -63,9 +63,7 @@ def load(root: Path, relative: str, limit: int = LIMIT) -> Preview:
 
 def _load(root: Path, relative: str, limit: int) -> Preview:
     try:
-        path = real_path(root / relative)
-        if not path.is_relative_to(real_path(root)):
-            return Preview(problem="the file is outside the run")
+        path = inside(root, relative)
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as file:
             info = os.fstat(fd)
