@@ -9,9 +9,10 @@ import io
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
-from threading import Timer
+from threading import Lock, Thread
 from types import FrameType
 from typing import Any
 
@@ -23,7 +24,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit code."""
     before, hook = signal.getsignal(signal.SIGTERM), sys.unraisablehook
     if before == signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _Terminate())
+        signal.signal(signal.SIGTERM, _terminate)
     sys.unraisablehook = partial(_send_again, hook)
     if isinstance(sys.stdout, io.TextIOWrapper):  # an ASCII terminal gets escapes, not an error
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -50,15 +51,8 @@ class _TerminatedError(BaseException):
     """SIGTERM: temporary files are removed on the way out, and then the process dies of it."""
 
 
-class _Terminate:
-    """Handler of SIGTERM."""
-
-    came = False
-    """Python drops exceptions in callbacks of the import system: a screen asks before it opens."""
-
-    def __call__(self, _signum: int, _frame: FrameType | None) -> None:
-        self.came = True
-        raise _TerminatedError
+def _terminate(_signum: int, _frame: FrameType | None) -> None:
+    raise _TerminatedError
 
 
 def _send_again(hook: Callable[[Any], object], dropped: Any) -> None:
@@ -71,9 +65,15 @@ def _send_again(hook: Callable[[Any], object], dropped: Any) -> None:
     if number is None:
         hook(dropped)
     else:
-        again = Timer(_AGAIN_S, os.kill, (os.getpid(), number))
-        again.daemon = True
-        again.start()
+        returns = Lock()  # a start may take longer than the wait
+
+        def send() -> None:
+            with returns:
+                time.sleep(_AGAIN_S)
+            os.kill(os.getpid(), number)
+
+        with returns:
+            Thread(target=send, daemon=True).start()
 
 
 def _run(argv: list[str]) -> int:

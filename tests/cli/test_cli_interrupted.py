@@ -70,8 +70,11 @@ def test_a_signal_while_a_class_is_made(tmp_path, number, status):
 
 
 DROPPED = """
-import gc, os, sys, threading
+import gc, os, sys, threading, time
 import fuzztui.cli
+
+start = threading.Thread.start
+threading.Thread.start = lambda thread: (start(thread), time.sleep(0.2))  # a busy machine
 
 def collected(phase, info):
     gc.callbacks.remove(collected)

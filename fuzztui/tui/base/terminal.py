@@ -177,8 +177,6 @@ def restored_at_exit(fd: int) -> Iterator[Restorer]:
         # An ignored signal (nohup) stays ignored, except SIGHUP: the terminal is lost then.
         if signal.getsignal(signum) != signal.SIG_IGN or signum == signal.SIGHUP:
             before[signum] = signal.signal(signum, end)
-    if getattr(before.get(signal.SIGTERM), "came", False):  # and its exception was dropped
-        end(signal.SIGTERM, None)
     try:
         yield restorer
     finally:
