@@ -176,9 +176,10 @@ class _Ci:
                 "no earlier run has recorded what the inputs do, so that a changed value is no "
                 "finding yet; this run records them"
             )
-        with self._step("recording"):  # before the rest: a corpus that grows is recorded whole
-            until = time.monotonic() + self._left_s * _RECORDING_SHARE
-            outcomes.learn(kept, (), self._instance, until)
+        if not outcomes.judged_by_tests:
+            with self._step("recording"):  # before the rest: a corpus that grows is recorded whole
+                until = time.monotonic() + self._left_s * _RECORDING_SHARE
+                outcomes.learn(kept, (), self._instance, until)
         states.append(self._replayed_state(kept, replayed, changed))
         selected = self._select(replayed)
         if self._left_s < _LEAST_S and (selected.fuzz or 0 < len(kept) == replayed.cut):
