@@ -52,14 +52,14 @@ def test_it_runs_in_a_directory_of_its_own_with_afls_compilers(build, tmp_path):
 
 def test_another_afls_compilers_come_first(build, tmp_path):
     (tmp_path / "afl").mkdir()
-    assert build('echo "$PATH"', afl_path="afl")[-1].startswith(f"{tmp_path / 'afl'}:")
+    assert build('echo "${PATH%%:*}"', afl_path="afl")[-1] == str(tmp_path / "afl")
 
 
 def test_a_tree_where_afl_was_built_does_not_lend_its_assembler(build, tmp_path):
     (tmp_path / "afl").mkdir()
     (tmp_path / "afl/as").touch()
-    told = build('echo "$PATH"; echo "$CC $CXX"', afl_path="afl")
-    assert told[-2].endswith(f":{tmp_path / 'afl'}")
+    told = build('echo "${PATH##*:}"; echo "$CC $CXX"', afl_path="afl")
+    assert told[-2] == str(tmp_path / "afl")
     assert told[-1] == f"{tmp_path / 'afl/afl-cc'} {tmp_path / 'afl/afl-c++'}"
 
 

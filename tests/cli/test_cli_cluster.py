@@ -76,8 +76,12 @@ def test_checking_what_is_wrong(tmp_path, capsys):
     assert str(file) in refused(capsys, "cluster", "check", str(file))
     file.write_text('[cluster]\nscheduler = "tls://127.0.0.1:9"\nslots = 0\n')
     assert "cluster.slots" in refused(capsys, "cluster", "check", str(file))
-    made = tmp_path / "tls"
-    made.mkdir()
+
+
+@needs("cluster")
+def test_checking_a_directory_without_certificates(tmp_path, capsys):
+    (tmp_path / "tls").mkdir()
+    file = tmp_path / "c.toml"
     file.write_text('[cluster]\nscheduler = "tls://127.0.0.1:9"\ntls = "tls"\n')
     assert main(["cluster", "check", str(file)]) == FAILED
     assert "cluster init" in capsys.readouterr().out

@@ -21,6 +21,7 @@ _IMPORTS = (
 PACKAGES = (
     (r"afl|sanitizers", "afl++"),
     (r"\bgit\b", "git"),
+    (r"\bpatch\b", "patch"),
     (r"C compiler", "gcc libc6-dev"),
     (r"tmux", "tmux"),
     (r"openssh|sshd", "openssh-server openssh-client"),
