@@ -101,9 +101,14 @@ _CHECKS |= {f"list[{name}]": _list_of(check) for name, check in _CHECKS.items()}
 """Checks by annotation."""
 
 
-_SHAPES: dict[type[Any], _Shape] = {
-    cls: _Shape(cls) for cls in [*EVENT_KINDS.values(), *COMMAND_NAMES.values()]
-}
+class _Shapes(dict[type[Any], _Shape]):
+    def __missing__(self, cls: type[Any]) -> _Shape:
+        made = self[cls] = _Shape(cls)
+        return made
+
+
+_SHAPES = _Shapes()
+"""By the class of an event or a command, made when it is first needed."""
 
 
 def _fields_to_json(obj: Any, out: dict[str, Any]) -> None:

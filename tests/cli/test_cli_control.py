@@ -1,7 +1,6 @@
 """What ``fuzztui ctl`` says of an ID that belongs to another kind of thing."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import pytest
 from hosted import HubLog, write_run
@@ -97,7 +96,6 @@ def test_right_ids_are_taken(argv):
 class Remark(Command):
     """A command as CONTRIBUTING describes a new one: its fields are the words."""
 
-    name: ClassVar[str] = "remark"
     title: str
     lines: list[str]
     instance: str = ""

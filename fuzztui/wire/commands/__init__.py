@@ -10,12 +10,12 @@ handler of the supervisor executes it instead of the engines depends on the camp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 # isort: off
 # COMMAND_NAMES, which messages and `fuzztui ctl` list, has the order of these imports.
-from fuzztui.wire.commands.base import Command
+from fuzztui.wire.commands.base import COMMAND_NAMES, Command
 from fuzztui.wire.commands.campaign import Pause, Resume, Stop
 from fuzztui.wire.commands.entries import (
     AddSeed,
@@ -62,16 +62,6 @@ Verdict = MarkEquivalent | SkipMutants | RequeueMutants
 
 OfVerdictsFile = JudgeFinding | SkipFrames | CountFrames | AcceptMutants | UnacceptMutants
 """The commands that change nothing but the verdicts file, also after the campaign's end."""
-
-
-def _subclasses(base: type[Command]) -> Iterator[type[Command]]:
-    for cls in base.__subclasses__():
-        yield cls
-        yield from _subclasses(cls)
-
-
-COMMAND_NAMES: dict[str, type[Command]] = {c.name: c for c in _subclasses(Command) if c.name}
-"""Every known command, by its name on the wire."""
 
 
 def names_of(base: type[Command]) -> tuple[str, ...]:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from fuzztui.wire.events import register
+
 
 def on_text(instance: str) -> str:
     """Return the end of a command's text that names its instance; an empty string: all."""
     return f" on {instance}" if instance else ""
+
+
+COMMAND_NAMES: dict[str, type[Command]] = {}
+"""Every known command, by its name on the wire: those of the classes that are defined until now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,11 @@ class Command:
     """Whether a command for all instances also holds for instances that start later."""
     ordered: ClassVar[bool] = False
     """Whether a sender waits for the answer before the next such command: one may undo another."""
+
+    def __init_subclass__(cls) -> None:
+        """Add the command to those that are known. Raises TypeError if another one has its name."""
+        if cls.name:
+            register(COMMAND_NAMES, cls.name, cls)
 
     @property
     def problem(self) -> str:

@@ -15,7 +15,7 @@ Rules for a new kind:
 
 from __future__ import annotations
 
-from fuzztui.wire.events.base import Event, Record, Unknown
+from fuzztui.wire.events.base import EVENT_KINDS, Event, Record, Unknown, register
 from fuzztui.wire.events.campaign import (
     HOST_STATES,
     BudgetSet,
@@ -79,12 +79,3 @@ from fuzztui.wire.events.properties import PropertiesFound, PropertyFigures
 from fuzztui.wire.events.source import CoverageBuild, LinesCovered, SourceFile
 from fuzztui.wire.events.stats import Stats
 from fuzztui.wire.events.targeting import GoalsUncovered, TargetingStats
-
-
-def _all_kinds() -> dict[str, type[Event]]:
-    # By kind, not by class: slots=True makes a second class of each; the first still exists.
-    return {c.kind: c for c in Event.__subclasses__() if c.kind != Unknown.kind}
-
-
-EVENT_KINDS: dict[str, type[Event]] = _all_kinds()
-"""Every known kind, by its name on the wire."""

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+
+T = TypeVar("T")
+
+
+EVENT_KINDS: dict[str, type[Event]] = {}
+"""Every known kind, by its name on the wire: those of the classes that are defined until now."""
+
+_UNKNOWN = "?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +19,20 @@ class Event:
     """Base class of all events; ``kind`` is the name on the wire."""
 
     kind: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        """Add the kind to those that are known. Raises TypeError if another class has it."""
+        if cls.kind != _UNKNOWN:
+            register(EVENT_KINDS, cls.kind, cls)
+
+
+def register(known: dict[str, type[T]], name: str, cls: type[T]) -> None:
+    """Add a class to a registry. Raises TypeError for a name that another class has there."""
+    # slots=True makes a second class of each, which takes the place of the first.
+    other = known.get(name, cls)
+    if (other.__module__, other.__name__) != (cls.__module__, cls.__name__):
+        raise TypeError(f"{name!r} of {cls.__module__} is {other.__module__}'s name already")
+    known[name] = cls
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +60,6 @@ class Record:
 class Unknown(Event):
     """An event of a kind that this version does not have; its data is kept as it is."""
 
-    kind: ClassVar[str] = "?"
+    kind: ClassVar[str] = _UNKNOWN
     name: str = ""
     data: dict[str, Any] = field(default_factory=dict)
