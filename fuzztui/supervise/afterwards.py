@@ -74,8 +74,7 @@ def judge(run: Path, command: Judgement, by: str, undoes: Sequence[str] = ()) ->
         raise SupervisorError(f"{run}: cannot be locked: {e.strerror or e}") from None
     try:
         with closing(CampaignLog(run_dir, lambda event: None, lambda trouble: None)) as log:
-            log.clock.start()  # at the last record: the time of the campaign is over
-            log.clock.stop()
+            log.clock.stay()  # the time of the campaign is over
             return _judge(run_dir, log, command, by, undoes)
     except OSError as e:
         file = e.filename or run_dir.path

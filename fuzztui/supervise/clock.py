@@ -52,6 +52,10 @@ class CampaignClock:
         """Let time stand still from now on: no engine runs."""
         self._stopped_at = self.now()
 
+    def stay(self) -> None:
+        """Let time stand still at the last record: no engine has run since."""
+        self._stopped_at = self._last_t
+
     def count_gap(self, most: float = math.inf) -> float:
         """Count the time without a supervisor, because engines ran in it.
 
