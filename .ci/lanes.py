@@ -73,6 +73,7 @@ SCREENS = ("tests/tui", "tests/e2e/test_terminal.py", "tests/e2e/test_afl_termin
 COMMANDS = (
     "tests/cli", "tests/e2e/test_commands.py", "tests/e2e/test_exit_codes.py",
     "tests/e2e/test_undo.py", "tests/e2e/test_ci*.py", "tests/e2e/test_report_run.py",
+    "tests/e2e/test_note_feature.py",
 )  # fmt: skip
 HOSTS = ("tests/hosts", "tests/e2e/test_attach_hosts.py")
 WATCH = ("tests/watch", "tests/e2e/test_watch.py")

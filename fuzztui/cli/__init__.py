@@ -85,6 +85,18 @@ def _run(argv: list[str]) -> int:
     from fuzztui.cli.parser import parse
 
     options = parse(argv)  # needs nothing of what follows: --help is quick
+    from fuzztui.base.plugins import PluginError
+
+    try:
+        return _carry_out(options, argv)
+    except PluginError as e:  # an import of what follows, or a later one
+        from fuzztui.cli.output import FAILED, say
+
+        say(str(e))
+        return FAILED
+
+
+def _carry_out(options: Any, argv: list[str]) -> int:
     from fuzztui.cli import damage
     from fuzztui.cli.output import FAILED, CliError, say
     from fuzztui.cli.remote_runs import on_this_machine

@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from fuzztui.base.bounds import all_fit
+from fuzztui.model.feature import features
 from fuzztui.model.fold import FOLD_VERSION
 from fuzztui.model.groups import add_to_group
 from fuzztui.model.mutants import changed
@@ -108,10 +109,13 @@ _GROWING: dict[str, type[Any]] = {
     "covered": CoverageStep,
 }
 """Tables whose rows are stored whole."""
+_PARTS: dict[str, type[Any]] = {f.name: f.part for f in features() if f.part is not None}
+"""The parts of features, by the feature's name."""
 _TYPES: dict[type[Any], dict[str, str]] = {
     cls: {f.name: str(f.type) for f in fields(cls) if f.name != "stats"}
     for cls in (
-        State, Instance, Stats, Mutant, UncoveredGoal, *_BY_NAME.values(), *_GROWING.values()
+        State, Instance, Stats, Mutant, UncoveredGoal, *_BY_NAME.values(), *_GROWING.values(),
+        *_PARTS.values(),
     )
 }  # fmt: skip
 """What a row of each class holds; an instance's statistics are a row of their own."""
@@ -120,12 +124,15 @@ _VALUES = {cls: attrgetter(*types) for cls, types in _TYPES.items()}
 _OBJECTS = (
     "instances", "groups", "finished_turns", "uncovered_goals", "recent", *_SERIES, *_BY_NAME,
     "unnumbered_groups", "unnumbered_verdicts", "regrouped", "plain_signatures",
-    *_names(Tables),
+    "parts", *_names(Tables),
 )  # fmt: skip
 _SCALARS = tuple(n for n in _names(State) if n not in _OBJECTS)
 
-SCHEMA = crc32(repr((FOLD_VERSION, [[*types.items()] for types in _TYPES.values()])).encode())
-"""Changes whenever the state's dataclasses or the fold's meaning do."""
+_VERSIONS = [(name, part.version) for name, part in _PARTS.items()]
+SCHEMA = crc32(
+    repr((FOLD_VERSION, _VERSIONS, [[*types.items()] for types in _TYPES.values()])).encode()
+)
+"""Changes whenever the state's dataclasses, the fold's meaning or the features do."""
 
 T = TypeVar("T")
 
@@ -137,6 +144,10 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
     head: dict[str, Any] = {name: _copied(getattr(state, name)) for name in _SCALARS}
     for name in _BY_NAME:
         head[name] = {key: _row(one) for key, one in getattr(state, name).items()}
+    head["parts"] = {
+        name: [_copied(getattr(state.part(cls), one)) for one in _TYPES[cls]]
+        for name, cls in _PARTS.items()
+    }
     head["instances"] = [_row(i) for i in state.instances.values()]
     head["stats"] = {i.id: _row(i.stats) for i in state.instances.values()}
     head["finished_turns"] = state.finished_turns and _row(state.finished_turns)
@@ -290,6 +301,7 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
     state = State(**{name: head[name] for name in _SCALARS})
     for name, cls in _BY_NAME.items():
         setattr(state, name, _by_name(cls, head[name]))
+    state.parts = {cls: _one(cls, head["parts"][name]) for name, cls in _PARTS.items()}
     stats = _by_name(Stats, head["stats"])
     state.instances = {
         row[0]: Instance(**dict(zip(_TYPES[Instance], row, strict=True)), stats=stats[row[0]])

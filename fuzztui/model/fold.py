@@ -4,7 +4,8 @@ Only :func:`apply` changes a :class:`~fuzztui.model.state.State`. It uses the st
 nothing else: the same log gives the same state, with any batches and from any checkpoint. It never
 raises: a log may contain anything, in any order.
 
-How events of each kind change the state is in ``FOLDS`` of the modules in :data:`MODULES`.
+How events of each kind change the state is in ``FOLDS`` of the modules in :data:`MODULES`, and in
+the features.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from fuzztui.model import (
     hosts,
     mutants,
     mutators,
-    new_groups,
     properties,
     saved,
     source_lines,
@@ -30,6 +30,7 @@ from fuzztui.model import (
     verdicts,
 )
 from fuzztui.model.changes import ChangesBuilder
+from fuzztui.model.feature import features
 from fuzztui.model.folding import EventFold
 from fuzztui.model.representable import representable
 from fuzztui.model.state import Changes, State
@@ -37,7 +38,7 @@ from fuzztui.wire.events import Event, Record, Unknown
 
 MODULES = (
     campaign, commands, hosts, stats, saved, comparisons, properties, groups, verdicts, mutants,
-    mutators, targeting, source_lines, fuzzfirst, new_groups,
+    mutators, targeting, source_lines, fuzzfirst,
 )  # fmt: skip
 
 FOLD_VERSION = 26
@@ -61,7 +62,10 @@ def _unknown(state: State, e: Event, touched: ChangesBuilder) -> None:
     touched.campaign = True
 
 
-_FOLDS = [fold for module in MODULES for fold in module.FOLDS]
+_FOLDS = [
+    *(fold for module in MODULES for fold in module.FOLDS),
+    *(fold for feature in features() for fold in feature.folds),
+]
 _APPLY: dict[type[Event], tuple[Callable[[State, Any, ChangesBuilder], None], ...]] = {
     kind: tuple(fold.apply for fold in _FOLDS if fold.kind is kind)
     for kind in dict.fromkeys(fold.kind for fold in _FOLDS)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fuzztui.base.text import several
 from fuzztui.model.changes import ChangesBuilder
 from fuzztui.model.folding import EventFold
+from fuzztui.model.new_groups import Notifications
 from fuzztui.model.state import Finding, State
 from fuzztui.model.verdicts import remove_unnumbered, unnumbered
 from fuzztui.wire.events import FindingDescribed, SkippedFrames
@@ -73,14 +74,15 @@ def skipped_frames(state: State, e: SkippedFrames, touched: ChangesBuilder) -> N
     """Fold new rules about frames: all findings are grouped by them, also earlier ones."""
     state.skipped_frames = [rule for rule in e.rules if not rule_problem(rule)][:MAX_RULES]
     rules = tuple(state.skipped_frames)
-    notified = {f.signature for key in state.notified if (f := state.findings.get(key))}
+    reported = state.part(Notifications).findings
+    notified = {f.signature for key in reported if (f := state.findings.get(key))}
     for key, finding in list(state.findings.items()):
         now = under(finding, rules) if finding.basis else finding
         if now is not finding:
             put(state, now, touched)
             touched.findings.add(key)
             if finding.signature in notified:  # the parts of a group are no news
-                state.notified.setdefault(key, state.t)
+                reported.setdefault(key, state.t)
     state.cost += len(state.findings) // _ROWS_A_RECORD
     touched.campaign = True
 

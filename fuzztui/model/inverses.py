@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from fuzztui.base.text import brief, several
+from fuzztui.model.feature import features
 from fuzztui.model.mutators import settings
 from fuzztui.model.passive import is_passive
 from fuzztui.model.progress import AT_WORK, WAITING
@@ -119,6 +120,9 @@ def inverse(command: Command, before: State, now: State) -> Inverse:
             removed = [rule for rule in command.rules if rule in was and rule not in are]
             return Inverse((SkipFrames(removed),) if removed else ())
         case _:
+            for feature in features():
+                if type(command) in feature.undo:
+                    return Inverse(tuple(feature.undo[type(command)](command, before, now)))
             raise UndoError(f"{command.summary} cannot be undone")
 
 

@@ -7,14 +7,27 @@ has been run again, and gets its signature later.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from dataclasses import dataclass, field
 
 from fuzztui.base.signals import is_by_signal
 from fuzztui.model.changes import ChangesBuilder
+from fuzztui.model.feature import Feature
 from fuzztui.model.folding import EventFold
-from fuzztui.model.state import Finding, State
+from fuzztui.model.state import Finding, State, StatePart
 from fuzztui.model.verdicts import found_again, verdict_of
 from fuzztui.wire.events import STALL, Notified
 from fuzztui.wire.verdicts import OPEN, REGRESSION
+
+
+@dataclass(slots=True)
+class Notifications(StatePart):
+    """What ``notify.command`` has reported."""
+
+    findings: dict[str, float] = field(default_factory=dict)
+    """Campaign time of the report by key of a finding."""
+    stall_t: float = -1.0
+    """Campaign time at which it last reported that nothing new was found; -1: never."""
+
 
 MAX_NOTIFIED = 100_000
 """Findings that are remembered as reported by ``notify.command``: far more than are saved."""
@@ -77,11 +90,17 @@ def groups_after(state: State, seq: int) -> int:
 
 
 def _notified(state: State, e: Notified, touched: ChangesBuilder) -> None:
+    known = state.part(Notifications)
     if e.news == STALL and not e.problem:
-        state.stall_notified_t = state.t
+        known.stall_t = state.t
     for key in e.findings:
-        if len(state.notified) < MAX_NOTIFIED:
-            state.notified[str(key)] = state.t
+        if len(known.findings) < MAX_NOTIFIED:
+            known.findings[str(key)] = state.t
 
 
-FOLDS = (EventFold(Notified, _notified),)
+FEATURE = Feature(
+    "notify",
+    folds=[EventFold(Notified, _notified)],
+    part=Notifications,
+    service="fuzztui.notify.notifier:service",
+)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.model.new_groups import new_groups
+from fuzztui.model.new_groups import Notifications, new_groups
 from fuzztui.model.stall import quiet_s
 from fuzztui.model.state import State
 from fuzztui.notify.command import run_command
@@ -108,7 +108,7 @@ class Notifier(Service):
         quiet = quiet_s(self._state, self._now())
         if STALL not in self._settings["on"] or quiet < self._settings["stall"]:
             return None
-        reported = self._state.stall_notified_t
+        reported = self._state.part(Notifications).stall_t
         # Once for each stall: something new was found since the last one.
         if 0 <= self._now() - reported < quiet:
             return None
@@ -117,7 +117,8 @@ class Notifier(Service):
     def _new_groups(self, now: float) -> News | None:
         if NEW_FINDINGS not in self._settings["on"]:
             return None
-        found = new_groups(self._state, self._state.notified, now)
+        reported = self._state.part(Notifications).findings
+        found = new_groups(self._state, reported, now)
         return findings_news(self._state, found, self._run) if found else None
 
     def _may_run(self) -> bool:

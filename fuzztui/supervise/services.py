@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import FIRST_COMPLETED
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from fuzztui.base.plugins import named
+from fuzztui.model.feature import features
 from fuzztui.process.service import Handler, Service, ServiceContext
 from fuzztui.supervise.tasks import Tasks
 from fuzztui.wire.events import Event, Message
@@ -20,9 +21,9 @@ SERVICES: Final = (
     "fuzztui.gcov.process:service",
     "fuzztui.mutators.process:service",
     "fuzztui.hosts.examples:service",
-    "fuzztui.notify.notifier:service",
 )
-"""Functions that return the service for a :class:`ServiceContext`; None: there is nothing to do."""
+"""Functions that return the service for a :class:`ServiceContext`; None: there is nothing to do.
+Those of the features come after them."""
 
 MAX_WAIT_S: Final = 10.0
 """Seconds by which services may delay the end of a campaign that a user stops."""
@@ -35,10 +36,12 @@ class Services:
     """The services of one campaign, which run until ``tasks`` are closed."""
 
     def __init__(
-        self, context: ServiceContext, tasks: Tasks, names: Sequence[str] = SERVICES
+        self, context: ServiceContext, tasks: Tasks, names: Sequence[str] | None = None
     ) -> None:
         self._record, self._tasks = context.record, tasks
-        made = [_function(name)(context) for name in names]
+        if names is None:
+            names = [*SERVICES, *(f.service for f in features() if f.service)]
+        made: list[Service | None] = [named(name)(context) for name in names]
         self._services = [service for service in made if service is not None]
         self._watchers = [s.saw for s in self._services if type(s).saw is not Service.saw]
         self._hurry = asyncio.Event()
@@ -49,12 +52,17 @@ class Services:
         return [service.directory for service in self._services if service.directory]
 
     def handlers(self) -> Mapping[str, Handler]:
-        """Return the handlers of all services, by the command's name."""
-        return {
-            name: handler
-            for service in self._services
-            for name, handler in service.handlers().items()
-        }
+        """Return the handlers of all services, by the command's name.
+
+        Raises TypeError if two services carry out the same command.
+        """
+        found: dict[str, Handler] = {}
+        for service in self._services:
+            for name, handler in service.handlers().items():
+                if name in found:
+                    raise TypeError(f"two services carry out {name}")
+                found[name] = handler
+        return found
 
     def at_start(self) -> list[Event]:
         """Return events to log before the campaign starts. Blocking. Raises SupervisorError."""
@@ -107,10 +115,3 @@ class Services:
                 await service.ended(end, reason)
             except Exception as e:
                 self._tasks.report_error(e)
-
-
-def _function(name: str) -> Callable[[ServiceContext], Service | None]:
-    """The function that ``MODULE:NAME`` names."""
-    module, _, function = name.partition(":")
-    found: Callable[[ServiceContext], Service | None] = getattr(import_module(module), function)
-    return found

@@ -30,7 +30,7 @@ def terminal(home):
     opened: list[Terminal] = []
 
     def open_terminal(*args: str, command: list[str] | None = None, **kwargs) -> Terminal:
-        passed = ("XDG_RUNTIME_DIR", "XDG_STATE_HOME", "EDITOR")
+        passed = ("XDG_RUNTIME_DIR", "XDG_STATE_HOME", "EDITOR", "PYTHONPATH")
         env = {name: home.env[name] for name in passed if name in home.env}
         opened.append(Terminal(command or [FUZZTUI, *args], env=env, **kwargs))
         return opened[-1]

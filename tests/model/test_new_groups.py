@@ -10,7 +10,7 @@ from fuzztui.model.checkpoint import to_json
 from fuzztui.model.finding_tallies import group_heads, tallies
 from fuzztui.model.fold import apply
 from fuzztui.model.metrics import exposition
-from fuzztui.model.new_groups import groups_after, new_groups, target_groups
+from fuzztui.model.new_groups import Notifications, groups_after, new_groups, target_groups
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
 from fuzztui.wire.events import Event, FindingDescribed, FindingSaved, Notified, Record
@@ -76,6 +76,5 @@ def test_what_was_reported_survives_a_checkpoint() -> None:
         FindingSaved("main", "crash", "1"), Notified("findings", "x", ["main/1"]),
         Notified("stall", "x"), Notified("stall", "x", problem="exit status 1"),
     )  # fmt: skip
-    assert state.notified == {"main/1": 2.0} and state.stall_notified_t == 3.0
-    again = restored(to_json(state))
-    assert (again.notified, again.stall_notified_t) == (state.notified, 3.0)
+    assert state.part(Notifications) == Notifications({"main/1": 2.0}, 3.0)
+    assert restored(to_json(state)).part(Notifications) == state.part(Notifications)

@@ -7,7 +7,7 @@ import pytest
 from fuzztui.model.fold import apply
 from fuzztui.model.groups import regrouping
 from fuzztui.model.inverses import inverse
-from fuzztui.model.new_groups import new_groups
+from fuzztui.model.new_groups import Notifications, new_groups
 from fuzztui.model.state import State
 from fuzztui.model.verdicts import verdict_of
 from fuzztui.wire.commands import CountFrames, SkipFrames
@@ -86,7 +86,7 @@ def test_parts_of_a_group_are_no_news_to_the_command() -> None:
         found("1", REQUIRE, caller(12)), found("2", REQUIRE, caller(20)),
         Notified("findings", "", ["main/1"]), SKIP, found("3", REQUIRE, caller(30)),
     )  # fmt: skip
-    assert [f.key for f in new_groups(state, state.notified, 1e9)] == ["main/3"]
+    assert [f.key for f in new_groups(state, state.part(Notifications).findings, 1e9)] == ["main/3"]
 
 
 def test_a_group_joins_one_that_is_there() -> None:

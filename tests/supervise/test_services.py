@@ -8,11 +8,12 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from fuzztui.base.plugins import named
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.instances.launcher import Triage
 from fuzztui.model.state import State
 from fuzztui.process.service import Service, ServiceContext
-from fuzztui.supervise.services import SERVICES, Services, _function
+from fuzztui.supervise.services import SERVICES, Services
 from fuzztui.supervise.tasks import Tasks
 from fuzztui.wire.events import Message
 
@@ -77,7 +78,13 @@ def made(monkeypatch, tmp_path):
 
 
 def test_all_services_exist():
-    assert all(callable(_function(name)) for name in SERVICES)
+    assert all(callable(named(name)) for name in SERVICES)
+
+
+def test_two_services_with_one_command_are_refused(made):
+    services, _ = made(Noted(), Noted())
+    with pytest.raises(TypeError, match="two services carry out note"):
+        services.handlers()
 
 
 def test_a_service_gets_what_it_asks_for(made):

@@ -21,5 +21,6 @@ from fuzztui.model.state.commands import CommandStatus
 from fuzztui.model.state.engines import MixtureChange, UncoveredGoal
 from fuzztui.model.state.instances import FILE_COUNTS, NO_STATS, Host, Instance
 from fuzztui.model.state.mutants import MUTANT_STATES, Mutant
+from fuzztui.model.state.part import StatePart
 from fuzztui.model.state.saved import Entry, Finding, FindingVerdict
 from fuzztui.model.state.source import CoverageStep, SourceRow

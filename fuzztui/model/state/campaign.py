@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from fuzztui.model.series import Series
 from fuzztui.model.state.commands import CommandStatus
 from fuzztui.model.state.engines import MixtureChange, UncoveredGoal
 from fuzztui.model.state.instances import Host, Instance
 from fuzztui.model.state.mutants import Mutant
+from fuzztui.model.state.part import StatePart
 from fuzztui.model.state.saved import Entry, Finding, FindingVerdict
 from fuzztui.model.state.source import CoverageStep, SourceRow
 from fuzztui.wire.events import MutationStats, MutatorStats, Record, TargetingStats
+
+P = TypeVar("P", bound=StatePart)
 
 RECENT_RECORDS = 500
 """The number of latest records in the event list; statistics and lists are not in it."""
@@ -149,10 +153,8 @@ class State:
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     lasting: dict[str, CommandStatus] = field(default_factory=dict)
     """Commands that hold for instances that start later (:mod:`fuzztui.model.commands`)."""
-    notified: dict[str, float] = field(default_factory=dict)
-    """Keys of findings that ``notify.command`` has reported, with the campaign time."""
-    stall_notified_t: float = -1.0
-    """Campaign time at which it last reported that nothing new was found; -1: never."""
+    parts: dict[type[StatePart], Any] = field(default_factory=dict)
+    """What features add to the state: see :meth:`part`."""
     recent: deque[Record] = field(default_factory=lambda: deque(maxlen=RECENT_RECORDS))
     lost: int = 0
     """Records that were lost before the log was repaired; if any, counts are lower bounds."""
@@ -165,3 +167,10 @@ class State:
     edges_third_party, cpu, killed."""
     instance_series: dict[str, Series] = field(default_factory=dict)
     """Brief series of instances, by name and instance: ``rate/ID`` and ``edges/ID``."""
+
+    def part(self, kind: type[P]) -> P:
+        """Return the part of a feature, by its class; an empty one if nothing has changed it."""
+        found: P | None = self.parts.get(kind)
+        if found is None:
+            found = self.parts[kind] = kind()
+        return found

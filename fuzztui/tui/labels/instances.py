@@ -47,11 +47,15 @@ def present(instances: Iterable[Instance]) -> list[Instance]:
 
 
 def facts(
-    instance: Instance, known: Collection[str], status: Status, mutant: Mutant | None = None
+    instance: Instance,
+    known: Collection[str],
+    status: Status,
+    mutant: Mutant | None = None,
+    more: Iterable[Fact] = (),
 ) -> list[Fact]:
     """Return what has no column, the most urgent first; ``known``: ids of all instances.
 
-    ``mutant``: the mutant that the instance fuzzes.
+    ``mutant``: the mutant that the instance fuzzes. ``more``: facts of features.
     """
     found: list[Fact] = []
     there = status.hosts.get(instance.host)
@@ -72,6 +76,7 @@ def facts(
         found.append(fact("from", instance.passive))
     if instance.reason:
         found.append(fact("reason", instance.reason, f"bold {state_style(instance.state)}"))
+    found += more
     if instance.peers:
         renewed = instance.state in REPORTING and not status.is_out_of_reach(instance)
         found.append(Fact("imports from", _peers(instance, known, renewed=renewed)))
@@ -155,15 +160,23 @@ def _unsupported(instance: Instance) -> dict[str, list[str]]:
 
 
 def glance(
-    instance: Instance, known: Collection[str], status: Status, mutant: Mutant | None = None
+    instance: Instance,
+    known: Collection[str],
+    status: Status,
+    mutant: Mutant | None = None,
+    more: Iterable[Fact] = (),
 ) -> list[Fact]:
     """Return the facts for a strip of a few lines: the name, then :func:`facts`."""
     name = Fact("", [TextSpan(plain(instance.id), "bold")])
-    return [name, *facts(instance, known, status, mutant)]
+    return [name, *facts(instance, known, status, mutant, more)]
 
 
 def whole(
-    instance: Instance, known: Collection[str], status: Status, mutant: Mutant | None = None
+    instance: Instance,
+    known: Collection[str],
+    status: Status,
+    mutant: Mutant | None = None,
+    more: Iterable[Fact] = (),
 ) -> list[Fact]:
     """Return all facts about an instance, with statistics."""
     state = state_cell(instance)[0].split(":", 1)[0]
@@ -212,7 +225,7 @@ def whole(
     return [
         fact("instance", instance.id, "bold"),
         fact("state", state, style),
-        *facts(instance, known, status, mutant),
+        *facts(instance, known, status, mutant, more),
         *(fact(name, value) for name, value in figures_),
     ]
 

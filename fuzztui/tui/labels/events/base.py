@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import cache, singledispatch
+from typing import Any
 
+from fuzztui.base.plugins import named
+from fuzztui.model.feature import features
 from fuzztui.wire.events import Event
 
 SAVED = "saved"
@@ -34,5 +38,20 @@ class Described:
 
 @singledispatch
 def describe(event: Event) -> Described:
-    """Return an event as text: by the function registered for its class, else by its kind."""
-    return Described(event.kind, "", "muted")
+    """Return an event as text: by the function registered for its class, else by a feature's.
+
+    An event without either is shown by its kind.
+    """
+    text = _texts_of_features().get(type(event))
+    return text(event) if text else Described(event.kind, "", "muted")
+
+
+@cache
+def _texts_of_features() -> dict[type[Event], Callable[[Any], Described]]:
+    """By class of event. A feature is imported later than this module, which it imports."""
+    return {
+        kind: text
+        for feature in features()
+        if feature.texts
+        for kind, text in named(feature.texts)().items()
+    }

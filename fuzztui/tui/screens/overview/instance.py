@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fuzztui.model.state import Instance, Mutant
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread, width_of
@@ -38,10 +38,14 @@ class InstanceStrip(Canvas):
         fleet: Mapping[str, Instance],
         status: Status,
         mutant: Mutant | None = None,
+        more: Iterable[Fact] = (),
     ) -> None:
-        """Draw the facts about ``instance`` of ``fleet``; ``mutant``: the one that it fuzzes."""
+        """Draw the facts about ``instance`` of ``fleet``; ``mutant``: the one that it fuzzes.
+
+        ``more``: facts of features.
+        """
         known = fleet.keys()
-        self._facts = () if instance is None else glance(instance, known, status, mutant)
+        self._facts = () if instance is None else glance(instance, known, status, mutant, more)
         there = present(fleet.values())
         self._fleet = there if len(there) > FEW else []
         self._lost = status.is_out_of_reach

@@ -21,6 +21,7 @@ from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.closing import closing_rows, closing_title
 from fuzztui.tui.labels.facts import Fact, fact
+from fuzztui.tui.labels.features import feature_columns, feature_facts
 from fuzztui.tui.labels.hosts import host_facts
 from fuzztui.tui.labels.instance_columns import age_cell, ages, columns
 from fuzztui.tui.labels.instances import present, whole
@@ -119,12 +120,15 @@ class OverviewScreen(CampaignScreen):
             Vertical(
                 HostTabs(),
                 BigTable(
-                    columns(
-                        lambda: self.host.status,
-                        self._pending_of,
-                        self._mutant_of,
-                        self._series_of,
-                    ),
+                    [
+                        *columns(
+                            lambda: self.host.status,
+                            self._pending_of,
+                            self._mutant_of,
+                            self._series_of,
+                        ),
+                        *feature_columns(lambda: self.campaign),
+                    ],
                     id="instances",
                 ),
                 HostTable(lambda: self.host.status),
@@ -259,7 +263,8 @@ class OverviewScreen(CampaignScreen):
             return
         instance = self.instances.current
         mutant = None if instance is None else self.campaign.mutants.get(instance.mutant)
-        strip.show(instance, self.campaign.instances, self.host.status, mutant)
+        more = () if instance is None else feature_facts(instance, self.campaign)
+        strip.show(instance, self.campaign.instances, self.host.status, mutant, more)
 
     def _show_totals(self, status: Status) -> None:
         self.query_one(Tiles).show(status)
@@ -407,7 +412,8 @@ class OverviewScreen(CampaignScreen):
             if instance is None:
                 return []
             mutant = self.campaign.mutants.get(instance.mutant)
-            return whole(instance, instances.keys(), self.host.status, mutant)
+            more = feature_facts(instance, self.campaign)
+            return whole(instance, instances.keys(), self.host.status, mutant, more)
 
         self.app.push_screen(InstanceScreen(look))
 

@@ -1,0 +1,86 @@
+"""A feature of another package: event, command, undo, column and facts, live and in a replay."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from homes import Home
+from terminal import Terminal
+from waiting import wait_until
+
+from fuzztui.cli.runs import standing
+
+PACKAGE = Path(__file__).parent.parent / "helpers/note_feature"
+
+
+def install(site: Path, entry: str = "note_feature:FEATURE") -> None:
+    """As ``pip install --target`` of the package would."""
+    shutil.copytree(PACKAGE, site / "note_feature", ignore=shutil.ignore_patterns("__pycache__"))
+    info = site / "note_feature-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: note-feature\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[fuzztui.features]\nnote = {entry}\n")
+
+
+@pytest.fixture
+def site(home: Home, tmp_path: Path) -> Path:
+    site = tmp_path / "site"
+    home.env["PYTHONPATH"] = str(site)
+    return site
+
+
+def test_the_package_is_small():
+    lines = [line for file in PACKAGE.glob("*.py") for line in file.read_text().splitlines()]
+    assert len(lines) < 150
+
+
+@pytest.mark.slow
+def test_a_note_on_an_instance(home: Home, site: Path, terminal) -> None:
+    install(site)
+    run = str(home.run)
+    home.file.write_text(home.file.read_text() + "instances = 2\n")
+    home.detach()
+    wait_until(lambda: len(home.status()["instances"]) == 2)
+    live: Terminal = terminal(run)
+    home("ctl", run, "note", "slow since the upgrade", "--instance", "main")
+    live.wait(lambda text: text.count("slow since the upgrade") == 2)  # column and event
+    live.keys("Enter")
+    live.wait("note  slow since the upgrade")  # the instance's details
+    live.keys("Escape")
+    home("ctl", run, "note", "look again", "--instance", "main")
+    live.wait("look again")
+    home("ctl", run, "undo")
+    live.wait(lambda text: text.count("slow since the upgrade") == 3)  # two events
+
+    refused = home("ctl", run, "note", "x" * 201, code=2) + home.stderr
+    assert "longer than 200 characters" in refused
+    unknown = home("ctl", run, "note", "x", "--instance", "nobody", code=1)
+    assert "rejected" in unknown + home.stderr
+
+    home("ctl", run, "stop")
+    replay: Terminal = terminal(run)
+    replay.wait("slow since the upgrade")
+    events = home("events", run, "--kind", "instance_noted")
+    assert [line.split()[2] for line in events.splitlines()] == ["note", "note", "note"]
+
+
+@pytest.mark.slow
+def test_a_run_opens_without_the_package(home: Home, site: Path) -> None:
+    install(site)
+    run = str(home.run)
+    home.detach()
+    home("ctl", run, "note", "seen")
+    home("ctl", run, "note", "seen again")
+    home("ctl", run, "stop")
+    shutil.rmtree(site)
+    assert "instance_noted" in home("events", run)
+    assert standing(home.run).state.unknown == {"instance_noted": 2}
+    home("report", run)
+
+
+def test_a_broken_package_is_named(home: Home, site: Path) -> None:
+    install(site, "note_feature:MISSING")
+    home("status", str(home.path), code=1)
+    assert "fuzztui.features: note of note-feature cannot be imported" in home.stderr
