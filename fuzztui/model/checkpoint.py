@@ -147,6 +147,7 @@ def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]
     head["parts"] = {
         name: [_copied(getattr(state.part(cls), one)) for one in _TYPES[cls]]
         for name, cls in _PARTS.items()
+        if cls in state.parts
     }
     head["instances"] = [_row(i) for i in state.instances.values()]
     head["stats"] = {i.id: _row(i.stats) for i in state.instances.values()}
@@ -301,7 +302,7 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
     state = State(**{name: head[name] for name in _SCALARS})
     for name, cls in _BY_NAME.items():
         setattr(state, name, _by_name(cls, head[name]))
-    state.parts = {cls: _one(cls, head["parts"][name]) for name, cls in _PARTS.items()}
+    state.parts = {_PARTS[name]: _one(_PARTS[name], row) for name, row in head["parts"].items()}
     stats = _by_name(Stats, head["stats"])
     state.instances = {
         row[0]: Instance(**dict(zip(_TYPES[Instance], row, strict=True)), stats=stats[row[0]])
