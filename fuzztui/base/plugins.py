@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from glob import escape, iglob
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -47,11 +48,14 @@ def installed(group: str, kind: type[Any]) -> list[Any]:
 def _is_mentioned(group: str) -> bool:
     """Whether an installed package may have such entry points.
 
-    The usual search costs each command 30 ms, most of them for imports; this takes 5 ms.
+    The usual search costs each command 30 ms, most of them for imports; this takes 3 ms.
     """
     for place in sys.path:
-        for file in Path(place).glob("*-info/entry_points.txt"):
-            with contextlib.suppress(OSError):  # another user's
-                if group.encode() in file.read_bytes():
+        if Path(place).is_file():  # a zip archive of packages
+            return True
+        pattern = f"{escape(place)}/*-[iI][nN][fF][oO]/entry_points.txt"
+        for file in iglob(pattern):  # noqa: PTH207 - skips directories of other users
+            with contextlib.suppress(OSError):
+                if group.encode() in Path(file).read_bytes():
                     return True
     return False

@@ -82,14 +82,12 @@ def _run(argv: list[str]) -> int:
 
         return complete(argv[1:])
     # Imported here, not above: this takes 0.2 s, in which Ctrl-C must not print a traceback.
+    from fuzztui.base.plugins import PluginError
     from fuzztui.cli.parser import parse
 
-    options = parse(argv)  # needs nothing of what follows: --help is quick
-    from fuzztui.base.plugins import PluginError
-
     try:
-        return _carry_out(options, argv)
-    except PluginError as e:  # an import of what follows, or a later one
+        return _carry_out(parse(argv), argv)
+    except PluginError as e:  # any import may need the features
         from fuzztui.cli.output import FAILED, say
 
         say(str(e))

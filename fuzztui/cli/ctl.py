@@ -51,6 +51,7 @@ from fuzztui.remote.client import (
 from fuzztui.remote.lock import running
 from fuzztui.remote.mirrored import Origin
 from fuzztui.session import state_at_end, state_before
+from fuzztui.wire.codec import CodecError, encode_command
 from fuzztui.wire.commands import (
     COMMAND_NAMES,
     AddSeed,
@@ -137,6 +138,10 @@ def _words(command: type[Command]) -> Callable[[argparse.Namespace], Command]:
         if len(words) != len(types):
             raise CliError(f"{options.action} needs {' and '.join(map(str.upper, types))}", USAGE)
         built = command(*words, **({"instance": options.instance} if has_instance else {}))
+        try:
+            encode_command(built)
+        except CodecError as e:  # a field of a package's command that is no text
+            raise CliError(f"{options.action}: {e}", USAGE) from None
         if built.problem:
             raise CliError(f"{options.action}: {built.problem}", USAGE)
         return built

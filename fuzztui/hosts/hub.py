@@ -36,7 +36,7 @@ from fuzztui.instances.add_seed import seeder
 from fuzztui.instances.life import EndReason
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
-from fuzztui.process.service import Handler, Progress, ServiceContext
+from fuzztui.process.service import Progress, ServiceContext
 from fuzztui.remote.address import link_to_run, socket_path
 from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.campaign_log import CampaignLog
@@ -127,10 +127,7 @@ class Hub:
         self._services = Services(ServiceContext(*of, is_hub=True), self._tasks)
         self.paths = PathsHere({})
         self._first_events: list[Event] = []
-        self.handlers: Mapping[str, Handler] = {
-            **self._services.handlers(),
-            AddSeed.name: self._add_seed,
-        }
+        self.handlers = self._services.handlers({AddSeed.name: self._add_seed})
         self.router: HostRouter
         self._server: ControlServer
 

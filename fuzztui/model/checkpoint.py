@@ -128,7 +128,7 @@ _OBJECTS = (
 )  # fmt: skip
 _SCALARS = tuple(n for n in _names(State) if n not in _OBJECTS)
 
-_VERSIONS = [(name, part.version) for name, part in _PARTS.items()]
+_VERSIONS = [(feature.name, feature.version) for feature in features()]
 SCHEMA = crc32(
     repr((FOLD_VERSION, _VERSIONS, [[*types.items()] for types in _TYPES.values()])).encode()
 )

@@ -6,21 +6,25 @@ Its events and commands are known once their classes are defined.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any
 
-from fuzztui.base.bounds import all_fit
-from fuzztui.base.plugins import installed, named
+from fuzztui.base.plugins import PluginError, installed, named
 from fuzztui.model.folding import EventFold
 from fuzztui.model.state import State, StatePart
+from fuzztui.wire.codec import check_shapes
 from fuzztui.wire.commands import Command
 
 GROUP = "fuzztui.features"
 
 BUILT_IN = ("fuzztui.model.new_groups:FEATURE",)
 """The features of fuzztui itself."""
+
+_STORED = re.compile(r"(?:dict\[str, |list\[)*(?:int|Count|float|str|bool|dict\[str, Any\])\]*")
+"""Annotations of data that a checkpoint can contain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class Feature:
     """A name that no other feature has, for checkpoints."""
     folds: Sequence[EventFold] = ()
     """How its events, or those of others, change the state."""
+    version: int = 1
+    """Increase when the meaning of the folds changes: older checkpoints are not used."""
     part: type[StatePart] | None = None
     """Its part of the state; :meth:`State.part` returns the object."""
     undo: Mapping[type[Command], Callable[[Any, State, State], Sequence[Command]]] = field(
@@ -49,13 +55,37 @@ class Feature:
 
     def __post_init__(self) -> None:
         """Raise TypeError for a part that no checkpoint can contain."""
-        made = self.part and self.part()
-        for one in fields(self.part) if self.part else ():  # type: ignore[arg-type]
-            if not all_fit(str(one.type), [getattr(made, one.name)]):
-                raise TypeError(f"{self.name}: the default of {one.name} is no {one.type}")
+        if self.part is None:
+            return
+        types = {one.name: str(one.type) for one in fields(self.part)}  # type: ignore[arg-type]
+        wrong = next((name for name, one in types.items() if not _STORED.fullmatch(one)), "")
+        if wrong or not types:
+            raise TypeError(
+                f"{self.part.__name__}.{wrong or '(no field)'}: a part has fields of int, float, "
+                "str, bool, and of lists and dicts by str of them"
+            )
+
+    def load(self, text: str) -> Any:
+        """Return the function that ``MODULE:NAME`` names. Raises PluginError."""
+        try:
+            return named(text)
+        except Exception as e:
+            raise PluginError(
+                f"feature {self.name}: {text} cannot be imported: {type(e).__name__}: {e}; upgrade "
+                "or uninstall its package"
+            ) from e
 
 
 @cache
 def features() -> tuple[Feature, ...]:
     """All features, those of fuzztui first. Raises :class:`~fuzztui.base.plugins.PluginError`."""
-    return (*map(named, BUILT_IN), *installed(GROUP, Feature))
+    found = [*map(named, BUILT_IN), *installed(GROUP, Feature)]
+    names = [feature.name for feature in found]
+    if len(names) > len({*names}):
+        raise PluginError(f"{GROUP}: two features have the same name: {', '.join(sorted(names))}")
+    if len(found) > len(BUILT_IN):
+        try:
+            check_shapes()
+        except TypeError as e:
+            raise PluginError(f"{GROUP}: {e}; upgrade or uninstall the package") from None
+    return tuple(found)

@@ -10,8 +10,8 @@ the features.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 from fuzztui.model import (
     campaign,
@@ -30,7 +30,7 @@ from fuzztui.model import (
     verdicts,
 )
 from fuzztui.model.changes import ChangesBuilder
-from fuzztui.model.feature import features
+from fuzztui.model.feature import Feature, features
 from fuzztui.model.folding import EventFold
 from fuzztui.model.representable import representable
 from fuzztui.model.state import Changes, State
@@ -62,9 +62,32 @@ def _unknown(state: State, e: Event, touched: ChangesBuilder) -> None:
     touched.campaign = True
 
 
+T = TypeVar("T")
+
+
+def _guarded(function: Callable[..., T], otherwise: Callable[..., T]) -> Callable[..., T]:
+    """A function of a feature that never raises: a package may not expect what a log contains."""
+
+    def guarded(*args: Any) -> T:
+        try:
+            return function(*args)
+        except Exception:
+            return otherwise(*args)
+
+    return guarded
+
+
+def _folds(feature: Feature) -> Iterator[EventFold]:
+    """The folds of a feature; an event that one of them cannot fold counts as unknown."""
+    for fold in feature.folds:
+        rows = fold.rows and _guarded(fold.rows, lambda _: ())
+        is_news = _guarded(fold.is_news, lambda *_: True)
+        yield EventFold(fold.kind, _guarded(fold.apply, _unknown), is_news, rows)
+
+
 _FOLDS = [
     *(fold for module in MODULES for fold in module.FOLDS),
-    *(fold for feature in features() for fold in feature.folds),
+    *(fold for feature in features() for fold in _folds(feature)),
 ]
 _APPLY: dict[type[Event], tuple[Callable[[State, Any, ChangesBuilder], None], ...]] = {
     kind: tuple(fold.apply for fold in _FOLDS if fold.kind is kind)

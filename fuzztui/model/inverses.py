@@ -74,6 +74,9 @@ def inverse(command: Command, before: State, now: State) -> Inverse:
 
     What was changed again since then stays. Raises :class:`UndoError`.
     """
+    for feature in features():
+        if type(command) in feature.undo:
+            return Inverse(tuple(feature.undo[type(command)](command, before, now)))
     match command:
         case EntryCommand():
             return _entry(command, before, now)
@@ -120,9 +123,6 @@ def inverse(command: Command, before: State, now: State) -> Inverse:
             removed = [rule for rule in command.rules if rule in was and rule not in are]
             return Inverse((SkipFrames(removed),) if removed else ())
         case _:
-            for feature in features():
-                if type(command) in feature.undo:
-                    return Inverse(tuple(feature.undo[type(command)](command, before, now)))
             raise UndoError(f"{command.summary} cannot be undone")
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from fuzztui.model.commands import command_of
+from fuzztui.model.feature import features
 from fuzztui.model.fold import apply
 from fuzztui.model.inverses import UndoError, inverse
 from fuzztui.model.state import CommandStatus, State
@@ -37,6 +38,16 @@ _PERMANENT: Mapping[type[Command], str] = {
 """Commands that cannot be undone, and why not."""
 
 
+def permanent(command: Command | None) -> str:
+    """Return why a command cannot be undone; an empty string if it can be, or there is none."""
+    if command is None:
+        return ""
+    if type(command).__module__.startswith("fuzztui."):
+        return _PERMANENT.get(type(command), "")
+    known = any(type(command) in feature.undo for feature in features())
+    return "" if known else "its package has no undo for it"
+
+
 # ------------------------------------------------------------------ which one
 
 
@@ -56,12 +67,8 @@ def last_step(
     steps = [c for c in own if not c.undoes and c.id not in passed and wanted in ("", c.id)]
     if not steps:
         return []
-    last = next((c for c in reversed(steps) if not _is_permanent(c)), steps[-1])
+    last = next((c for c in reversed(steps) if not permanent(command_of(c))), steps[-1])
     return [c for c in reversed(steps) if c is last or (last.step and c.step == last.step)]
-
-
-def _is_permanent(status: CommandStatus) -> bool:
-    return type(command_of(status)) in _PERMANENT
 
 
 def _passed_over(state: State, by: str, step: Iterable[CommandStatus]) -> str:
@@ -70,12 +77,12 @@ def _passed_over(state: State, by: str, step: Iterable[CommandStatus]) -> str:
     later = [
         c
         for c in list(state.commands.values())
-        if c.by == by and c.seq > since and c.state != "rejected" and _is_permanent(c)
+        if c.by == by and c.seq > since and c.state != "rejected" and permanent(command_of(c))
     ]
     command = command_of(later[-1]) if later else None
     if command is None:
         return ""
-    return f"{command.summary} cannot be undone: {_PERMANENT[type(command)]}"
+    return f"{command.summary} cannot be undone: {permanent(command)}"
 
 
 def _has_ended_all(status: CommandStatus) -> bool:
@@ -91,7 +98,7 @@ def why_not(step: Iterable[CommandStatus]) -> str:
         command = command_of(status)
         if command is None:
             return "the last command is of another version"
-        if reason := _PERMANENT.get(type(command)):
+        if reason := permanent(command):
             return f"{command.summary} cannot be undone: {reason}"
         if status.state == "pending":
             return f"{command.summary} has no answer yet"
@@ -100,7 +107,7 @@ def why_not(step: Iterable[CommandStatus]) -> str:
 
 def is_undoable(command: Command) -> bool:
     """Return whether commands of this kind can be undone."""
-    return type(command) not in _PERMANENT and not isinstance(command, RestoreMutants)
+    return not permanent(command) and not isinstance(command, RestoreMutants)
 
 
 @dataclass(frozen=True, slots=True)

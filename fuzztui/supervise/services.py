@@ -7,7 +7,8 @@ from asyncio import FIRST_COMPLETED
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from fuzztui.base.plugins import named
+from fuzztui.base.plugins import PluginError, named
+from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.model.feature import features
 from fuzztui.process.service import Handler, Service, ServiceContext
 from fuzztui.supervise.tasks import Tasks
@@ -39,9 +40,13 @@ class Services:
         self, context: ServiceContext, tasks: Tasks, names: Sequence[str] | None = None
     ) -> None:
         self._record, self._tasks = context.record, tasks
+        functions = [*map(named, SERVICES if names is None else names)]
         if names is None:
-            names = [*SERVICES, *(f.service for f in features() if f.service)]
-        made: list[Service | None] = [named(name)(context) for name in names]
+            try:
+                functions += [one.load(one.service) for one in features() if one.service]
+            except PluginError as e:
+                raise SupervisorError(str(e)) from None
+        made: list[Service | None] = [function(context) for function in functions]
         self._services = [service for service in made if service is not None]
         self._watchers = [s.saw for s in self._services if type(s).saw is not Service.saw]
         self._hurry = asyncio.Event()
@@ -51,16 +56,16 @@ class Services:
         """The directories in ``out/`` that services fill with entries."""
         return [service.directory for service in self._services if service.directory]
 
-    def handlers(self) -> Mapping[str, Handler]:
-        """Return the handlers of all services, by the command's name.
+    def handlers(self, others: Mapping[str, Handler]) -> Mapping[str, Handler]:
+        """Return the handlers of all services and ``others``, by the command's name.
 
-        Raises TypeError if two services carry out the same command.
+        Raises :class:`SupervisorError` if two are for the same command.
         """
-        found: dict[str, Handler] = {}
+        found = dict(others)
         for service in self._services:
             for name, handler in service.handlers().items():
                 if name in found:
-                    raise TypeError(f"two services carry out {name}")
+                    raise SupervisorError(f"{type(service)}: {name} has a handler already")
                 found[name] = handler
         return found
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
@@ -21,7 +21,7 @@ from fuzztui.observe.passive import PassiveDirectories
 from fuzztui.process.execute import children
 from fuzztui.process.identity import kill_marked
 from fuzztui.process.reaper import Reaper
-from fuzztui.process.service import Handler, ServiceContext
+from fuzztui.process.service import ServiceContext
 from fuzztui.remote.address import link_to_run, socket_path
 from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.campaign_log import CampaignLog
@@ -119,10 +119,7 @@ class Supervisor:
         self._services = Services(context, self._tasks)
         self._first_events: Sequence[Event] = ()
         self.pending_work = self._services.pending
-        self.handlers: Mapping[str, Handler] = {
-            **launcher.handlers(campaign, run_dir),
-            **self._services.handlers(),
-        }
+        self.handlers = self._services.handlers(launcher.handlers(campaign, run_dir))
         self._router = CommandRouter(self)
         self._server = ControlServer(run_dir.path, self._router.submit, self._sharing.access)
 

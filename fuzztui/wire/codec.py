@@ -44,6 +44,14 @@ class CodecError(ValueError):
     """A line that is not a record, event or command; the message contains the reason."""
 
 
+_OF_RECORD = frozenset({"k", "s", "t", "h", "hs", "ht"})
+"""Keys of a line that are not fields of its event."""
+_RESERVED = {*_OF_RECORD, "c"}
+_FIELDS = (
+    "a field has another name than k, s, t, h, hs, ht and c, and is int, Count, float, str, bool, "
+    "dict[str, Any] or a list of these, written so (from __future__ import annotations)"
+)
+
 _Check = Callable[[Any], bool]
 """Returns whether a field may contain the value."""
 
@@ -54,6 +62,9 @@ class _Shape:
     __slots__ = ("annotations", "checks", "defaults", "names", "required")
 
     def __init__(self, cls: type[Any]) -> None:
+        for f in fields(cls):
+            if str(f.type) not in _CHECKS or f.name in _RESERVED:
+                raise TypeError(f"{cls.__module__}.{cls.__name__}.{f.name}: {_FIELDS}")
         self.names: tuple[str, ...] = tuple(f.name for f in fields(cls))
         self.annotations: dict[str, str] = {f.name: str(f.type) for f in fields(cls)}
         self.checks: dict[str, _Check] = {f.name: _CHECKS[str(f.type)] for f in fields(cls)}
@@ -109,6 +120,12 @@ class _Shapes(dict[type[Any], _Shape]):
 
 _SHAPES = _Shapes()
 """By the class of an event or a command, made when it is first needed."""
+
+
+def check_shapes() -> None:
+    """Raise TypeError for an event or a command that has fields which cannot be on the wire."""
+    for cls in (*EVENT_KINDS.values(), *COMMAND_NAMES.values()):
+        _ = _SHAPES[cls]
 
 
 def _fields_to_json(obj: Any, out: dict[str, Any]) -> None:
@@ -193,10 +210,6 @@ def _loads(line: str | bytes) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise CodecError("not a JSON object")
     return data
-
-
-_OF_RECORD = frozenset({"k", "s", "t", "h", "hs", "ht"})
-"""Keys of a line that are not fields of its event."""
 
 
 def _event_from_json(data: dict[str, Any]) -> Event:

@@ -80,7 +80,8 @@ def test_a_run_opens_without_the_package(home: Home, site: Path) -> None:
     home("report", run)
 
 
-def test_a_broken_package_is_named(home: Home, site: Path) -> None:
+@pytest.mark.parametrize("argv", [["status", "."], ["ctl", ".", "pause"], ["ctrl"], ["e2e.toml"]])
+def test_a_broken_package_is_named(home: Home, site: Path, argv: list[str]) -> None:
     install(site, "note_feature:MISSING")
-    home("status", str(home.path), code=1)
+    home(*argv, code=1)
     assert "fuzztui.features: note of note-feature cannot be imported" in home.stderr

@@ -9,8 +9,9 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from fuzztui.base.plugins import named
-from fuzztui.campaign.rundir import RunDir
+from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.instances.launcher import Triage
+from fuzztui.model.feature import features
 from fuzztui.model.state import State
 from fuzztui.process.service import Service, ServiceContext
 from fuzztui.supervise.services import SERVICES, Services
@@ -78,13 +79,14 @@ def made(monkeypatch, tmp_path):
 
 
 def test_all_services_exist():
-    assert all(callable(named(name)) for name in SERVICES)
+    of_features = [feature.service for feature in features() if feature.service]
+    assert all(callable(named(name)) for name in [*SERVICES, *of_features])
 
 
 def test_two_services_with_one_command_are_refused(made):
     services, _ = made(Noted(), Noted())
-    with pytest.raises(TypeError, match="two services carry out note"):
-        services.handlers()
+    with pytest.raises(SupervisorError, match="note has a handler already"):
+        services.handlers({})
 
 
 def test_a_service_gets_what_it_asks_for(made):
@@ -92,7 +94,7 @@ def test_a_service_gets_what_it_asks_for(made):
         noted = Noted()
         services, events = made(None, Service(), noted)
         assert services.directories == ["noted"]
-        assert list(services.handlers()) == ["note"]
+        assert list(services.handlers({})) == ["note"]
         assert services.at_start() == [Message("info", "started")]
         services.start()
         await asyncio.sleep(0)

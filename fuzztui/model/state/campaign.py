@@ -170,7 +170,5 @@ class State:
 
     def part(self, kind: type[P]) -> P:
         """Return the part of a feature, by its class; an empty one if nothing has changed it."""
-        found: P | None = self.parts.get(kind)
-        if found is None:
-            found = self.parts[kind] = kind()
+        found: P = self.parts.setdefault(kind, kind())  # at once: a screen reads while it is folded
         return found

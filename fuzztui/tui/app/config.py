@@ -17,6 +17,7 @@ from fuzztui.tui.base.config_file import (
 )
 from fuzztui.tui.base.themes import DEFAULT, LIGHT, PLAIN
 from fuzztui.tui.frame.keymap import Keys, keymap
+from fuzztui.tui.labels.features import whole_legend
 from fuzztui.tui.labels.legend import LEGEND
 
 RENAMED = {
@@ -53,7 +54,7 @@ def load_config(
     if problem:
         return Config(), [problem]
     earlier = {old: LEGEND[new] for old, new in RENAMED.items() if new in LEGEND}
-    file, problems = parse_config(text, themes, {**LEGEND, **earlier})
+    file, problems = parse_config(text, themes, {**whole_legend(), **earlier})
     file = replace(file, keys=_renamed(file.keys), columns=_renamed(file.columns))
     keys, wrong = keymap(file.keys, screens)
     problems += [(f"keys.{id}", message) for id, message in wrong]

@@ -53,6 +53,8 @@ class Column(Generic[T]):
     needs: int = 0
     descending: bool = False
     """Whether the first click sorts the largest value to the top."""
+    meaning: str = ""
+    """What the column shows; an empty string: the legend has the meaning."""
     spare: bool = False
     varies: bool = False
     stays: bool = False

@@ -22,7 +22,8 @@ from fuzztui.tui.frame.header import Header
 from fuzztui.tui.frame.host import AppInterface, host
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.timeline import Timeline
-from fuzztui.tui.labels.legend import ABOVE, LEGEND
+from fuzztui.tui.labels.features import whole_legend
+from fuzztui.tui.labels.legend import ABOVE
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire.commands import SkipCurrent
 
@@ -86,7 +87,7 @@ class CampaignScreen(Screen[None]):
             wanted += reached[-1:]
         self.add_class(*wanted)  # at once: each change restyles all widgets
         for table in self.query(BigTable):
-            table.meanings = LEGEND.get(table.topic or self.TAB, {})
+            table.meanings = whole_legend().get(table.topic or self.TAB, {})
             table.choose_columns(self.host.columns_of(table.topic or self.TAB))
 
     @property

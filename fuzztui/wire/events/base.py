@@ -22,7 +22,7 @@ class Event:
 
     def __init_subclass__(cls) -> None:
         """Add the kind to those that are known. Raises TypeError if another class has it."""
-        if cls.kind != _UNKNOWN:
+        if cls.kind not in ("", _UNKNOWN):
             register(EVENT_KINDS, cls.kind, cls)
 
 

@@ -25,7 +25,12 @@ def columns(state: Callable[[], State]) -> list[Column[Instance]]:
     def note(instance: Instance) -> str:
         return state().part(Notes).texts.get(instance.id, "")
 
-    return [Column("note", "note", lambda i: (note(i), "pending"), note, max=30, spare=True)]
+    return [
+        Column(
+            "note", "note", lambda i: (note(i), "pending"), note, max=30, spare=True,
+            meaning="what a user has noted on the instance",
+        )
+    ]  # fmt: skip
 
 
 def facts(instance: Instance, state: State) -> list[Fact]:

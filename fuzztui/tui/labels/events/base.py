@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache, singledispatch
 from typing import Any
 
-from fuzztui.base.plugins import named
 from fuzztui.model.feature import features
 from fuzztui.wire.events import Event
 
@@ -53,5 +52,5 @@ def _texts_of_features() -> dict[type[Event], Callable[[Any], Described]]:
         kind: text
         for feature in features()
         if feature.texts
-        for kind, text in named(feature.texts)().items()
+        for kind, text in feature.load(feature.texts)().items()
     }
