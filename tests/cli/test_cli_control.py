@@ -1,5 +1,7 @@
 """What ``fuzztui ctl`` says of an ID that belongs to another kind of thing."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import pytest
