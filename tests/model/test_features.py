@@ -17,17 +17,10 @@ from fuzztui.model.folding import EventFold
 from fuzztui.model.state import State, StatePart
 from fuzztui.model.undo import permanent
 from fuzztui.wire.codec import check_shapes
-from fuzztui.wire.commands import COMMAND_NAMES, Command, Pause
-from fuzztui.wire.events import EVENT_KINDS, Event, Message
+from fuzztui.wire.commands import Command, Pause
+from fuzztui.wire.events import Event, Message
 
-
-@pytest.fixture(autouse=True)
-def registries_as_before():
-    kinds, names = dict(EVENT_KINDS), dict(COMMAND_NAMES)
-    yield
-    for kept, registry in ((kinds, EVENT_KINDS), (names, COMMAND_NAMES)):
-        for name in registry.keys() - kept.keys():
-            registry.pop(name)
+pytestmark = pytest.mark.usefixtures("registries_as_before")
 
 
 @dataclass(slots=True)

@@ -11,14 +11,7 @@ from fuzztui.wire.codec import decode_command, decode_event, encode_command, enc
 from fuzztui.wire.commands import COMMAND_NAMES, Command, Stop
 from fuzztui.wire.events import EVENT_KINDS, Event, Message, Unknown
 
-
-@pytest.fixture(autouse=True)
-def registries_as_before():
-    kinds, names = dict(EVENT_KINDS), dict(COMMAND_NAMES)
-    yield
-    for kept, registry in ((kinds, EVENT_KINDS), (names, COMMAND_NAMES)):
-        for name in registry.keys() - kept.keys():
-            registry.pop(name)
+pytestmark = pytest.mark.usefixtures("registries_as_before")
 
 
 def test_an_event_is_known_once_it_is_defined():
