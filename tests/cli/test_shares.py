@@ -21,7 +21,7 @@ def shown(edges: int, total: int) -> tuple[str, float, str, str]:
     apply(state, [Record(1, 1.0, Stats("main", 9, edges=edges, edges_total=total))])
     status = status_of(state, 1.0)
     tile = next(t for t in tiles_of(status) if t.label == "edges")
-    row = next(f for f in whole(state.instances["main"], {"main"}, status) if f.name == "edges")
+    row = next(f for f in whole(state.instances["main"], state, status) if f.name == "edges")
     return (
         " ".join(tile.below),
         tile.share,

@@ -143,7 +143,7 @@ async def test_a_strip_and_a_window_say_what_columns_have_no_room_for(drive):
 
 
 def test_all_of_an_instance_that_has_said_nothing():
-    facts = whole(Instance("x"), {"x"}, Status())
+    facts = whole(Instance("x"), State(), Status())
     assert [f.name for f in facts][:2] == ["instance", "state"]
     assert flow(facts, 1, 1)
     assert flow([], 80, 2) == [flow([], 80, 1)[0]]
@@ -412,7 +412,7 @@ def test_a_version_has_one_form(version):
     hello = ev.InstanceHello("main", "afl-fuzz", version)
     assert describe(hello).text == "afl-fuzz 4.04c"
     i = Instance("main", engine="afl-fuzz", version=version)
-    about = next(f for f in whole(i, {"main"}, Status()) if f.name == "engine")
+    about = next(f for f in whole(i, State(), Status()) if f.name == "engine")
     assert about.spans[0].text == "afl-fuzz 4.04c"
 
 

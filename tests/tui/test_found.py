@@ -148,7 +148,7 @@ def test_each_kind_is_counted_under_its_own_label_everywhere():
         assert {label: row[label] for label in labels} == dict.fromkeys(labels, 1)
     assert {kind_of(kind.category) for kind in KINDS} == set(KINDS)
     assert kind_of("leak-of-2031") is OTHER
-    shown = {fact.name: fact for fact in whole(state.instances["main"], ["main"], status)}
+    shown = {fact.name: fact for fact in whole(state.instances["main"], state, status)}
     text = "".join(span.text for span in shown["findings"].spans)
     assert all(f"1 {kind.noun}" in text for kind in KINDS)
     ids = [column.id for column in columns(lambda: status, lambda _: ())]

@@ -54,7 +54,7 @@ def test_the_column_goes_first_when_there_is_no_room():
 def test_details_of_an_instance():
     state = folded(with_cpu(started()))
     status = status_of(state, state.t)
-    names = {i: [fact.name for fact in facts(state.instances[i], (), status)]
+    names = {i: [fact.name for fact in facts(state.instances[i], state, status)]
              for i in state.instances}  # fmt: skip
     assert "per CPU hour" in names.pop("main")
     assert not any("per CPU hour" in those for those in names.values())

@@ -10,13 +10,14 @@ from fuzztui.model.finding_tallies import groups_of
 from fuzztui.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.selectors import ENDED, known_total, other_text
-from fuzztui.model.state import Instance, Mutant
+from fuzztui.model.state import Instance, State
 from fuzztui.model.yields import rate_words
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.events import engine_text
 from fuzztui.tui.labels.facts import Fact, fact
+from fuzztui.tui.labels.features import feature_facts
 from fuzztui.tui.labels.hosts import host_facts
 from fuzztui.tui.labels.instance_columns import (
     REPORTING,
@@ -46,22 +47,13 @@ def present(instances: Iterable[Instance]) -> list[Instance]:
     return [i for i in instances if not (i.mutant and i.state in ENDED)]
 
 
-def facts(
-    instance: Instance,
-    known: Collection[str],
-    status: Status,
-    mutant: Mutant | None = None,
-    more: Iterable[Fact] = (),
-) -> list[Fact]:
-    """Return what has no column, the most urgent first; ``known``: ids of all instances.
-
-    ``mutant``: the mutant that the instance fuzzes. ``more``: facts of features.
-    """
+def facts(instance: Instance, state: State, status: Status) -> list[Fact]:
+    """Return what has no column, the most urgent first."""
     found: list[Fact] = []
     there = status.hosts.get(instance.host)
     if there is not None and there.in_trouble:
         found += host_facts(there, status, named=True)
-    if mutant is not None:
+    if (mutant := state.mutants.get(instance.mutant)) is not None:
         words = f"{place(mutant)}  {brief_change(mutant.before, mutant.after)}"
         found.append(fact("fuzzes mutant", words))
     if instance.id == MUTANT_INPUTS:
@@ -76,10 +68,10 @@ def facts(
         found.append(fact("from", instance.passive))
     if instance.reason:
         found.append(fact("reason", instance.reason, f"bold {state_style(instance.state)}"))
-    found += more
+    found += feature_facts(instance, state)
     if instance.peers:
         renewed = instance.state in REPORTING and not status.is_out_of_reach(instance)
-        found.append(Fact("imports from", _peers(instance, known, renewed=renewed)))
+        found.append(Fact("imports from", _peers(instance, state.instances, renewed=renewed)))
     if age := slow_age(instance, status):
         found.append(fact("stability and map size", f"{age} old", "muted"))
     yields = status.yields.instances.get(instance.id)
@@ -159,27 +151,15 @@ def _unsupported(instance: Instance) -> dict[str, list[str]]:
     return out
 
 
-def glance(
-    instance: Instance,
-    known: Collection[str],
-    status: Status,
-    mutant: Mutant | None = None,
-    more: Iterable[Fact] = (),
-) -> list[Fact]:
+def glance(instance: Instance, state: State, status: Status) -> list[Fact]:
     """Return the facts for a strip of a few lines: the name, then :func:`facts`."""
     name = Fact("", [TextSpan(plain(instance.id), "bold")])
-    return [name, *facts(instance, known, status, mutant, more)]
+    return [name, *facts(instance, state, status)]
 
 
-def whole(
-    instance: Instance,
-    known: Collection[str],
-    status: Status,
-    mutant: Mutant | None = None,
-    more: Iterable[Fact] = (),
-) -> list[Fact]:
+def whole(instance: Instance, state: State, status: Status) -> list[Fact]:
     """Return all facts about an instance, with statistics."""
-    state = state_cell(instance)[0].split(":", 1)[0]
+    word = state_cell(instance)[0].split(":", 1)[0]
     style = f"bold {state_style(instance.state)}"
     speed = per_second(instance, status)
     rate = f"{format.rate(speed)}/s"
@@ -187,7 +167,7 @@ def whole(
         rate += " on average"
     away = status.is_out_of_reach(instance) and not status.over
     if away and instance.state not in ENDED:
-        state, style, rate = f"last seen {instance.state}", "muted", f"{rate} when last seen"
+        word, style, rate = f"last seen {instance.state}", "muted", f"{rate} when last seen"
     i, stats = instance, instance.stats
     age = age_cell(i, status)[0]
     fresh = "as last reported" if away else "current"
@@ -224,8 +204,8 @@ def whole(
         ]
     return [
         fact("instance", instance.id, "bold"),
-        fact("state", state, style),
-        *facts(instance, known, status, mutant, more),
+        fact("state", word, style),
+        *facts(instance, state, status),
         *(fact(name, value) for name, value in figures_),
     ]
 

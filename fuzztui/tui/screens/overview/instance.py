@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from fuzztui.model.state import Instance, Mutant
+from fuzztui.model.state import Instance, State
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread, width_of
 from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.labels.facts import Fact, flow
@@ -32,21 +32,10 @@ class InstanceStrip(Canvas):
         self._fleet: list[Instance] = []
         self._lost: Callable[[Instance], bool] = lambda _: False
 
-    def show(
-        self,
-        instance: Instance | None,
-        fleet: Mapping[str, Instance],
-        status: Status,
-        mutant: Mutant | None = None,
-        more: Iterable[Fact] = (),
-    ) -> None:
-        """Draw the facts about ``instance`` of ``fleet``; ``mutant``: the one that it fuzzes.
-
-        ``more``: facts of features.
-        """
-        known = fleet.keys()
-        self._facts = () if instance is None else glance(instance, known, status, mutant, more)
-        there = present(fleet.values())
+    def show(self, instance: Instance | None, state: State, status: Status) -> None:
+        """Draw the facts about ``instance``."""
+        self._facts = () if instance is None else glance(instance, state, status)
+        there = present(state.instances.values())
         self._fleet = there if len(there) > FEW else []
         self._lost = status.is_out_of_reach
         self.repaint()

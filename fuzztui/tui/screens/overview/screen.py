@@ -21,7 +21,7 @@ from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.closing import closing_rows, closing_title
 from fuzztui.tui.labels.facts import Fact, fact
-from fuzztui.tui.labels.features import feature_columns, feature_facts
+from fuzztui.tui.labels.features import feature_columns
 from fuzztui.tui.labels.hosts import host_facts
 from fuzztui.tui.labels.instance_columns import age_cell, ages, columns
 from fuzztui.tui.labels.instances import present, whole
@@ -261,10 +261,7 @@ class OverviewScreen(CampaignScreen):
             name = [] if there is None else [fact("", there.name, "bold")]
             strip.show_facts(name + ([] if there is None else host_facts(there, self.host.status)))
             return
-        instance = self.instances.current
-        mutant = None if instance is None else self.campaign.mutants.get(instance.mutant)
-        more = () if instance is None else feature_facts(instance, self.campaign)
-        strip.show(instance, self.campaign.instances, self.host.status, mutant, more)
+        strip.show(self.instances.current, self.campaign, self.host.status)
 
     def _show_totals(self, status: Status) -> None:
         self.query_one(Tiles).show(status)
@@ -407,13 +404,8 @@ class OverviewScreen(CampaignScreen):
         key = event.key or ""
 
         def look() -> list[Fact]:
-            instances = self.campaign.instances
-            instance = instances.get(key)
-            if instance is None:
-                return []
-            mutant = self.campaign.mutants.get(instance.mutant)
-            more = feature_facts(instance, self.campaign)
-            return whole(instance, instances.keys(), self.host.status, mutant, more)
+            instance = self.campaign.instances.get(key)
+            return whole(instance, self.campaign, self.host.status) if instance else []
 
         self.app.push_screen(InstanceScreen(look))
 
