@@ -42,7 +42,7 @@ from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.supervise.launchers import launcher_for
 from fuzztui.supervise.limits import CampaignLimits
-from fuzztui.supervise.services import Services
+from fuzztui.supervise.services import Services, all_services
 from fuzztui.supervise.sharing import SHARE_S, RunSharing
 from fuzztui.supervise.tasks import Tasks
 from fuzztui.supervise.write_check import Notice
@@ -124,7 +124,7 @@ class Hub:
             for index, place in enumerate(campaign.hosts)
         }
         of = (campaign, run_dir, self.state, self.record, self._clock.now)
-        self._services = Services(ServiceContext(*of, is_hub=True), self._tasks)
+        self._services = Services(ServiceContext(*of, is_hub=True), self._tasks, all_services())
         self.paths = PathsHere({})
         self._first_events: list[Event] = []
         self.handlers = self._services.handlers({AddSeed.name: self._add_seed})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import FIRST_COMPLETED
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from fuzztui.base.plugins import PluginError, named
@@ -33,20 +33,26 @@ PATIENT_S: Final = 300.0
 """The same where no user stops it: some hundred findings can be examined."""
 
 
+def all_services() -> list[Callable[[ServiceContext], Service | None]]:
+    """Return the functions that make services. Raises :class:`SupervisorError`."""
+    try:
+        added = [one.load(one.service) for one in features() if one.service]
+    except PluginError as e:
+        raise SupervisorError(str(e)) from None
+    return [*map(named, SERVICES), *added]
+
+
 class Services:
     """The services of one campaign, which run until ``tasks`` are closed."""
 
     def __init__(
-        self, context: ServiceContext, tasks: Tasks, names: Sequence[str] | None = None
+        self,
+        context: ServiceContext,
+        tasks: Tasks,
+        functions: Iterable[Callable[[ServiceContext], Service | None]],
     ) -> None:
         self._record, self._tasks = context.record, tasks
-        functions = [*map(named, SERVICES if names is None else names)]
-        if names is None:
-            try:
-                functions += [one.load(one.service) for one in features() if one.service]
-            except PluginError as e:
-                raise SupervisorError(str(e)) from None
-        made: list[Service | None] = [function(context) for function in functions]
+        made = [function(context) for function in functions]
         self._services = [service for service in made if service is not None]
         self._watchers = [s.saw for s in self._services if type(s).saw is not Service.saw]
         self._hurry = asyncio.Event()

@@ -33,7 +33,7 @@ from fuzztui.supervise.observation import ObservationLoop
 from fuzztui.supervise.phases import CampaignPhases
 from fuzztui.supervise.resources import ResourceMeter
 from fuzztui.supervise.resume import CampaignStartup
-from fuzztui.supervise.services import Services
+from fuzztui.supervise.services import Services, all_services
 from fuzztui.supervise.sharing import SHARE_S, RunSharing
 from fuzztui.supervise.tasks import AT_LEAST_S, Tasks
 from fuzztui.supervise.write_check import Notice, WriteCheck
@@ -116,7 +116,7 @@ class Supervisor:
         self.lives = self._phases.lives
         self.live = self._phases.live
         context = ServiceContext(campaign, run_dir, self.state, self.record, self.now)
-        self._services = Services(context, self._tasks)
+        self._services = Services(context, self._tasks, all_services())
         self._first_events: Sequence[Event] = ()
         self.pending_work = self._services.pending
         self.handlers = self._services.handlers(launcher.handlers(campaign, run_dir))

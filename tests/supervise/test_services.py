@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 
@@ -61,19 +60,15 @@ class Noted(Service):
 
 
 @pytest.fixture
-def made(monkeypatch, tmp_path):
+def made(tmp_path):
     """Makes services of these objects, and a list of their events."""
     events: list[object] = []
 
     def make(*services: Service | None) -> tuple[Services, list[object]]:
-        module = ModuleType("services_of_a_test")
-        for n, service in enumerate(services):
-            setattr(module, f"s{n}", lambda context, service=service: service)
-        monkeypatch.setitem(sys.modules, module.__name__, module)
+        functions = [lambda _, service=service: service for service in services]
         campaign = SimpleNamespace()
         context = ServiceContext(campaign, RunDir(tmp_path), State(), events.append, float)
-        names = [f"{module.__name__}:s{n}" for n in range(len(services))]
-        return Services(context, Tasks(events.append), names), events
+        return Services(context, Tasks(events.append), functions), events
 
     return make
 
