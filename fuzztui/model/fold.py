@@ -30,7 +30,7 @@ from fuzztui.model import (
     verdicts,
 )
 from fuzztui.model.changes import ChangesBuilder
-from fuzztui.model.feature import Feature, features
+from fuzztui.model.feature import BUILT_IN, Feature, features
 from fuzztui.model.folding import EventFold
 from fuzztui.model.representable import representable
 from fuzztui.model.state import Changes, State
@@ -78,7 +78,7 @@ def _guarded(function: Callable[..., T], otherwise: Callable[..., T]) -> Callabl
 
 
 def _folds(feature: Feature) -> Iterator[EventFold]:
-    """The folds of a feature; an event that one of them cannot fold counts as unknown."""
+    """The folds of a package's feature; an event that one cannot fold counts as unknown."""
     for fold in feature.folds:
         rows = fold.rows and _guarded(fold.rows, lambda _: ())
         is_news = _guarded(fold.is_news, lambda *_: True)
@@ -87,7 +87,8 @@ def _folds(feature: Feature) -> Iterator[EventFold]:
 
 _FOLDS = [
     *(fold for module in MODULES for fold in module.FOLDS),
-    *(fold for feature in features() for fold in _folds(feature)),
+    *(fold for feature in features()[: len(BUILT_IN)] for fold in feature.folds),
+    *(fold for feature in features()[len(BUILT_IN) :] for fold in _folds(feature)),
 ]
 _APPLY: dict[type[Event], tuple[Callable[[State, Any, ChangesBuilder], None], ...]] = {
     kind: tuple(fold.apply for fold in _FOLDS if fold.kind is kind)
