@@ -2,15 +2,17 @@
 
 A package offers an engine by an entry point of the group ``fuzztui.engines`` whose name is the kind
 and whose object is an :class:`EngineKind`; docs/engines.md has an example. Both the
-supervisor and the target's interpreter import this module: it needs only ``fuzztui.wire``.
+supervisor and the target's interpreter import this module: it needs ``fuzztui.wire`` and
+``fuzztui.base`` alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from fuzztui.base.plugins import points
 from fuzztui.wire.commands import (
     ExactPass,
     MutantCommand,
@@ -19,9 +21,6 @@ from fuzztui.wire.commands import (
     WeighProperty,
     names_of,
 )
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 GROUP: Final = "fuzztui.engines"
 """The entry point group of engines in other packages."""
@@ -129,24 +128,16 @@ KINDS: Final = {row.name: row for row in _ROWS}
 """The kinds that come with fuzztui."""
 
 
-def _entry_points() -> Iterable[EntryPoint]:
-    # Slow: the import takes 20 ms, the search of all installed packages 10 ms. So only kinds that
-    # fuzztui does not have are looked up.
-    from importlib.metadata import entry_points
-
-    return entry_points(group=GROUP)
-
-
 def plugin_names() -> Sequence[str]:
     """Kinds that other installed packages register, sorted; a kind of fuzztui's own wins."""
-    return sorted({point.name for point in _entry_points()} - KINDS.keys())
+    return sorted({point.name for point in points(GROUP)} - KINDS.keys())
 
 
 def kind_named(name: str) -> EngineKind:
     """The row of this kind. Raises :class:`UnknownKind`, also of a broken plug-in."""
     if name in KINDS:
         return KINDS[name]
-    for point in _entry_points():
+    for point in points(GROUP):
         if point.name != name:
             continue
         try:

@@ -7,7 +7,10 @@ import sys
 from glob import escape, iglob
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 class PluginError(Exception):
@@ -25,12 +28,8 @@ def installed(group: str, kind: type[Any]) -> list[Any]:
 
     ``kind``: their class; an object of another one is refused.
     """
-    if not _is_mentioned(group):
-        return []
-    from importlib.metadata import entry_points
-
     found = []
-    for point in sorted(entry_points(group=group), key=lambda point: point.name):
+    for point in points(group):
         package = point.dist.name if point.dist else "an unknown package"
         where = f"{group}: {point.name} of {package}"
         try:
@@ -43,6 +42,15 @@ def installed(group: str, kind: type[Any]) -> list[Any]:
             raise PluginError(f"{where} is no {kind.__name__}: {point.value}; upgrade it")
         found.append(one)
     return found
+
+
+def points(group: str) -> list[EntryPoint]:
+    """Return the entry points of a group, by name."""
+    if not _is_mentioned(group):
+        return []
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=group), key=lambda point: point.name)
 
 
 def _is_mentioned(group: str) -> bool:
