@@ -42,7 +42,7 @@ def inside(root: Path, name: PurePath | str) -> Path:
     """
     if (path := real_path(root / name)).is_relative_to(real_path(root)):
         return path
-    raise OSError(errno.EXDEV, f"the file is outside {root}")
+    raise OSError(errno.EXDEV, "the file is outside its directory")
 
 
 def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:
