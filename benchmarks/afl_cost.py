@@ -26,7 +26,7 @@ from lab.figures import ratio, table
 from lab.options import parse
 from lab.rows import Rows
 
-from fuzztui.remote.lock import running
+from fuzztui.kernel.remote.lock import running
 
 GOAL = 0.98
 

@@ -40,9 +40,9 @@ from lab.figures import median, percentile, ratio, table
 from lab.options import parse
 from lab.rows import Rows
 
-from fuzztui.log.reader import LogReader
-from fuzztui.remote.lock import running
-from fuzztui.wire.events import EntrySaved, FindingDescribed, FindingSaved
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire.events import EntrySaved, FindingDescribed, FindingSaved
 
 GOAL_MS = 250.0
 CRASHES, PATHS = 4000, 8000

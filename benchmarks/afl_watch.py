@@ -140,8 +140,8 @@ def overseer() -> list[str] | None:
 
 def latency(home: Path, seconds: float) -> list[float]:
     """Milliseconds from each crash file's close to its record, under 1,000 queue files a second."""
-    from fuzztui.log.reader import LogReader
-    from fuzztui.wire.events import FindingSaved
+    from fuzztui.kernel.log.reader import LogReader
+    from fuzztui.kernel.wire.events import FindingSaved
 
     out = home / "latency"
     for folder in ("queue", "crashes", "hangs"):
@@ -149,7 +149,7 @@ def latency(home: Path, seconds: float) -> list[float]:
     log = home / "latency-log"
     (log / "log").mkdir(parents=True)
     watcher = subprocess.Popen(
-        [sys.executable, "-m", "fuzztui.watch", log, out], stdin=subprocess.PIPE
+        [sys.executable, "-m", "fuzztui.run.watch", log, out], stdin=subprocess.PIPE
     )
     closed: dict[str, float] = {}
     seen: dict[str, float] = {}

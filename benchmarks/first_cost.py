@@ -22,10 +22,10 @@ from lab.figures import median, table
 from lab.options import parse
 from lab.rows import Rows
 
-from fuzztui.log.reader import LogReader
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.wire.events import MutantProgress
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import MutantProgress
 
 SAMPLE = Path(__file__).resolve().parent.parent / "sample_campaigns" / "json-fuzzfirst.toml"
 SLOT_S = 300.0

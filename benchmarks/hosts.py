@@ -79,7 +79,7 @@ def campaign(
 
 def wait(run: Path, seconds: float) -> Any:
     """Wait for the end; return the state."""
-    from fuzztui.session import state_at_end
+    from fuzztui.kernel.session import state_at_end
 
     deadline = time.monotonic() + seconds * 3 + 60
     while time.monotonic() < deadline:
@@ -92,7 +92,7 @@ def wait(run: Path, seconds: float) -> Any:
 
 def result(state: Any) -> dict[str, float]:
     """What the campaign has reached."""
-    from fuzztui.model.selectors import totals
+    from fuzztui.kernel.model.selectors import totals
 
     stats = totals(state).stats
     kills = sum(m.state == "killed" for m in state.mutants.values())
@@ -102,8 +102,8 @@ def result(state: Any) -> dict[str, float]:
 
 def travelled(run: Path) -> dict[str, list[float]]:
     """Seconds from an entry of a main in the hub's log to its import by another host's main."""
-    from fuzztui.log.reader import LogReader
-    from fuzztui.wire.events import EntrySaved
+    from fuzztui.kernel.log.reader import LogReader
+    from fuzztui.kernel.wire.events import EntrySaved
 
     found: dict[tuple[str, int], float] = {}
     imports: list[float] = []
@@ -122,8 +122,8 @@ def travelled(run: Path) -> dict[str, list[float]]:
 
 def commands(run: Path, count: int, instances: list[str]) -> list[float]:
     """Seconds from a command to its answer, to these instances in turn."""
-    from fuzztui.remote.client import ControlClient
-    from fuzztui.wire.commands import PromoteEntry
+    from fuzztui.kernel.remote.client import ControlClient
+    from fuzztui.kernel.wire.commands import PromoteEntry
 
     client, took = ControlClient(run, "bench"), []
     for number in range(count):

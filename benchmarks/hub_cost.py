@@ -5,8 +5,8 @@
 First a real campaign of four zest instances is run and its log kept. Then each of N hosts gets a
 run whose log is that recording: its first half at once, then event by event at the times at which
 it was written, again from the start when it is over. All of them are served by the real server
-(``hosts/serve.py``) in one process over Unix sockets, in place of ssh, whose processes are not the
-hub's. The real hub relays them. The CPU time is the hub's process alone, after a warm-up.
+(``machines/hosts/serve.py``) in one process over Unix sockets, in place of ssh, whose processes are
+not the hub's. The real hub relays them. The CPU time is the hub's process alone, after a warm-up.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def play(where: Path, recording: Path, count: int) -> None:
 
 
 async def _play(where: Path, recording: Path, count: int) -> None:
-    from fuzztui.hosts.serve import HostServer
-    from fuzztui.log.reader import LogReader
-    from fuzztui.log.writer import LogWriter
+    from fuzztui.kernel.log.reader import LogReader
+    from fuzztui.kernel.log.writer import LogWriter
+    from fuzztui.machines.hosts.serve import HostServer
 
     records = list(LogReader(recording).records())
     length = records[-1].t + 1.0
@@ -114,11 +114,11 @@ def _of_host(event: Any, host: str, turn: int) -> Any:
     if instance := getattr(event, "instance", ""):
         changes["instance"] = f"{host}_{instance}"
     if turn and type(event).__name__ in ("CampaignStarted", "CampaignEnded"):
-        from fuzztui.wire.events import Message
+        from fuzztui.kernel.wire.events import Message
 
         return Message("info", "again")
     if type(event).__name__ == "CampaignEnded":
-        from fuzztui.wire.events import CampaignState
+        from fuzztui.kernel.wire.events import CampaignState
 
         return CampaignState("running")
     return replace(event, **changes)
@@ -129,10 +129,10 @@ def _of_host(event: Any, host: str, turn: int) -> Any:
 
 def hub(where: Path, count: int) -> None:
     """Run the hub of these hosts, connected by their sockets, until killed."""
-    from fuzztui.hosts import member
-    from fuzztui.hosts.bundle import HostProcess
-    from fuzztui.hosts.hub import Hub
-    from fuzztui.supervise.owner import run_process
+    from fuzztui.machines.hosts import member
+    from fuzztui.machines.hosts.bundle import HostProcess
+    from fuzztui.machines.hosts.hub import Hub
+    from fuzztui.run.supervise.owner import run_process
 
     class Pipe(HostProcess):
         """A socket in place of ssh and its process."""
@@ -189,7 +189,7 @@ def measure(where: Path, recording: Path, count: int, seconds: float) -> dict[st
         took = time.monotonic() - wall
         cpu = (_used(process) - before) / took
         grown = (_size(where / "hub" / "log") - size) / took * 3600
-        from fuzztui.session import state_at_end
+        from fuzztui.kernel.session import state_at_end
 
         state = state_at_end(where / "hub")
         connected = sum(h.state == "connected" for h in state.hosts.values())

@@ -157,11 +157,11 @@ class Terminal:
 
 def campaign(run: Path, mutants: int, entries: int, instances: int) -> None:
     """Write a log as a supervisor does, with checkpoints; 6 of 10 mutants are killed."""
-    from fuzztui.log.writer import LogWriter
-    from fuzztui.model.fold import apply
-    from fuzztui.session import CheckpointKeeper, LiveClock, Session
-    from fuzztui.wire import events as ev
-    from fuzztui.wire.events import Record
+    from fuzztui.kernel.log.writer import LogWriter
+    from fuzztui.kernel.model.fold import apply
+    from fuzztui.kernel.session import CheckpointKeeper, LiveClock, Session
+    from fuzztui.kernel.wire import events as ev
+    from fuzztui.kernel.wire.events import Record
 
     (run / "log").mkdir(parents=True)
     (run / "supervisor").mkdir()

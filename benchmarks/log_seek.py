@@ -35,13 +35,13 @@ from pathlib import Path
 from lab.options import parse
 from lab.rows import Rows
 
-from fuzztui.log.reader import LogReader
-from fuzztui.log.writer import LogWriter
-from fuzztui.model.fold import apply
-from fuzztui.session import CheckpointKeeper, LiveClock, ReplayClock, Session
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Pause, PromoteEntry, Resume, SkipEntry
-from fuzztui.wire.events import (
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.session import CheckpointKeeper, LiveClock, ReplayClock, Session
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import Pause, PromoteEntry, Resume, SkipEntry
+from fuzztui.kernel.wire.events import (
     CampaignStarted,
     CampaignState,
     CommandApplied,

@@ -25,9 +25,9 @@ from lab.options import parse
 from lab.rows import Rows
 from lab.subjects import Subject, choose
 
-from fuzztui.remote.client import ControlClient, RemoteError
-from fuzztui.remote.lock import running
-from fuzztui.wire.commands import Command, PromoteMutants, RequeueMutants, SkipMutants
+from fuzztui.kernel.remote.client import ControlClient, RemoteError
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire.commands import Command, PromoteMutants, RequeueMutants, SkipMutants
 
 GOAL_MS = 200
 

@@ -43,13 +43,13 @@ from pathlib import Path
 from lab.options import parse
 from lab.rows import Rows
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir
-from fuzztui.fuzzfirst.build import Build, MutantBuilder
-from fuzztui.fuzzfirst.build_environment import BuildEnvironment
-from fuzztui.fuzzfirst.source_mutants.generate import generate
-from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
-from fuzztui.process.execute import ProcessResult, execute
+from fuzztui.features.fuzzfirst.build import Build, MutantBuilder
+from fuzztui.features.fuzzfirst.build_environment import BuildEnvironment
+from fuzztui.features.fuzzfirst.source_mutants.generate import generate
+from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.process.execute import ProcessResult, execute
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 

@@ -24,7 +24,7 @@ from lab.options import parse
 from lab.rows import Rows
 
 if TYPE_CHECKING:
-    from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
+    from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 
 SOURCE = Path("/usr/include/stb/stb_image.h")
 SMALL = Path(__file__).resolve().parent.parent / "sample_campaigns" / "nested" / "nested.c"
@@ -32,7 +32,7 @@ SMALL = Path(__file__).resolve().parent.parent / "sample_campaigns" / "nested" /
 
 def ours(file: Path, n: int, limit: int, order: str) -> dict[str, object]:
     """In this process: seconds, megabytes, indexes."""
-    from fuzztui.fuzzfirst.source_mutants.rank import COMPATIBLE, rank
+    from fuzztui.features.fuzzfirst.source_mutants.rank import COMPATIBLE, rank
 
     mutants = some(file, n)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -63,7 +63,7 @@ def theirs(file: Path, n: int, limit: int) -> dict[str, object]:
 
 def some(file: Path, n: int) -> list[SourceMutant]:
     """``n`` mutants from all over the file."""
-    from fuzztui.fuzzfirst.source_mutants.generate import generate
+    from fuzztui.features.fuzzfirst.source_mutants.generate import generate
 
     mutants = generate(file).mutants
     if len(mutants) < n:

@@ -35,9 +35,9 @@ from lab.figures import median, percentile, table
 from lab.options import parse
 from lab.rows import Rows
 
-from fuzztui.log.reader import LogReader
-from fuzztui.remote.lock import running
-from fuzztui.wire.events import FindingSaved
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire.events import FindingSaved
 
 GOAL_S = 1.0
 PLACES = 400

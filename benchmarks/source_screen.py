@@ -29,15 +29,15 @@ from lab.rows import Rows
 from textual.app import App, ComposeResult
 from textual.widgets import TextArea
 
-from fuzztui.base import ranges
-from fuzztui.log.reader import LogReader
-from fuzztui.log.writer import LogWriter
-from fuzztui.session import LiveClock, Session
+from fuzztui.kernel.base import ranges
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.session import LiveClock, Session
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.app.app import FuzzApp, Opening
 from fuzztui.tui.base.pauses import short_pauses
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.screens.source.screen import SourceScreen
-from fuzztui.wire import events as ev
 
 FRAME_MS = 1000 / 60
 NAMES = ("main", "s1")

@@ -34,7 +34,7 @@ from lab.figures import ratio, table
 from lab.options import parse
 from lab.rows import Rows
 
-from fuzztui.process.library import text_library
+from fuzztui.run.process.library import text_library
 
 GOAL = 0.9
 

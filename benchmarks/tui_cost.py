@@ -58,8 +58,8 @@ run_app(run, run, mode="live", theme="midwatch")
 HOME = """
 import sys
 from pathlib import Path
-from fuzztui.home import listing
-from fuzztui.home.listing import RunList
+from fuzztui.run.home import listing
+from fuzztui.run.home.listing import RunList
 from fuzztui.tui import run_home
 from fuzztui.tui.app.home import HomeOpening
 listing.supervised_runs = list  # no others of this machine
@@ -128,9 +128,9 @@ def campaign(
     run: Path, grow: threading.Event | None, instances: int, past: float = 600.0
 ) -> threading.Thread:
     """Write a campaign of ``past`` seconds; while ``grow`` is not set, go on at 1 Hz."""
-    from fuzztui.log.writer import LogWriter
-    from fuzztui.remote.lock import RunLock
-    from fuzztui.wire import events as ev
+    from fuzztui.kernel.log.writer import LogWriter
+    from fuzztui.kernel.remote.lock import RunLock
+    from fuzztui.kernel.wire import events as ev
 
     (run / "log").mkdir(parents=True)
     (run / "supervisor").mkdir()

@@ -19,8 +19,8 @@ from typing import Any, Final
 
 import fuzztui
 from fuzztui.engines.kinds import KINDS, EngineKind, kind_named
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import SkipEntry
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import SkipEntry
 
 TARGET: Final = """
 from fuzztui.generators import Source, generator

@@ -2,8 +2,8 @@
 
 A package offers an engine by an entry point of the group ``fuzztui.engines`` whose name is the kind
 and whose object is an :class:`EngineKind`; docs/engines.md has an example. Both the
-supervisor and the target's interpreter import this module: it needs ``fuzztui.wire`` and
-``fuzztui.base`` alone.
+supervisor and the target's interpreter import this module: it needs ``fuzztui.kernel.wire`` and
+``fuzztui.kernel.base`` alone.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fuzztui.base.plugins import points
-from fuzztui.wire.commands import (
+from fuzztui.kernel.base.plugins import points
+from fuzztui.kernel.wire.commands import (
     ExactPass,
     MutantCommand,
     SetMixture,
@@ -43,8 +43,8 @@ class UnknownKind(ValueError):
 class Option:
     """A key of the table ``[engine]`` that only this kind has.
 
-    ``type`` is a kind of :class:`fuzztui.campaign.schema.Key`: boolean, integer, number, string,
-    choice, size, duration, paths, ...
+    ``type`` is a kind of :class:`fuzztui.run.campaign.schema.Key`: boolean, integer, number,
+    string, choice, size, duration, paths, ...
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""How often the upper bound of the discovery rate holds (fuzztui/model/discovery.py).
+"""How often the upper bound of the discovery rate holds (fuzztui/kernel/model/discovery.py).
 
 zest runs each subject. At a half, a third and a quarter of the trials the bound is computed from
 the last half of the trials until then; it holds if as many trials again find no more. Nominal: 95%.
@@ -28,7 +28,7 @@ from lab.rows import Rows
 from lab.runs import Instance, check
 from lab.subjects import SUBJECTS_HELP, Subject, choose
 
-from fuzztui.model.discovery import poisson_bound
+from fuzztui.kernel.model.discovery import poisson_bound
 
 _FIRST_SEED = 301
 _SHARES = (0.5, 1 / 3, 0.25)

@@ -37,10 +37,10 @@ from lab.options import parse
 from lab.rows import Rows
 from lab.runs import RunFailed, environment
 
-from fuzztui.base.two_samples import mann_whitney
-from fuzztui.campaign import Campaign, load
-from fuzztui.inprocess.spec import write_spec
-from fuzztui.targeting.analysis import Request, find_targets
+from fuzztui.features.targeting.analysis import Request, find_targets
+from fuzztui.kernel.base.two_samples import mann_whitney
+from fuzztui.run.campaign import Campaign, load
+from fuzztui.run.inprocess.spec import write_spec
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 CAPS = {"simple": 5000, "chained": 8000}

@@ -33,9 +33,9 @@ from lab.options import parse
 from lab.rows import Rows
 
 import fuzztui
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir
-from fuzztui.targeting.run_constants import keep_constants
+from fuzztui.features.targeting.run_constants import keep_constants
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir
 
 LAB = Path(__file__).resolve().parent / "lab"
 PACKAGE = Path(fuzztui.__file__).resolve().parent

@@ -104,7 +104,7 @@ def _role(words: list[str]) -> str:
     if Path(words[0]).name == "afl-fuzz":
         return "afl-fuzz"
     module = words[words.index("-m") + 1] if "-m" in words[:-1] else ""
-    if module == "fuzztui.supervise":
+    if module == "fuzztui.run.supervise":
         return "supervisor"
     if module == "fuzztui.engines":
         if "--worker" in words:

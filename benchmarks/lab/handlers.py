@@ -13,9 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.campaign import Campaign, CampaignError, load
-from fuzztui.inprocess.spec import write_spec
-from fuzztui.targeting.analysis import Request, TargetsError, find_targets
+from fuzztui.features.targeting.analysis import Request, TargetsError, find_targets
+from fuzztui.run.campaign import Campaign, CampaignError, load
+from fuzztui.run.inprocess.spec import write_spec
 from lab.runs import RunFailed, call
 
 __all__ = ["SAMPLES", "VARIANTS", "Handler", "RunFailed", "find", "prepared", "run"]

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.bounds import loads
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.kinds import KINDS, EngineKind, UnknownKind, kind_named
+from fuzztui.kernel.base.bounds import loads
 
 PROTO = 1
 """The supported version of ``spec.json``."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base import ranges
-from fuzztui.wire.codec import CodecError, decode_event, encode_event
-from fuzztui.wire.events import (
+from fuzztui.kernel.base import ranges
+from fuzztui.kernel.wire.codec import CodecError, decode_event, encode_event
+from fuzztui.kernel.wire.events import (
     CommandApplied,
     CommandRejected,
     ComparisonsReported,

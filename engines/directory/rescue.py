@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.atomic import replace_bytes
-from fuzztui.base.bounds import loads
-from fuzztui.base.files import read_if_regular
 from fuzztui.engines.inputs.candidate import Candidate, from_label
+from fuzztui.kernel.base.atomic import replace_bytes
+from fuzztui.kernel.base.bounds import loads
+from fuzztui.kernel.base.files import read_if_regular
 
 
 class Rescue:

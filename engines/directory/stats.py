@@ -17,7 +17,7 @@ from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import Store
-from fuzztui.wire.afl import PLOT_HEADER
+from fuzztui.kernel.wire.afl import PLOT_HEADER
 
 _STATS_EVERY_S: Final = 1.0
 _PLOT_EVERY_S: Final = 5.0

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.atomic import PART, replace_bytes
 from fuzztui.engines.directory.events import EventLog
 from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
-from fuzztui.wire.afl import id_of
-from fuzztui.wire.finding_kinds import CRASHES, FOLDERS
+from fuzztui.kernel.base.atomic import PART, replace_bytes
+from fuzztui.kernel.wire.afl import id_of
+from fuzztui.kernel.wire.finding_kinds import CRASHES, FOLDERS
 
 QUEUE: Final = "queue"
 

@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.files import PLACEHOLDER, read_if_regular
 from fuzztui.engines.directory.rescue import UNSAFE, Unsafe
 from fuzztui.engines.directory.store import QUEUE, Store, entry_ids
 from fuzztui.engines.inputs.candidate import Candidate
+from fuzztui.kernel.base.files import PLACEHOLDER, read_if_regular
 
 _EVERY_S: Final = 5.0
 """Seconds between two readings of the peers' queues."""

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
 
-from fuzztui.base.text import listed
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.execute.third_party import is_standard_library
 from fuzztui.engines.instrument.importer import Application, scope_lines
 from fuzztui.engines.instrument.references import split_reference
-from fuzztui.wire.frames import is_generated
+from fuzztui.kernel.base.text import listed
+from fuzztui.kernel.wire.frames import is_generated
 
 _SHOWN: Final = 3
 _TOOLS: Final = ("fuzztui", "hypothesis", "_pytest", "pluggy")

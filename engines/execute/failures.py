@@ -12,8 +12,8 @@ from typing import Final
 
 from fuzztui.engines.inputs.shape import type_name
 from fuzztui.engines.instrument.guard import Stack, is_engine
-from fuzztui.wire.finding_kinds import CRASH, HANG
-from fuzztui.wire.frames import (
+from fuzztui.kernel.wire.finding_kinds import CRASH, HANG
+from fuzztui.kernel.wire.frames import (
     HARNESS,
     LIBRARY,
     OWN,
@@ -31,7 +31,8 @@ _TRACEBACK: Final = BaseException.__dict__["__traceback__"]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What kind of failure an execution is. ``category``: of :mod:`fuzztui.wire.finding_kinds`.
+    """What kind of failure an execution is. ``category``: of
+    :mod:`fuzztui.kernel.wire.finding_kinds`.
 
     ``signature`` is equal for failures with the same presumed cause. ``before``: its form in older
     versions; empty if unchanged.

@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from fuzztui.base.atomic import replace_text
-from fuzztui.base.bounds import loads
 from fuzztui.engines.base.errors import RestartWorker
+from fuzztui.kernel.base.atomic import replace_text
+from fuzztui.kernel.base.bounds import loads
 
 _MAX_FLAKY: Final = 5000
 """Flaky inputs that are kept: with an unstable target, nearly every input is flaky."""

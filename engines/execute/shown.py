@@ -26,7 +26,7 @@ _IMAGES: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"BM", b"RIFF"
 @dataclass(frozen=True, slots=True)
 class InputText:
     """``form``, ``text``, ``length`` and ``picture`` as in
-    :class:`~fuzztui.wire.events.InputShown`.
+    :class:`~fuzztui.kernel.wire.events.InputShown`.
     """
 
     form: str

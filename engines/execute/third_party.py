@@ -24,7 +24,7 @@ from typing import Any, Final, TypeAlias
 
 import fuzztui
 from fuzztui.engines.execute.executor import Execution
-from fuzztui.wire.frames import is_generated, is_installed
+from fuzztui.kernel.wire.frames import is_generated, is_installed
 
 KEPT: Final = ".third_party"
 """The file in the instance directory."""

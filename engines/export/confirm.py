@@ -22,7 +22,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from fuzztui.base.text import visible
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
@@ -33,6 +32,7 @@ from fuzztui.engines.mu2.engine import SILENT_LIMITS, prepare
 from fuzztui.engines.mu2.score import run_all
 from fuzztui.engines.mutants.late_modules import import_late_modules
 from fuzztui.engines.mutants.program import CannotSwap, Program, PythonMutant, reload
+from fuzztui.kernel.base.text import visible
 
 _MODULE: Final = "_fuzztui_exported_tests"
 _LEAST_S: Final = 0.5

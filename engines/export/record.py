@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.files import read_if_regular
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor
@@ -31,6 +30,7 @@ from fuzztui.engines.findings.answers import answering
 from fuzztui.engines.findings.candidates import candidates
 from fuzztui.engines.inputs.shape import type_name
 from fuzztui.engines.instrument.edges import EdgeTable
+from fuzztui.kernel.base.files import read_if_regular
 
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}|<.* object at |/tmp/")
 _MAX_MESSAGE: Final = 400

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fuzztui.base.text import visible
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.failures import Failure, qualified, title_of
@@ -21,7 +20,8 @@ from fuzztui.engines.findings.compare import cut, from_difference, long_repr, sa
 from fuzztui.engines.inputs.shape import ATOMS, ItemOrder, shape_of, type_name
 from fuzztui.engines.instrument.guard import TrialTimeout
 from fuzztui.engines.instrument.target import Target
-from fuzztui.wire.finding_kinds import DIFFERS
+from fuzztui.kernel.base.text import visible
+from fuzztui.kernel.wire.finding_kinds import DIFFERS
 
 _MAX_SHOWN: Final = 60
 _QUOTED: Final = re.compile(r"([\"'`])((?:(?!\1).)*)(?:\1|$)")

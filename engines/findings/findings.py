@@ -14,10 +14,10 @@ from fuzztui.engines.directory.events import EventLog, ReportedEvents
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import Store, entry_ids
 from fuzztui.engines.execute.failures import Failure
-from fuzztui.wire.afl import entry_name
-from fuzztui.wire.events import FindingDescribed
-from fuzztui.wire.finding_kinds import CRASHES, HANGS, kind_of
-from fuzztui.wire.frames import Basis, Rules, parse_frames, signature_under
+from fuzztui.kernel.wire.afl import entry_name
+from fuzztui.kernel.wire.events import FindingDescribed
+from fuzztui.kernel.wire.finding_kinds import CRASHES, HANGS, kind_of
+from fuzztui.kernel.wire.frames import Basis, Rules, parse_frames, signature_under
 
 _RECOUNT_S: Final = 60.0
 """Seconds after which a changed count is reported first."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from fuzztui.base.files import read_if_regular
-from fuzztui.wire.frames import MAX_RULES, MAX_TEXT, RULES_FILE, Rules, rule_problem
+from fuzztui.kernel.base.files import read_if_regular
+from fuzztui.kernel.wire.frames import MAX_RULES, MAX_TEXT, RULES_FILE, Rules, rule_problem
 
 _MAX_SIZE = MAX_RULES * MAX_TEXT * 4
 

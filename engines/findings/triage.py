@@ -20,7 +20,7 @@ from fuzztui.engines.execute.failures import (
 )
 from fuzztui.engines.findings.findings import Description
 from fuzztui.engines.instrument.guard import Stack
-from fuzztui.wire.frames import Rules, frame_rows
+from fuzztui.kernel.wire.frames import Rules, frame_rows
 
 FLAKY: Final = "Flaky: the same input, run again at once, did not fail so."
 

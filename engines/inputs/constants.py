@@ -12,8 +12,8 @@ from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.files import read_regular
 from fuzztui.engines.base.errors import CannotStart
+from fuzztui.kernel.base.files import read_regular
 
 _RESTORE: Final = (
     "; the choices of all queue entries refer to its constants: restore it from a copy, or start a"

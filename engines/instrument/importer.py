@@ -17,10 +17,10 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Final, Protocol
 
-from fuzztui.base.text import listed, several
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable, ModuleEdges
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.instrument import Instrumenter, UnitSpan, compile_with
+from fuzztui.kernel.base.text import listed, several
 
 _FUTURE: Final[int] = sum(
     getattr(__future__, name).compiler_flag for name in __future__.all_feature_names

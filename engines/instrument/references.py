@@ -13,11 +13,11 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from fuzztui.base.suggest import meant, near
-from fuzztui.base.text import listed
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.strategies import test_of
+from fuzztui.kernel.base.suggest import meant, near
+from fuzztui.kernel.base.text import listed
 
 _MAX_SHOWN = 12
 """Functions of a module that a message lists if the named one does not exist."""

@@ -17,7 +17,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.generators.scope import undecorated
@@ -40,6 +39,7 @@ from fuzztui.engines.suite.properties import (
     keys_of,
 )
 from fuzztui.harness import COMPARED_WITH, check_compare, takes_one
+from fuzztui.kernel.base.text import several
 
 if TYPE_CHECKING:
     from fuzztui.engines.strategies.given import GivenTest

@@ -22,7 +22,7 @@ from fuzztui.engines.instrument.recorder import OperandRecorder
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
 from fuzztui.engines.loop.feedback import CoverageFeedback
-from fuzztui.wire.events import ComparisonsReported
+from fuzztui.kernel.wire.events import ComparisonsReported
 
 OPERATION: Final = "compare"
 """The operation in the names of entries that this stage has made."""

@@ -12,8 +12,8 @@ from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.loop.corpus import Steerable, SteerError
-from fuzztui.wire.codec import CodecError, decode_command
-from fuzztui.wire.commands import (
+from fuzztui.kernel.wire.codec import CodecError, decode_command
+from fuzztui.kernel.wire.commands import (
     Command,
     DemoteEntry,
     Pause,
@@ -23,7 +23,7 @@ from fuzztui.wire.commands import (
     SkipEntry,
     Stop,
 )
-from fuzztui.wire.events import CommandApplied, CommandRejected
+from fuzztui.kernel.wire.events import CommandApplied, CommandRejected
 
 _READ_LIMIT: Final = 1 << 20
 """Bytes read at once; a longer line is skipped."""

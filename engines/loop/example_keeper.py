@@ -7,7 +7,7 @@ from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.strategies.given import Pending
 from fuzztui.engines.suite.examples import NotSaved, save_example
-from fuzztui.wire.events import ExampleSaved
+from fuzztui.kernel.wire.events import ExampleSaved
 
 
 class ExampleKeeper:

@@ -6,7 +6,7 @@ from fuzztui.engines.directory.events import EventLog
 from fuzztui.engines.execute.executor import Executor, Outcome
 from fuzztui.engines.execute.shown import input_text
 from fuzztui.engines.loop.corpus import CorpusEntry, Steerable
-from fuzztui.wire.events import EntryDescribed, InputShown
+from fuzztui.kernel.wire.events import EntryDescribed, InputShown
 
 
 class InputReports:

@@ -14,7 +14,7 @@ from fuzztui.engines.loop.finding_saver import FindingSaver
 from fuzztui.engines.loop.input_reports import InputReports
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.reruns import Reruns
-from fuzztui.wire.afl import entry_name
+from fuzztui.kernel.wire.afl import entry_name
 
 
 class Keeper:

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
-from fuzztui.base import ranges
 from fuzztui.engines.directory.events import EventLog, ReportedEvents
 from fuzztui.engines.execute.lines import LineRecorder
 from fuzztui.engines.instrument.edges import ModuleEdges
 from fuzztui.engines.instrument.importer import Application, InstrumentedModule
 from fuzztui.engines.instrument.outline import outline_of
 from fuzztui.engines.instrument.statements import statements_of
-from fuzztui.wire.codec import MAX_EVENT, encode_event
-from fuzztui.wire.events import LinesCovered, SourceFile
+from fuzztui.kernel.base import ranges
+from fuzztui.kernel.wire.codec import MAX_EVENT, encode_event
+from fuzztui.kernel.wire.events import LinesCovered, SourceFile
 
 MAX_FILES: Final = 5_000
 """Files that are reported."""

@@ -62,7 +62,7 @@ from fuzztui.engines.loop.line_reports import LineReports
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.rebuild import rebuild
 from fuzztui.engines.loop.reruns import Reruns
-from fuzztui.wire.events import UNGUIDED
+from fuzztui.kernel.wire.events import UNGUIDED
 
 _TICK_NS: Final = 50_000_000
 _BLIND_TRIALS: Final = 300

@@ -11,7 +11,7 @@ from fuzztui.engines.instrument.sparse import SparseProbes
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
 from fuzztui.engines.loop.feedback import CoverageFeedback, Feedback
 from fuzztui.engines.loop.stages import Stage
-from fuzztui.wire.commands import Command
+from fuzztui.kernel.wire.commands import Command
 
 
 @dataclass(slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from fuzztui.base.text import several
 from fuzztui.engines.base.errors import Stopping
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, ReportedEvents
@@ -18,6 +17,7 @@ from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.input_reports import InputReports
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.reruns import Reruns
+from fuzztui.kernel.base.text import several
 
 _SLOW_REBUILD_S: Final = 5.0
 """Seconds between two progress messages while the queue is run again."""

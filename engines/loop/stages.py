@@ -14,13 +14,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
-from fuzztui.base.files import keeps_an_id
-from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory.rescue import Rescue
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import Corpus, Scheduler
 from fuzztui.engines.loop.mutate import Geometric, Mutator
+from fuzztui.kernel.base.files import keeps_an_id
+from fuzztui.kernel.base.text import several
 
 
 class Stage(Protocol):

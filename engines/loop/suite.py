@@ -31,9 +31,9 @@ from fuzztui.engines.loop.mutate import (
 from fuzztui.engines.loop.shares import Shares, Yield
 from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator
 from fuzztui.engines.suite.properties import KEY_SIZE, Property, Suite, uncollected_text
-from fuzztui.wire.afl import EXAMPLE_SEED
-from fuzztui.wire.commands import Command, WeighProperty
-from fuzztui.wire.events import PropertiesFound, PropertyFigures
+from fuzztui.kernel.wire.afl import EXAMPLE_SEED
+from fuzztui.kernel.wire.commands import Command, WeighProperty
+from fuzztui.kernel.wire.events import PropertiesFound, PropertyFigures
 
 TURN: Final = 20_000.0
 """Work of a turn."""
@@ -102,7 +102,7 @@ class PropertyCorpus:
             self.corpus.add(entry)
 
     def figures(self, share: float) -> dict[str, Any]:
-        """The row of :class:`~fuzztui.wire.events.PropertyFigures`."""
+        """The row of :class:`~fuzztui.kernel.wire.events.PropertyFigures`."""
         return {
             "trials": self.trials,
             "invalid": self.invalid,

@@ -46,7 +46,7 @@ from fuzztui.engines.mutants.listing import left_out, shard_of
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Program
 from fuzztui.engines.zest import engine as zest
-from fuzztui.wire.commands import Command, WeighProperty
+from fuzztui.kernel.wire.commands import Command, WeighProperty
 
 SILENT_LIMITS: Final = 5
 """Time limits for which a child process may be silent: a single run of a mutant is shorter."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from fuzztui.base.text import several
 from fuzztui.engines.directory import journal as j
+from fuzztui.kernel.base.text import several
 
 _SHARE: Final = 0.25
 """By default a pass may use this share of what the campaign has used."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from fuzztui.base.text import visible
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
@@ -24,6 +23,7 @@ from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillCriterion, KillEvide
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, allowance
 from fuzztui.engines.mutants.program import CannotSwap, Program, PythonMutant
 from fuzztui.engines.suite.properties import SetUpError
+from fuzztui.kernel.base.text import visible
 
 Pair = tuple[PythonMutant, int, bytes]
 """A mutant, a key for the input, and the input."""

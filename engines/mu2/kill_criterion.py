@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeVar
 
-from fuzztui.base.text import visible
 from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.execute.failures import title_of
 from fuzztui.engines.findings.compare import cut, from_difference, long_repr, same, unseen_part
 from fuzztui.engines.inputs.shape import type_name, without_addresses
 from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.guard import TrialTimeout
+from fuzztui.kernel.base.text import visible
 
 _T = TypeVar("_T")
 

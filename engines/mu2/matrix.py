@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui import __version__
-from fuzztui.base.bounds import loads
-from fuzztui.base.files import read_regular
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.target import search_path
 from fuzztui.engines.mutants.program import PythonMutant
+from fuzztui.kernel.base.bounds import loads
+from fuzztui.kernel.base.files import read_regular
 
 VERSION: Final = 1
 _MAX_BYTES: Final = 1 << 30

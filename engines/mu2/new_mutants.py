@@ -5,7 +5,7 @@ from __future__ import annotations
 from fuzztui.engines.execute.isolation import read_index, write_index
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.mu2.analysis import Analysis
-from fuzztui.wire.events import MutantsShard
+from fuzztui.kernel.wire.events import MutantsShard
 
 
 class NewMutants:

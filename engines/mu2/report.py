@@ -6,7 +6,6 @@ import contextlib
 import time
 from typing import Final
 
-from fuzztui.base.text import several
 from fuzztui.engines.base.errors import Stopping
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog
@@ -14,7 +13,8 @@ from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.exact_pass import Unsettled
 from fuzztui.engines.mu2.table import INVALID
-from fuzztui.wire.events import MutationStats
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.wire.events import MutationStats
 
 _EVERY_S: Final = 2.0, 15.0
 """Seconds between reports: at first, and after :data:`_LATER_S`; a campaign may take weeks."""

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from fuzztui.base.text import listed, several
 from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.mu2.isolated import Reload
 from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mutants.program import Program
 from fuzztui.engines.mutants.units import Unit
+from fuzztui.kernel.base.text import listed, several
 
 NOT_JUDGED: Final = (
     "its function runs only once in a process, even if the program is imported again"

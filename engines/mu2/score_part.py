@@ -1,7 +1,7 @@
 """A part of a score: which mutants one job runs, when many jobs share the work.
 
-The result of a part has rows of its own mutants only. ``fuzztui.inprocess.score_parts`` merges the
-results of all parts into what one process would have answered.
+The result of a part has rows of its own mutants only. ``fuzztui.run.inprocess.score_parts`` merges
+the results of all parts into what one process would have answered.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.bounds import loads
 from fuzztui.engines.base.errors import CannotStart
+from fuzztui.kernel.base.bounds import loads
 
 
 @dataclass(frozen=True, slots=True)

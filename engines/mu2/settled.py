@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.atomic import replace_text
+from fuzztui.kernel.base.atomic import replace_text
 
 NEVER: Final = -1
 """All bits: no mutant is ever run on the input."""

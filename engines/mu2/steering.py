@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fuzztui.base.text import several
 from fuzztui.engines.loop.corpus import SteerError
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.table import ALIVE, KILLED, PENDING, MutantRecord, MutantTable
-from fuzztui.wire.commands import (
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.wire.commands import (
     Command,
     ExactPass,
     MarkEquivalent,

@@ -15,10 +15,10 @@ from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.loop.corpus import SteerError
 from fuzztui.engines.mu2.kill_criterion import KillEvidence
 from fuzztui.engines.mutants.program import PythonMutant
-from fuzztui.wire.commands import RestoreMutants
-from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState
-from fuzztui.wire.selection import SelectionError, parse_selection
-from fuzztui.wire.verdicts import is_same_change
+from fuzztui.kernel.wire.commands import RestoreMutants
+from fuzztui.kernel.wire.events import MutantRuns, MutantsFound, MutantState
+from fuzztui.kernel.wire.selection import SelectionError, parse_selection
+from fuzztui.kernel.wire.verdicts import is_same_change
 
 PENDING: Final = "pending"
 ALIVE: Final = "alive"
@@ -39,7 +39,7 @@ _NEARNESS: Final = ("", REACHED, INFECTED, RAN)
 
 
 class MutantRecord:
-    """The row of one mutant, with the attributes that :mod:`fuzztui.wire.selection` uses."""
+    """The row of one mutant, with the attributes that :mod:`fuzztui.kernel.wire.selection` uses."""
 
     __slots__ = (
         "base", "detail", "energy_grants", "infected", "isolated", "killer", "mutant", "near",

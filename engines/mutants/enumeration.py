@@ -8,7 +8,6 @@ import gc
 from collections.abc import Callable, Sequence
 from types import FunctionType
 
-from fuzztui.base.shards import ProgramSum, Shard
 from fuzztui.engines.instrument.importer import Application, InstrumentedModule
 from fuzztui.engines.instrument.units import Census, LiveUnit
 from fuzztui.engines.mutants.mutant import (
@@ -22,6 +21,7 @@ from fuzztui.engines.mutants.recompile import UnitPosition
 from fuzztui.engines.mutants.sites import MutationScope, Point, find_scopes
 from fuzztui.engines.mutants.text import ModuleText
 from fuzztui.engines.mutants.units import ModuleCode, Unit
+from fuzztui.kernel.base.shards import ProgramSum, Shard
 
 Cache = functools._lru_cache_wrapper
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.instrument.references import is_file, split_reference
 from fuzztui.engines.instrument.target import is_for_pytest
-from fuzztui.wire.frames import is_installed
+from fuzztui.kernel.wire.frames import is_installed
 
 
 def harness_modules(target: TargetSpec) -> list[str]:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.shards import Shard, parse_shard
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Executor
@@ -25,6 +24,7 @@ from fuzztui.engines.mutants.harness_modules import is_test_file
 from fuzztui.engines.mutants.late_modules import import_late_modules
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Program, PythonMutant
+from fuzztui.kernel.base.shards import Shard, parse_shard
 
 
 def list_mutants(spec: Spec, diff: str | None = None) -> int:

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from typing import Final
 
-from fuzztui.base.patches import unified_diff
-from fuzztui.base.shards import ProgramSum, Shard
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.instrument.importer import Application
@@ -33,6 +31,8 @@ from fuzztui.engines.mutants.probe_recorder import Probing
 from fuzztui.engines.mutants.recompile import Slots
 from fuzztui.engines.mutants.sites import Point
 from fuzztui.engines.mutants.units import Unit, UnitCompiler
+from fuzztui.kernel.base.patches import unified_diff
+from fuzztui.kernel.base.shards import ProgramSum, Shard
 
 __all__ = ["CannotSwap", "Probing", "Program", "PythonMutant", "Unit", "chosen"]
 

@@ -21,7 +21,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.text import several
 from fuzztui.engines.base.errors import Limited
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Outcome
@@ -33,6 +32,7 @@ from fuzztui.engines.loop.stages import BUILTIN, list_seeds
 from fuzztui.engines.observe.kinds import UNNAMED, Kinds, alternatives, merge
 from fuzztui.engines.observe.watch import CallTracer, Seen
 from fuzztui.engines.process.worker import limit_resources
+from fuzztui.kernel.base.text import several
 
 _MAX_SEEDS: Final = 36
 _MAX_LOST: Final = 8

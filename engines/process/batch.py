@@ -31,8 +31,6 @@ from resource import getrlimit
 from types import FrameType
 from typing import Any, Final
 
-from fuzztui.base.atomic import replace_bytes
-from fuzztui.base.files import read_if_regular, temporary_file
 from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
@@ -45,7 +43,9 @@ from fuzztui.engines.findings.findings import basis_of
 from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.process.worker import limit_resources
-from fuzztui.wire.finding_kinds import CRASH, HANG
+from fuzztui.kernel.base.atomic import replace_bytes
+from fuzztui.kernel.base.files import read_if_regular, temporary_file
+from fuzztui.kernel.wire.finding_kinds import CRASH, HANG
 
 _CONFIRMED: Final = 16
 """Failures confirmed in a fresh child, without a refuted one, after which all are believed."""

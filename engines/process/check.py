@@ -24,9 +24,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from fuzztui.base.files import files_in, read_if_regular
-from fuzztui.base.suggest import meant, near_last
-from fuzztui.base.text import listed, several, visible
 from fuzztui.engines.base.errors import CannotStart, Diagnostic
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.elsewhere import unguided_text
@@ -43,6 +40,9 @@ from fuzztui.engines.process.samples import MAKING_S, Samples
 from fuzztui.engines.process.worker import die_with, limit_resources
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.suite.properties import Suite
+from fuzztui.kernel.base.files import files_in, read_if_regular
+from fuzztui.kernel.base.suggest import meant, near_last
+from fuzztui.kernel.base.text import listed, several, visible
 
 _PROGRESS_S: Final = 3.0
 """Seconds of loading after which a progress message is printed."""

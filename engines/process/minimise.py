@@ -16,7 +16,6 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.text import several, span
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.findings.answers import Say, answering
@@ -25,6 +24,7 @@ from fuzztui.engines.inputs.reduce import Reducer
 from fuzztui.engines.inputs.simplify import Simplifier
 from fuzztui.engines.process.input_runner import InputRunner, TrialResult, draws_of
 from fuzztui.engines.process.worker import limit_resources
+from fuzztui.kernel.base.text import several, span
 
 _REPEATED: Final = 3
 """Runs, each in a fresh process, that must all have the same signature before minimising starts."""

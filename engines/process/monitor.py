@@ -36,8 +36,8 @@ from fuzztui.engines.execute.limits import lowered_by, lowered_signature, lowere
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.process.hangs import POLL_S, HangDetector, ProcessEnd
-from fuzztui.wire.events import InstanceHello
-from fuzztui.wire.finding_kinds import CRASH, HANG
+from fuzztui.kernel.wire.events import InstanceHello
+from fuzztui.kernel.wire.finding_kinds import CRASH, HANG
 
 _STOP_GRACE_S: Final = 3.0
 """Seconds, besides twice the time limit, that a worker has to stop before it is killed."""

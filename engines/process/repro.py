@@ -13,7 +13,6 @@ from pathlib import Path
 from resource import getrlimit
 from typing import Final
 
-from fuzztui.base.text import visible
 from fuzztui.engines.base.errors import CANNOT_START, CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
@@ -34,6 +33,7 @@ from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.engines.process.apart import apart
 from fuzztui.engines.strategies.given import Pending
 from fuzztui.engines.suite.examples import NotSaved, save_example
+from fuzztui.kernel.base.text import visible
 
 _WELL: Final = "well"
 _FAILS: Final = "fails"

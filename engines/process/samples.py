@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final, Literal
 
-from fuzztui.base.text import listed
 from fuzztui.engines.base.errors import Diagnostic
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.execute.failures import failure_of, title_of
@@ -21,6 +20,7 @@ from fuzztui.engines.instrument.guard import TrialTimeout
 from fuzztui.engines.spoton.form import TypedInput
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.strategies.given import Pending
+from fuzztui.kernel.base.text import listed
 
 MAKING_S: Final = 1.0
 """Seconds after which no further input is made."""

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
-from fuzztui.base.text import listed
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.rescue import Unsafe
@@ -36,8 +35,9 @@ from fuzztui.engines.spoton.report import TargetingReport
 from fuzztui.engines.spoton.steering import TargetingCommands
 from fuzztui.engines.spoton.types_file import TYPES, TypesFile
 from fuzztui.engines.zest import engine as zest
-from fuzztui.wire.commands import Command
-from fuzztui.wire.targeting import stale_message
+from fuzztui.kernel.base.text import listed
+from fuzztui.kernel.wire.commands import Command
+from fuzztui.kernel.wire.targeting import stale_message
 
 FORM: Final = TypedInput
 """The form of this engine's inputs (``engines/process/worker.py``)."""

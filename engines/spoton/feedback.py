@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
-from fuzztui.base.text import listed
 from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.spoton.distances import Distances
 from fuzztui.engines.spoton.goals import Goal, Goals
-from fuzztui.wire.targeting import have_changed, label_in, type_label
+from fuzztui.kernel.base.text import listed
+from fuzztui.kernel.wire.targeting import have_changed, label_in, type_label
 
 Mode = Literal["frontier", "global"]
 

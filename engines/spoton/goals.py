@@ -1,8 +1,8 @@
 """Goals: the uncovered branches, and the types that decide them.
 
-The static analysis (``fuzztui/targeting/analysis``) writes ``targets.json``; docs/targets.md
-describes it. A goal is on the *frontier* if its decision was executed but the branch never was: an
-input is most likely to cover such a goal next.
+The static analysis (``fuzztui/features/targeting/analysis``) writes ``targets.json``;
+docs/targets.md describes it. A goal is on the *frontier* if its decision was executed but the
+branch never was: an input is most likely to cover such a goal next.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
-from fuzztui.base.bounds import LARGEST
 from fuzztui.engines.base.errors import CannotStart
-from fuzztui.wire.targeting import analysis_of
+from fuzztui.kernel.base.bounds import LARGEST
+from fuzztui.kernel.wire.targeting import analysis_of
 
 _EXCEPT: Final = "except"
 """A branch whose decision is not proved by other covered branches: usually no handler runs."""

@@ -17,7 +17,7 @@ from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.mutate import ChoiceMutator, Geometric
 from fuzztui.engines.spoton.distances import Distances
 from fuzztui.engines.spoton.relations import TypeRelations
-from fuzztui.wire.targeting import targeted_op
+from fuzztui.kernel.wire.targeting import targeted_op
 
 _ATTEMPTS: Final = 10
 """Types that are picked for one child before a random mutation is used instead."""

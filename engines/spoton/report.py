@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from fuzztui.base.bounds import whole
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, ReportedEvents
 from fuzztui.engines.directory.journal import TrialJournal
-from fuzztui.wire.events import GoalsUncovered, TargetingStats
-from fuzztui.wire.targeting import MAX_LOCATION, MAX_NAME, MILLION
+from fuzztui.kernel.base.bounds import whole
+from fuzztui.kernel.wire.events import GoalsUncovered, TargetingStats
+from fuzztui.kernel.wire.targeting import MAX_LOCATION, MAX_NAME, MILLION
 
 FINDS_S: Final = 2.0
 """Minimum seconds between two events if something was covered."""

@@ -15,7 +15,7 @@ from fuzztui.engines.spoton.goals import Goal
 from fuzztui.engines.spoton.mutator import TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.types_file import TYPES, TypesFile
-from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
+from fuzztui.kernel.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 _NEAR: Final = 3
 """Names that are suggested for an unknown one."""

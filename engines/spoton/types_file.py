@@ -30,10 +30,10 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.bounds import loads
 from fuzztui.engines.spoton.distances import TypeStats
 from fuzztui.engines.spoton.feedback import GoalFeedback
 from fuzztui.engines.spoton.mutator import TypedMutator
+from fuzztui.kernel.base.bounds import loads
 
 TYPES: Final = ".types"
 """Name of the file in the instance's directory."""

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fuzztui.base.text import several, without_folders
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.strategies import library
 from fuzztui.engines.strategies.given import GivenTest, Pending
 from fuzztui.engines.suite.collect import PytestSession, Skip
 from fuzztui.engines.suite.coroutines import synchronous
+from fuzztui.kernel.base.text import several, without_folders
 
 KEY_SIZE: Final = 4
 """Bytes of an input that say which property it is for."""

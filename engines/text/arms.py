@@ -13,7 +13,7 @@ from typing import Final
 from fuzztui.engines.text.block import StatsBlock
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.table import ARMS, BALANCED, FRAGMENT, HAVOC, TEMPLATE
-from fuzztui.wire.mixture import Mixture
+from fuzztui.kernel.wire.mixture import Mixture
 
 AT: Final = {name: number for number, name in enumerate(ARMS)}
 """The number of a mutator by its name."""

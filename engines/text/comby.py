@@ -20,8 +20,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.files import read_if_regular
 from fuzztui.engines.text.edits import MAX_EDITS, MAX_SPAN, Edit, spread, trimmed
+from fuzztui.kernel.base.files import read_if_regular
 
 MISSING: Final = (
     "comby is not on PATH: install it (comby.dev), or write the template for ast-grep, with $A"

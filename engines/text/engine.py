@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.store import QUEUE, entry_ids
@@ -32,9 +31,10 @@ from fuzztui.engines.text.native import load
 from fuzztui.engines.text.syntax import Syntax, SyntaxUnavailable, idle
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.engines.zest import engine as zest
-from fuzztui.wire.commands import Command, SetMixture
-from fuzztui.wire.finding_kinds import FOLDERS
-from fuzztui.wire.mixture import Mixture
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.wire.commands import Command, SetMixture
+from fuzztui.kernel.wire.finding_kinds import FOLDERS
+from fuzztui.kernel.wire.mixture import Mixture
 
 COMBY: Final = ".comby-found"
 

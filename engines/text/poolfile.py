@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.atomic import replace_bytes
 from fuzztui.engines.text.fragments import SPAN, Fragment, Pool
+from fuzztui.kernel.base.atomic import replace_bytes
 
 MAGIC: Final = b"fuzztui pool 1\n\0"
 

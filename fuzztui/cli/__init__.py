@@ -82,8 +82,8 @@ def _run(argv: list[str]) -> int:
 
         return complete(argv[1:])
     # Imported here, not above: this takes 0.2 s, in which Ctrl-C must not print a traceback.
-    from fuzztui.base.plugins import PluginError
     from fuzztui.cli.parser import parse
+    from fuzztui.kernel.base.plugins import PluginError
 
     try:
         return _carry_out(parse(argv), argv)

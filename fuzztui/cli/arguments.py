@@ -9,9 +9,9 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from fuzztui.base.cpus import usable_cpus
-from fuzztui.base.shards import Shard, parse_shard
-from fuzztui.base.units import parse_duration
+from fuzztui.kernel.base.cpus import usable_cpus
+from fuzztui.kernel.base.shards import Shard, parse_shard
+from fuzztui.kernel.base.units import parse_duration
 
 Run = Callable[[argparse.Namespace], int]
 """A function that carries out a parsed command; returns the exit code."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from fuzztui.base.text import visible
 from fuzztui.cli.output import USAGE, CliError
+from fuzztui.kernel.base.text import visible
 
 
 class Asking:

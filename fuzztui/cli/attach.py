@@ -15,10 +15,10 @@ from fuzztui.cli.runs import (
     open_session,
     unreadable,
 )
-from fuzztui.log.files import LogError
-from fuzztui.log.reader import LogReader
-from fuzztui.remote.lock import running
-from fuzztui.remote.mirrored import RunUser
+from fuzztui.kernel.log.files import LogError
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.remote.mirrored import RunUser
 
 
 def attach(options: argparse.Namespace) -> int:

@@ -7,14 +7,14 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
-from fuzztui.base.text import listed
-from fuzztui.base.units import parse_ranges
-from fuzztui.campaign import Campaign, FrozenCampaign
-from fuzztui.campaign.values import absolute
-from fuzztui.changes.code import CodeChanges
-from fuzztui.changes.lines import Lines, joined, touches
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.since import code_changes
+from fuzztui.kernel.base.text import listed
+from fuzztui.kernel.base.units import parse_ranges
+from fuzztui.kernel.changes.code import CodeChanges
+from fuzztui.kernel.changes.lines import Lines, joined, touches
+from fuzztui.run.campaign import Campaign, FrozenCampaign
+from fuzztui.run.campaign.values import absolute
 
 
 def changed_sources(loaded: FrozenCampaign, options: argparse.Namespace) -> list[str] | None:

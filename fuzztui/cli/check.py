@@ -9,18 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
-from fuzztui.afl.build import build_target
-from fuzztui.base.text import several
-from fuzztui.campaign import FrozenCampaign
-from fuzztui.campaign.rundir import SupervisorError, Unfit
 from fuzztui.cli.output import DONE, CliError, say
 from fuzztui.cli.progress import Waiting
 from fuzztui.cli.run import load_file, refuse_idle, refuse_missing_packages, refuse_verdicts, unfit
 from fuzztui.cli.samples import campaign_or_project
-from fuzztui.inprocess.ask import Ready, ready
-from fuzztui.model.state import State
-from fuzztui.notify.command import run_command
-from fuzztui.notify.news import news_object, test_news
+from fuzztui.features.notify.command import run_command
+from fuzztui.features.notify.news import news_object, test_news
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.state import State
+from fuzztui.run.afl.build import build_target
+from fuzztui.run.campaign import FrozenCampaign
+from fuzztui.run.campaign.rundir import SupervisorError, Unfit
+from fuzztui.run.inprocess.ask import Ready, ready
 
 
 def check(options: argparse.Namespace) -> int:

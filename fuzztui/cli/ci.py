@@ -12,21 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.atomic import publish_text, replace_bytes
-from fuzztui.base.bounds import LARGEST
-from fuzztui.base.files import files_in, read_regular, remove, temporary_directory
-from fuzztui.base.files import status as lstat
-from fuzztui.base.published import published
-from fuzztui.base.shards import Shard
-from fuzztui.base.text import brief, several
-from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load
-from fuzztui.campaign.rundir import SupervisorError, prepare_run
-from fuzztui.changes.code import CodeChanges
-from fuzztui.ci.annotations import github, plain
-from fuzztui.ci.corpus import FINDINGS, MAX_INPUT_BYTES, KeptCorpus
-from fuzztui.ci.outcome import CiOutcome, CodeLocation, Gate, located, named
-from fuzztui.ci.outcomes import KeptOutcomes
-from fuzztui.ci.reports import SUMMARY, write_reports
 from fuzztui.cli.ci_judging import CiJudge
 from fuzztui.cli.gates import Baseline, read_baseline
 from fuzztui.cli.headless import follow
@@ -37,17 +22,38 @@ from fuzztui.cli.runs import standing
 from fuzztui.cli.samples import campaign_or_project
 from fuzztui.cli.score import ask_score, judged
 from fuzztui.cli.since import code_changes, in_scopes, tree
-from fuzztui.home.finding import is_run
-from fuzztui.inprocess.replay import Replayed, replay, replayed_files
-from fuzztui.model.cover import CoverInput, greedy_cover
-from fuzztui.model.fold import apply
-from fuzztui.model.measured import unmeasured
-from fuzztui.model.selectors import ENDED, totals
-from fuzztui.model.state import Finding, State
-from fuzztui.remote.lock import running
-from fuzztui.verdicts.file import MutantVerdict, VerdictsError, read_mutant_verdicts
-from fuzztui.verdicts.judging import changes as verdict_changes
-from fuzztui.wire.events import Event, FindingDescribed, FindingSaved, Record, SupervisorStarted
+from fuzztui.features.verdicts.file import MutantVerdict, VerdictsError, read_mutant_verdicts
+from fuzztui.features.verdicts.judging import changes as verdict_changes
+from fuzztui.kernel.base.atomic import publish_text, replace_bytes
+from fuzztui.kernel.base.bounds import LARGEST
+from fuzztui.kernel.base.files import files_in, read_regular, remove, temporary_directory
+from fuzztui.kernel.base.files import status as lstat
+from fuzztui.kernel.base.published import published
+from fuzztui.kernel.base.shards import Shard
+from fuzztui.kernel.base.text import brief, several
+from fuzztui.kernel.changes.code import CodeChanges
+from fuzztui.kernel.model.cover import CoverInput, greedy_cover
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.measured import unmeasured
+from fuzztui.kernel.model.selectors import ENDED, totals
+from fuzztui.kernel.model.state import Finding, State
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire.events import (
+    Event,
+    FindingDescribed,
+    FindingSaved,
+    Record,
+    SupervisorStarted,
+)
+from fuzztui.run.campaign import Campaign, CampaignError, FrozenCampaign, load
+from fuzztui.run.campaign.rundir import SupervisorError, prepare_run
+from fuzztui.run.home.finding import is_run
+from fuzztui.run.inprocess.replay import Replayed, replay, replayed_files
+from fuzztui.tools.ci.annotations import github, plain
+from fuzztui.tools.ci.corpus import FINDINGS, MAX_INPUT_BYTES, KeptCorpus
+from fuzztui.tools.ci.outcome import CiOutcome, CodeLocation, Gate, located, named
+from fuzztui.tools.ci.outcomes import KeptOutcomes
+from fuzztui.tools.ci.reports import SUMMARY, write_reports
 
 RUN = "run"
 """The run directory in the output directory; replaced by the next run of ``ci``."""

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fuzztui import __version__
-from fuzztui.base.text import brief, listed
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, duration, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import (
@@ -24,8 +23,15 @@ from fuzztui.cli.runs import (
     standing_of,
 )
 from fuzztui.cli.written import TEXT, chosen_format, write_page
-from fuzztui.report.compare_page import compare_json, compare_page
-from fuzztui.report.compared import CannotCompare, ComparedRun, RunComparison, check, used_budget
+from fuzztui.kernel.base.text import brief, listed
+from fuzztui.tools.report.compare_page import compare_json, compare_page
+from fuzztui.tools.report.compared import (
+    CannotCompare,
+    ComparedRun,
+    RunComparison,
+    check,
+    used_budget,
+)
 
 MAX_RUNS = 500
 PANES = 2

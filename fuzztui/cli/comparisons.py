@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.text import several, visible
-from fuzztui.campaign import CampaignError, load
 from fuzztui.cli.output import DONE, CliError, at_terminal
 from fuzztui.cli.runs import find_run, none_left, standing
-from fuzztui.model.comparisons import (
+from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.model.comparisons import (
     ComparisonRow,
     OperationYield,
     comparison_rows,
@@ -20,6 +19,7 @@ from fuzztui.model.comparisons import (
     operation_yields,
     totals_of,
 )
+from fuzztui.run.campaign import CampaignError, load
 
 _SHOWN: Final = 40
 """Places in the table, on a terminal without --all."""

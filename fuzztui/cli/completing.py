@@ -25,7 +25,7 @@ _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,@%+")
 """Characters that no shell interprets."""
 
-_CHANGED = ("cli", "campaign", "wire")
+_CHANGED = ("cli", "run/campaign", "kernel/wire")
 """Folders of fuzztui that the table is made of."""
 
 
@@ -122,9 +122,9 @@ def load_table() -> dict[str, Any]:
 def _made(path: str, key: str) -> dict[str, Any]:
     from pathlib import Path
 
-    from fuzztui.base.atomic import replace_text
     from fuzztui.cli.completion_table import table
     from fuzztui.cli.parser import parsers
+    from fuzztui.kernel.base.atomic import replace_text
 
     made = table(parsers())
     if not os.path.isabs(path):  # a user without a home

@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.campaign.schema import ENGINES, HOSTS, Key, tables_for
 from fuzztui.cli.ctl import ACTIONS
 from fuzztui.cli.help import GROUPS
 from fuzztui.cli.man import Parsers
 from fuzztui.cli.samples import SAMPLES
+from fuzztui.kernel.wire.commands import EntryCommand, Minimise, MutantCommand, names_of
+from fuzztui.run.campaign.schema import ENGINES, HOSTS, Key, tables_for
 from fuzztui.tui.base.themes import load_themes
-from fuzztui.wire.commands import EntryCommand, Minimise, MutantCommand, names_of
 
 _MAX_HELP: Final = 60
 """Characters of a description."""

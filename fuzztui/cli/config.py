@@ -6,8 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from fuzztui.base.text import brief
 from fuzztui.cli.output import DONE, USAGE, say
+from fuzztui.kernel.base.text import brief
 
 if TYPE_CHECKING:
     from fuzztui.tui.app.config import Config

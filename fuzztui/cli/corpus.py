@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile, ZipInfo
 
-from fuzztui.base.files import files_in, open_regular, read_if_regular
-from fuzztui.base.text import several, visible
 from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, CliError, say
 from fuzztui.cli.runs import find_run
 from fuzztui.cli.score import corpus_of
-from fuzztui.export.corpus import FORMATS, NoInput, decoded, encoded, name_of
+from fuzztui.kernel.base.files import files_in, open_regular, read_if_regular
+from fuzztui.kernel.base.text import several, visible
+from fuzztui.tools.export.corpus import FORMATS, NoInput, decoded, encoded, name_of
 
 _MAX_BYTES = 16 << 20
 _SHOWN = 10

@@ -7,17 +7,17 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuzztui.base.files import real_path, temporary_directory
-from fuzztui.base.text import brief, several, visible
-from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.corpus_running import KILLS, Care, why_out
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.runs import find_run
-from fuzztui.corpus.choose import Choice, Kills, choose, covered_by, missing_again
-from fuzztui.corpus.entries import CorpusInput, CorpusInputs
-from fuzztui.corpus.measure import Measured
-from fuzztui.export.corpus import name_of
-from fuzztui.home.finding import is_run, runs_in
+from fuzztui.features.corpus.choose import Choice, Kills, choose, covered_by, missing_again
+from fuzztui.features.corpus.entries import CorpusInput, CorpusInputs
+from fuzztui.features.corpus.measure import Measured
+from fuzztui.kernel.base.files import real_path, temporary_directory
+from fuzztui.kernel.base.text import brief, several, visible
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.home.finding import is_run, runs_in
+from fuzztui.tools.export.corpus import name_of
 
 _SHOWN = 5
 

@@ -10,7 +10,7 @@ from fuzztui.cli.arguments import RUN_HELP, Run, add_jobs, add_set, command
 
 
 def _export(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.export.corpus import FORMATS
+    from fuzztui.tools.export.corpus import FORMATS
 
     parser.add_argument("source", metavar="RUN", type=Path, help=RUN_HELP)
     _directory(parser)

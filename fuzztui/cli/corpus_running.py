@@ -7,20 +7,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from fuzztui.base.atomic import replace_bytes
-from fuzztui.base.files import read_if_regular, temporary_directory
-from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.ci.corpus import KeptCorpus
 from fuzztui.cli.matrix import matrix_of
 from fuzztui.cli.mutants import AFL, own_campaign, python_campaign
 from fuzztui.cli.output import USAGE, CliError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.score import ask_score
-from fuzztui.corpus.choose import Kills
-from fuzztui.corpus.entries import CorpusInput, CorpusInputs, directory_inputs, run_inputs
-from fuzztui.corpus.measure import OK, UNFIT, Covered, Measured, Measurer
-from fuzztui.export.corpus import name_of
-from fuzztui.inprocess.constants import constants_of
+from fuzztui.features.corpus.choose import Kills
+from fuzztui.features.corpus.entries import CorpusInput, CorpusInputs, directory_inputs, run_inputs
+from fuzztui.features.corpus.measure import OK, UNFIT, Covered, Measured, Measurer
+from fuzztui.kernel.base.atomic import replace_bytes
+from fuzztui.kernel.base.files import read_if_regular, temporary_directory
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.inprocess.constants import constants_of
+from fuzztui.tools.ci.corpus import KeptCorpus
+from fuzztui.tools.export.corpus import name_of
 
 EDGES, KILLS, BOTH = "edges", "kills", "both"
 BY = (EDGES, KILLS, BOTH)

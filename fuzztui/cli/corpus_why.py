@@ -7,18 +7,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from fuzztui.base.text import brief, several, visible
-from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.corpus_running import EDGES, Care, why_out
 from fuzztui.cli.matrix import kept_matrix
 from fuzztui.cli.mutants import AFL
 from fuzztui.cli.output import DONE, USAGE, CliError, duration, say
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.corpus.entries import CorpusInput, CorpusInputs
-from fuzztui.corpus.measure import Measured
-from fuzztui.inprocess.replay import VALID
-from fuzztui.model.lineage import lineage
-from fuzztui.model.state import Entry, Finding, State
+from fuzztui.features.corpus.entries import CorpusInput, CorpusInputs
+from fuzztui.features.corpus.measure import Measured
+from fuzztui.kernel.base.text import brief, several, visible
+from fuzztui.kernel.model.lineage import lineage
+from fuzztui.kernel.model.state import Entry, Finding, State
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.inprocess.replay import VALID
 
 _SHOWN = 10
 _STEPS = 6

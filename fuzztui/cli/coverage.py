@@ -10,10 +10,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from fuzztui.base.files import files_in, status
-from fuzztui.base.text import several, visible
-from fuzztui.campaign import Campaign
-from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.mutants import AFL, own_campaign
 from fuzztui.cli.output import DONE, USAGE, CliError, duration, put_text
 from fuzztui.cli.progress import Estimate
@@ -21,15 +17,19 @@ from fuzztui.cli.repro import finding_file
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import corpus_of
 from fuzztui.cli.until_eof import interrupt_at_eof
-from fuzztui.export.coverage import Coverage, formatted, ranges
-from fuzztui.inprocess.executed import (
+from fuzztui.kernel.base.files import files_in, status
+from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.model.state import State
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.inprocess.executed import (
     CoveredInput,
     ExecutedLines,
     executed_lines,
     instrumented_files,
 )
-from fuzztui.model.state import State
-from fuzztui.observe.afl_names import parse_name
+from fuzztui.run.observe.afl_names import parse_name
+from fuzztui.tools.export.coverage import Coverage, formatted, ranges
 
 
 def coverage(options: argparse.Namespace) -> int:
@@ -195,7 +195,7 @@ def _gcov_runs(
             "the campaign again, or give --set target.coverage=true to this command",
             USAGE,
         )
-    from fuzztui.gcov.by_line import first_entries
+    from fuzztui.features.gcov.by_line import first_entries
 
     by_key: dict[str, CoveredInput | None] = {_key(i): i for i in reversed(by_time)}
 

@@ -16,8 +16,6 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
-from fuzztui.base.text import several, visible
-from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli import ctl_targeting
 from fuzztui.cli.ctl_action import CtlAction, helped
 from fuzztui.cli.host_lines import waits_for
@@ -35,12 +33,13 @@ from fuzztui.cli.output import (
 from fuzztui.cli.properties import weigh_property
 from fuzztui.cli.remote_runs import user_of
 from fuzztui.cli.runs import find_run, standing, unsupervised
-from fuzztui.model.inverses import UndoError
-from fuzztui.model.mutators import MixtureSetting, changed, settings
-from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import Mutant
-from fuzztui.model.undo import Undo, undo
-from fuzztui.remote.client import (
+from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.model.inverses import UndoError
+from fuzztui.kernel.model.mutators import MixtureSetting, changed, settings
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.state import Mutant
+from fuzztui.kernel.model.undo import Undo, undo
+from fuzztui.kernel.remote.client import (
     ControlClient,
     NotRunning,
     NotYet,
@@ -48,11 +47,11 @@ from fuzztui.remote.client import (
     Result,
     sender,
 )
-from fuzztui.remote.lock import running
-from fuzztui.remote.mirrored import Origin
-from fuzztui.session import state_at_end, state_before
-from fuzztui.wire.codec import CodecError, encode_command
-from fuzztui.wire.commands import (
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.remote.mirrored import Origin
+from fuzztui.kernel.session import state_at_end, state_before
+from fuzztui.kernel.wire.codec import CodecError, encode_command
+from fuzztui.kernel.wire.commands import (
     COMMAND_NAMES,
     AddSeed,
     Command,
@@ -70,9 +69,10 @@ from fuzztui.wire.commands import (
     WeighProperty,
     names_of,
 )
-from fuzztui.wire.mixture import CLASSES, Mixture, completed
-from fuzztui.wire.selection import KEYS, of_ids
-from fuzztui.wire.verdicts import CHOICES
+from fuzztui.kernel.wire.mixture import CLASSES, Mixture, completed
+from fuzztui.kernel.wire.selection import KEYS, of_ids
+from fuzztui.kernel.wire.verdicts import CHOICES
+from fuzztui.run.campaign.rundir import SupervisorError
 
 _ENTRY = re.compile(r"(?:(?P<instance>[^/]+)/)?(?:queue/)?(?:id:)?(?P<id>\d{1,9})(?:,.*)?")
 _FINDING = re.compile(r"(?:(?:.*/)?(?P<instance>[^/]+)/)?(?P<file>(?:crashes|hangs)[^/]*/[^/]+)")
@@ -460,7 +460,7 @@ def _judge_ended(run: Path, commands: Sequence[tuple[Command, Sequence[str]]]) -
 
     ``commands``: each with the ids of the commands that it undoes.
     """
-    from fuzztui.supervise.afterwards import Judgement, can_judge, judge  # slow to import
+    from fuzztui.run.supervise.afterwards import Judgement, can_judge, judge  # slow to import
 
     judgements = [(c, undoes) for c, undoes in commands if isinstance(c, Judgement)]
     if len(judgements) < len(commands) or unsupervised(run):

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fuzztui.wire.commands import Command
+from fuzztui.kernel.wire.commands import Command
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,16 @@ import argparse
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from fuzztui.base.suggest import meant, near_last
-from fuzztui.campaign import CampaignError, load
-from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.ctl_action import CtlAction
 from fuzztui.cli.output import USAGE, CliError, probability, say, weight_or_factor
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.model.state import State
-from fuzztui.model.targeting import goal_rows, targeting_summary, type_rows, weights
-from fuzztui.targeting.analysis.document import DocumentError, TargetingAnalysis
-from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
+from fuzztui.features.targeting.analysis.document import DocumentError, TargetingAnalysis
+from fuzztui.kernel.base.suggest import meant, near_last
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.targeting import goal_rows, targeting_summary, type_rows, weights
+from fuzztui.kernel.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
+from fuzztui.run.campaign import CampaignError, load
+from fuzztui.run.campaign.rundir import RunDir
 
 _NEAR = 3
 """Maximum number of similar names that an error suggests."""

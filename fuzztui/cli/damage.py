@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fuzztui.cli.output import DAMAGED, DONE, say
-from fuzztui.session import Session
+from fuzztui.kernel.session import Session
 
 MAX_LINES = 5
 """Maximum number of problems of one log that are printed."""

@@ -9,11 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from fuzztui.campaign.pyproject import CAMPAIGN_FILE
 from fuzztui.cli.attach import attach
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.status import afl_directories
-from fuzztui.home.finding import is_run
+from fuzztui.run.campaign.pyproject import CAMPAIGN_FILE
+from fuzztui.run.home.finding import is_run
 
 _MAX_ENTRIES: Final = 1000
 """Entries of a directory among which runs are searched."""

@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from fuzztui.base.suggest import meant, near
-from fuzztui.base.text import visible
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.runs import find_run, no_records, open_session
-from fuzztui.home.finding import is_run
-from fuzztui.log.files import LogError
-from fuzztui.log.reader import LogReader
-from fuzztui.model.hosts import host_of
-from fuzztui.remote.lock import running
-from fuzztui.wire.codec import encode_record
-from fuzztui.wire.events import EVENT_KINDS, Record
+from fuzztui.kernel.base.suggest import meant, near
+from fuzztui.kernel.base.text import visible
+from fuzztui.kernel.log.files import LogError
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.hosts import host_of
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire.codec import encode_record
+from fuzztui.kernel.wire.events import EVENT_KINDS, Record
+from fuzztui.run.home.finding import is_run
 
 _POLL_S = 0.2
 """Seconds between two looks for new records."""

@@ -13,10 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui import __version__
-from fuzztui.base.atomic import replace_bytes
-from fuzztui.base.text import brief, listed, several, visible
-from fuzztui.campaign import Campaign
-from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.matrix import matrix_of
 from fuzztui.cli.mutants import AFL, own_campaign, python_campaign
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
@@ -24,8 +20,19 @@ from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import ask_score, corpus_of
 from fuzztui.engines.findings.candidates import compare_advice
-from fuzztui.export.cases import TestCase, cases_of, chosen_rows, shown_entry, word_of
-from fuzztui.export.pytest_file import (
+from fuzztui.kernel.base.atomic import replace_bytes
+from fuzztui.kernel.base.text import brief, listed, several, visible
+from fuzztui.kernel.model.finding_tallies import groups
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.verdicts import verdict_of
+from fuzztui.kernel.wire.verdicts import WONT_FIX
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.inprocess.ask import ask
+from fuzztui.run.inprocess.constants import constants_of
+from fuzztui.run.minimise.turns import minimised_path
+from fuzztui.tools.export.cases import TestCase, cases_of, chosen_rows, shown_entry, word_of
+from fuzztui.tools.export.pytest_file import (
     MARK,
     CannotExport,
     TargetNames,
@@ -33,15 +40,8 @@ from fuzztui.export.pytest_file import (
     data_dir,
     write_tests,
 )
-from fuzztui.export.pytest_run import CannotRun, PytestRunner
-from fuzztui.export.recorded import Recorded, RecordError
-from fuzztui.inprocess.ask import ask
-from fuzztui.inprocess.constants import constants_of
-from fuzztui.minimise.turns import minimised_path
-from fuzztui.model.finding_tallies import groups
-from fuzztui.model.state import State
-from fuzztui.model.verdicts import verdict_of
-from fuzztui.wire.verdicts import WONT_FIX
+from fuzztui.tools.export.pytest_run import CannotRun, PytestRunner
+from fuzztui.tools.export.recorded import Recorded, RecordError
 
 _HASH_SEEDS = ("0", "1", "2")
 """Values of PYTHONHASHSEED with which a test must pass: the order of sets depends on it."""

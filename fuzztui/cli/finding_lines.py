@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fuzztui.doctor.findings import MachineFinding
+from fuzztui.tools.doctor.findings import MachineFinding
 
 _STATE = 9
 _WHAT = 14

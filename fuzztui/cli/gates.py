@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from fuzztui.base.bounds import loads
-from fuzztui.base.files import read_regular
-from fuzztui.base.text import brief, several, visible
 from fuzztui.cli.output import BELOW_THRESHOLD, DONE, FAILED, USAGE, CliError, say
-from fuzztui.model.mutants import mutants_summary
-from fuzztui.model.state import Mutant, State
+from fuzztui.kernel.base.bounds import loads
+from fuzztui.kernel.base.files import read_regular
+from fuzztui.kernel.base.text import brief, several, visible
+from fuzztui.kernel.model.mutants import mutants_summary
+from fuzztui.kernel.model.state import Mutant, State
 
 MAX_BASELINE_BYTES = 256 << 20
 """Size of a baseline that is still read."""

@@ -9,21 +9,21 @@ import time
 from pathlib import Path
 from types import FrameType
 
-from fuzztui.base.text import brief
 from fuzztui.cli.host_lines import HostNews, lost_text, preparing
 from fuzztui.cli.mutant_lines import exact_pass, grouped
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, at_terminal, duration, say, speed
 from fuzztui.cli.runs import RunStatus, fold_all, open_session
 from fuzztui.cli.status import status_object, status_text
-from fuzztui.model.finding_tallies import listed, tallies
-from fuzztui.model.measured import unmeasured
-from fuzztui.model.mutants import mutants_summary
-from fuzztui.model.progress import tally
-from fuzztui.model.selectors import ENDED, fuzzing_time, totals
-from fuzztui.model.state import State
-from fuzztui.remote.client import ControlClient, RemoteError
-from fuzztui.remote.lock import running, trouble
-from fuzztui.wire.commands import Stop
+from fuzztui.kernel.base.text import brief
+from fuzztui.kernel.model.finding_tallies import listed, tallies
+from fuzztui.kernel.model.measured import unmeasured
+from fuzztui.kernel.model.mutants import mutants_summary
+from fuzztui.kernel.model.progress import tally
+from fuzztui.kernel.model.selectors import ENDED, fuzzing_time, totals
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.remote.client import ControlClient, RemoteError
+from fuzztui.kernel.remote.lock import running, trouble
+from fuzztui.kernel.wire.commands import Stop
 
 POLL = 0.2
 PREPARING_S = 2.0

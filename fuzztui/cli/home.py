@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fuzztui.base.text import brief
-from fuzztui.campaign import CampaignError, load
-from fuzztui.campaign.extras import refuse_missing_extras
 from fuzztui.cli.attach import attach
 from fuzztui.cli.list_runs import places_of
 from fuzztui.cli.output import DONE, CliError, say
 from fuzztui.cli.replay import replay
 from fuzztui.cli.samples import SAMPLES, about
-from fuzztui.home.listing import RunList
+from fuzztui.kernel.base.text import brief
+from fuzztui.run.campaign import CampaignError, load
+from fuzztui.run.campaign.extras import refuse_missing_extras
+from fuzztui.run.home.listing import RunList
 from fuzztui.tui import run_home
 from fuzztui.tui.app.home import INIT, HomeOpening
 from fuzztui.tui.base.last_looks import last_look

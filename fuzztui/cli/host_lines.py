@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from fuzztui.base.text import ago, brief, listed, several
 from fuzztui.cli.output import CliError, speed
 from fuzztui.cli.runs import standing
-from fuzztui.model.host_summary import (
+from fuzztui.kernel.base.text import ago, brief, listed, several
+from fuzztui.kernel.model.host_summary import (
     CLOCK_S,
     CONNECTED,
     LOST,
@@ -18,11 +18,11 @@ from fuzztui.model.host_summary import (
     HostSummary,
     waiting_commands,
 )
-from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import Host, State
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Command
-from fuzztui.wire.finding_kinds import kind_of
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.state import Host, State
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import Command
+from fuzztui.kernel.wire.finding_kinds import kind_of
 
 
 def host_rows(state: State, gone_s: float = 0.0) -> Iterator[tuple[str, str]]:

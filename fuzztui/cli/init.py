@@ -11,10 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.text import listed, several
-from fuzztui.campaign import CampaignError
-from fuzztui.campaign.pyproject import CAMPAIGN_FILE
-from fuzztui.campaign.rundir import SupervisorError, Unfit
 from fuzztui.cli.asking import Asking
 from fuzztui.cli.init_drafts import (
     Project,
@@ -26,18 +22,22 @@ from fuzztui.cli.init_drafts import (
 from fuzztui.cli.init_files import checked, paths_of, write_draft
 from fuzztui.cli.output import DONE, USAGE, CliError, say
 from fuzztui.cli.progress import Waiting
-from fuzztui.scaffold.arguments import EITHER
-from fuzztui.scaffold.files import CampaignDraft, relative
-from fuzztui.scaffold.inputs import plain_tests
-from fuzztui.scaffold.interpreters import ProjectPython, project_pythons
-from fuzztui.scaffold.native import (
+from fuzztui.kernel.base.text import listed, several
+from fuzztui.run.campaign import CampaignError
+from fuzztui.run.campaign.pyproject import CAMPAIGN_FILE
+from fuzztui.run.campaign.rundir import SupervisorError, Unfit
+from fuzztui.tools.scaffold.arguments import EITHER
+from fuzztui.tools.scaffold.files import CampaignDraft, relative
+from fuzztui.tools.scaffold.inputs import plain_tests
+from fuzztui.tools.scaffold.interpreters import ProjectPython, project_pythons
+from fuzztui.tools.scaffold.native import (
     NativeTarget,
     builds,
     instrumented_programs,
 )
-from fuzztui.scaffold.python_targets import COMPILED, PythonTarget, python_targets
-from fuzztui.scaffold.suites import SuiteTarget
-from fuzztui.scaffold.tree import (
+from fuzztui.tools.scaffold.python_targets import COMPILED, PythonTarget, python_targets
+from fuzztui.tools.scaffold.suites import SuiteTarget
+from fuzztui.tools.scaffold.tree import (
     imports_of,
     package_files,
     parsed,
@@ -123,7 +123,7 @@ def _look(folder: Path, given: Path | None, asking: Asking) -> Project:
 
 def _python(folder: Path, given: Path | None) -> ProjectPython:
     if given is not None:
-        from fuzztui.scaffold.interpreters import asked
+        from fuzztui.tools.scaffold.interpreters import asked
 
         python = asked(Path(os.path.abspath(given)), "--python")  # noqa: PTH100
         if python.problem:

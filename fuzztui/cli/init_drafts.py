@@ -10,22 +10,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.cpus import usable_cpus
-from fuzztui.base.text import several
-from fuzztui.campaign import CampaignError
-from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli.asking import Asking
 from fuzztui.cli.init_files import mutants_of
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.progress import Counter
-from fuzztui.scaffold.files import CampaignDraft, relative
-from fuzztui.scaffold.inputs import data_files, seeds_in
-from fuzztui.scaffold.interpreters import ProjectPython
-from fuzztui.scaffold.native import NativeTarget, seed_folder, takes_file
-from fuzztui.scaffold.proposals import Proposal, draft_for, propose
-from fuzztui.scaffold.python_targets import PythonTarget
-from fuzztui.scaffold.suites import SuiteTarget, suite_draft, suite_target
-from fuzztui.scaffold.tree import PythonFile, package_of, source_root
+from fuzztui.kernel.base.cpus import usable_cpus
+from fuzztui.kernel.base.text import several
+from fuzztui.run.campaign import CampaignError
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.tools.scaffold.files import CampaignDraft, relative
+from fuzztui.tools.scaffold.inputs import data_files, seeds_in
+from fuzztui.tools.scaffold.interpreters import ProjectPython
+from fuzztui.tools.scaffold.native import NativeTarget, seed_folder, takes_file
+from fuzztui.tools.scaffold.proposals import Proposal, draft_for, propose
+from fuzztui.tools.scaffold.python_targets import PythonTarget
+from fuzztui.tools.scaffold.suites import SuiteTarget, suite_draft, suite_target
+from fuzztui.tools.scaffold.tree import PythonFile, package_of, source_root
 
 _STARVES_S: Final = 2.0
 """Seconds of mutants for one kept input from which on mu2 keeps only hundreds in a first run."""

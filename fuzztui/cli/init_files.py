@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from fuzztui.base.atomic import publish_text, replace_bytes
-from fuzztui.base.files import temporary_directory
-from fuzztui.campaign import FrozenCampaign, load, refuse_idle_keys
-from fuzztui.campaign.extras import refuse_missing_extras
-from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.campaign.schema import AFL
-from fuzztui.inprocess.ask import Ready, ask, ready
-from fuzztui.scaffold.files import MAX_SEEDS, SEEDS, CampaignDraft
+from fuzztui.kernel.base.atomic import publish_text, replace_bytes
+from fuzztui.kernel.base.files import temporary_directory
+from fuzztui.run.campaign import FrozenCampaign, load, refuse_idle_keys
+from fuzztui.run.campaign.extras import refuse_missing_extras
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.campaign.schema import AFL
+from fuzztui.run.inprocess.ask import Ready, ask, ready
+from fuzztui.tools.scaffold.files import MAX_SEEDS, SEEDS, CampaignDraft
 
 
 def paths_of(draft: CampaignDraft, file: Path) -> list[Path]:

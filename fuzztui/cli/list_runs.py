@@ -9,15 +9,15 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.text import several, visible
 from fuzztui.cli.output import DAMAGED, DONE, USAGE, CliError, duration, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import short_path
-from fuzztui.home.finding import is_run
-from fuzztui.home.listing import RunList
-from fuzztui.home.look import RunLook
-from fuzztui.home.size import disk_bytes
-from fuzztui.home.summary import UNREADABLE
+from fuzztui.kernel.base.text import several, visible
+from fuzztui.run.home.finding import is_run
+from fuzztui.run.home.listing import RunList
+from fuzztui.run.home.look import RunLook
+from fuzztui.run.home.size import disk_bytes
+from fuzztui.run.home.summary import UNREADABLE
 from fuzztui.tui.base import format
 from fuzztui.tui.base.last_looks import last_look
 from fuzztui.tui.base.text import fit

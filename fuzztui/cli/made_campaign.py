@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzztui.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.cli.output import USAGE, CliError
+from fuzztui.run.campaign import CampaignError, FrozenCampaign, load
 
 
 @dataclass(frozen=True, slots=True)

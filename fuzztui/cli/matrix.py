@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.atomic import replace_text
-from fuzztui.base.bounds import loads
-from fuzztui.base.files import read_if_regular
-from fuzztui.base.text import brief, several
-from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.output import CliError, say
-from fuzztui.model.cover import greedy_cover
-from fuzztui.model.matrix import CorpusMatrix, MatrixError
+from fuzztui.kernel.base.atomic import replace_text
+from fuzztui.kernel.base.bounds import loads
+from fuzztui.kernel.base.files import read_if_regular
+from fuzztui.kernel.base.text import brief, several
+from fuzztui.kernel.model.cover import greedy_cover
+from fuzztui.kernel.model.matrix import CorpusMatrix, MatrixError
+from fuzztui.run.campaign.rundir import RunDir
 
 _MAX_BYTES = 1 << 30
 _SHOWN = (1, 3, 5, 10, 20, 50)

@@ -9,20 +9,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.bounds import loads
-from fuzztui.base.files import read_regular, temporary_directory
-from fuzztui.base.text import several, visible
-from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
 from fuzztui.cli import damage
 from fuzztui.cli.mutants import own_campaign
 from fuzztui.cli.output import DAMAGED, DONE, FAILED, NOT_RUNNING, USAGE, CliError, put_text, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_run, no_records, standing
-from fuzztui.home.finding import is_run
-from fuzztui.log.files import LogError
-from fuzztui.merge.merged_files import write_files
-from fuzztui.merge.merged_log import write_log
-from fuzztui.merge.parts import (
+from fuzztui.kernel.base.bounds import loads
+from fuzztui.kernel.base.files import read_regular, temporary_directory
+from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.log.files import LogError
+from fuzztui.kernel.model.mutants import mutants_summary
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.remote.lock import running
+from fuzztui.machines.merge.merged_files import write_files
+from fuzztui.machines.merge.merged_log import write_log
+from fuzztui.machines.merge.parts import (
     MergedShards,
     MergeError,
     RunPart,
@@ -32,10 +33,9 @@ from fuzztui.merge.parts import (
     shards_of,
     without_copies,
 )
-from fuzztui.merge.scores import check_score, is_matrix, merge_matrices, merge_scores
-from fuzztui.model.mutants import mutants_summary
-from fuzztui.model.state import State
-from fuzztui.remote.lock import running
+from fuzztui.machines.merge.scores import check_score, is_matrix, merge_matrices, merge_scores
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
+from fuzztui.run.home.finding import is_run
 
 _MAX_BYTES: Final = 1 << 30
 

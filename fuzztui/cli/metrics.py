@@ -10,12 +10,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.atomic import publish_text
 from fuzztui.cli.output import DONE, USAGE, CliError, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.status import afl_directories, status_object, watched_object
-from fuzztui.model.metrics import exposition
-from fuzztui.model.selectors import ENDED
+from fuzztui.kernel.base.atomic import publish_text
+from fuzztui.kernel.model.metrics import exposition
+from fuzztui.kernel.model.selectors import ENDED
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -44,7 +44,7 @@ def metrics(options: argparse.Namespace) -> int:
 def _source(path: Path | None) -> Callable[[], dict[str, object]]:
     """Return a function that reads the status of a run or of an AFL output directory."""
     if path is not None and (trees := afl_directories(path)) is not None:
-        from fuzztui.watch.snapshot import snapshot
+        from fuzztui.run.watch.snapshot import snapshot
 
         return lambda: watched_object(path, snapshot(trees))
     run = find_run(path)

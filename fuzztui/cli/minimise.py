@@ -11,16 +11,16 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 
-from fuzztui.base.text import visible
-from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.output import DONE, CliError
 from fuzztui.cli.repro import afl_campaign, finding_file, repro_by_engine
 from fuzztui.cli.runs import find_run
 from fuzztui.cli.until_eof import at_eof
-from fuzztui.minimise import python_inputs
-from fuzztui.minimise.program_inputs import minimise as minimised
-from fuzztui.minimise.python_inputs import minimise_by_engine
-from fuzztui.minimise.turns import minimised_path
+from fuzztui.kernel.base.text import visible
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.minimise import python_inputs
+from fuzztui.run.minimise.program_inputs import minimise as minimised
+from fuzztui.run.minimise.python_inputs import minimise_by_engine
+from fuzztui.run.minimise.turns import minimised_path
 
 
 def minimise(options: argparse.Namespace) -> int:

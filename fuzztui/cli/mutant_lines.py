@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
-from fuzztui.base.text import several
 from fuzztui.cli.output import duration
-from fuzztui.model.finding_tallies import FindingTally, listed, tallies
-from fuzztui.model.mutants import NOT_RUN, UNREACHED, Summary, mutants_summary, uncompared_text
-from fuzztui.model.selectors import ENDED, totals
-from fuzztui.model.state import State
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.finding_tallies import FindingTally, listed, tallies
+from fuzztui.kernel.model.mutants import (
+    NOT_RUN,
+    UNREACHED,
+    Summary,
+    mutants_summary,
+    uncompared_text,
+)
+from fuzztui.kernel.model.selectors import ENDED, totals
+from fuzztui.kernel.model.state import State
 
 _BY_INTEREST = (
     "killed", "alive", NOT_RUN, UNREACHED, "pending", "skipped", "equivalent", "invalid",

@@ -13,11 +13,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.patches import patch_bytes, renamed_diff
-from fuzztui.base.suggest import near
-from fuzztui.base.text import brief, several, visible
-from fuzztui.campaign import Campaign, CampaignError, load
-from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, summary_line
 from fuzztui.cli.mutants_export import write_report
 from fuzztui.cli.mutants_rank import rank_mutants
@@ -43,15 +38,27 @@ from fuzztui.cli.worklist import (
     worklist_rows,
     worklist_table,
 )
-from fuzztui.home.finding import is_run
-from fuzztui.model.fold import apply
-from fuzztui.model.fuzzfirst import queue
-from fuzztui.model.mutants import LIKELY, Knowledge, knowledge, mutants_summary, outcome, survivors
-from fuzztui.model.state import Mutant, State
-from fuzztui.wire.conditions import FilterCondition
-from fuzztui.wire.events import MutantsFound, Record
-from fuzztui.wire.selection import Selection, SelectionError, parse_selection
-from fuzztui.wire.verdicts import ACCEPTED
+from fuzztui.kernel.base.patches import patch_bytes, renamed_diff
+from fuzztui.kernel.base.suggest import near
+from fuzztui.kernel.base.text import brief, several, visible
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.fuzzfirst import queue
+from fuzztui.kernel.model.mutants import (
+    LIKELY,
+    Knowledge,
+    knowledge,
+    mutants_summary,
+    outcome,
+    survivors,
+)
+from fuzztui.kernel.model.state import Mutant, State
+from fuzztui.kernel.wire.conditions import FilterCondition
+from fuzztui.kernel.wire.events import MutantsFound, Record
+from fuzztui.kernel.wire.selection import Selection, SelectionError, parse_selection
+from fuzztui.kernel.wire.verdicts import ACCEPTED
+from fuzztui.run.campaign import Campaign, CampaignError, load
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.home.finding import is_run
 
 AFL = "afl"
 """The engine kind whose targets are not Python code."""
@@ -243,7 +250,7 @@ def _show(options: argparse.Namespace) -> int:
 
 def _diff(file: Path, overrides: Iterable[str], mutant: Mutant) -> str:
     """Return the mutant as a unified diff for ``patch -p1``; an empty string: there is none."""
-    from fuzztui.inprocess.ask import ask  # imports all launchers: slow
+    from fuzztui.run.inprocess.ask import ask  # imports all launchers: slow
 
     try:
         campaign = python_campaign(file, overrides)
@@ -380,7 +387,7 @@ def _refuse_fuzzfirst(file: Path, overrides: Iterable[str]) -> None:
 
 def found(campaign: Campaign) -> State:
     """List all mutants of a campaign's target, without running any. Raises :class:`CliError`."""
-    from fuzztui.inprocess.ask import ask
+    from fuzztui.run.inprocess.ask import ask
 
     say("loading the target to list its mutants")
     try:

@@ -10,17 +10,17 @@ from importlib.util import decode_source
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.files import read_regular, real_path
-from fuzztui.base.published import SUFFIXES, published
-from fuzztui.base.text import brief, listed, several, visible
-from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.matrix import kept_matrix
 from fuzztui.cli.output import CliError, put_text, say
 from fuzztui.cli.since import name_in_tree, tree
-from fuzztui.export.mutation_report import MutatedSource, TestsOfMutants, mutation_report
-from fuzztui.inprocess.executed import instrumented_sources
-from fuzztui.model.mutants import knowledge, nearest
-from fuzztui.model.state import Mutant, State
+from fuzztui.kernel.base.files import read_regular, real_path
+from fuzztui.kernel.base.published import SUFFIXES, published
+from fuzztui.kernel.base.text import brief, listed, several, visible
+from fuzztui.kernel.model.mutants import knowledge, nearest
+from fuzztui.kernel.model.state import Mutant, State
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.inprocess.executed import instrumented_sources
+from fuzztui.tools.export.mutation_report import MutatedSource, TestsOfMutants, mutation_report
 
 _MAX_SOURCE: Final = 16 << 20
 
@@ -98,7 +98,7 @@ def _text(path: Path, data: bytes) -> str:
 
 def _language(path: Path) -> str:
     """The name of a language as Prism, the viewers' highlighter, has it."""
-    from fuzztui.fuzzfirst.source_mutants.generate import language_of  # reads rules: slow
+    from fuzztui.features.fuzzfirst.source_mutants.generate import language_of  # reads rules: slow
 
     return language_of(path)
 

@@ -11,15 +11,15 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from fuzztui.base.text import several, visible
-from fuzztui.base.units import parse_ranges
-from fuzztui.campaign.extras import missing_extra
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.since import changes
+from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.base.units import parse_ranges
+from fuzztui.run.campaign.extras import missing_extra
 
 if TYPE_CHECKING:
-    from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
+    from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 
 ORDERS = ("fpf", "universalmutator", "random")
 
@@ -30,8 +30,8 @@ _AROUND = 12
 def rank_mutants(options: argparse.Namespace) -> int:
     """Rank the mutants and print them; return the exit code."""
     # Imported here, because only this command needs these modules.
-    from fuzztui.fuzzfirst.source_mutants.check import Check
-    from fuzztui.fuzzfirst.source_mutants.generate import (
+    from fuzztui.features.fuzzfirst.source_mutants.check import Check
+    from fuzztui.features.fuzzfirst.source_mutants.generate import (
         LANGUAGES,
         Generated,
         MutantError,
@@ -126,7 +126,11 @@ def _order(
     accept: Callable[[int], bool],
 ) -> Iterator[tuple[int, float]]:
     """Yield the index and distance of each mutant in order; -1: no distance."""
-    from fuzztui.fuzzfirst.source_mutants.rank import rank, rank_as_universalmutator, shuffled
+    from fuzztui.features.fuzzfirst.source_mutants.rank import (
+        rank,
+        rank_as_universalmutator,
+        shuffled,
+    )
 
     if options.order == "random":
         wanted = (i for i in shuffled(len(mutants), options.seed) if accept(i))

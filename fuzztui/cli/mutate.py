@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.suggest import meant, near
-from fuzztui.base.text import several, visible
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
 from fuzztui.engines.text.reference import Rng, apply
 from fuzztui.engines.text.table import MUTATORS, NAMES
+from fuzztui.kernel.base.suggest import meant, near
+from fuzztui.kernel.base.text import several, visible
 
 _TRIES: Final = 1000
 """Attempts to apply a mutator before the command gives up: many do not apply to a given input."""

@@ -7,14 +7,21 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from fuzztui.base.text import brief, clock, several
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, CliError
 from fuzztui.cli.runs import find_run, none_left, standing
-from fuzztui.model.mutators import FEW, FEW_USES, MutatorRow, arms, mixture_summary, mutators_dict
-from fuzztui.model.state import State
-from fuzztui.model.yields import KINDS, Yields, campaign_yields, rate_number, yields_dict
-from fuzztui.wire.mixture import CLASSES, percentage
+from fuzztui.kernel.base.text import brief, clock, several
+from fuzztui.kernel.model.mutators import (
+    FEW,
+    FEW_USES,
+    MutatorRow,
+    arms,
+    mixture_summary,
+    mutators_dict,
+)
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.yields import KINDS, Yields, campaign_yields, rate_number, yields_dict
+from fuzztui.kernel.wire.mixture import CLASSES, percentage
 
 _ORDER: dict[str, Callable[[MutatorRow], Any]] = {
     "pays": lambda a: a.order,

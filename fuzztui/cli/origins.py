@@ -18,13 +18,13 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-from fuzztui.base.atomic import replace_text
-from fuzztui.base.files import read_json
-from fuzztui.campaign import Campaign, FrozenCampaign
 from fuzztui.cli.output import USAGE, CliError, say, still_run
-from fuzztui.home.finding import is_run, runs_in
-from fuzztui.remote.address import supervised_runs
-from fuzztui.remote.lock import running
+from fuzztui.kernel.base.atomic import replace_text
+from fuzztui.kernel.base.files import read_json
+from fuzztui.kernel.remote.address import supervised_runs
+from fuzztui.kernel.remote.lock import running
+from fuzztui.run.campaign import Campaign, FrozenCampaign
+from fuzztui.run.home.finding import is_run, runs_in
 
 
 def has_begun(run: Path) -> bool:

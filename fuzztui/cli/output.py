@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from fuzztui.base.atomic import publish_text
-from fuzztui.base.text import visible
+from fuzztui.kernel.base.atomic import publish_text
+from fuzztui.kernel.base.text import visible
 
 DONE, FAILED, USAGE, NOT_RUNNING, DAMAGED = 0, 1, 2, 3, 4
 FINDINGS = 10

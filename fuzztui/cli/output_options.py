@@ -121,7 +121,7 @@ def add_export(parser: argparse.ArgumentParser) -> Run:
 
 def add_coverage(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui coverage``; return the command."""
-    from fuzztui.export.coverage import FORMATS
+    from fuzztui.tools.export.coverage import FORMATS
 
     parser.add_argument(
         "run", metavar="RUN", type=Path,

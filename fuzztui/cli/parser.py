@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from fuzztui.base.suggest import meant, near
 from fuzztui.cli import cluster_options, corpus_options
 from fuzztui.cli.arguments import Run
 from fuzztui.cli.engine_options import add_comparisons, add_mutators, add_targets, add_types
@@ -43,6 +42,7 @@ from fuzztui.cli.running_options import (
     add_watch,
 )
 from fuzztui.cli.sharing_options import add_merge, add_sync
+from fuzztui.kernel.base.suggest import meant, near
 
 _OTHER_WORDS = {
     "findings": "status or repro",

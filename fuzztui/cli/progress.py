@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Self
 
-from fuzztui.base.text import visible
 from fuzztui.cli.output import duration, say
+from fuzztui.kernel.base.text import visible
 
 _EVERY_S = 0.1
 _SHOWN_FROM_S = 1.0

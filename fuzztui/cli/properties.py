@@ -7,12 +7,11 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzztui.base.suggest import meant, near_last
-from fuzztui.base.text import brief, several
 from fuzztui.cli.output import USAGE, CliError, weight_or_factor
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.home.origin import WRITE_EXAMPLES, campaign_file, tested_project
-from fuzztui.model.properties import (
+from fuzztui.kernel.base.suggest import meant, near_last
+from fuzztui.kernel.base.text import brief, several
+from fuzztui.kernel.model.properties import (
     PropertyRow,
     failing_examples,
     new_to_tests,
@@ -20,8 +19,9 @@ from fuzztui.model.properties import (
     property_weights,
     takes_examples,
 )
-from fuzztui.model.state import State
-from fuzztui.wire.commands import WeighProperty
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.commands import WeighProperty
+from fuzztui.run.home.origin import WRITE_EXAMPLES, campaign_file, tested_project
 
 _NEAR = 3
 """Maximum number of similar names that an error suggests."""

@@ -17,16 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from fuzztui.base.files import temporary_directory
-from fuzztui.campaign.places import address_problem
 from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.progress import Estimate
-from fuzztui.log.files import LogError
-from fuzztui.log.reader import LogReader
-from fuzztui.remote.access import user_name
-from fuzztui.remote.client import ControlClient, RemoteError
-from fuzztui.remote.lock import running
-from fuzztui.remote.mirrored import Origin, RunUser, origin_of
+from fuzztui.kernel.base.files import temporary_directory
+from fuzztui.kernel.log.files import LogError
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.remote.access import user_name
+from fuzztui.kernel.remote.client import ControlClient, RemoteError
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.remote.mirrored import Origin, RunUser, origin_of
+from fuzztui.run.campaign.places import address_problem
 
 COMMANDS: Final = ("attach", "status", "events", "ctl", "types", "mutators", "comparisons")
 """Commands that accept a run on another machine."""
@@ -83,7 +83,7 @@ def mirrored(address: str, run: str, *, read_only: bool) -> Iterator[Mirror]:
     with contextlib.ExitStack() as stack:
         directory = Path(stack.enter_context(temporary_directory("fuzztui-mirror-")))
         errors = stack.enter_context((directory / "errors").open("w+b"))
-        argv = [sys.executable, "-P", "-m", "fuzztui.hosts.mirror"]
+        argv = [sys.executable, "-P", "-m", "fuzztui.machines.hosts.mirror"]
         argv += ["--read-only"] if read_only else []
         process = subprocess.Popen(
             [*argv, "--", str(directory), address, run],

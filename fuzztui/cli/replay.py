@@ -12,7 +12,7 @@ from fuzztui.cli.output import (
 )
 from fuzztui.cli.runs import find_run, no_records, open_session, standing_of
 from fuzztui.cli.status import status_object
-from fuzztui.home.finding import is_run
+from fuzztui.run.home.finding import is_run
 
 
 def replay(options: argparse.Namespace) -> int:

@@ -10,22 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from fuzztui import __version__
-from fuzztui.base.files import read_if_regular, status
-from fuzztui.base.text import brief
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.report_source import reported_source
 from fuzztui.cli.runs import RunStatus, find_log, no_records, open_session, short_path, standing_of
 from fuzztui.cli.status import afl_directories, status_rows_of, watched_rows
 from fuzztui.cli.written import chosen_format, write_page
-from fuzztui.model.state import Finding, State
-from fuzztui.report.findings import shown_groups
-from fuzztui.report.run import MAX_FINDINGS, FindingInput, ReportedRun
-from fuzztui.report.run_page import run_json, run_page
-from fuzztui.report.setup import flat_keys
-from fuzztui.report.source import ReportedSource
+from fuzztui.kernel.base.files import read_if_regular, status
+from fuzztui.kernel.base.text import brief
+from fuzztui.kernel.model.state import Finding, State
+from fuzztui.tools.report.findings import shown_groups
+from fuzztui.tools.report.run import MAX_FINDINGS, FindingInput, ReportedRun
+from fuzztui.tools.report.run_page import run_json, run_page
+from fuzztui.tools.report.setup import flat_keys
+from fuzztui.tools.report.source import ReportedSource
 
 if TYPE_CHECKING:
-    from fuzztui.watch.directories import Trees
+    from fuzztui.run.watch.directories import Trees
 
 MAX_INPUT: Final = 400
 """Characters of an input that are shown."""
@@ -77,7 +77,7 @@ def _of_run(
 
 
 def _watched(path: Path, trees: Trees) -> ReportedRun:
-    from fuzztui.watch.snapshot import snapshot
+    from fuzztui.run.watch.snapshot import snapshot
 
     seen = snapshot(trees)
     return ReportedRun(

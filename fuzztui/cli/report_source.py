@@ -7,19 +7,19 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.files import read_if_regular, status
-from fuzztui.base.published import SUFFIXES
-from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.coverage import corpus_inputs
 from fuzztui.cli.mutants import AFL, own_campaign
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.progress import Estimate
-from fuzztui.export.coverage import Coverage
-from fuzztui.inprocess.executed import executed_lines, instrumented_files
-from fuzztui.model.source import SourceText, annotated_files
-from fuzztui.model.state import State
-from fuzztui.report.source import ReportedSource
-from fuzztui.wire.frames import parse_frames
+from fuzztui.kernel.base.files import read_if_regular, status
+from fuzztui.kernel.base.published import SUFFIXES
+from fuzztui.kernel.model.source import SourceText, annotated_files
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.frames import parse_frames
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.inprocess.executed import executed_lines, instrumented_files
+from fuzztui.tools.export.coverage import Coverage
+from fuzztui.tools.report.source import ReportedSource
 
 MAX_FILES: Final = 500
 MAX_BYTES: Final = 4 << 20

@@ -10,26 +10,32 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fuzztui.base.files import read_if_regular, read_regular
-from fuzztui.base.text import visible
-from fuzztui.campaign import Campaign, CampaignError, load
-from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.status import afl_directories, finding_line
 from fuzztui.engines.execute.overseer import Overseer
-from fuzztui.inprocess.spec import python_of, spec_near
-from fuzztui.minimise.program_inputs import judged_by_oracle
-from fuzztui.minimise.turns import instance_of
-from fuzztui.oracle.judge import OracleJudge
-from fuzztui.process.execute import ProcessMark
-from fuzztui.supervise.launchers import CANNOT_START
-from fuzztui.triage.afl import MAX_INPUT, category_of, description, examine_file
-from fuzztui.triage.examine import Reproduction, printable
-from fuzztui.triage.program import HANG_S, TargetProgram, calibrated, find_file, repro_command_line
-from fuzztui.watch.directories import Trees
-from fuzztui.watch.reproduced import keep
-from fuzztui.wire.events import FindingSaved
+from fuzztui.features.oracle.judge import OracleJudge
+from fuzztui.kernel.base.files import read_if_regular, read_regular
+from fuzztui.kernel.base.text import visible
+from fuzztui.kernel.wire.events import FindingSaved
+from fuzztui.run.campaign import Campaign, CampaignError, load
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.inprocess.spec import python_of, spec_near
+from fuzztui.run.minimise.program_inputs import judged_by_oracle
+from fuzztui.run.minimise.turns import instance_of
+from fuzztui.run.process.execute import ProcessMark
+from fuzztui.run.supervise.launchers import CANNOT_START
+from fuzztui.run.triage.afl import MAX_INPUT, category_of, description, examine_file
+from fuzztui.run.triage.examine import Reproduction, printable
+from fuzztui.run.triage.program import (
+    HANG_S,
+    TargetProgram,
+    calibrated,
+    find_file,
+    repro_command_line,
+)
+from fuzztui.run.watch.directories import Trees
+from fuzztui.run.watch.reproduced import keep
 
 MAX_SHOWN = 1 << 20
 """Bytes of a target's output that are shown."""
@@ -63,7 +69,7 @@ def repro(options: argparse.Namespace) -> int:
 
 def _list(run: Path, trees: Trees | None) -> int:
     """Print the findings among which the user may choose."""
-    from fuzztui.watch.snapshot import snapshot
+    from fuzztui.run.watch.snapshot import snapshot
 
     state = standing(find_run(run)).state if trees is None else snapshot(trees).state
     for finding in sorted(state.findings.values(), key=lambda f: f.t):

@@ -11,12 +11,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from fuzztui.base.shards import Shard
-from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load, refuse_idle_keys
-from fuzztui.campaign.extras import refuse_missing_extras
-from fuzztui.campaign.model import Tables
-from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unfit, prepare_run
-from fuzztui.campaign.schema import HOSTS
 from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
 from fuzztui.cli.directories import no_campaign_file, show_run
@@ -28,15 +22,21 @@ from fuzztui.cli.progress import Waiting
 from fuzztui.cli.runs import RunStatus, standing, with_output
 from fuzztui.cli.samples import campaign_or_project, installation, missing, named
 from fuzztui.cli.status import status_object, status_text
-from fuzztui.home.finding import is_run
-from fuzztui.inprocess.ask import ready
-from fuzztui.merge.parts import inner_parts
-from fuzztui.model.measured import executed
-from fuzztui.model.selectors import ENDED, exact_words, running_time
-from fuzztui.remote.lock import running
-from fuzztui.supervise.daemon import start
-from fuzztui.supervise.limits import spent
-from fuzztui.verdicts.file import VerdictsError, read_verdicts
+from fuzztui.features.verdicts.file import VerdictsError, read_verdicts
+from fuzztui.kernel.base.shards import Shard
+from fuzztui.kernel.model.measured import executed
+from fuzztui.kernel.model.selectors import ENDED, exact_words, running_time
+from fuzztui.kernel.remote.lock import running
+from fuzztui.machines.merge.parts import inner_parts
+from fuzztui.run.campaign import Campaign, CampaignError, FrozenCampaign, load, refuse_idle_keys
+from fuzztui.run.campaign.extras import refuse_missing_extras
+from fuzztui.run.campaign.model import Tables
+from fuzztui.run.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unfit, prepare_run
+from fuzztui.run.campaign.schema import HOSTS
+from fuzztui.run.home.finding import is_run
+from fuzztui.run.inprocess.ask import ready
+from fuzztui.run.supervise.daemon import start
+from fuzztui.run.supervise.limits import spent
 
 SETTLED_S = 5.0
 """Seconds for which ``--detach`` waits for the instances to start or to fail."""
@@ -267,7 +267,7 @@ def _started(loaded: FrozenCampaign, word: str, *, rejoin: bool) -> bool:
             remember(where, loaded.campaign)
         with Waiting() as waiting:
             # A hub, because a supervisor is for one machine; a module, because it is a process.
-            module = "fuzztui.hosts" if loaded.campaign.hosts else "fuzztui.supervise"
+            module = "fuzztui.machines.hosts" if loaded.campaign.hosts else "fuzztui.run.supervise"
             start(where, loaded.toml(), progress=waiting, module=module)
         remember(where, loaded.campaign)
     except Unfit as e:

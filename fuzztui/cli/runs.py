@@ -8,25 +8,25 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzztui.base.suggest import meant, near
-from fuzztui.base.text import several
-from fuzztui.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.cli import damage
 from fuzztui.cli.origins import has_begun, newest, refuse_other_run
 from fuzztui.cli.output import DAMAGED, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.remote_runs import spec_of
 from fuzztui.cli.samples import named
-from fuzztui.home.finding import is_run, runs_in
-from fuzztui.log.files import SEALED, LogError, list_tails
-from fuzztui.model.host_summary import LOST, NO_HUB, TROUBLE
-from fuzztui.model.selectors import ENDED, standing_name, wall_time
-from fuzztui.model.state import State
-from fuzztui.model.stats import PASSIVE
-from fuzztui.remote.address import supervised_runs
-from fuzztui.remote.lock import running, trouble
-from fuzztui.session import LiveClock, ReplayClock, Session
-from fuzztui.watch.directories import Trees, WatchError
+from fuzztui.kernel.base.suggest import meant, near
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.log.files import SEALED, LogError, list_tails
+from fuzztui.kernel.model.host_summary import LOST, NO_HUB, TROUBLE
+from fuzztui.kernel.model.selectors import ENDED, standing_name, wall_time
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.stats import PASSIVE
+from fuzztui.kernel.remote.address import supervised_runs
+from fuzztui.kernel.remote.lock import running, trouble
+from fuzztui.kernel.session import LiveClock, ReplayClock, Session
+from fuzztui.run.campaign import CampaignError, FrozenCampaign, load
+from fuzztui.run.home.finding import is_run, runs_in
+from fuzztui.run.watch.directories import Trees, WatchError
 
 _STEP_S = 0.1
 """Seconds of verifying a log between two updates of the progress line."""
@@ -212,7 +212,7 @@ def none_left(run: Path, now: RunStatus, what: str) -> CliError:
 
 def unsupervised(run: Path) -> list[str]:
     """Return the instances whose engines still run although the supervisor has ended."""
-    from fuzztui.instances.process import EngineProcess  # imports asyncio: slow
+    from fuzztui.run.instances.process import EngineProcess  # imports asyncio: slow
 
     return EngineProcess.unsupervised(run)
 

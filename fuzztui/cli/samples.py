@@ -12,10 +12,10 @@ from itertools import takewhile, zip_longest
 from pathlib import Path
 
 import fuzztui
-from fuzztui.base.suggest import meant, near
-from fuzztui.campaign import Campaign
-from fuzztui.campaign.pyproject import nearest_file
 from fuzztui.cli.output import DONE, USAGE, CliError, at_terminal, say
+from fuzztui.kernel.base.suggest import meant, near
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.pyproject import nearest_file
 
 SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
 

@@ -11,9 +11,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.text import several, visible
-from fuzztui.campaign import Campaign
-from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli.cluster import cluster_of
 from fuzztui.cli.gates import judge, read_baseline
 from fuzztui.cli.matrix import keep_matrix, matrix_lines, write_matrix
@@ -24,14 +21,14 @@ from fuzztui.cli.progress import PROGRESS_EVERY_S, TextLine, time_left
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score_cluster import score_on_cluster
 from fuzztui.cli.since import code_changes, in_scopes, nothing_changed
-from fuzztui.inprocess.ask import ask
-from fuzztui.model.fold import apply
-from fuzztui.model.mutants import NOT_RUN, UNREACHED, knowledge, mutants_summary, score_of
-from fuzztui.model.mutants import survivors as grouped_survivors
-from fuzztui.model.state import Mutant, State
-from fuzztui.verdicts.file import MutantVerdict, VerdictsError, read_mutant_verdicts
-from fuzztui.verdicts.judging import verdicts_file
-from fuzztui.wire.events import (
+from fuzztui.features.verdicts.file import MutantVerdict, VerdictsError, read_mutant_verdicts
+from fuzztui.features.verdicts.judging import verdicts_file
+from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.mutants import NOT_RUN, UNREACHED, knowledge, mutants_summary, score_of
+from fuzztui.kernel.model.mutants import survivors as grouped_survivors
+from fuzztui.kernel.model.state import Mutant, State
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     Event,
     MutantRuns,
@@ -42,7 +39,10 @@ from fuzztui.wire.events import (
     Stats,
     VerdictsChanged,
 )
-from fuzztui.wire.verdicts import ACCEPTED, EQUIVALENT
+from fuzztui.kernel.wire.verdicts import ACCEPTED, EQUIVALENT
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.inprocess.ask import ask
 
 
 def score(options: argparse.Namespace) -> int:

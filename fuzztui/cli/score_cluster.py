@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui import __version__
-from fuzztui.base.files import status
-from fuzztui.base.text import several
-from fuzztui.campaign import Campaign
-from fuzztui.campaign.cluster import ClusterConfig, ClusterError
-from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.output import USAGE, CliError, say
 from fuzztui.cli.progress import PROGRESS_EVERY_S, TextLine, time_left
-from fuzztui.inprocess.score_job import ScoreWork
-from fuzztui.inprocess.score_parts import damage_of, doubtful_of, flaky_of, merged
-from fuzztui.jobs.bag import Bag, BagListener
-from fuzztui.jobs.opening import check_workers, open_place
-from fuzztui.jobs.places import Place
-from fuzztui.jobs.queue import JobQueue, JobState, QueuedJob, QueueError
-from fuzztui.jobs.request import request_of
+from fuzztui.kernel.base.files import status
+from fuzztui.kernel.base.text import several
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.inprocess.score_job import ScoreWork
+from fuzztui.run.inprocess.score_parts import damage_of, doubtful_of, flaky_of, merged
+from fuzztui.run.jobs.bag import Bag, BagListener
+from fuzztui.run.jobs.opening import check_workers, open_place
+from fuzztui.run.jobs.places import Place
+from fuzztui.run.jobs.queue import JobQueue, JobState, QueuedJob, QueueError
+from fuzztui.run.jobs.request import request_of
 
 _SHARDS_PER_SLOT: Final = 3
 """Jobs for each slot: the last ones end at about the same time, and little is lost with one."""
@@ -167,7 +167,7 @@ class _ClusterScore:
                 say(f"{done} of {several(len(ids), 'part')} were scored before; they are kept")
 
             def request(id_: str) -> Mapping[str, Any]:
-                argv = ["", "-P", "-m", "fuzztui.inprocess.score_job", "request.json"]
+                argv = ["", "-P", "-m", "fuzztui.run.inprocess.score_job", "request.json"]
                 return request_of(argv, files={"request.json": text(id_)})
 
             bag_ = Bag(queue, self.place, request, check=lambda _, r: damage_of(r), listener=shown)

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.files import real_path
-from fuzztui.base.text import several
-from fuzztui.changes.code import CodeChanges
-from fuzztui.changes.git import changes_since
-from fuzztui.changes.lines import ChangedFiles, ChangesError, read_diff
 from fuzztui.cli.output import USAGE, CliError, say
+from fuzztui.kernel.base.files import real_path
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.changes.code import CodeChanges
+from fuzztui.kernel.changes.git import changes_since
+from fuzztui.kernel.changes.lines import ChangedFiles, ChangesError, read_diff
 
 NO_MODULE = "-"
 """A name that no module can have: an empty list would mean all of them."""

@@ -11,8 +11,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuzztui.base.signals import is_by_signal, signal_name
-from fuzztui.base.text import ago, brief, several
 from fuzztui.cli.host_lines import host_lines, host_rows
 from fuzztui.cli.mutant_lines import found_rows, status_rows
 from fuzztui.cli.mutators import mixture_rows
@@ -28,15 +26,22 @@ from fuzztui.cli.properties import property_lines, property_summary
 from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsupervised
 from fuzztui.cli.types import targeting_rows
 from fuzztui.cli.worklist import folded_slots, stage_rows
-from fuzztui.home.finding import is_run
-from fuzztui.model.comparisons import made_for_comparisons
-from fuzztui.model.discovery import discovery_rate, discovery_text
-from fuzztui.model.finding_tallies import FindingTally, files_of, groups, is_examined, tallies
-from fuzztui.model.fuzzfirst import MUTANT_INPUTS
-from fuzztui.model.host_summary import host_summaries, is_reached
-from fuzztui.model.measured import unmeasured
-from fuzztui.model.oracle import ORACLE, to_look_at
-from fuzztui.model.selectors import (
+from fuzztui.kernel.base.signals import is_by_signal, signal_name
+from fuzztui.kernel.base.text import ago, brief, several
+from fuzztui.kernel.model.comparisons import made_for_comparisons
+from fuzztui.kernel.model.discovery import discovery_rate, discovery_text
+from fuzztui.kernel.model.finding_tallies import (
+    FindingTally,
+    files_of,
+    groups,
+    is_examined,
+    tallies,
+)
+from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.kernel.model.host_summary import host_summaries, is_reached
+from fuzztui.kernel.model.measured import unmeasured
+from fuzztui.kernel.model.oracle import ORACLE, to_look_at
+from fuzztui.kernel.model.selectors import (
     ENDED,
     Totals,
     exact_words,
@@ -48,19 +53,20 @@ from fuzztui.model.selectors import (
     throughput,
     totals,
 )
-from fuzztui.model.state import Finding, Instance, State
-from fuzztui.model.stats import PASSIVE
-from fuzztui.model.status import status_dict
-from fuzztui.model.verdicts import verdict_of
-from fuzztui.model.yields import Yields, campaign_yields, rate_words
-from fuzztui.observe.afl_names import ADDED
-from fuzztui.remote.mirrored import origin_of, run_name
-from fuzztui.watch.directories import Trees, WatchError
-from fuzztui.wire.finding_kinds import CRASH, CRASHES, KINDS
-from fuzztui.wire.verdicts import NEW, label
+from fuzztui.kernel.model.state import Finding, Instance, State
+from fuzztui.kernel.model.stats import PASSIVE
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.model.verdicts import verdict_of
+from fuzztui.kernel.model.yields import Yields, campaign_yields, rate_words
+from fuzztui.kernel.remote.mirrored import origin_of, run_name
+from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES, KINDS
+from fuzztui.kernel.wire.verdicts import NEW, label
+from fuzztui.run.home.finding import is_run
+from fuzztui.run.observe.afl_names import ADDED
+from fuzztui.run.watch.directories import Trees, WatchError
 
 if TYPE_CHECKING:
-    from fuzztui.watch.snapshot import Snapshot
+    from fuzztui.run.watch.snapshot import Snapshot
 
 FRESH_S = 3.0
 """Seconds up to which ``status`` does not print the age of an instance's statistics."""
@@ -75,7 +81,7 @@ LATEST = 10
 def status(options: argparse.Namespace) -> int:
     """Print the status of a run or of an AFL output directory: a page of text or a JSON object."""
     if (trees := afl_directories(options.run)) is not None:
-        from fuzztui.watch.snapshot import snapshot
+        from fuzztui.run.watch.snapshot import snapshot
 
         seen = snapshot(trees)
         if options.json:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fuzztui.base.files import inside
-from fuzztui.base.text import brief, several, without_folders
-from fuzztui.campaign import CampaignError, load
-from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import short_path, standing
-from fuzztui.export.example_patch import FailingExample, MadeExample, patch
-from fuzztui.home.origin import WRITE_EXAMPLES
-from fuzztui.inprocess.ask import NoAnswer
-from fuzztui.inprocess.made_examples import made_examples
-from fuzztui.minimise.turns import minimised_path
-from fuzztui.model.properties import new_to_tests
-from fuzztui.model.state import Finding
+from fuzztui.kernel.base.files import inside
+from fuzztui.kernel.base.text import brief, several, without_folders
+from fuzztui.kernel.model.properties import new_to_tests
+from fuzztui.kernel.model.state import Finding
+from fuzztui.run.campaign import CampaignError, load
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.home.origin import WRITE_EXAMPLES
+from fuzztui.run.inprocess.ask import NoAnswer
+from fuzztui.run.inprocess.made_examples import made_examples
+from fuzztui.run.minimise.turns import minimised_path
+from fuzztui.tools.export.example_patch import FailingExample, MadeExample, patch
 
 
 def print_patch(run: Path | None, root: Path) -> int:

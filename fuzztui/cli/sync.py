@@ -12,19 +12,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from fuzztui.base.text import brief, several, visible
-from fuzztui.campaign.rundir import RunDir
 from fuzztui.cli.corpus_running import KILLS, Care, disk
 from fuzztui.cli.mutants import AFL, own_campaign
 from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_run, fold_all, no_records, open_session
-from fuzztui.corpus.choose import choose, missing_again
-from fuzztui.home.finding import is_run
-from fuzztui.inprocess.constants import constants_of
-from fuzztui.sync.exchange import DirectoryExchange, PassResult, SyncError, only_one
-from fuzztui.sync.names import check_own, default_name, digest, tag_of
-from fuzztui.sync.peers import About
+from fuzztui.features.corpus.choose import choose, missing_again
+from fuzztui.kernel.base.text import brief, several, visible
+from fuzztui.machines.sync.exchange import DirectoryExchange, PassResult, SyncError, only_one
+from fuzztui.machines.sync.names import check_own, default_name, digest, tag_of
+from fuzztui.machines.sync.peers import About
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.home.finding import is_run
+from fuzztui.run.inprocess.constants import constants_of
 
 _SHOWN = 5
 

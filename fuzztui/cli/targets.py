@@ -9,24 +9,24 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fuzztui.base.text import several, visible
-from fuzztui.campaign import CampaignError, FrozenCampaign, load
-from fuzztui.campaign.rundir import Unfit
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Counter, Waiting
 from fuzztui.cli.run import unfit
 from fuzztui.cli.samples import campaign_or_project, named
 from fuzztui.cli.since import code_changes, nothing_changed
-from fuzztui.home.finding import is_run
-from fuzztui.inprocess.ask import ready, unknown_aliases
-from fuzztui.targeting.analysis import (
+from fuzztui.features.targeting.analysis import (
     AnalysedGoal,
     Request,
     TargetingAnalysis,
     TargetsError,
     find_targets,
 )
+from fuzztui.kernel.base.text import several, visible
+from fuzztui.run.campaign import CampaignError, FrozenCampaign, load
+from fuzztui.run.campaign.rundir import Unfit
+from fuzztui.run.home.finding import is_run
+from fuzztui.run.inprocess.ask import ready, unknown_aliases
 from fuzztui.tui.labels.targeting import MIN_ROOM, all_of, nearest, place, short_names
 
 _LOCATION = 0.45

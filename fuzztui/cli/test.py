@@ -14,13 +14,13 @@ from typing import Any, Final
 
 import tomli_w
 
-from fuzztui.base.suggest import meant, near
 from fuzztui.cli.made_campaign import MadeCampaign
 from fuzztui.cli.origins import newest, newest_of_file
 from fuzztui.cli.output import USAGE, CliError, say
 from fuzztui.cli.run import load_file, run_file
 from fuzztui.cli.suite_patch import print_patch
-from fuzztui.home.origin import TEST_FILE
+from fuzztui.kernel.base.suggest import meant, near
+from fuzztui.run.home.origin import TEST_FILE
 
 _MARKS: Final = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "pytest.ini", ".git")
 """What is in the root of a project."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from fuzztui.base.text import brief
 from fuzztui.cli.output import (
     DONE,
     FAILED,
     say,
 )
+from fuzztui.kernel.base.text import brief
 
 
 def themes(options: argparse.Namespace) -> int:

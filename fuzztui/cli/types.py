@@ -7,12 +7,12 @@ import json
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from fuzztui.base.text import several, visible
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, CliError, at_terminal
 from fuzztui.cli.runs import find_run, none_left, standing
-from fuzztui.model.state import State
-from fuzztui.model.targeting import (
+from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.targeting import (
     GoalRow,
     TargetingSummary,
     TypeRow,
@@ -21,9 +21,9 @@ from fuzztui.model.targeting import (
     targeting_summary,
     types_dict,
 )
-from fuzztui.model.targeting import type_rows as types_of
+from fuzztui.kernel.model.targeting import type_rows as types_of
+from fuzztui.kernel.wire.mixture import percentage
 from fuzztui.tui.labels.targeting import MIN_ROOM, all_of, brief_type, nearest, place, short_names
-from fuzztui.wire.mixture import percentage
 
 LIKELIEST = 2
 """Number of most probable types that ``status`` lists."""

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from fuzztui.base.files import temporary_directory
 from fuzztui.cli import damage
 from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.remote_runs import end_by_stdin
-from fuzztui.home.finding import is_run
-from fuzztui.watch.directories import Trees, WatchError
+from fuzztui.kernel.base.files import temporary_directory
+from fuzztui.run.home.finding import is_run
+from fuzztui.run.watch.directories import Trees, WatchError
 
 PATIENCE_S = 10.0
 """Seconds to wait until the watcher has started its log, and until it has ended."""
@@ -109,7 +109,7 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     remove = [] if keep else ["--remove"]
     # -P: do not import a fuzztui/ in the current directory. The watcher ends with its stdin.
-    command = [sys.executable, "-P", "-m", "fuzztui.watch", *remove, str(log_dir)]
+    command = [sys.executable, "-P", "-m", "fuzztui.run.watch", *remove, str(log_dir)]
     return subprocess.Popen(
         [*command, *(str(d.absolute()) for d in directories)],
         stdin=subprocess.PIPE,

@@ -12,18 +12,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.files import read_regular, real_path
-from fuzztui.base.patches import unified_diff
-from fuzztui.base.text import brief, several, visible
-from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, percent
 from fuzztui.cli.mutants_rank import shown_change
 from fuzztui.cli.output import DONE, CliError, at_terminal, duration
 from fuzztui.cli.runs import none_left, standing
 from fuzztui.cli.since import name_in_tree
-from fuzztui.fuzzfirst.kill_matrix import KillMatrix
-from fuzztui.model.fuzzfirst import brought as brought_by
-from fuzztui.model.fuzzfirst import (
+from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix
+from fuzztui.kernel.base.files import read_regular, real_path
+from fuzztui.kernel.base.patches import unified_diff
+from fuzztui.kernel.base.text import brief, several, visible
+from fuzztui.kernel.model.fuzzfirst import brought as brought_by
+from fuzztui.kernel.model.fuzzfirst import (
     file_of,
     fuzzed_for,
     order,
@@ -33,10 +32,11 @@ from fuzztui.model.fuzzfirst import (
     share_of,
     trials_of,
 )
-from fuzztui.model.mutants import score_of
-from fuzztui.model.progress import AT_WORK, PHASES, phase, shown_progress, tally, verdict
-from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import Instance, Mutant, State
+from fuzztui.kernel.model.mutants import score_of
+from fuzztui.kernel.model.progress import AT_WORK, PHASES, phase, shown_progress, tally, verdict
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.state import Instance, Mutant, State
+from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text
 
 _LIVE = PHASES.index("done") + 1
@@ -137,8 +137,8 @@ def diff_of(m: Mutant) -> str:
 
     An empty string if the change is unknown.
     """
-    from fuzztui.fuzzfirst.build_tree import MAX_BYTES, BuildTreeError, mutated  # slow
-    from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
+    from fuzztui.features.fuzzfirst.build_tree import MAX_BYTES, BuildTreeError, mutated  # slow
+    from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 
     if not m.before and not m.after:
         return ""

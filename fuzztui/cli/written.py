@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.published import published
 from fuzztui.cli.output import USAGE, CliError, put_text, say
 from fuzztui.cli.since import tree
-from fuzztui.report.html import html_page
-from fuzztui.report.markdown import markdown_page
-from fuzztui.report.parts import Page
-from fuzztui.report.plain import plain_page
+from fuzztui.kernel.base.published import published
+from fuzztui.tools.report.html import html_page
+from fuzztui.tools.report.markdown import markdown_page
+from fuzztui.tools.report.parts import Page
+from fuzztui.tools.report.plain import plain_page
 
 TEXT: Final = "text"
 _ENDS: Final = {

@@ -8,21 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from fuzztui.base.text import brief
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.execute.failures import failure_of, frames_of_error
 from fuzztui.engines.findings.findings import basis_of
 from fuzztui.engines.findings.triage import UNMADE
 from fuzztui.engines.instrument.importer import is_below
 from fuzztui.engines.instrument.target import application_packages
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.model.verdicts import given_about
-from fuzztui.verdicts.judging import changes
-from fuzztui.wire.events import Event, FindingDescribed, FindingSaved, Record
-from fuzztui.wire.finding_kinds import CRASH
-from fuzztui.wire.frames import frame_rows
-from fuzztui.wire.verdicts import KNOWN, WONT_FIX
+from fuzztui.features.verdicts.judging import changes
+from fuzztui.kernel.base.text import brief
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.verdicts import given_about
+from fuzztui.kernel.wire.events import Event, FindingDescribed, FindingSaved, Record
+from fuzztui.kernel.wire.finding_kinds import CRASH
+from fuzztui.kernel.wire.frames import frame_rows
+from fuzztui.kernel.wire.verdicts import KNOWN, WONT_FIX
 
 _INSTANCE: Final = "replay"
 _MAX_REASON: Final = 300
@@ -32,7 +32,7 @@ class KnownFailures:
     """The verdicts file, and the failures of a replay, grouped by signature as in a campaign."""
 
     def __init__(self, file: Path, target: TargetSpec) -> None:
-        """Raises :class:`~fuzztui.verdicts.file.VerdictsError`."""
+        """Raises :class:`~fuzztui.features.verdicts.file.VerdictsError`."""
         self._target = target
         self._state = State()
         self._seq = 0

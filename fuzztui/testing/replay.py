@@ -7,21 +7,21 @@ import random
 import tempfile
 from pathlib import Path
 
-from fuzztui.base.files import files_in
-from fuzztui.base.text import visible
-from fuzztui.campaign import CampaignError, load
-from fuzztui.campaign.rundir import RunDir
-from fuzztui.ci.corpus import KeptCorpus
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import read_spec
 from fuzztui.engines.execute.loading import form_of
 from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.target import Target, load_target
-from fuzztui.inprocess.spec import write_spec
+from fuzztui.features.verdicts.file import VerdictsError
+from fuzztui.features.verdicts.judging import verdicts_file
+from fuzztui.kernel.base.files import files_in
+from fuzztui.kernel.base.text import visible
+from fuzztui.run.campaign import CampaignError, load
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.inprocess.spec import write_spec
 from fuzztui.testing.known import KnownFailures
-from fuzztui.verdicts.file import VerdictsError
-from fuzztui.verdicts.judging import verdicts_file
+from fuzztui.tools.ci.corpus import KeptCorpus
 
 
 class CannotReplay(Exception):

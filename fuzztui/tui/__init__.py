@@ -11,14 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from fuzztui.base.text import visible
+from fuzztui.kernel.base.text import visible
 from fuzztui.tui.base.pauses import short_pauses
 
 if TYPE_CHECKING:
-    from fuzztui.model.state import State
-    from fuzztui.remote.mirrored import RunUser
-    from fuzztui.report.compared import RunComparison
-    from fuzztui.session import Session
+    from fuzztui.kernel.model.state import State
+    from fuzztui.kernel.remote.mirrored import RunUser
+    from fuzztui.kernel.session import Session
+    from fuzztui.tools.report.compared import RunComparison
     from fuzztui.tui.app.app import Opening
     from fuzztui.tui.app.home import HomeApp, HomeOpening
     from fuzztui.tui.base.themed import ThemedApp
@@ -47,7 +47,7 @@ def run_app(
     """Show a campaign until the user leaves. Returns an exit status for the shell.
 
     ``run`` is the run directory; None: a log without one, or a watched campaign of someone else.
-    ``log_path`` is what :class:`~fuzztui.log.reader.LogReader` opens. ``speed`` and ``at``
+    ``log_path`` is what :class:`~fuzztui.kernel.log.reader.LogReader` opens. ``speed`` and ``at``
     (campaign time, seconds) apply to replays. ``control`` False: no commands can be sent. ``died``
     (must not block) returns why the log's writer ended, an empty string while the writer lives;
     only for watched campaigns. ``opened`` is called with the new session and returns the session
@@ -112,7 +112,7 @@ def run_app(
 
 def _last_words(opening: Opening, seen: State, status: Status) -> None:
     """Print what a user needs who has left a live screen, whose text is gone."""
-    from fuzztui.model.selectors import ENDED
+    from fuzztui.kernel.model.selectors import ENDED
     from fuzztui.tui.base.text import plain
     from fuzztui.tui.labels.closing import closing_text, closing_title
 
@@ -255,8 +255,8 @@ def _draw(make: Callable[[str], _App], theme: str) -> _App:
 
 def latest_state(opening: Opening, seen: State) -> str:
     """Return the campaign's latest state in the log, which may be newer than ``seen``."""
-    from fuzztui.log.files import LogError
-    from fuzztui.wire.events import CampaignEnded, CampaignState
+    from fuzztui.kernel.log.files import LogError
+    from fuzztui.kernel.wire.events import CampaignEnded, CampaignState
 
     state = seen.state
     with suppress(LogError, OSError):
@@ -304,10 +304,10 @@ def _opening(
     at: float | None,
     control: bool,
 ) -> Opening:
-    from fuzztui.home.origin import campaign_file
-    from fuzztui.log.reader import LogReader
-    from fuzztui.remote.lock import running, trouble
-    from fuzztui.session import LiveClock, ReplayClock, Session, state_at_end, state_before
+    from fuzztui.kernel.log.reader import LogReader
+    from fuzztui.kernel.remote.lock import running, trouble
+    from fuzztui.kernel.session import LiveClock, ReplayClock, Session, state_at_end, state_before
+    from fuzztui.run.home.origin import campaign_file
     from fuzztui.tui.app.app import Opening
     from fuzztui.tui.app.replay import Outline, Player
     from fuzztui.tui.frame.command_sender import CommandSender
@@ -359,7 +359,7 @@ def _seen_by(user: RunUser, opening: Opening, run: Path, died: Callable[[], str]
 
     ``died``: why the process that mirrors a run on another machine has ended; "": it lives.
     """
-    from fuzztui.remote.lock import trouble
+    from fuzztui.kernel.remote.lock import trouble
     from fuzztui.tui.frame.command_sender import CommandSender
     from fuzztui.tui.labels.run_commands import run_command, set_origin
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli import ctl
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.parser import parse
 from fuzztui.engines.directory.sync import Sync
-from fuzztui.instances.add_seed import MAX_SEED, add_seed
-from fuzztui.wire.commands import AddSeed, Minimise, SkipCurrent
+from fuzztui.kernel.wire.commands import AddSeed, Minimise, SkipCurrent
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.instances.add_seed import MAX_SEED, add_seed
 
 
 @pytest.fixture

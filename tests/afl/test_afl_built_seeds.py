@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.afl.build import build_target
-from fuzztui.afl.seeds import gather_seeds
-from fuzztui.campaign import CampaignError, load, write_frozen
-from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.run.afl.build import build_target
+from fuzztui.run.afl.seeds import gather_seeds
+from fuzztui.run.campaign import CampaignError, load, write_frozen
+from fuzztui.run.campaign.rundir import SupervisorError
 
 CAMPAIGN = """
 [campaign]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign import CampaignError, load, write_frozen
+from fuzztui.run.campaign import CampaignError, load, write_frozen
 
 GOOD = """\
 [campaign]

@@ -15,16 +15,16 @@ from pathlib import Path
 import pytest
 from waiting import DEADLINE_S
 
-from fuzztui.afl import launcher, shared_memory
-from fuzztui.afl.launcher import AflFuzz, has_work
-from fuzztui.afl.shared_memory import remove_segments
-from fuzztui.campaign import Campaign
-from fuzztui.campaign.fleet import parse_options, spread
-from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
-from fuzztui.model.state import Instance
-from fuzztui.process.identity import ProcessId, boot_time
-from fuzztui.supervise.launchers import launcher_for
-from fuzztui.wire.commands import TypeCommand, names_of
+from fuzztui.kernel.model.state import Instance
+from fuzztui.kernel.wire.commands import TypeCommand, names_of
+from fuzztui.run.afl import launcher, shared_memory
+from fuzztui.run.afl.launcher import AflFuzz, has_work
+from fuzztui.run.afl.shared_memory import remove_segments
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.fleet import parse_options, spread
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
+from fuzztui.run.process.identity import ProcessId, boot_time
+from fuzztui.run.supervise.launchers import launcher_for
 
 LIBRARY = Path("/cache/steer.so")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fuzztui.afl.refusal import (
+from fuzztui.run.afl.refusal import (
     begin_log,
     finished_by_itself,
     reason_of,

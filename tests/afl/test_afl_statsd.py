@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lab_clock import LabClock, aged
 
-from fuzztui.afl import statsd
-from fuzztui.afl.statsd import Gauges, parse_gauges, statsd_port
-from fuzztui.campaign.rundir import RunDir
-from fuzztui.model.fold import apply
-from fuzztui.model.state import Instance, State
-from fuzztui.observe import stats_reader as figures
-from fuzztui.observe.directory import DirectoryObserver
-from fuzztui.observe.relay import Offsets
-from fuzztui.process.identity import ProcessId
-from fuzztui.wire.events import Message, Record, Stats
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import Instance, State
+from fuzztui.kernel.wire.events import Message, Record, Stats
+from fuzztui.run.afl import statsd
+from fuzztui.run.afl.statsd import Gauges, parse_gauges, statsd_port
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.observe import stats_reader as figures
+from fuzztui.run.observe.directory import DirectoryObserver
+from fuzztui.run.observe.relay import Offsets
+from fuzztui.run.process.identity import ProcessId
 
 PACKET = (
     "fuzzing.cycle_done:3|g\nfuzzing.cycles_wo_finds:0|g\nfuzzing.execs_done:{execs}|g\n"

@@ -16,13 +16,13 @@ from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fuzztui.observe.relay import Logged, Relay
-from fuzztui.process import library
-from fuzztui.process.library import STEER, steering_library
-from fuzztui.supervise.command_router import append
-from fuzztui.wire.codec import decode_event
-from fuzztui.wire.commands import AddSeed, Pause, PromoteEntry, ResetEntry, SkipEntry
-from fuzztui.wire.events import CommandApplied, CommandRejected, EntryDescribed, Message
+from fuzztui.kernel.wire.codec import decode_event
+from fuzztui.kernel.wire.commands import AddSeed, Pause, PromoteEntry, ResetEntry, SkipEntry
+from fuzztui.kernel.wire.events import CommandApplied, CommandRejected, EntryDescribed, Message
+from fuzztui.run.observe.relay import Logged, Relay
+from fuzztui.run.process import library
+from fuzztui.run.process.library import STEER, steering_library
+from fuzztui.run.supervise.command_router import append
 
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 

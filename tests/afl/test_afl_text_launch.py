@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from test_afl_launch import campaign
 
-from fuzztui.afl import launcher
-from fuzztui.afl.launcher import AflFuzz
-from fuzztui.campaign import CampaignError, load, write_frozen
-from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
 from fuzztui.engines.text.syntax import LANGUAGES
+from fuzztui.run.afl import launcher
+from fuzztui.run.afl.launcher import AflFuzz
+from fuzztui.run.campaign import CampaignError, load, write_frozen
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
 
 STEER, TEXT = Path("/cache/steer.so"), Path("/dev/null")
 """Libraries: the second must be there, or it would be compiled again."""

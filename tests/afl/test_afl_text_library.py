@@ -22,12 +22,12 @@ from fuzztui.engines.text.fragments import Fragments
 from fuzztui.engines.text.poolfile import write
 from fuzztui.engines.text.syntax import Spans
 from fuzztui.engines.text.table import ARMS, HAVOC, NAMES
-from fuzztui.process import library
-from fuzztui.process.library import TEXT, steering_library, text_library
-from fuzztui.supervise.command_router import append
-from fuzztui.wire.codec import decode_event
-from fuzztui.wire.commands import SetMixture, SkipEntry
-from fuzztui.wire.events import CommandApplied, CommandRejected
+from fuzztui.kernel.wire.codec import decode_event
+from fuzztui.kernel.wire.commands import SetMixture, SkipEntry
+from fuzztui.kernel.wire.events import CommandApplied, CommandRejected
+from fuzztui.run.process import library
+from fuzztui.run.process.library import TEXT, steering_library, text_library
+from fuzztui.run.supervise.command_router import append
 
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.base import atomic
-from fuzztui.base.atomic import PART, publish_text, replace_bytes, replace_text
-from fuzztui.base.files import check_writable
+from fuzztui.kernel.base import atomic
+from fuzztui.kernel.base.atomic import PART, publish_text, replace_bytes, replace_text
+from fuzztui.kernel.base.files import check_writable
 
 
 def names(folder):

@@ -6,10 +6,10 @@ from dataclasses import MISSING, fields
 
 import pytest
 
-from fuzztui.base import bounds
-from fuzztui.base.bounds import all_fit
-from fuzztui.log.lines import Problems, decode_lines
-from fuzztui.wire.codec import (
+from fuzztui.kernel.base import bounds
+from fuzztui.kernel.base.bounds import all_fit
+from fuzztui.kernel.log.lines import Problems, decode_lines
+from fuzztui.kernel.wire.codec import (
     CodecError,
     decode_command,
     decode_event,
@@ -17,8 +17,8 @@ from fuzztui.wire.codec import (
     encode_event,
     encode_record,
 )
-from fuzztui.wire.commands import COMMAND_NAMES
-from fuzztui.wire.events import EVENT_KINDS, Message, Record, Stats, Unknown
+from fuzztui.kernel.wire.commands import COMMAND_NAMES
+from fuzztui.kernel.wire.events import EVENT_KINDS, Message, Record, Stats, Unknown
 
 BIG = "1" + "0" * 400
 NEVER = [BIG, f"-{BIG}", "1e999", "-1e999", "NaN", "Infinity", "1" * 5000, str(2**64)]

@@ -2,7 +2,7 @@
 
 import os
 
-from fuzztui.base.files import files_in
+from fuzztui.kernel.base.files import files_in
 
 
 def test_regular_files_by_name_without_hidden_ones(tmp_path):

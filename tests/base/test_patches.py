@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.base.patches import patch_bytes, unified_diff
+from fuzztui.kernel.base.patches import patch_bytes, unified_diff
 
 
 def test_bytes_that_are_not_utf_8_are_those_of_the_file():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fuzztui.base.ranges import MAX_NUMBER, chosen, decode, encode
+from fuzztui.kernel.base.ranges import MAX_NUMBER, chosen, decode, encode
 
 
 @pytest.mark.parametrize(

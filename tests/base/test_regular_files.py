@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.base.files import read_if_regular, real_path
+from fuzztui.kernel.base.files import read_if_regular, real_path
 
 
 def test_only_regular_files_are_read_and_nothing_is_left_open(tmp_path):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from fuzztui.base.renamed_folders import present_file, renamed
+from fuzztui.kernel.base.renamed_folders import present_file, renamed
 
 
 @pytest.fixture

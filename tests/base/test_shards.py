@@ -2,7 +2,7 @@
 
 import pytest
 
-from fuzztui.base.shards import ProgramSum, parse_shard
+from fuzztui.kernel.base.shards import ProgramSum, parse_shard
 
 IDS = [f"pkg.mod:Class.method{n}:negate:{n % 7}:!=" for n in range(2000)]
 

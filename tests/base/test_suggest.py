@@ -2,8 +2,8 @@
 
 import pytest
 
-from fuzztui.base.suggest import meant, near, near_last
-from fuzztui.base.text import listed
+from fuzztui.kernel.base.suggest import meant, near, near_last
+from fuzztui.kernel.base.text import listed
 
 VERBS = ["weigh", "ban", "unban", "pin"]
 

@@ -4,8 +4,8 @@ import pwd
 
 import pytest
 
-from fuzztui.base.user_dirs import cache_dir, config_dir, state_dir
 from fuzztui.cli import main
+from fuzztui.kernel.base.user_dirs import cache_dir, config_dir, state_dir
 
 VARIABLES = {
     "XDG_CACHE_HOME": (cache_dir, ".cache"),

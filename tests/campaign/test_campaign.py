@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.base.units import parse_budget, parse_duration, parse_size
-from fuzztui.campaign import CampaignError, load, write_frozen
-from fuzztui.campaign.docs import markdown
-from fuzztui.campaign.lines import key_lines
-from fuzztui.campaign.rundir import prepare_run
-from fuzztui.campaign.schema import ENGINES, MU2_ENGINE, OPERATORS, Key, tables_for
-from fuzztui.campaign.values import check
 from fuzztui.engines.kinds import KINDS
 from fuzztui.engines.mutants import operators
-from fuzztui.inprocess.spec import write_spec
+from fuzztui.kernel.base.units import parse_budget, parse_duration, parse_size
+from fuzztui.run.campaign import CampaignError, load, write_frozen
+from fuzztui.run.campaign.docs import markdown
+from fuzztui.run.campaign.lines import key_lines
+from fuzztui.run.campaign.rundir import prepare_run
+from fuzztui.run.campaign.schema import ENGINES, MU2_ENGINE, OPERATORS, Key, tables_for
+from fuzztui.run.campaign.values import check
+from fuzztui.run.inprocess.spec import write_spec
 
 GOOD = """\
 [campaign]
@@ -265,7 +265,9 @@ OPTIONAL = {"notify", "mutants", "oracle", "text", "cluster"}
 
 def test_the_documented_keys_are_the_accepted_ones():
     docs = Path(__file__).parents[2] / "docs" / "campaign.md"
-    assert docs.read_text() == markdown(), "run: python -m fuzztui.campaign.docs > docs/campaign.md"
+    assert docs.read_text() == markdown(), (
+        "run: python -m fuzztui.run.campaign.docs > docs/campaign.md"
+    )
     for kind in ENGINES:
         assert {"campaign", "stop", "target", "engine"} == set(tables_for(kind)) - OPTIONAL
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from fuzztui.campaign import CampaignError, load, refuse_idle_keys, write_frozen
-from fuzztui.campaign.rundir import prepare_run
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, USAGE
+from fuzztui.run.campaign import CampaignError, load, refuse_idle_keys, write_frozen
+from fuzztui.run.campaign.rundir import prepare_run
 
 PYTHON = """\
 [campaign]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import tomli
 
-from fuzztui.campaign import CampaignError, extras, load
-from fuzztui.campaign.extras import missing_extra, refuse_missing_extras
+from fuzztui.run.campaign import CampaignError, extras, load
+from fuzztui.run.campaign.extras import missing_extra, refuse_missing_extras
 
 FILES = {
     "first": """

@@ -4,8 +4,8 @@ import jsonschema
 import pytest
 import tomli
 
-from fuzztui.campaign import CampaignError, load
-from fuzztui.campaign.json_schema import document
+from fuzztui.run.campaign import CampaignError, load
+from fuzztui.run.campaign.json_schema import document
 
 HEAD = """\
 [target]

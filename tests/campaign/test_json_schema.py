@@ -10,11 +10,11 @@ import jsonschema
 import pytest
 import tomli
 
-from fuzztui.campaign.json_schema import _VALUES, document
-from fuzztui.campaign.load import load
-from fuzztui.campaign.model import CampaignError
-from fuzztui.campaign.schema import ENGINES, Kind
 from fuzztui.cli.samples import SAMPLES
+from fuzztui.run.campaign.json_schema import _VALUES, document
+from fuzztui.run.campaign.load import load
+from fuzztui.run.campaign.model import CampaignError
+from fuzztui.run.campaign.schema import ENGINES, Kind
 
 FILES = sorted(SAMPLES.glob("*.toml"))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign.load import load
-from fuzztui.campaign.model import CampaignError, write_frozen
+from fuzztui.run.campaign.load import load
+from fuzztui.run.campaign.model import CampaignError, write_frozen
 
 FILE = """
 [target]

@@ -12,11 +12,12 @@ import jsonschema
 import pytest
 from junitparser import Failure, JUnitXml, Skipped
 
-from fuzztui.base.published import published
-from fuzztui.ci.annotations import MOST, github, gitlab, plain
-from fuzztui.ci.junit import junit
-from fuzztui.ci.markdown import MAX_BYTES, markdown
-from fuzztui.ci.outcome import (
+from fuzztui.features.verdicts.file import read_verdicts
+from fuzztui.kernel.base.published import published
+from fuzztui.tools.ci.annotations import MOST, github, gitlab, plain
+from fuzztui.tools.ci.junit import junit
+from fuzztui.tools.ci.markdown import MAX_BYTES, markdown
+from fuzztui.tools.ci.outcome import (
     CiOutcome,
     CodeLocation,
     Gate,
@@ -25,9 +26,8 @@ from fuzztui.ci.outcome import (
     located,
     stack_frames,
 )
-from fuzztui.ci.reports import GITLAB, JUNIT, SARIF, SUMMARY, write_reports
-from fuzztui.ci.sarif import sarif
-from fuzztui.verdicts.file import read_verdicts
+from fuzztui.tools.ci.reports import GITLAB, JUNIT, SARIF, SUMMARY, write_reports
+from fuzztui.tools.ci.sarif import sarif
 
 SCHEMA = json.loads((Path(__file__).parent / "sarif/sarif-2.1.0-rtm.5.json").read_text())
 HOSTILE = "E: \x1b[31m\u202e\0\ud800\ufffe %0A::error::x\r\n| `<b>` ```` </details> ]]> &amp; "

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.ci.corpus import MAX_INPUT_BYTES, KeptCorpus
+from fuzztui.tools.ci.corpus import MAX_INPUT_BYTES, KeptCorpus
 
 
 @pytest.fixture

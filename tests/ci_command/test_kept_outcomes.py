@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.ci.outcomes import KeptOutcomes
+from fuzztui.run.campaign import load
+from fuzztui.tools.ci.outcomes import KeptOutcomes
 
 
 @pytest.fixture

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fuzztui.base.text import brief
 from fuzztui.cli.headless import progress_line
 from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.status import MAX_GROUPS, status_text
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.model.status import status_dict
-from fuzztui.wire.events import (
+from fuzztui.kernel.base.text import brief
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.wire.events import (
     CampaignStarted,
     CampaignState,
     FindingDescribed,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign import load
 from fuzztui.cli.changed_sources import changed_sources
 from fuzztui.cli.output import USAGE, CliError
+from fuzztui.run.campaign import load
 
 PYTHON = """\
 import sys

@@ -10,7 +10,13 @@ import pytest
 from random_logs import write_log
 
 from fuzztui.cli import main
-from fuzztui.wire.events import CampaignStarted, ComparisonsReported, EntrySaved, Event, Record
+from fuzztui.kernel.wire.events import (
+    CampaignStarted,
+    ComparisonsReported,
+    EntrySaved,
+    Event,
+    Record,
+)
 
 
 def run_of(root: Path, *events: Event) -> str:

@@ -11,9 +11,9 @@ from fuzztui.cli import ctl
 from fuzztui.cli.ctl import ACTIONS, action_of
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError
 from fuzztui.cli.parser import parse
-from fuzztui.remote.client import RemoteError, Result
-from fuzztui.wire import events as ev
-from fuzztui.wire.commands import Command
+from fuzztui.kernel.remote.client import RemoteError, Result
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.commands import Command
 
 MUTANT, ENTRY, FINDING = "prog:clamp:boundary:0:>=", "main/12", "main/crashes/id:000000,sig:11"
 C_MUTANT, BRANCH = "src/nested.c#0123456789", "thumbs/app.py:19:then"

@@ -6,7 +6,7 @@ import pytest
 
 from fuzztui.cli import doctor, main
 from fuzztui.cli.output import DONE, FAILED
-from fuzztui.doctor.findings import MachineFinding
+from fuzztui.tools.doctor.findings import MachineFinding
 
 
 def run(capsys, monkeypatch, *rows: MachineFinding, argv=("doctor",)) -> tuple[int, str]:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import prepare_run
 from fuzztui.cli import main
 from fuzztui.cli.origins import has_begun, remember
 from fuzztui.cli.output import DONE, NOT_RUNNING
 from fuzztui.cli.runs import with_output
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire import events as ev
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire import events as ev
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import prepare_run
 
 TOML = '[campaign]\nbudget = "5s"\n[target]\nfunction = "tomllib:loads"\n[engine]\nkind = "zest"\n'
 

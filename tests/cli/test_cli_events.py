@@ -11,10 +11,10 @@ from hosted import hosted, write_run
 
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE
-from fuzztui.log.writer import LogWriter
-from fuzztui.remote.lock import RunLock
-from fuzztui.wire.codec import decode_record
-from fuzztui.wire.events import CampaignEnded, CampaignStarted, Message
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.remote.lock import RunLock
+from fuzztui.kernel.wire.codec import decode_record
+from fuzztui.kernel.wire.events import CampaignEnded, CampaignStarted, Message
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from fuzztui.cli import main, parser
 from fuzztui.cli.home import sample_rows, start_detached
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError
 from fuzztui.cli.samples import SAMPLES
-from fuzztui.home import listing
+from fuzztui.run.home import listing
 from fuzztui.tui.app.home import INIT, HomeView
 
 

@@ -12,13 +12,13 @@ from fuzztui.cli import main
 from fuzztui.cli.ctl import say_waiting
 from fuzztui.cli.host_lines import HostNews, preparing, waits_for
 from fuzztui.cli.output import NOT_RUNNING
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.remote.lock import RunLock
-from fuzztui.wire import events as ev
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Pause
-from fuzztui.wire.events import Record
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.remote.lock import RunLock
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import Pause
+from fuzztui.kernel.wire.events import Record
 
 
 @pytest.fixture

@@ -50,7 +50,8 @@ raise SystemExit(main(["check", "none.toml"]))
 
 
 @pytest.mark.parametrize(
-    "module", ["fuzztui.cli.output", "fuzztui.cli.parser", "fuzztui.campaign", "fuzztui.cli.help"]
+    "module",
+    ["fuzztui.cli.output", "fuzztui.cli.parser", "fuzztui.run.campaign", "fuzztui.cli.help"],
 )
 def test_ctrl_c_while_modules_are_imported_prints_no_traceback(module, tmp_path):
     done = subprocess.run(

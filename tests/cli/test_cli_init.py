@@ -16,11 +16,11 @@ import pytest
 import tomli
 from waiting import wait_until
 
-from fuzztui.base.files import temporary_directory
 from fuzztui.cli import init_drafts, init_files, main
 from fuzztui.cli.asking import Asking
 from fuzztui.cli.output import DONE, USAGE
-from fuzztui.scaffold.files import HARNESS, SEEDS, CampaignDraft
+from fuzztui.kernel.base.files import temporary_directory
+from fuzztui.tools.scaffold.files import HARNESS, SEEDS, CampaignDraft
 
 PARSER = '''
 class FormatError(Exception): ...

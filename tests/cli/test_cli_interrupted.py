@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from fuzztui.cli import run as cli
-from fuzztui.remote.lock import RunLock
+from fuzztui.kernel.remote.lock import RunLock
 
 
 @pytest.mark.parametrize("ran", [False, True])

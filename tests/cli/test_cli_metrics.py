@@ -12,9 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from waiting import DEADLINE_S
 
 from fuzztui.cli import main
-from fuzztui.log.writer import LogWriter
-from fuzztui.model.metrics import METRICS, exposition
-from fuzztui.wire import events as ev
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model.metrics import METRICS, exposition
+from fuzztui.kernel.wire import events as ev
 
 HOSTILE = 'a"b\\c\nd{}=,\udcff'
 

@@ -4,9 +4,9 @@ import shlex
 
 import pytest
 
-from fuzztui.campaign import extras
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE
+from fuzztui.run.campaign import extras
 
 COMMANDS = {
     "targets tomllib-zest.toml": "spoton",

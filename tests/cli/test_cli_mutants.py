@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.changes.code import CodeChanges
-from fuzztui.changes.lines import ChangedFiles
 from fuzztui.cli import ctl, main, score
 from fuzztui.cli.headless import progress_line
 from fuzztui.cli.mutant_lines import status_rows, summary_line
@@ -17,9 +15,11 @@ from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.since import name_in_tree
 from fuzztui.cli.status import status_text
-from fuzztui.log.writer import LogWriter
-from fuzztui.model.fold import apply
-from fuzztui.model.mutants import (
+from fuzztui.kernel.changes.code import CodeChanges
+from fuzztui.kernel.changes.lines import ChangedFiles
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.mutants import (
     RAN,
     REACHED,
     UNKNOWN_REACH,
@@ -29,9 +29,9 @@ from fuzztui.model.mutants import (
     mutants_summary,
     survivors,
 )
-from fuzztui.model.state import State
-from fuzztui.wire.commands import ExactPass, MarkEquivalent, MoveMutants, SkipMutants
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.commands import ExactPass, MarkEquivalent, MoveMutants, SkipMutants
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     InstanceState,
     MutantRuns,

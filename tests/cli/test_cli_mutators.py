@@ -11,12 +11,12 @@ from fuzztui.cli.output import FAILED, USAGE, CliError
 from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.status import status_text
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.remote.client import Result
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import SetMixture
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.remote.client import Result
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import SetMixture
+from fuzztui.kernel.wire.events import (
     CampaignStarted,
     CommandApplied,
     CommandIssued,

@@ -8,16 +8,16 @@ import signal
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError, Unfit, prepare_run
 from fuzztui.cli import main, origins
 from fuzztui.cli import run as cli_run
 from fuzztui.cli.origins import another, has_begun, newest, remember
 from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.run import load_file
 from fuzztui.cli.runs import find_run, with_output
-from fuzztui.remote.address import link_to_run, socket_path, supervised_runs, withdraw
-from fuzztui.remote.lock import RunLock
+from fuzztui.kernel.remote.address import link_to_run, socket_path, supervised_runs, withdraw
+from fuzztui.kernel.remote.lock import RunLock
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import AlreadyRunning, SupervisorError, Unfit, prepare_run
 
 TOML = '[target]\nfunction = "tomllib:loads"\n\n[engine]\nkind = "zest"\n'
 

@@ -9,7 +9,7 @@ import pytest
 from fuzztui.cli import main
 from fuzztui.cli.mutants_rank import parse_lines, shown_change, table
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError
-from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
+from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 
 CRATE = str(Path(__file__).parents[2] / "sample_campaigns/crate.c")
 

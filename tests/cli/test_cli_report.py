@@ -10,8 +10,8 @@ from watch_lab import Fuzzer
 from fuzztui.cli import main
 from fuzztui.cli.compare import parsed
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire import events as ev
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire import events as ev
 
 
 def made(path, *, target="lib:f", end=20.0, ended=True, budget=(0.0, 0)):

@@ -9,14 +9,12 @@ from importlib import import_module
 
 import pytest
 
-from fuzztui.campaign import load
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.parser import parsers
 from fuzztui.cli.runs import find_run
-from fuzztui.home.finding import is_run
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire.events import (
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,
     CampaignState,
@@ -24,6 +22,8 @@ from fuzztui.wire.events import (
     InstanceState,
     Stats,
 )
+from fuzztui.run.campaign import load
+from fuzztui.run.home.finding import is_run
 
 
 def run_at(path, begun=True):
@@ -76,7 +76,11 @@ def loaded_by(argv, then):
 
 def test_options_alone_need_no_log_and_no_engine():
     loaded = loaded_by(["status"], "")
-    assert not loaded & {"fuzztui.session", "fuzztui.wire.events", "fuzztui.campaign"}
+    assert not loaded & {
+        "fuzztui.kernel.session",
+        "fuzztui.kernel.wire.events",
+        "fuzztui.run.campaign",
+    }
 
 
 def test_each_command_exists():
@@ -93,9 +97,14 @@ def test_a_command_loads_only_what_it_needs(argv):
     """Half of what a command costs is loading: Textual, launchers, asyncio are for others."""
     loaded = loaded_by(argv, "getattr(options.command, 'func', None) and load()")
     assert "fuzztui.cli.runs" in loaded
-    assert not loaded & {"textual", "numpy", "fuzztui.supervise.launchers", "fuzztui.engines.loop"}
+    assert not loaded & {
+        "textual",
+        "numpy",
+        "fuzztui.run.supervise.launchers",
+        "fuzztui.engines.loop",
+    }
     if argv[0] != "c.toml":
-        assert not loaded & {"asyncio", "psutil", "fuzztui.supervise.daemon"}
+        assert not loaded & {"asyncio", "psutil", "fuzztui.run.supervise.daemon"}
 
 
 def log_of(run, *events):

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.campaign.schema import ENGINES
 from fuzztui.cli import main, samples
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE
 from fuzztui.cli.run import load_file
 from fuzztui.cli.runs import find_run
 from fuzztui.cli.samples import SAMPLES, installation, named
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.schema import ENGINES
 
 OLD = {
     "first_json": "json-fuzzfirst", "first_nested": "nested-fuzzfirst",

@@ -6,8 +6,8 @@ import tempfile
 
 import pytest
 
-from fuzztui.base.files import temporary_directory, temporary_file, temporary_place
 from fuzztui.cli import main
+from fuzztui.kernel.base.files import temporary_directory, temporary_file, temporary_place
 
 CAMPAIGN = """
 [campaign]

@@ -10,11 +10,17 @@ from fuzztui.cli.output import CliError
 from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.status import status_text
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.targeting.analysis import AnalysedGoal, Influence, TargetingAnalysis
-from fuzztui.wire.commands import DemoteEntry, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
-from fuzztui.wire.events import (
+from fuzztui.features.targeting.analysis import AnalysedGoal, Influence, TargetingAnalysis
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.commands import (
+    DemoteEntry,
+    IgnoreGoal,
+    PinGoal,
+    SetTargetedShare,
+    WeighType,
+)
+from fuzztui.kernel.wire.events import (
     CampaignStarted,
     GoalsUncovered,
     InstanceState,

@@ -14,14 +14,14 @@ from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.status import status_text
-from fuzztui.fuzzfirst.kill_matrix import KillMatrix
-from fuzztui.model.fold import apply
-from fuzztui.model.fuzzfirst import first_dict
-from fuzztui.model.selectors import running_time
-from fuzztui.model.state import State
-from fuzztui.model.status import status_dict
-from fuzztui.wire.commands import MoveMutants
-from fuzztui.wire.events import (
+from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.fuzzfirst import first_dict
+from fuzztui.kernel.model.selectors import running_time
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.wire.commands import MoveMutants
+from fuzztui.kernel.wire.events import (
     CampaignStarted,
     CampaignState,
     EntrySaved,

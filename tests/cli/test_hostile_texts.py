@@ -23,31 +23,37 @@ from markdown_it import MarkdownIt
 from prometheus_client.parser import text_string_to_metric_families
 from strict_html import StrictPage
 
-from fuzztui.base.markdown import markdown_code, markdown_text
-from fuzztui.base.patches import renamed_diff, unified_diff
-from fuzztui.base.text import brief, visible
-from fuzztui.ci.annotations import github, gitlab
-from fuzztui.ci.junit import junit
-from fuzztui.ci.markdown import markdown
-from fuzztui.ci.outcome import CiOutcome, CodeLocation, Gate, ReportedFinding, ReportedSurvivor
-from fuzztui.ci.sarif import sarif
 from fuzztui.cli.output import say
-from fuzztui.export.cases import TestCase, shown_entry, word_of
-from fuzztui.export.coverage import Coverage, FileCoverage, formatted
-from fuzztui.export.example_patch import FailingExample, MadeExample, patch
-from fuzztui.export.pytest_file import TargetNames, write_tests
-from fuzztui.export.recorded import Recorded
-from fuzztui.jobs.ssh_workers import worker_command
-from fuzztui.model.metrics import _braced
-from fuzztui.report.html import html_page
-from fuzztui.report.markdown import markdown_page
-from fuzztui.report.parts import Block, Code, Facts, Folded, Item, Note, Page, Section, Table
-from fuzztui.report.plain import plain_page
-from fuzztui.scaffold.files import CampaignDraft
+from fuzztui.features.verdicts.block import verdict_block
+from fuzztui.features.verdicts.file import VerdictsError, change_verdicts, read_verdicts
+from fuzztui.kernel.base.markdown import markdown_code, markdown_text
+from fuzztui.kernel.base.patches import renamed_diff, unified_diff
+from fuzztui.kernel.base.text import brief, visible
+from fuzztui.kernel.model.metrics import _braced
+from fuzztui.run.jobs.ssh_workers import worker_command
+from fuzztui.tools.ci.annotations import github, gitlab
+from fuzztui.tools.ci.junit import junit
+from fuzztui.tools.ci.markdown import markdown
+from fuzztui.tools.ci.outcome import (
+    CiOutcome,
+    CodeLocation,
+    Gate,
+    ReportedFinding,
+    ReportedSurvivor,
+)
+from fuzztui.tools.ci.sarif import sarif
+from fuzztui.tools.export.cases import TestCase, shown_entry, word_of
+from fuzztui.tools.export.coverage import Coverage, FileCoverage, formatted
+from fuzztui.tools.export.example_patch import FailingExample, MadeExample, patch
+from fuzztui.tools.export.pytest_file import TargetNames, write_tests
+from fuzztui.tools.export.recorded import Recorded
+from fuzztui.tools.report.html import html_page
+from fuzztui.tools.report.markdown import markdown_page
+from fuzztui.tools.report.parts import Block, Code, Facts, Folded, Item, Note, Page, Section, Table
+from fuzztui.tools.report.plain import plain_page
+from fuzztui.tools.scaffold.files import CampaignDraft
 from fuzztui.tui.base.shell import command as shell_command
 from fuzztui.tui.base.text import plain
-from fuzztui.verdicts.block import verdict_block
-from fuzztui.verdicts.file import VerdictsError, change_verdicts, read_verdicts
 
 Check = Callable[[str, Path], None]
 
@@ -313,8 +319,8 @@ def shell_words(text: str, tmp_path: Path) -> None:
 
 
 def remote_words(text: str, _: Path) -> None:
-    from fuzztui.base.ssh import ssh_command
-    from fuzztui.campaign.cluster import ClusterConfig
+    from fuzztui.kernel.base.ssh import ssh_command
+    from fuzztui.run.campaign.cluster import ClusterConfig
 
     script = f"exec {shlex.join(worker_command(ClusterConfig(python=text or 'x', tls=text), text))}"
     assert shlex.split(ssh_command("box", script)[-1]) == ["exec", "sh", "-c", script]

@@ -7,11 +7,11 @@ import pytest
 from fuzztui.cli import main
 from fuzztui.cli.list_runs import MAX_FAILURES, NOTE_CELLS, places_of
 from fuzztui.cli.output import DAMAGED, DONE, USAGE
-from fuzztui.home import listing
-from fuzztui.log.files import SEALED
-from fuzztui.log.writer import LogWriter
+from fuzztui.kernel.log.files import SEALED
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.events import CampaignEnded, CampaignStarted, FindingSaved, Stats
+from fuzztui.run.home import listing
 from fuzztui.tui.base.last_looks import remember_look
-from fuzztui.wire.events import CampaignEnded, CampaignStarted, FindingSaved, Stats
 
 EVIL = "e[/x]\x1b[2J\u202e"
 

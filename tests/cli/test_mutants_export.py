@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 
 from fuzztui.cli import main
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire.events import (
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,
     EntrySaved,

@@ -11,8 +11,8 @@ from watch_lab import Fuzzer, watching
 
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, USAGE
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire.events import CampaignStarted, FindingDescribed, FindingSaved
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.events import CampaignStarted, FindingDescribed, FindingSaved
 
 
 class Terminal(io.StringIO):

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from fuzztui.base.shards import parse_shard
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, USAGE
 from fuzztui.cli.parser import parse
 from fuzztui.cli.run import _shard_key, load_file
+from fuzztui.kernel.base.shards import parse_shard
 
 CAMPAIGN = """
 [target]

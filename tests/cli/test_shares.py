@@ -7,12 +7,12 @@ from watch_lab import Fuzzer, stats
 
 from fuzztui.cli import main
 from fuzztui.cli.headless import progress_line
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import Record, Stats
 from fuzztui.tui.labels.instances import whole
 from fuzztui.tui.labels.status import status_of
 from fuzztui.tui.screens.overview.tiles import tiles_of
-from fuzztui.wire.events import Record, Stats
 
 
 def shown(edges: int, total: int) -> tuple[str, float, str, str]:

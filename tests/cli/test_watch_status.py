@@ -11,8 +11,8 @@ from watch_lab import Fuzzer, stats
 
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire.events import CampaignStarted
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.events import CampaignStarted
 
 
 @pytest.fixture

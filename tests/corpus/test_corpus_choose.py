@@ -5,9 +5,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.corpus.choose import Choice, Kills, choose, covered_by, missing_again
-from fuzztui.corpus.entries import CorpusInput
-from fuzztui.corpus.measure import Covered, Measured
+from fuzztui.features.corpus.choose import Choice, Kills, choose, covered_by, missing_again
+from fuzztui.features.corpus.entries import CorpusInput
+from fuzztui.features.corpus.measure import Covered, Measured
 
 Edges = frozenset[tuple[str, int]]
 edges = st.frozensets(st.tuples(st.sampled_from("abcdef"), st.integers(0, 2)), max_size=6)

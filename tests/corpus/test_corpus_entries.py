@@ -2,7 +2,7 @@
 
 import os
 
-from fuzztui.corpus.entries import MAX_INPUT_BYTES, directory_inputs, run_inputs
+from fuzztui.features.corpus.entries import MAX_INPUT_BYTES, directory_inputs, run_inputs
 
 
 def put(file, data):

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import readme
 
-from fuzztui.campaign import load
 from fuzztui.cli.ctl import ACTIONS
 from fuzztui.cli.help import CAMPAIGN, GROUPS
 from fuzztui.cli.parser import parse
+from fuzztui.run.campaign import load
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.doctor import afl
-from fuzztui.doctor.findings import ABSENT, FAILED, OK, WARNING, MachineFinding
+from fuzztui.tools.doctor import afl
+from fuzztui.tools.doctor.findings import ABSENT, FAILED, OK, WARNING, MachineFinding
 
 RUNTIME = (
     "ld: cannot find /usr/lib/llvm-14/lib/clang/14.0.6/libclang_rt.asan-x86_64.a: No such file"

@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from fuzztui.doctor import local
-from fuzztui.doctor.findings import ABSENT, FAILED, OK, WARNING, MachineFinding
-from fuzztui.doctor.local import TerminalFacts, local_findings
-from fuzztui.scaffold.interpreters import ProjectPython
+from fuzztui.tools.doctor import local
+from fuzztui.tools.doctor.findings import ABSENT, FAILED, OK, WARNING, MachineFinding
+from fuzztui.tools.doctor.local import TerminalFacts, local_findings
+from fuzztui.tools.scaffold.interpreters import ProjectPython
 
 GB = 1 << 30
 GOOD = {

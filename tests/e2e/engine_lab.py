@@ -16,7 +16,7 @@ from typing import Any
 from waiting import DEADLINE_S, wait_until
 
 import fuzztui
-from fuzztui.process.identity import kill_marked
+from fuzztui.run.process.identity import kill_marked
 
 _PACKAGE = Path(fuzztui.__file__).resolve().parent
 

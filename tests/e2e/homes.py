@@ -15,7 +15,7 @@ from waiting import DEADLINE_S, wait_until
 
 from fuzztui.cli.runs import standing
 from fuzztui.cli.status import status_object
-from fuzztui.remote.lock import running
+from fuzztui.kernel.remote.lock import running
 
 BIN = Path(sys.executable).parent
 FUZZTUI = str(BIN / "fuzztui")

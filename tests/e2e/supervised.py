@@ -13,19 +13,19 @@ from pathlib import Path
 from homes import kill_holder
 from waiting import wait_until
 
-from fuzztui.campaign import load, write_frozen
-from fuzztui.campaign.rundir import prepare_run
-from fuzztui.log.files import tail_name
-from fuzztui.log.reader import LogReader
-from fuzztui.model.state import State
-from fuzztui.process.identity import ProcessId, kill_marked, marked
-from fuzztui.remote.client import ControlClient, Result
-from fuzztui.remote.lock import running
-from fuzztui.session import LiveClock, Session
-from fuzztui.supervise.daemon import start
-from fuzztui.wire.codec import encode_record
-from fuzztui.wire.commands import Command
-from fuzztui.wire.events import EntryDescribed, EntrySaved, Event, FindingSaved, Record
+from fuzztui.kernel.log.files import tail_name
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.remote.client import ControlClient, Result
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.session import LiveClock, Session
+from fuzztui.kernel.wire.codec import encode_record
+from fuzztui.kernel.wire.commands import Command
+from fuzztui.kernel.wire.events import EntryDescribed, EntrySaved, Event, FindingSaved, Record
+from fuzztui.run.campaign import load, write_frozen
+from fuzztui.run.campaign.rundir import prepare_run
+from fuzztui.run.process.identity import ProcessId, kill_marked, marked
+from fuzztui.run.supervise.daemon import start
 
 FAKE = Path(__file__).parents[1] / "helpers/fake_engine.py"
 

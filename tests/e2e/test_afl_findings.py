@@ -12,15 +12,15 @@ import pytest
 from commands import commands
 from homes import FUZZTUI
 
-from fuzztui.campaign import load, write_frozen
-from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
-from fuzztui.minimise.program_inputs import minimise, minimiser
-from fuzztui.process.execute import children
-from fuzztui.triage.afl import examine_file
-from fuzztui.triage.gdb import LOOKS, hang_stacks
-from fuzztui.triage.program import TargetProgram
-from fuzztui.triage.sandbox import open_sandbox
-from fuzztui.wire.commands import Minimise
+from fuzztui.kernel.wire.commands import Minimise
+from fuzztui.run.campaign import load, write_frozen
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
+from fuzztui.run.minimise.program_inputs import minimise, minimiser
+from fuzztui.run.process.execute import children
+from fuzztui.run.triage.afl import examine_file
+from fuzztui.run.triage.gdb import LOOKS, hang_stacks
+from fuzztui.run.triage.program import TargetProgram
+from fuzztui.run.triage.sandbox import open_sandbox
 
 pytestmark = [
     pytest.mark.slow,

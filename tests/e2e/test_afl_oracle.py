@@ -12,18 +12,18 @@ import pytest
 from supervised import Supervised
 from waiting import wait_until
 
-from fuzztui.campaign import load, write_frozen
-from fuzztui.campaign.rundir import prepare_run
 from fuzztui.cli.minimise import minimise
 from fuzztui.cli.output import FINDINGS
 from fuzztui.cli.parser import parse
 from fuzztui.cli.repro import repro
-from fuzztui.model.oracle import ORACLE
-from fuzztui.model.state import Finding, State
-from fuzztui.process.identity import marked
-from fuzztui.supervise.daemon import start
-from fuzztui.wire.commands import Minimise, Stop
-from fuzztui.wire.events import CampaignEnded, FindingSaved, Message
+from fuzztui.kernel.model.oracle import ORACLE
+from fuzztui.kernel.model.state import Finding, State
+from fuzztui.kernel.wire.commands import Minimise, Stop
+from fuzztui.kernel.wire.events import CampaignEnded, FindingSaved, Message
+from fuzztui.run.campaign import load, write_frozen
+from fuzztui.run.campaign.rundir import prepare_run
+from fuzztui.run.process.identity import marked
+from fuzztui.run.supervise.daemon import start
 
 pytestmark = [
     pytest.mark.slow,

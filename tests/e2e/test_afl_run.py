@@ -13,13 +13,9 @@ from homes import FUZZTUI
 from supervised import Supervised
 from waiting import wait_until
 
-from fuzztui.campaign import load, write_frozen
-from fuzztui.campaign.rundir import SupervisorError, prepare_run
-from fuzztui.process.identity import ProcessId
-from fuzztui.remote.lock import running
-from fuzztui.supervise.daemon import start
-from fuzztui.wire.commands import AddSeed, Pause, Resume, SkipCurrent, Stop
-from fuzztui.wire.events import (
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire.commands import AddSeed, Pause, Resume, SkipCurrent, Stop
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     EntrySaved,
     FindingSaved,
@@ -29,6 +25,10 @@ from fuzztui.wire.events import (
     Stats,
     SupervisorStarted,
 )
+from fuzztui.run.campaign import load, write_frozen
+from fuzztui.run.campaign.rundir import SupervisorError, prepare_run
+from fuzztui.run.process.identity import ProcessId
+from fuzztui.run.supervise.daemon import start
 
 pytestmark = [
     pytest.mark.slow,

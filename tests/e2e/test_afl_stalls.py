@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from supervised import Supervised
 
-from fuzztui.campaign import load, write_frozen
-from fuzztui.campaign.rundir import prepare_run
-from fuzztui.wire.commands import Stop
-from fuzztui.wire.events import EntrySaved, FindingSaved, InstanceState, Message
+from fuzztui.kernel.wire.commands import Stop
+from fuzztui.kernel.wire.events import EntrySaved, FindingSaved, InstanceState, Message
+from fuzztui.run.campaign import load, write_frozen
+from fuzztui.run.campaign.rundir import prepare_run
 
 pytestmark = [
     pytest.mark.slow,
@@ -58,9 +58,9 @@ int main(int argc, char **argv) {
 SOONER = """
 import sys
 
-if "fuzztui.supervise" in sys.orig_argv:
-    from fuzztui.instances import standstill
-    from fuzztui.afl.launcher import AflFuzz
+if "fuzztui.run.supervise" in sys.orig_argv:
+    from fuzztui.run.instances import standstill
+    from fuzztui.run.afl.launcher import AflFuzz
 
     AflFuzz.stall_s, standstill.STILL_S = 4.0, 4.0
     standstill.HALT_LOOKS, standstill.BAD_HALT_LOOKS = 6, 3

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
-from fuzztui.instances.add_seed import add_seed
-from fuzztui.process.library import steering_library
-from fuzztui.supervise.command_router import append
-from fuzztui.wire.codec import decode_event
-from fuzztui.wire.commands import Command, PromoteEntry, SkipEntry
-from fuzztui.wire.events import CommandApplied, CommandRejected, EntryDescribed, Message
+from fuzztui.kernel.wire.codec import decode_event
+from fuzztui.kernel.wire.commands import Command, PromoteEntry, SkipEntry
+from fuzztui.kernel.wire.events import CommandApplied, CommandRejected, EntryDescribed, Message
+from fuzztui.run.instances.add_seed import add_seed
+from fuzztui.run.process.library import steering_library
+from fuzztui.run.supervise.command_router import append
 
 pytestmark = [
     pytest.mark.slow,

@@ -12,9 +12,9 @@ import pytest
 from homes import FUZZTUI
 from waiting import wait_until
 
-from fuzztui.log.reader import LogReader
-from fuzztui.remote.lock import running
-from fuzztui.wire.events import CommandApplied, CommandIssued
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire.events import CommandApplied, CommandIssued
 
 pytestmark = [
     pytest.mark.slow,

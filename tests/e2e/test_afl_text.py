@@ -14,14 +14,14 @@ import pytest
 from supervised import Supervised
 from waiting import wait_until
 
-from fuzztui.campaign import load, write_frozen
-from fuzztui.campaign.rundir import SupervisorError, prepare_run
 from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS, HAVOC, NAMES
-from fuzztui.process.library import text_library
-from fuzztui.supervise.daemon import start
-from fuzztui.wire.commands import Pause, PromoteEntry, Resume, SetMixture, SkipEntry, Stop
-from fuzztui.wire.events import InstanceHello
+from fuzztui.kernel.wire.commands import Pause, PromoteEntry, Resume, SetMixture, SkipEntry, Stop
+from fuzztui.kernel.wire.events import InstanceHello
+from fuzztui.run.campaign import load, write_frozen
+from fuzztui.run.campaign.rundir import SupervisorError, prepare_run
+from fuzztui.run.process.library import text_library
+from fuzztui.run.supervise.daemon import start
 
 pytestmark = [
     pytest.mark.slow,

@@ -18,11 +18,11 @@ from terminal import Terminal
 from waiting import wait_until
 
 from fuzztui.cli.remote_runs import mirrored, user_of
-from fuzztui.log.reader import LogReader
-from fuzztui.remote.client import ControlClient
-from fuzztui.remote.lock import running, trouble
-from fuzztui.remote.mirrored import fetch
-from fuzztui.wire.commands import Pause, Resume
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.remote.client import ControlClient
+from fuzztui.kernel.remote.lock import running, trouble
+from fuzztui.kernel.remote.mirrored import fetch
+from fuzztui.kernel.wire.commands import Pause, Resume
 
 pytestmark = pytest.mark.slow
 
@@ -236,8 +236,9 @@ def test_a_member_of_the_group_looks_and_does_not_steer(box: Host, terminal) -> 
     screen.wait("exit=0")
     # The same on the host itself, where no link refuses anything.
     code = (
-        "import sys; from pathlib import Path; from fuzztui.remote.client import ControlClient;"
-        "from fuzztui.wire.commands import Pause;"
+        "import sys; from pathlib import Path;"
+        "from fuzztui.kernel.remote.client import ControlClient;"
+        "from fuzztui.kernel.wire.commands import Pause;"
         f"r = ControlClient(Path({RUN!r}), 'x').send(Pause()); print(r.ok, r.detail)"
     )
     python = 'PYTHONPATH="$(ls -dt ~/.cache/fuzztui/lib/* | head -1)" python3 -P -c'

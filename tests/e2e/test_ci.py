@@ -19,8 +19,8 @@ from waiting import wait_until
 from fuzztui.cli.headless import follow
 from fuzztui.cli.output import CliError
 from fuzztui.cli.runs import standing
-from fuzztui.model.selectors import totals
-from fuzztui.remote.lock import running
+from fuzztui.kernel.model.selectors import totals
+from fuzztui.kernel.remote.lock import running
 
 PROGRAM = """\
 LIMIT = 3

@@ -11,7 +11,7 @@ from dask_cluster import Cluster, dask_process
 from homes import FUZZTUI
 from waiting import wait_until
 
-from fuzztui.process.identity import ProcessId, descendants
+from fuzztui.run.process.identity import ProcessId, descendants
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ from dask_cluster import Cluster, dask_process
 from test_first_python_run import First
 from waiting import wait_until
 
-from fuzztui.process.identity import descendants
-from fuzztui.wire.commands import SkipMutants
-from fuzztui.wire.events import Message, MutantProgress
+from fuzztui.kernel.wire.commands import SkipMutants
+from fuzztui.kernel.wire.events import Message, MutantProgress
+from fuzztui.run.process.identity import descendants
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ from homes import FUZZTUI
 from waiting import wait_until
 
 from fuzztui.cli import main
-from fuzztui.remote.lock import running
+from fuzztui.kernel.remote.lock import running
 
 KEYS = {
     "name", "engine", "state", "elapsed_s", "execs", "execs_per_sec", "corpus", "crashes",

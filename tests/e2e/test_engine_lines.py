@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from engine_lab import Lab, events
 
-from fuzztui.base.ranges import decode
+from fuzztui.kernel.base.ranges import decode
 
 pytestmark = pytest.mark.slow
 

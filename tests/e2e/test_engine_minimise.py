@@ -19,8 +19,8 @@ from homes import FUZZTUI, Home
 from shared import HOME
 from waiting import wait_until
 
-from fuzztui.remote.client import ControlClient
-from fuzztui.wire.commands import Minimise
+from fuzztui.kernel.remote.client import ControlClient
+from fuzztui.kernel.wire.commands import Minimise
 
 pytestmark = pytest.mark.slow
 

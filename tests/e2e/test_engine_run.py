@@ -19,8 +19,8 @@ from interpreters import pythons
 from waiting import DEADLINE_S, wait_until
 
 from fuzztui.engines.directory import journal as j
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import (
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import (
     Command,
     Pause,
     PromoteEntry,

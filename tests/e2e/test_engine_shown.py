@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from homes import GENERATED, Home
 
-from fuzztui.log.reader import LogReader
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.wire.events import InputShown
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import InputShown
 
 pytestmark = pytest.mark.slow
 

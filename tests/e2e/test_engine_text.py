@@ -14,15 +14,15 @@ import pytest
 from engine_lab import Lab, events, execs, kill, names, reason, timeless, worker_of
 from waiting import wait_until
 
-from fuzztui.campaign import load
 from fuzztui.engines.text.arms import PERIOD
 from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS
-from fuzztui.inprocess.spec import write_spec
-from fuzztui.process.library import text_library
-from fuzztui.supervise.launchers import launcher_for
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Command, SetMixture
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import Command, SetMixture
+from fuzztui.run.campaign import load
+from fuzztui.run.inprocess.spec import write_spec
+from fuzztui.run.process.library import text_library
+from fuzztui.run.supervise.launchers import launcher_for
 
 CHECKER = """
 import ast

@@ -7,14 +7,14 @@ import subprocess
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst import showmap
-from fuzztui.fuzzfirst.batch import AflBatch
-from fuzztui.fuzzfirst.prune import gather, gather_seeds, lay_out, prune, put_aside
-from fuzztui.fuzzfirst.transfer import Transfer
-from fuzztui.observe.afl_names import parse_name
-from fuzztui.process.identity import marked
+from fuzztui.features.fuzzfirst import showmap
+from fuzztui.features.fuzzfirst.batch import AflBatch
+from fuzztui.features.fuzzfirst.prune import gather, gather_seeds, lay_out, prune, put_aside
+from fuzztui.features.fuzzfirst.transfer import Transfer
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.observe.afl_names import parse_name
+from fuzztui.run.process.identity import marked
 
 pytestmark = [
     pytest.mark.slow,

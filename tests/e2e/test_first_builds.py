@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst import baseline as baseline_module
-from fuzztui.fuzzfirst.build import Build, MutantBuilder, directory_name
-from fuzztui.fuzzfirst.build_environment import sources_of
-from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
-from fuzztui.process.identity import marked
+from fuzztui.features.fuzzfirst import baseline as baseline_module
+from fuzztui.features.fuzzfirst.build import Build, MutantBuilder, directory_name
+from fuzztui.features.fuzzfirst.build_environment import sources_of
+from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.process.identity import marked
 
 pytestmark = [
     pytest.mark.slow,

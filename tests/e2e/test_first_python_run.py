@@ -10,15 +10,12 @@ from pathlib import Path
 import pytest
 from supervised import Supervised
 
-from fuzztui.campaign import load, write_frozen
-from fuzztui.campaign.rundir import prepare_run
 from fuzztui.cli.output import FINDINGS
-from fuzztui.model.fuzzfirst import MUTANT_INPUTS, mutant_behind
-from fuzztui.model.lineage import lineage
-from fuzztui.model.selectors import ENDED
-from fuzztui.supervise.daemon import start
-from fuzztui.wire.commands import SkipMutants, Stop
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS, mutant_behind
+from fuzztui.kernel.model.lineage import lineage
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.wire.commands import SkipMutants, Stop
+from fuzztui.kernel.wire.events import (
     EntriesSeeded,
     EntrySaved,
     FindingDescribed,
@@ -26,6 +23,9 @@ from fuzztui.wire.events import (
     MutantProgress,
     SupervisorStarted,
 )
+from fuzztui.run.campaign import load, write_frozen
+from fuzztui.run.campaign.rundir import prepare_run
+from fuzztui.run.supervise.daemon import start
 
 pytestmark = pytest.mark.slow
 

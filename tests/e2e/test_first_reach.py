@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
-from fuzztui.fuzzfirst.reach import BuildReach, python_functions, reach_by_gcov
+from fuzztui.features.fuzzfirst.reach import BuildReach, python_functions, reach_by_gcov
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
 
 SOURCE = """\
 #include <stdlib.h>

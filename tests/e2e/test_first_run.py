@@ -12,15 +12,11 @@ import pytest
 from supervised import Supervised
 from waiting import wait_until
 
-from fuzztui.campaign import load, write_frozen
-from fuzztui.campaign.rundir import prepare_run
-from fuzztui.fuzzfirst.build import directory_name
-from fuzztui.model.fuzzfirst import mutant_behind, queue
-from fuzztui.model.lineage import lineage
-from fuzztui.model.selectors import ENDED
-from fuzztui.process.identity import ProcessId
-from fuzztui.supervise.daemon import start
-from fuzztui.wire.commands import (
+from fuzztui.features.fuzzfirst.build import directory_name
+from fuzztui.kernel.model.fuzzfirst import mutant_behind, queue
+from fuzztui.kernel.model.lineage import lineage
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.wire.commands import (
     MarkEquivalent,
     MoveMutants,
     Pause,
@@ -30,7 +26,7 @@ from fuzztui.wire.commands import (
     SkipMutants,
     Stop,
 )
-from fuzztui.wire.events import (
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     EntriesSeeded,
     EntrySaved,
@@ -41,6 +37,10 @@ from fuzztui.wire.events import (
     PhaseStarted,
     SupervisorStarted,
 )
+from fuzztui.run.campaign import load, write_frozen
+from fuzztui.run.campaign.rundir import prepare_run
+from fuzztui.run.process.identity import ProcessId
+from fuzztui.run.supervise.daemon import start
 
 pytestmark = [
     pytest.mark.slow,

@@ -10,13 +10,13 @@ import pytest
 from supervised import Supervised
 from waiting import wait_until
 
-from fuzztui.campaign import load, write_frozen
-from fuzztui.campaign.rundir import prepare_run
 from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS, FRAGMENT
-from fuzztui.model.mutators import arms, mixture_summary
-from fuzztui.supervise.daemon import start
-from fuzztui.wire.commands import SetMixture, SkipMutants, Stop
+from fuzztui.kernel.model.mutators import arms, mixture_summary
+from fuzztui.kernel.wire.commands import SetMixture, SkipMutants, Stop
+from fuzztui.run.campaign import load, write_frozen
+from fuzztui.run.campaign.rundir import prepare_run
+from fuzztui.run.supervise.daemon import start
 
 pytest.importorskip("ast_grep_py")
 pytest.importorskip("pycparser")

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from homes import Home, of_trials
 
-from fuzztui.log.reader import LogReader
-from fuzztui.model.fold import apply
-from fuzztui.model.source_lines import LineCoverage
-from fuzztui.model.state import State
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.source_lines import LineCoverage
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import InputShown
 from fuzztui.testing.replay import Replay
-from fuzztui.wire.events import InputShown
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ import pytest
 from supervised import rack
 
 from fuzztui.cli import main
-from fuzztui.model.mutators import mixture_summary
-from fuzztui.wire.commands import SetMixture
-from fuzztui.wire.events import CommandApplied, MutatorStats
+from fuzztui.kernel.model.mutators import mixture_summary
+from fuzztui.kernel.wire.commands import SetMixture
+from fuzztui.kernel.wire.events import CommandApplied, MutatorStats
 
 ABLE = ["pause", "resume", "mixture"]
 

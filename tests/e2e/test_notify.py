@@ -10,8 +10,8 @@ import pytest
 from homes import Home, kill_holder
 from waiting import wait_until
 
-from fuzztui.log.reader import LogReader
-from fuzztui.wire.events import Notified
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.wire.events import Notified
 
 pytestmark = pytest.mark.slow
 

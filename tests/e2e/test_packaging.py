@@ -24,10 +24,10 @@ SHIPPED = [
     "fuzztui/engines/zest/engine.py",
     "fuzztui/engines/text/mutate.c",
     "fuzztui/engines/text/mutators.h",
-    "fuzztui/afl/text.c",
+    "fuzztui/run/afl/text.c",
     "fuzztui/themes/midwatch.toml",
     "fuzztui/sample_campaigns/tomllib-zest.toml",
-    "fuzztui/fuzzfirst/source_mutants/rules/c_like.rules",
+    "fuzztui/features/fuzzfirst/source_mutants/rules/c_like.rules",
     "fuzztui/tui/app/fuzztui.tcss",
     "fuzztui/py.typed",
 ]

@@ -7,8 +7,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from fuzztui.wire.codec import encode_event
-from fuzztui.wire.events import MutantState
+from fuzztui.kernel.wire.codec import encode_event
+from fuzztui.kernel.wire.events import MutantState
 
 pytestmark = pytest.mark.slow
 

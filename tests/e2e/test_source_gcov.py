@@ -13,10 +13,10 @@ import pytest
 from homes import FUZZTUI
 from waiting import DEADLINE_S
 
-from fuzztui.log.reader import LogReader
-from fuzztui.model.fold import apply
-from fuzztui.model.source_lines import LineCoverage
-from fuzztui.model.state import State
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.source_lines import LineCoverage
+from fuzztui.kernel.model.state import State
 
 pytestmark = [
     pytest.mark.slow,

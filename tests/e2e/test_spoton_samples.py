@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from engine_lab import Lab, events, execs, names, stats
 
-from fuzztui.campaign import load
-from fuzztui.inprocess.spec import write_spec
-from fuzztui.targeting.analysis import Request, TargetingAnalysis, find_targets
+from fuzztui.features.targeting.analysis import Request, TargetingAnalysis, find_targets
+from fuzztui.run.campaign import load
+from fuzztui.run.inprocess.spec import write_spec
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_campaigns"
 

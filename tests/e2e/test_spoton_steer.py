@@ -15,11 +15,9 @@ from spoton_lab import document, write_document
 from supervised import Supervised
 from waiting import wait_until
 
-from fuzztui.campaign import load, write_frozen
-from fuzztui.campaign.rundir import prepare_run
 from fuzztui.cli import main as fuzztui
-from fuzztui.remote.lock import running
-from fuzztui.wire.commands import (
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire.commands import (
     Command,
     DemoteEntry,
     IgnoreGoal,
@@ -29,7 +27,15 @@ from fuzztui.wire.commands import (
     Stop,
     WeighType,
 )
-from fuzztui.wire.events import EntryDescribed, GoalsUncovered, Message, Stats, TargetingStats
+from fuzztui.kernel.wire.events import (
+    EntryDescribed,
+    GoalsUncovered,
+    Message,
+    Stats,
+    TargetingStats,
+)
+from fuzztui.run.campaign import load, write_frozen
+from fuzztui.run.campaign.rundir import prepare_run
 
 APP = """\
 import datetime

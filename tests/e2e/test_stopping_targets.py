@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from engine_lab import Lab
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir
-from fuzztui.fuzzfirst.python_batch import PythonBatch
-from fuzztui.process.identity import marked
-from fuzztui.targeting.analysis.document import Request
-from fuzztui.targeting.analysis.observe import observe
+from fuzztui.features.fuzzfirst.python_batch import PythonBatch
+from fuzztui.features.targeting.analysis.document import Request
+from fuzztui.features.targeting.analysis.observe import observe
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.process.identity import marked
 
 pytestmark = pytest.mark.slow
 

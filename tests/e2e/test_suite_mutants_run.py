@@ -10,8 +10,8 @@ import pytest
 from engine_lab import Lab, events, execs, kill, names, timeless, worker_of
 from waiting import wait_until
 
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import PromoteMutants, SkipMutants, WeighProperty
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import PromoteMutants, SkipMutants, WeighProperty
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from engine_lab import Lab, events, names, stats, timeless
 
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import WeighProperty
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import WeighProperty
 
 pytestmark = pytest.mark.slow
 

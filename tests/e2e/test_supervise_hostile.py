@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from supervised import Supervised
 
-from fuzztui.remote.lock import running
-from fuzztui.wire.commands import SkipEntry
-from fuzztui.wire.events import FindingSaved, InstanceState, Message
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire.commands import SkipEntry
+from fuzztui.kernel.wire.events import FindingSaved, InstanceState, Message
 
 
 @pytest.fixture

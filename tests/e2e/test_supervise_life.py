@@ -17,13 +17,10 @@ import pytest
 from supervised import rack
 from waiting import wait_until
 
-from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError
-from fuzztui.log.files import SEALED
-from fuzztui.observe.passive import make_passive
-from fuzztui.process.identity import boot_id
-from fuzztui.remote.lock import running, trouble
-from fuzztui.wire.commands import Stop
-from fuzztui.wire.events import (
+from fuzztui.kernel.log.files import SEALED
+from fuzztui.kernel.remote.lock import running, trouble
+from fuzztui.kernel.wire.commands import Stop
+from fuzztui.kernel.wire.events import (
     BudgetSet,
     CampaignEnded,
     CampaignStarted,
@@ -37,6 +34,9 @@ from fuzztui.wire.events import (
     Stats,
     SupervisorStarted,
 )
+from fuzztui.run.campaign.rundir import AlreadyRunning, SupervisorError
+from fuzztui.run.observe.passive import make_passive
+from fuzztui.run.process.identity import boot_id
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_an_interpreter_that_is_gone_fails_in_words(made):
     s = made()
     s.freeze()
     s.python.unlink()
-    from fuzztui.supervise.daemon import start
+    from fuzztui.run.supervise.daemon import start
 
     with pytest.raises(SupervisorError, match="not an executable interpreter"):
         start(s.run)
@@ -426,7 +426,7 @@ def test_a_second_supervisor_is_refused(made):
 
 @pytest.mark.slow
 def test_what_is_wrong_at_the_start_is_said(made):
-    from fuzztui.supervise.daemon import start
+    from fuzztui.run.supervise.daemon import start
 
     s = made()
     s.freeze()
@@ -441,7 +441,7 @@ def test_what_is_wrong_at_the_start_is_said(made):
 
 @pytest.mark.slow
 def test_what_takes_time_is_told(made):
-    from fuzztui.supervise.daemon import start
+    from fuzztui.run.supervise.daemon import start
 
     s = made()
     s.freeze()
@@ -457,8 +457,8 @@ def test_an_error_of_our_own_is_told_once_and_survived(made):
     s.freeze("campaign.budget=1s")
     code = f"""
 import sys
-from fuzztui.observe.directory import DirectoryObserver
-from fuzztui.supervise import __main__
+from fuzztui.run.observe.directory import DirectoryObserver
+from fuzztui.run.supervise import __main__
 whole, calls = DirectoryObserver.poll, 0
 def poll(self):
     global calls
@@ -484,8 +484,8 @@ sys.exit(__main__.main())
 
 TRIAGE = """
 import asyncio, sys
-from fuzztui.instances.launcher import Triage
-from fuzztui.supervise import __main__, launchers, services
+from fuzztui.run.instances.launcher import Triage
+from fuzztui.run.supervise import __main__, launchers, services
 services.MAX_WAIT_S = LIMIT_S
 class Slow(Triage):
     left = 2

@@ -7,8 +7,8 @@ import json
 import pytest
 from supervised import rack
 
-from fuzztui.wire.commands import ExactPass, PromoteMutants, SkipMutants, Stop
-from fuzztui.wire.events import CampaignState, Message, MutantState
+from fuzztui.kernel.wire.commands import ExactPass, PromoteMutants, SkipMutants, Stop
+from fuzztui.kernel.wire.events import CampaignState, Message, MutantState
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import sys
 import pytest
 from supervised import Supervised
 
-from fuzztui.process.identity import descendants
-from fuzztui.wire.commands import Stop
-from fuzztui.wire.events import Message
+from fuzztui.kernel.wire.commands import Stop
+from fuzztui.kernel.wire.events import Message
+from fuzztui.run.process.identity import descendants
 
 pytestmark = pytest.mark.slow
 

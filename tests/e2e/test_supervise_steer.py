@@ -12,10 +12,10 @@ import pytest
 from supervised import rack
 from waiting import DEADLINE_S
 
-from fuzztui.remote.client import NotRunning, RemoteError
-from fuzztui.remote.lock import running
-from fuzztui.wire.commands import Pause, PromoteEntry, Resume, SkipEntry, Stop
-from fuzztui.wire.events import (
+from fuzztui.kernel.remote.client import NotRunning, RemoteError
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire.commands import Pause, PromoteEntry, Resume, SkipEntry, Stop
+from fuzztui.kernel.wire.events import (
     CampaignState,
     CommandApplied,
     CommandIssued,
@@ -280,7 +280,7 @@ def test_a_command_that_was_logged_and_not_sent_is_sent(made):
     s.until(busy)
     s.kill_supervisor()
     s.kill_engines()
-    from fuzztui.log.writer import LogWriter
+    from fuzztui.kernel.log.writer import LogWriter
 
     writer = LogWriter(s.run / "log")
     writer.append(CommandIssued("c-lost", {"c": "skip", "entry": 1}, "me"), 1.0)

@@ -10,8 +10,8 @@ import subprocess
 import pytest
 from homes import FUZZTUI
 
-from fuzztui.log.reader import LogReader
-from fuzztui.wire.events import InstanceState, Message
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.wire.events import InstanceState, Message
 
 pytestmark = [
     pytest.mark.slow,

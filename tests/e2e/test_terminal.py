@@ -46,7 +46,7 @@ def test_the_home_screen_opens_stops_and_resumes_a_run(home, terminal):
     home.detach()
     # Keys act on the first run: none of another campaign of this user may be in the list.
     apart = (
-        "import sys, pathlib; from fuzztui.home import listing; from fuzztui.cli import main;"
+        "import sys, pathlib; from fuzztui.run.home import listing; from fuzztui.cli import main;"
         f"listing.supervised_runs = lambda: [pathlib.Path({str(home.run)!r})]; sys.exit(main([]))"
     )
     screen = terminal(command=[sys.executable, "-c", apart])
@@ -186,7 +186,7 @@ def watchers(directory):
     found = []
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
-        if "fuzztui.watch" in words and str(directory) in words:
+        if "fuzztui.run.watch" in words and str(directory) in words:
             found.append(process)
     return found
 

@@ -12,11 +12,11 @@ import pytest
 from supervised import Supervised
 from waiting import wait_until
 
-from fuzztui.campaign import load, write_frozen
-from fuzztui.campaign.rundir import prepare_run
 from fuzztui.engines.text.block import BLOCK, read_block
 from fuzztui.engines.text.table import ARMS, FRAGMENT, TEMPLATE
-from fuzztui.wire.commands import Stop
+from fuzztui.kernel.wire.commands import Stop
+from fuzztui.run.campaign import load, write_frozen
+from fuzztui.run.campaign.rundir import prepare_run
 
 pytest.importorskip("ast_grep_py")
 pytestmark = [
@@ -86,7 +86,7 @@ splice = 0.5
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 words = process.cmdline()
-                if "fuzztui.mutators.fragments" in words and str(self.run) in words:
+                if "fuzztui.features.mutators.fragments" in words and str(self.run) in words:
                     found.append(process.pid)
         return found
 

@@ -6,8 +6,8 @@ import psutil
 import pytest
 from waiting import wait_until
 
-from fuzztui.log.reader import LogReader
-from fuzztui.wire.events import Message
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.wire.events import Message
 
 CAMPAIGN = """\
 [campaign]

@@ -7,7 +7,7 @@ from homes import Home
 from waiting import wait_until
 
 from fuzztui.cli.runs import standing
-from fuzztui.model.state import State
+from fuzztui.kernel.model.state import State
 
 pytestmark = pytest.mark.slow
 

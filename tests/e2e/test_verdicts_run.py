@@ -10,9 +10,9 @@ from homes import Home
 from waiting import wait_until
 
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, USAGE
-from fuzztui.log.reader import LogReader
-from fuzztui.verdicts.file import read_verdicts
-from fuzztui.wire.events import Message
+from fuzztui.features.verdicts.file import read_verdicts
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.wire.events import Message
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,9 @@ import pytest
 from key_reads import keys_read
 from test_kinds import TOY, install
 
-from fuzztui.campaign.schema import tables_for
 from fuzztui.engines.conformance import TARGET
 from fuzztui.engines.kinds import KINDS
+from fuzztui.run.campaign.schema import tables_for
 
 pytestmark = pytest.mark.slow
 

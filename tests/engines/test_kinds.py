@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign.schema import tables_for
 from fuzztui.engines.conformance import violations
 from fuzztui.engines.kinds import KINDS, UnknownKind, kind_named, plugin_names
-from fuzztui.log.reader import LogReader
-from fuzztui.supervise.launchers import launcher_for
-from fuzztui.wire.events import EntryDescribed, InstanceHello
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.wire.events import EntryDescribed, InstanceHello
+from fuzztui.run.campaign.schema import tables_for
+from fuzztui.run.supervise.launchers import launcher_for
 
 ROOT = Path(__file__).parents[2]
 TOY = ROOT / "tests/helpers/toy_engine.py"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.export.corpus import GO, NoInput, decoded, encoded, name_of
+from fuzztui.tools.export.corpus import GO, NoInput, decoded, encoded, name_of
 
 
 @given(st.binary(), st.booleans())

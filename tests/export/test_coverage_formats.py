@@ -6,7 +6,7 @@ import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from fuzztui.export.coverage import Growth, coverage_of, formatted, ranges
+from fuzztui.tools.export.coverage import Growth, coverage_of, formatted, ranges
 
 ROOT = Path("/repo")
 FOUND = coverage_of(

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from fuzztui.export.example_patch import FailingExample, MadeExample, patch
+from fuzztui.tools.export.example_patch import FailingExample, MadeExample, patch
 
 SOURCE = '''\
 """Tests."""

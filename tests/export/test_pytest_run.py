@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.export.pytest_run import CannotRun, PytestRunner
+from fuzztui.tools.export.pytest_run import CannotRun, PytestRunner
 
 pytestmark = pytest.mark.slow
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst import batch as batches
-from fuzztui.fuzzfirst import showmap
-from fuzztui.fuzzfirst.batch import AflBatch
-from fuzztui.fuzzfirst.showmap import InputResult
-from fuzztui.process.identity import marked
+from fuzztui.features.fuzzfirst import batch as batches
+from fuzztui.features.fuzzfirst import showmap
+from fuzztui.features.fuzzfirst.batch import AflBatch
+from fuzztui.features.fuzzfirst.showmap import InputResult
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.process.identity import marked
 
 SHOWMAP = f"""\
 #!{sys.executable} -S

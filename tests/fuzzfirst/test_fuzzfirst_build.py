@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst import build_environment as calls_module
-from fuzztui.fuzzfirst import build_tree as tree_module
-from fuzztui.fuzzfirst import failed_builds as failed_module
-from fuzztui.fuzzfirst.baseline import Product
-from fuzztui.fuzzfirst.build import MutantBuilder, directory_name
-from fuzztui.fuzzfirst.build_environment import Call, read_calls, sources_of
-from fuzztui.fuzzfirst.build_tree import BuildTree, BuildTreeError, mutated
-from fuzztui.fuzzfirst.duplicates import DuplicateMutants, digest_of
-from fuzztui.fuzzfirst.failed_builds import FailedBuilds
-from fuzztui.fuzzfirst.program_files import companions, settle, shared_objects
-from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
-from fuzztui.process.execute import ProcessResult
+from fuzztui.features.fuzzfirst import build_environment as calls_module
+from fuzztui.features.fuzzfirst import build_tree as tree_module
+from fuzztui.features.fuzzfirst import failed_builds as failed_module
+from fuzztui.features.fuzzfirst.baseline import Product
+from fuzztui.features.fuzzfirst.build import MutantBuilder, directory_name
+from fuzztui.features.fuzzfirst.build_environment import Call, read_calls, sources_of
+from fuzztui.features.fuzzfirst.build_tree import BuildTree, BuildTreeError, mutated
+from fuzztui.features.fuzzfirst.duplicates import DuplicateMutants, digest_of
+from fuzztui.features.fuzzfirst.failed_builds import FailedBuilds
+from fuzztui.features.fuzzfirst.program_files import companions, settle, shared_objects
+from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.process.execute import ProcessResult
 
 # ---------------------------------------------------------------------------- calls
 

@@ -5,15 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.base.units import parse_ranges
-from fuzztui.campaign import CampaignError, load, write_frozen
-from fuzztui.campaign.schema import LANGUAGES, WEIGHTS
-from fuzztui.fuzzfirst.budget_plan import plan_of, spent_on_mutants, wants_mutants
-from fuzztui.fuzzfirst.source_mutants.generate import LANGUAGES as BY_ENDING
-from fuzztui.fuzzfirst.source_mutants.rank import Metric
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.wire.events import (
+from fuzztui.features.fuzzfirst.budget_plan import plan_of, spent_on_mutants, wants_mutants
+from fuzztui.features.fuzzfirst.source_mutants.generate import LANGUAGES as BY_ENDING
+from fuzztui.features.fuzzfirst.source_mutants.rank import Metric
+from fuzztui.kernel.base.units import parse_ranges
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import (
     Message,
     MutantProgress,
     MutantsFound,
@@ -21,6 +19,8 @@ from fuzztui.wire.events import (
     PhaseStarted,
     Record,
 )
+from fuzztui.run.campaign import CampaignError, load, write_frozen
+from fuzztui.run.campaign.schema import LANGUAGES, WEIGHTS
 
 GOOD = """\
 [campaign]

@@ -6,21 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.fuzzfirst.handlers import WorklistKeeper
-from fuzztui.model.fold import apply
-from fuzztui.model.fuzzfirst import queue
-from fuzztui.model.state import CommandStatus, State
-from fuzztui.model.undo import fold_before, undo
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import (
+from fuzztui.features.fuzzfirst.handlers import WorklistKeeper
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.fuzzfirst import queue
+from fuzztui.kernel.model.state import CommandStatus, State
+from fuzztui.kernel.model.undo import fold_before, undo
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import (
     MarkEquivalent,
     MoveMutants,
     PromoteMutants,
     RequeueMutants,
     SkipMutants,
 )
-from fuzztui.wire.events import (
+from fuzztui.kernel.wire.events import (
     CommandApplied,
     CommandIssued,
     CommandRejected,
@@ -30,6 +29,7 @@ from fuzztui.wire.events import (
     PhaseStarted,
     Record,
 )
+from fuzztui.run.campaign.rundir import SupervisorError
 
 
 class Desk:

@@ -6,16 +6,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir, prepare_run
-from fuzztui.fuzzfirst.corpora import Corpora
-from fuzztui.fuzzfirst.kill_matrix import KillMatrix
-from fuzztui.fuzzfirst.showmap import InputResult
-from fuzztui.fuzzfirst.transfer import transferred_by_turn
-from fuzztui.model.fold import apply
-from fuzztui.model.fuzzfirst import mutant_behind
-from fuzztui.model.state import State
-from fuzztui.wire.events import EntriesSeeded, EntrySaved, InstanceHello, Record
+from fuzztui.features.fuzzfirst.corpora import Corpora
+from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix
+from fuzztui.features.fuzzfirst.showmap import InputResult
+from fuzztui.features.fuzzfirst.transfer import transferred_by_turn
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.fuzzfirst import mutant_behind
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import EntriesSeeded, EntrySaved, InstanceHello, Record
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir, prepare_run
 
 
 class Program:

@@ -6,13 +6,13 @@ import os
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.json_lines import JsonLines
-from fuzztui.fuzzfirst.kill_matrix import KillMatrix, killed_by
-from fuzztui.fuzzfirst.program_output import Outputs
-from fuzztui.fuzzfirst.prune import Input
-from fuzztui.process.identity import marked
+from fuzztui.features.fuzzfirst.json_lines import JsonLines
+from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix, killed_by
+from fuzztui.features.fuzzfirst.program_output import Outputs
+from fuzztui.features.fuzzfirst.prune import Input
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.process.identity import marked
 
 
 def test_only_what_the_target_survives_kills():

@@ -6,10 +6,9 @@ import os
 
 import pytest
 
-from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.fuzzfirst import prune as pruning
-from fuzztui.fuzzfirst.batch import silent
-from fuzztui.fuzzfirst.prune import (
+from fuzztui.features.fuzzfirst import prune as pruning
+from fuzztui.features.fuzzfirst.batch import silent
+from fuzztui.features.fuzzfirst.prune import (
     Input,
     Pruned,
     file_name,
@@ -19,8 +18,9 @@ from fuzztui.fuzzfirst.prune import (
     prune,
     put_aside,
 )
-from fuzztui.fuzzfirst.showmap import InputResult
-from fuzztui.observe.afl_names import parse_name
+from fuzztui.features.fuzzfirst.showmap import InputResult
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.observe.afl_names import parse_name
 
 
 class FakeBatch:

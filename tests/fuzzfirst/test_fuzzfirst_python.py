@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.process.origin import code_of
-from fuzztui.fuzzfirst.backend import backend_for
-from fuzztui.fuzzfirst.corpora import Corpora
-from fuzztui.fuzzfirst.prune import Input
-from fuzztui.fuzzfirst.python_backend import PythonBackend
-from fuzztui.fuzzfirst.python_batch import PythonBatch
-from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
-from fuzztui.model.state import State
-from fuzztui.process.identity import marked
+from fuzztui.features.fuzzfirst.backend import backend_for
+from fuzztui.features.fuzzfirst.corpora import Corpora
+from fuzztui.features.fuzzfirst.prune import Input
+from fuzztui.features.fuzzfirst.python_backend import PythonBackend
+from fuzztui.features.fuzzfirst.python_batch import PythonBatch
+from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
+from fuzztui.kernel.model.state import State
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.process.identity import marked
 
 READER = '''\
 """Reads."""
@@ -213,7 +213,7 @@ async def test_a_module_that_the_engine_has_imported_is_the_targets_if_it_is_inc
 
 
 async def test_too_much_is_refused(lab, monkeypatch):
-    monkeypatch.setattr("fuzztui.fuzzfirst.python_backend.MAX_FILES", 3)
+    monkeypatch.setattr("fuzztui.features.fuzzfirst.python_backend.MAX_FILES", 3)
     with pytest.raises(SupervisorError, match="too much for a copy"):
         await lab.ready(["parcel.deep"])
 
@@ -288,8 +288,8 @@ async def test_what_does_not_compile_or_import_is_told_in_words(lab, tmp_path, a
 
 @pytest.mark.slow
 async def test_a_mutant_that_is_imported_without_end(lab, tmp_path, monkeypatch):
-    monkeypatch.setattr("fuzztui.fuzzfirst.python_backend.MIN_LIMIT_S", 0.5)
-    monkeypatch.setattr("fuzztui.fuzzfirst.python_backend.TIMES_BASELINE", 1)
+    monkeypatch.setattr("fuzztui.features.fuzzfirst.python_backend.MIN_LIMIT_S", 0.5)
+    monkeypatch.setattr("fuzztui.features.fuzzfirst.python_backend.TIMES_BASELINE", 1)
     ground = await lab.ready(["parcel.deep"])
     built = await ground.build(deep("LIMIT = 3", "while True: pass"), tmp_path / "b")
     assert "took more than" in built.error and not built.command
@@ -365,7 +365,7 @@ async def test_no_input_spoils_another(lab):
 async def test_one_that_kills_those_who_run_it_costs_itself_only(lab, monkeypatch):
     ran = await lab.batch().run(lab.inputs("a", "G", "a", "C", "G"))
     assert outcomes(ran) == ["ok", "crash", "ok", "crash", "crash"]
-    monkeypatch.setattr("fuzztui.fuzzfirst.python_batch.MAX_STALLS", 1)
+    monkeypatch.setattr("fuzztui.features.fuzzfirst.python_batch.MAX_STALLS", 1)
     with pytest.raises(SupervisorError, match="inputs end the engine"):
         await lab.batch().run(lab.inputs("G", "a", "G"))
 

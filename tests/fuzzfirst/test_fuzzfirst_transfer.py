@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.fuzzfirst import prune as pruning
-from fuzztui.fuzzfirst import transfer as handing
-from fuzztui.fuzzfirst.batch import silent
-from fuzztui.fuzzfirst.prune import Input
-from fuzztui.fuzzfirst.showmap import InputResult
-from fuzztui.fuzzfirst.transfer import Transfer
-from fuzztui.observe.afl_names import parse_name
+from fuzztui.features.fuzzfirst import prune as pruning
+from fuzztui.features.fuzzfirst import transfer as handing
+from fuzztui.features.fuzzfirst.batch import silent
+from fuzztui.features.fuzzfirst.prune import Input
+from fuzztui.features.fuzzfirst.showmap import InputResult
+from fuzztui.features.fuzzfirst.transfer import Transfer
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.observe.afl_names import parse_name
 
 
 class FakeBatch:

@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from universalmutator.mutator import mutants_regexp
 
-from fuzztui.campaign.schema import LANGUAGES
-from fuzztui.fuzzfirst.source_mutants.apply import changed_lines
-from fuzztui.fuzzfirst.source_mutants.generate import language_of, read_source, rules_of
+from fuzztui.features.fuzzfirst.source_mutants.apply import changed_lines
+from fuzztui.features.fuzzfirst.source_mutants.generate import language_of, read_source, rules_of
+from fuzztui.run.campaign.schema import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [
     *sorted((ROOT / "sample_campaigns").rglob("*.[ch]")),
     *sorted((ROOT / "sample_campaigns").glob("*.py")),
     *sorted((ROOT / "fuzztui/mutants").glob("*.py")),
-    *sorted((ROOT / "fuzztui/afl").glob("*.[ch]")),
+    *sorted((ROOT / "fuzztui/run/afl").glob("*.[ch]")),
 ]
 PARTS = [
     "if (a<b)", "while(x)", "return 1;", " ", '"', '"ab"', " && b", "||", "*/", "/*", "//", "+ 1",

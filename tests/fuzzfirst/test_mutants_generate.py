@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.fuzzfirst.source_mutants.generate import (
+from fuzztui.features.fuzzfirst.source_mutants.generate import (
     Generated,
     MutantError,
     generate,

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from Levenshtein import ratio
 from universalmutator import utils
 
-from fuzztui.fuzzfirst.source_mutants.generate import generate
-from fuzztui.fuzzfirst.source_mutants.rank import (
+from fuzztui.features.fuzzfirst.source_mutants.generate import generate
+from fuzztui.features.fuzzfirst.source_mutants.rank import (
     COMPATIBLE,
     Metric,
     rank,
     rank_as_universalmutator,
     shuffled,
 )
-from fuzztui.fuzzfirst.source_mutants.text import SourceMutant, edit
+from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant, edit
 
 CRATE = Path(__file__).parents[2] / "sample_campaigns/crate.c"
 

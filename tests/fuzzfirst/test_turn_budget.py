@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fuzztui.fuzzfirst.turn_budget import TurnBudget
-from fuzztui.model.fold import apply
-from fuzztui.model.state import Mutant, State
-from fuzztui.wire.events import CampaignState, InstanceHello, InstanceState, Record
+from fuzztui.features.fuzzfirst.turn_budget import TurnBudget
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import Mutant, State
+from fuzztui.kernel.wire.events import CampaignState, InstanceHello, InstanceState, Record
 
 
 @pytest.mark.parametrize("placed", [True, False])

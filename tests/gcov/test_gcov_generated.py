@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir
-from fuzztui.gcov.by_line import FirstEntries, first_entries
+from fuzztui.features.gcov.by_line import FirstEntries, first_entries
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir
 
 pytestmark = [
     pytest.mark.slow,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.base.ranges import decode
-from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.gcov.measure import GcovFile, GcovMeasurement
-from fuzztui.observe.queues import Found
+from fuzztui.features.gcov.measure import GcovFile, GcovMeasurement
+from fuzztui.kernel.base.ranges import decode
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.observe.queues import Found
 
 ORIGIN = Path("/src")
 

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from fuzztui.campaign.rundir import RunDir
-from fuzztui.gcov import queue
-from fuzztui.gcov.queue import TOGETHER, GcovQueue, known_lines
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire.events import LinesCovered, SourceFile
+from fuzztui.features.gcov import queue
+from fuzztui.features.gcov.queue import TOGETHER, GcovQueue, known_lines
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.events import LinesCovered, SourceFile
+from fuzztui.run.campaign.rundir import RunDir
 
 SIZE, ENTRIES = 200_000, 100
 

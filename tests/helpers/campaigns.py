@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fuzztui.campaign import Campaign
+from fuzztui.run.campaign import Campaign
 
 
 def campaign(**changes) -> Campaign:

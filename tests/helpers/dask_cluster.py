@@ -9,12 +9,12 @@ from pathlib import Path
 
 import psutil
 
-from fuzztui.jobs.dask_client import connect
-from fuzztui.jobs.dask_place import DaskPlace
-from fuzztui.jobs.nodes import SETTINGS, KeptProcess, OwnScheduler, own_address, worker_argv
-from fuzztui.jobs.request import request_of
-from fuzztui.jobs.tls import make_certificates, tls_files
-from fuzztui.process.identity import ProcessId
+from fuzztui.run.jobs.dask_client import connect
+from fuzztui.run.jobs.dask_place import DaskPlace
+from fuzztui.run.jobs.nodes import SETTINGS, KeptProcess, OwnScheduler, own_address, worker_argv
+from fuzztui.run.jobs.request import request_of
+from fuzztui.run.jobs.tls import make_certificates, tls_files
+from fuzztui.run.process.identity import ProcessId
 
 TREE = """
 import json, os, subprocess, sys, time

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire.events import (
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,
     CampaignState,

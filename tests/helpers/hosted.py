@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire import events as ev
-from fuzztui.wire.events import Event, Record
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.events import Event, Record
 
 WALL = 1_800_000_000.0
 CAPABILITIES = ["pause", "resume", "stop", "skip", "promote", "reset"]

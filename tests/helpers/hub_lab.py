@@ -15,11 +15,11 @@ from typing import TypeVar
 from host_lab import Host, Hosts
 from waiting import wait_until
 
-from fuzztui.log.reader import LogReader
-from fuzztui.model.state import State
-from fuzztui.remote.lock import running
-from fuzztui.session import state_at_end
-from fuzztui.wire.events import CommandIssued, Event, PassiveInstance, Record
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.session import state_at_end
+from fuzztui.kernel.wire.events import CommandIssued, Event, PassiveInstance, Record
 
 E = TypeVar("E", bound=Event)
 

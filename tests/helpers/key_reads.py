@@ -64,7 +64,7 @@ for cls, table in (
     watch(cls, table)
 
 try:
-    from fuzztui.campaign.model import Campaign
+    from fuzztui.run.campaign.model import Campaign
 except ImportError:  # the interpreter of the target has the engines alone
     pass
 else:

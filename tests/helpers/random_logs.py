@@ -14,16 +14,16 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.bounds import LARGEST
 from fuzztui.engines.text.table import ARMS
-from fuzztui.wire.codec import (
+from fuzztui.kernel.base.bounds import LARGEST
+from fuzztui.kernel.wire.codec import (
     CodecError,
     decode_record,
     encode_command,
     encode_record,
 )
-from fuzztui.wire.commands import COMMAND_NAMES
-from fuzztui.wire.events import EVENT_KINDS, HOST_STATES, Event, Record, Unknown
+from fuzztui.kernel.wire.commands import COMMAND_NAMES
+from fuzztui.kernel.wire.events import EVENT_KINDS, HOST_STATES, Event, Record, Unknown
 
 EVIL = "[/x][bold red]\x1b[2J\x1b]0;pwn\x07\u202e\u200b\ud800\tend\n"
 TEXTS = [

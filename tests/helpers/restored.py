@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fuzztui.model import checkpoint
-from fuzztui.model.chain import Chain, Link
-from fuzztui.model.state import State
+from fuzztui.kernel.model import checkpoint
+from fuzztui.kernel.model.chain import Chain, Link
+from fuzztui.kernel.model.state import State
 
 
 def restored(data: dict[str, Any]) -> State:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fuzztui.home import listing
+from fuzztui.run.home import listing
 
 
 @pytest.fixture(autouse=True)

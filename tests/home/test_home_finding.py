@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from fuzztui.home import finding
-from fuzztui.home.finding import MAX_DEPTH, find_runs, runs_in
+from fuzztui.run.home import finding
+from fuzztui.run.home.finding import MAX_DEPTH, find_runs, runs_in
 
 
 def run_in(path):

@@ -9,19 +9,19 @@ import pytest
 from home_runs import make_run
 from random_logs import random_log
 
-from fuzztui.home import listing, summary
-from fuzztui.home import look as look_module
-from fuzztui.home.kept import KeptSummaries, cache_file
-from fuzztui.home.listing import RunList
-from fuzztui.home.look import RunLook
-from fuzztui.home.summary import POINTS, UNREADABLE, RunSummary, order, summary_of
-from fuzztui.log.files import SEALED
-from fuzztui.log.writer import LogWriter
-from fuzztui.model.fold import apply
-from fuzztui.model.measured import unmeasured
-from fuzztui.model.state import State
-from fuzztui.remote.lock import RunLock
-from fuzztui.wire.events import CampaignEnded, CampaignStarted, InstanceState, Record, Stats
+from fuzztui.kernel.log.files import SEALED
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.measured import unmeasured
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.remote.lock import RunLock
+from fuzztui.kernel.wire.events import CampaignEnded, CampaignStarted, InstanceState, Record, Stats
+from fuzztui.run.home import listing, summary
+from fuzztui.run.home import look as look_module
+from fuzztui.run.home.kept import KeptSummaries, cache_file
+from fuzztui.run.home.listing import RunList
+from fuzztui.run.home.look import RunLook
+from fuzztui.run.home.summary import POINTS, UNREADABLE, RunSummary, order, summary_of
 
 
 def test_an_ended_run_is_read_once(tmp_path, monkeypatch):

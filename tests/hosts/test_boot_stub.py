@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.base.installation import IN_USE, hold_installation
-from fuzztui.hosts import boot
+from fuzztui.kernel.base.installation import IN_USE, hold_installation
+from fuzztui.machines.hosts import boot
 
 SERVER = "import os, sys; print(sys.argv[1:], os.environ['PYTHONPATH'], sys.stdin.readline())"
 PSUTIL = "version_info = (99,)"
@@ -221,7 +221,7 @@ def test_a_supervisor_keeps_the_copy_that_it_runs_from(tmp_path):
     lock = tmp_path / IN_USE
     lock.touch()
     script = (
-        "import sys, pathlib; from fuzztui.base.installation import hold_installation;"
+        "import sys, pathlib; from fuzztui.kernel.base.installation import hold_installation;"
         "hold_installation(pathlib.Path(sys.argv[1], 'fuzztui')); print('held', flush=True);"
         "sys.stdin.read()"
     )

@@ -6,10 +6,10 @@ import tarfile
 
 import pytest
 
-from fuzztui.hosts.bundle import bundle, open_host, remote_script
-from fuzztui.hosts.check import check_hosts
-from fuzztui.hosts.place import HostError, HostPlace
-from fuzztui.hosts.ssh import complaint, ssh_argv
+from fuzztui.machines.hosts.bundle import bundle, open_host, remote_script
+from fuzztui.machines.hosts.check import check_hosts
+from fuzztui.machines.hosts.place import HostError, HostPlace
+from fuzztui.machines.hosts.ssh import complaint, ssh_argv
 
 BOX = HostPlace("box", "user@box", 1)
 
@@ -20,8 +20,8 @@ def test_the_bundle_is_the_same_each_time_and_has_no_screens():
     assert bundle() == first
     with tarfile.open(fileobj=io.BytesIO(first.data)) as tar:
         names = set(tar.getnames())
-    assert {"fuzztui/supervise/supervisor.py", "fuzztui/engines/loop/control.py"} <= names
-    assert {"fuzztui/afl/steer.c", "native/psutil/__init__.py", "tomli_w/__init__.py"} <= names
+    assert {"fuzztui/run/supervise/supervisor.py", "fuzztui/engines/loop/control.py"} <= names
+    assert {"fuzztui/run/afl/steer.c", "native/psutil/__init__.py", "tomli_w/__init__.py"} <= names
     parts = {tuple(name.split("/")[:2]) for name in names}
     assert not parts & {("fuzztui", "tui"), ("fuzztui", "themes"), ("fuzztui", "sample_campaigns")}
     assert not [name for name in names if "__pycache__" in name]

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from fuzztui.cli.remote_runs import spec_of
-from fuzztui.hosts.finding import NoRun, find_run
-from fuzztui.hosts.looking import read_file
-from fuzztui.remote.lock import RunLock
-from fuzztui.remote.mirrored import GONE
-from fuzztui.remote.protocol import ProtocolError
+from fuzztui.kernel.remote.lock import RunLock
+from fuzztui.kernel.remote.mirrored import GONE
+from fuzztui.kernel.remote.protocol import ProtocolError
+from fuzztui.machines.hosts.finding import NoRun, find_run
+from fuzztui.machines.hosts.looking import read_file
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setattr("fuzztui.hosts.finding.supervised_runs", lambda: [])
+    monkeypatch.setattr("fuzztui.machines.hosts.finding.supervised_runs", lambda: [])
     return tmp_path
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fuzztui.hosts.follow import latest
-from fuzztui.hosts.member import ALL_STATISTICS, gathered_s
-from fuzztui.wire.events import EntrySaved, Event, Record, Resources, Stats
+from fuzztui.kernel.wire.events import EntrySaved, Event, Record, Resources, Stats
+from fuzztui.machines.hosts.follow import latest
+from fuzztui.machines.hosts.member import ALL_STATISTICS, gathered_s
 
 
 def test_of_statistics_that_wait_the_last_of_each_instance_is_sent() -> None:

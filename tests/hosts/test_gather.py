@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.hosts import gather
-from fuzztui.hosts.gather import Parcel
-from fuzztui.hosts.place import HostError
+from fuzztui.machines.hosts import gather
+from fuzztui.machines.hosts.gather import Parcel
+from fuzztui.machines.hosts.place import HostError
 
 
 def make(root: Path, *names: str, text: str = "x") -> None:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from fuzztui.campaign.rundir import RunDir, prepare_run
 from fuzztui.engines.directory.store import entry_ids
-from fuzztui.hosts.entries import GaplessQueue, highest_ids, store_entries
-from fuzztui.observe.passive import PassiveDirectories
-from fuzztui.remote.protocol import ProtocolError
+from fuzztui.kernel.remote.protocol import ProtocolError
+from fuzztui.machines.hosts.entries import GaplessQueue, highest_ids, store_entries
+from fuzztui.run.campaign.rundir import RunDir, prepare_run
+from fuzztui.run.observe.passive import PassiveDirectories
 
 
 def test_ids_that_are_left_out_get_an_empty_file(tmp_path):

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from fuzztui.campaign.rundir import RunDir
 from fuzztui.engines.process.repro import _saved
 from fuzztui.engines.strategies.given import Pending
-from fuzztui.hosts import examples as module
-from fuzztui.hosts.examples import HostExamples
-from fuzztui.model.state import Finding, State
-from fuzztui.wire.afl import EXAMPLE_SEED
-from fuzztui.wire.events import Event, ExampleSaved, Message
+from fuzztui.kernel.model.state import Finding, State
+from fuzztui.kernel.wire.afl import EXAMPLE_SEED
+from fuzztui.kernel.wire.events import Event, ExampleSaved, Message
+from fuzztui.machines.hosts import examples as module
+from fuzztui.machines.hosts.examples import HostExamples
+from fuzztui.run.campaign.rundir import RunDir
 
 
 class Hub:

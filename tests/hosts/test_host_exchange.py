@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from waiting import turns_of_the_loop, until
 
-from fuzztui.campaign.places import places
-from fuzztui.campaign.rundir import RunDir
-from fuzztui.hosts import exchange as module
-from fuzztui.hosts.exchange import HostExchange
-from fuzztui.hosts.link import LinkLost
+from fuzztui.machines.hosts import exchange as module
+from fuzztui.machines.hosts.exchange import HostExchange
+from fuzztui.machines.hosts.link import LinkLost
+from fuzztui.run.campaign.places import places
+from fuzztui.run.campaign.rundir import RunDir
 
 
 class Link:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign.rundir import prepare_run
-from fuzztui.hosts.facts import CHECKS, host_facts
-from fuzztui.remote.protocol import ProtocolError
+from fuzztui.kernel.remote.protocol import ProtocolError
+from fuzztui.machines.hosts.facts import CHECKS, host_facts
+from fuzztui.run.campaign.rundir import prepare_run
 
 
 @pytest.fixture

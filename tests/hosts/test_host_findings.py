@@ -10,8 +10,8 @@ import pytest
 from fuzztui.cli import hosts as command
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError
 from fuzztui.cli.parser import parse
-from fuzztui.hosts.check import HostReport, machine_findings
-from fuzztui.hosts.place import HostPlace
+from fuzztui.machines.hosts.check import HostReport, machine_findings
+from fuzztui.machines.hosts.place import HostPlace
 
 GB = 1 << 30
 PLACE = HostPlace("box", "user@box", 2)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fuzztui.campaign.places import address_problem, places
+from fuzztui.run.campaign.places import address_problem, places
 
 
 def names(*addresses: str) -> list[str]:

@@ -12,9 +12,9 @@ from host_lab import Hosts
 from hub_lab import HubCampaign
 from waiting import DEADLINE_S, wait_until
 
-from fuzztui.base.files import PLACEHOLDER
-from fuzztui.remote.lock import running
-from fuzztui.wire.events import CommandApplied, CommandIssued, HostState, PassiveInstance
+from fuzztui.kernel.base.files import PLACEHOLDER
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire.events import CommandApplied, CommandIssued, HostState, PassiveInstance
 
 pytestmark = pytest.mark.slow
 

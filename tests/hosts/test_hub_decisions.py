@@ -10,15 +10,22 @@ from typing import Any
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir, prepare_run
 from fuzztui.cli import main
-from fuzztui.hosts import hub as module
-from fuzztui.hosts.hub import Hub
-from fuzztui.log.reader import LogReader
-from fuzztui.model.state import Host
-from fuzztui.wire.commands import Stop
-from fuzztui.wire.events import CampaignEnded, CampaignState, Event, FindingSaved, Message, Record
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.state import Host
+from fuzztui.kernel.wire.commands import Stop
+from fuzztui.kernel.wire.events import (
+    CampaignEnded,
+    CampaignState,
+    Event,
+    FindingSaved,
+    Message,
+    Record,
+)
+from fuzztui.machines.hosts import hub as module
+from fuzztui.machines.hosts.hub import Hub
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir, prepare_run
 
 CAMPAIGN = """
 [engine]

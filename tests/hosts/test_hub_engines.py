@@ -15,10 +15,10 @@ import pytest
 from host_lab import Hosts
 from hub_lab import HubCampaign
 
-from fuzztui.model.source_index import SourceIndex
-from fuzztui.model.source_lines import LineCoverage
-from fuzztui.model.state import Changes
-from fuzztui.wire.events import Message, MutantsFound
+from fuzztui.kernel.model.source_index import SourceIndex
+from fuzztui.kernel.model.source_lines import LineCoverage
+from fuzztui.kernel.model.state import Changes
+from fuzztui.kernel.wire.events import Message, MutantsFound
 
 pytestmark = pytest.mark.slow
 

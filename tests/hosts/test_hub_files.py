@@ -9,11 +9,11 @@ import pytest
 from host_lab import Hosts
 from hub_lab import HubCampaign
 
-from fuzztui.hosts.fetching import HostFiles
-from fuzztui.hosts.link import LinkLost
-from fuzztui.model.state import Instance, State
-from fuzztui.remote.lock import running
-from fuzztui.remote.mirrored import FETCHED
+from fuzztui.kernel.model.state import Instance, State
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.remote.mirrored import FETCHED
+from fuzztui.machines.hosts.fetching import HostFiles
+from fuzztui.machines.hosts.link import LinkLost
 from fuzztui.tui.labels.hexview import load
 
 

@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 from waiting import until
 
-from fuzztui.campaign import load
-from fuzztui.campaign.places import HostPlace
-from fuzztui.campaign.rundir import RunDir, prepare_run
-from fuzztui.hosts import room as module
-from fuzztui.hosts.fetching import HostFiles
-from fuzztui.hosts.hub import Hub
-from fuzztui.hosts.room import HubRoom, file_cost
-from fuzztui.log.reader import LogReader
-from fuzztui.model.state import Instance, State
-from fuzztui.remote.mirrored import FETCHED
-from fuzztui.wire.commands import Stop
-from fuzztui.wire.events import EntrySaved, Message
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.state import Instance, State
+from fuzztui.kernel.remote.mirrored import FETCHED
+from fuzztui.kernel.wire.commands import Stop
+from fuzztui.kernel.wire.events import EntrySaved, Message
+from fuzztui.machines.hosts import room as module
+from fuzztui.machines.hosts.fetching import HostFiles
+from fuzztui.machines.hosts.hub import Hub
+from fuzztui.machines.hosts.room import HubRoom, file_cost
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.places import HostPlace
+from fuzztui.run.campaign.rundir import RunDir, prepare_run
 
 CAMPAIGN = """
 [engine]
@@ -90,8 +90,8 @@ def taken(run: Path) -> int:
 async def test_a_host_that_sends_without_end_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    from fuzztui.wire.codec import encode_record
-    from fuzztui.wire.events import Record
+    from fuzztui.kernel.wire.codec import encode_record
+    from fuzztui.kernel.wire.events import Record
 
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     line = encode_record(Record(987654, 1.0, Message("info", "TEXT"))).replace("987654", "SEQ")
@@ -203,7 +203,7 @@ def test_no_limit(tmp_path: Path) -> None:
 def test_copied_files_are_forgotten_beyond_a_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fuzztui.hosts.fetching.MAX_FETCHED", 250)
+    monkeypatch.setattr("fuzztui.machines.hosts.fetching.MAX_FETCHED", 250)
 
     class Host:
         async def read(self, file: str) -> bytes:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from lab_clock import virtual_time
 
-from fuzztui.hosts import link as module
-from fuzztui.hosts.link import PAUSES_S, Batch, Hello, HostLink, pause_s
-from fuzztui.hosts.protocol import LINK_PROTO, frame
+from fuzztui.machines.hosts import link as module
+from fuzztui.machines.hosts.link import PAUSES_S, Batch, Hello, HostLink, pause_s
+from fuzztui.machines.hosts.protocol import LINK_PROTO, frame
 
 HELLO = frame("hello", {"proto": LINK_PROTO, "last": 3, "wall": 1.0, "host": "h"})
 
@@ -172,7 +172,7 @@ async def test_the_first_pause_is_short_again_after_a_good_connection(
 
 
 async def test_a_line_without_an_end(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fuzztui.hosts.protocol.MAX_FRAME", 1000)
+    monkeypatch.setattr("fuzztui.machines.hosts.protocol.MAX_FRAME", 1000)
 
     async def serve(process: Process) -> None:
         process.stdout.feed_data(HELLO + b"x" * 200_000)

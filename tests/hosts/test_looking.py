@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.hosts.looking import read_file
-from fuzztui.remote.protocol import ProtocolError
+from fuzztui.kernel.remote.protocol import ProtocolError
+from fuzztui.machines.hosts.looking import read_file
 
 
 def test_a_finding_is_found_where_a_resumed_afl_fuzz_has_put_it(tmp_path: Path) -> None:

@@ -10,19 +10,10 @@ from typing import Any
 import pytest
 from waiting import until
 
-from fuzztui.campaign.rundir import RunDir
-from fuzztui.hosts import member as module
-from fuzztui.hosts import storing
-from fuzztui.hosts.link import Batch, Hello, LinkLost
-from fuzztui.hosts.member import HostMember
-from fuzztui.hosts.paths import PathsHere
-from fuzztui.hosts.place import HostPlace
-from fuzztui.hosts.room import HubRoom
-from fuzztui.hosts.turns import Turns
-from fuzztui.log.writer import LogWriter
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.wire.events import (
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignState,
     CommandIssued,
@@ -41,6 +32,15 @@ from fuzztui.wire.events import (
     Record,
     SourceFile,
 )
+from fuzztui.machines.hosts import member as module
+from fuzztui.machines.hosts import storing
+from fuzztui.machines.hosts.link import Batch, Hello, LinkLost
+from fuzztui.machines.hosts.member import HostMember
+from fuzztui.machines.hosts.paths import PathsHere
+from fuzztui.machines.hosts.place import HostPlace
+from fuzztui.machines.hosts.room import HubRoom
+from fuzztui.machines.hosts.turns import Turns
+from fuzztui.run.campaign.rundir import RunDir
 
 KEEP = 1 << 20
 
@@ -296,7 +296,7 @@ async def test_a_run_of_another_hub_is_left_alone(
 def test_a_host_that_was_lost_for_long_is_followed_from_its_last_record(
     member: HostMember, hub: Hub, monkeypatch: pytest.MonkeyPatch, lost: int, after: int
 ) -> None:
-    monkeypatch.setattr("fuzztui.hosts.member.COMPARED", 4)
+    monkeypatch.setattr("fuzztui.machines.hosts.member.COMPARED", 4)
     there = [[n, n * 1.5] for n in range(1, 4)]
     writer = LogWriter(member._run_dir.log)
     hub.record(HostState("a", "connected", boot="one"))
@@ -376,7 +376,9 @@ def test_an_id_may_leave_out_only_what_its_host_has_imported(
     member: HostMember, hub: Hub, monkeypatch: pytest.MonkeyPatch, elsewhere: int
 ) -> None:
     monkeypatch.setattr(member._inputs, "_elsewhere", lambda main: elsewhere)
-    monkeypatch.setattr("fuzztui.hosts.entries.replace_bytes", lambda path, *_: made.append(path))
+    monkeypatch.setattr(
+        "fuzztui.machines.hosts.entries.replace_bytes", lambda path, *_: made.append(path)
+    )
     made: list[Path] = []
     name = "id:000090000,gap"
     take(

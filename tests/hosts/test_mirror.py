@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from fuzztui.hosts.mirror import RunMirror
-from fuzztui.log.files import SEALED
-from fuzztui.log.reader import LogReader
-from fuzztui.log.writer import LogWriter
-from fuzztui.remote.access import account
-from fuzztui.remote.client import ControlClient
-from fuzztui.remote.lock import RunLock, running, trouble
-from fuzztui.remote.mirrored import fetch, origin_of
-from fuzztui.remote.protocol import APPLIED, CommandAnswer
-from fuzztui.remote.server import ControlServer, Ticket
-from fuzztui.session import CheckpointKeeper, LiveClock, Session, state_at_end
-from fuzztui.wire.commands import Pause, Stop
-from fuzztui.wire.events import CampaignStarted, Message
+from fuzztui.kernel.log.files import SEALED
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.remote.access import account
+from fuzztui.kernel.remote.client import ControlClient
+from fuzztui.kernel.remote.lock import RunLock, running, trouble
+from fuzztui.kernel.remote.mirrored import fetch, origin_of
+from fuzztui.kernel.remote.protocol import APPLIED, CommandAnswer
+from fuzztui.kernel.remote.server import ControlServer, Ticket
+from fuzztui.kernel.session import CheckpointKeeper, LiveClock, Session, state_at_end
+from fuzztui.kernel.wire.commands import Pause, Stop
+from fuzztui.kernel.wire.events import CampaignStarted, Message
+from fuzztui.machines.hosts.mirror import RunMirror
 
 pytestmark = pytest.mark.slow
 
@@ -106,7 +106,7 @@ async def test_records_have_the_same_numbers_and_times(there, tmp_path):
 
 @pytest.mark.parametrize("at_rest", [False, True])
 async def test_a_long_log_is_copied_as_it_is(there, tmp_path, monkeypatch, at_rest):
-    monkeypatch.setattr("fuzztui.hosts.mirror.LONG", 1500)
+    monkeypatch.setattr("fuzztui.machines.hosts.mirror.LONG", 1500)
     there.writer.close()
     keeper = CheckpointKeeper(there.path / "log", session := Session(there.path, LiveClock()))
     there.writer = LogWriter(there.path / "log")

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.hosts import receive
-from fuzztui.hosts.gather import Parcel, digest_of
-from fuzztui.hosts.place import HostError, HostPlace
-from fuzztui.hosts.protocol import to_text
-from fuzztui.hosts.receive import Receiver
-from fuzztui.hosts.sending import ship
-from fuzztui.hosts.shipping import Shipment
-from fuzztui.remote.protocol import ProtocolError
+from fuzztui.kernel.remote.protocol import ProtocolError
+from fuzztui.machines.hosts import receive
+from fuzztui.machines.hosts.gather import Parcel, digest_of
+from fuzztui.machines.hosts.place import HostError, HostPlace
+from fuzztui.machines.hosts.protocol import to_text
+from fuzztui.machines.hosts.receive import Receiver
+from fuzztui.machines.hosts.sending import ship
+from fuzztui.machines.hosts.shipping import Shipment
 
 
 class Pair:

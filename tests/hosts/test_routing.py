@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from fuzztui.hosts.routing import HostRouter
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.remote.protocol import APPLIED, REJECTED, TIMEOUT
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Pause, Resume, SetMixture, SkipEntry, SkipMutants, Stop
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, TIMEOUT
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import Pause, Resume, SetMixture, SkipEntry, SkipMutants, Stop
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CommandApplied,
     CommandIssued,
@@ -26,6 +25,7 @@ from fuzztui.wire.events import (
     Message,
     Record,
 )
+from fuzztui.machines.hosts.routing import HostRouter
 
 
 class Context:

@@ -13,14 +13,14 @@ import pytest
 from lab_clock import LabClock
 from waiting import DEADLINE_S, until
 
-from fuzztui.campaign.rundir import SupervisorError, prepare_run
-from fuzztui.hosts import serve as module
-from fuzztui.hosts.protocol import frame
-from fuzztui.hosts.serve import HostServer
-from fuzztui.log.files import LogError
-from fuzztui.log.writer import LogWriter
-from fuzztui.remote.protocol import ProtocolError
-from fuzztui.wire.events import EntrySaved, Message
+from fuzztui.kernel.log.files import LogError
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.remote.protocol import ProtocolError
+from fuzztui.kernel.wire.events import EntrySaved, Message
+from fuzztui.machines.hosts import serve as module
+from fuzztui.machines.hosts.protocol import frame
+from fuzztui.machines.hosts.serve import HostServer
+from fuzztui.run.campaign.rundir import SupervisorError, prepare_run
 
 
 class Talk:

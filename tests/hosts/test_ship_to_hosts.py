@@ -14,9 +14,9 @@ import pytest
 from host_lab import Hosts
 from waiting import wait_until
 
-from fuzztui.hosts.boot import IN_USE, KEPT
-from fuzztui.hosts.bundle import bundle, open_host
-from fuzztui.hosts.place import HostError, HostPlace
+from fuzztui.machines.hosts.boot import IN_USE, KEPT
+from fuzztui.machines.hosts.bundle import bundle, open_host
+from fuzztui.machines.hosts.place import HostError, HostPlace
 
 pytestmark = pytest.mark.slow
 

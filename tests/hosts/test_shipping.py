@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import tomli
 
-from fuzztui.campaign import CampaignError, FrozenCampaign, load
-from fuzztui.campaign.rundir import prepare_run
-from fuzztui.hosts.place import HostError, HostPlace
-from fuzztui.hosts.receive import campaign_here
-from fuzztui.hosts.shipping import Shipment, host_run, shares, shipment, shipped_files
+from fuzztui.machines.hosts.place import HostError, HostPlace
+from fuzztui.machines.hosts.receive import campaign_here
+from fuzztui.machines.hosts.shipping import Shipment, host_run, shares, shipment, shipped_files
+from fuzztui.run.campaign import CampaignError, FrozenCampaign, load
+from fuzztui.run.campaign.rundir import prepare_run
 
 BOX = HostPlace("box", "user@box", 2, python=sys.executable)
 HERE = HostPlace("here", "", 1)
@@ -340,7 +340,7 @@ def test_a_seed_that_is_gone(project):
 
 @pytest.mark.parametrize("text", [None, 7, "x" * (2 << 20), "[", "[a]\nb = "])
 def test_a_hub_that_sends_no_campaign(text, tmp_path):
-    from fuzztui.remote.protocol import ProtocolError
+    from fuzztui.kernel.remote.protocol import ProtocolError
 
     with pytest.raises(ProtocolError):
         campaign_here(text, tmp_path)

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from waiting import DEADLINE_S, turns_of_the_loop, until
 
-from fuzztui.campaign.places import HostPlace
-from fuzztui.campaign.rundir import RunDir
-from fuzztui.hosts import member as module
-from fuzztui.hosts.member import HostMember
-from fuzztui.hosts.place import HostError
-from fuzztui.hosts.room import HubRoom
-from fuzztui.hosts.turns import Turns
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.wire.events import Event, Record
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import Event, Record
+from fuzztui.machines.hosts import member as module
+from fuzztui.machines.hosts.member import HostMember
+from fuzztui.machines.hosts.place import HostError
+from fuzztui.machines.hosts.room import HubRoom
+from fuzztui.machines.hosts.turns import Turns
+from fuzztui.run.campaign.places import HostPlace
+from fuzztui.run.campaign.rundir import RunDir
 
 
 async def test_so_many_at_a_time_in_order() -> None:
@@ -113,7 +113,7 @@ async def test_hosts_of_a_hub_connect_in_turns(
 
     monkeypatch.setattr(module, "open_host", open_host)
     monkeypatch.setattr(module, "host_run", lambda *_: "")
-    monkeypatch.setattr("fuzztui.hosts.link.PAUSES_S", (0.0,))
+    monkeypatch.setattr("fuzztui.machines.hosts.link.PAUSES_S", (0.0,))
     loaded: Any = type("Loaded", (), {"campaign": None})
     members = [HostMember(hub, loaded, RunDir(tmp_path), p, n) for n, p in enumerate(places)]  # type: ignore[arg-type]
     running = [asyncio.ensure_future(member._link.run()) for member in members]

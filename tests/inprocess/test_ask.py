@@ -7,10 +7,10 @@ from contextlib import closing
 import pytest
 from waiting import wait_until
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.inprocess.ask import ask
-from fuzztui.process.identity import marked
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.inprocess.ask import ask
+from fuzztui.run.process.identity import marked
 
 
 @pytest.fixture

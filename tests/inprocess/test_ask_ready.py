@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import SupervisorError, Unfit
 from fuzztui.cli import main
 from fuzztui.engines.process.check import untested
-from fuzztui.inprocess import ask as ready_module
-from fuzztui.inprocess.ask import ready, unknown_aliases
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import SupervisorError, Unfit
+from fuzztui.run.inprocess import ask as ready_module
+from fuzztui.run.inprocess.ask import ready, unknown_aliases
 
 APP = """\
 import datetime

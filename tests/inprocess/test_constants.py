@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir
 from fuzztui.engines.base.spec import read_spec
 from fuzztui.engines.execute.loading import form_of
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.instrument.target import Target
-from fuzztui.inprocess.constants import constants_file, constants_json, constants_of
-from fuzztui.inprocess.spec import write_spec
-from fuzztui.targeting.run_constants import keep_constants
+from fuzztui.features.targeting.run_constants import keep_constants
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.inprocess.constants import constants_file, constants_json, constants_of
+from fuzztui.run.inprocess.spec import write_spec
 
 CONSTANTS = {"str": [{"value": "frobnicate"}], "bytes": [], "int": []}
 CHOICES = b"\xff\x00\x00"

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.inprocess.ask import ask
+from fuzztui.run.campaign import load
+from fuzztui.run.inprocess.ask import ask
 
 TARGET = """
 import time

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from lab_clock import LabClock
 
-from fuzztui.campaign import load
-from fuzztui.inprocess.replay import replay
+from fuzztui.run.campaign import load
+from fuzztui.run.inprocess.replay import replay
 
 
 @pytest.mark.parametrize(("ran", "cut"), [(3, 2), (5, 0)])
 def test_inputs_for_which_no_time_is_left_are_counted(tmp_path, monkeypatch, ran, cut):
     clock = LabClock()
-    monkeypatch.setattr("fuzztui.inprocess.replay.time", clock)
+    monkeypatch.setattr("fuzztui.run.inprocess.replay.time", clock)
 
     def progress(done: int) -> None:
         clock.now += done >= ran

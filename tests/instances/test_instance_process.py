@@ -12,13 +12,19 @@ import psutil
 import pytest
 from waiting import turns_of_the_loop, until, wait_until
 
-from fuzztui.instances import process as processes
-from fuzztui.instances.launcher import Launch
-from fuzztui.instances.process import EngineProcess, last_reason
-from fuzztui.process import identity
-from fuzztui.process.identity import MARK_INSTANCE, MARK_RUN, ProcessId, descendants, kill_marked
-from fuzztui.process.reaper import Reaper, own_children
-from fuzztui.supervise.resources import ResourceMeter
+from fuzztui.run.instances import process as processes
+from fuzztui.run.instances.launcher import Launch
+from fuzztui.run.instances.process import EngineProcess, last_reason
+from fuzztui.run.process import identity
+from fuzztui.run.process.identity import (
+    MARK_INSTANCE,
+    MARK_RUN,
+    ProcessId,
+    descendants,
+    kill_marked,
+)
+from fuzztui.run.process.reaper import Reaper, own_children
+from fuzztui.run.supervise.resources import ResourceMeter
 
 ESCAPE = (
     "import subprocess, sys, time\n"
@@ -149,7 +155,7 @@ def test_a_process_is_found_in_the_moment_of_its_start(tmp_path, monkeypatch):
 async def test_adoption_sees_the_end_without_a_status(directory, tmp_path, monkeypatch, pidfd):
     code = (
         "import sys; from pathlib import Path\n"
-        "from fuzztui.instances.process import EngineProcess, Launch\n"
+        "from fuzztui.run.instances.process import EngineProcess, Launch\n"
         "launch = Launch(['sleep', '1000'])\n"
         "p = EngineProcess.start(launch, Path(sys.argv[1]), Path(sys.argv[1]) / 'main')\n"
         "print(p.pid, flush=True); import os; os._exit(0)"

@@ -17,17 +17,10 @@ from campaigns import campaign
 from lab_clock import LabClock
 from waiting import DEADLINE_S, until
 
-from fuzztui.campaign.rundir import RunDir
 from fuzztui.engines.base.spec import LOAD_LIMIT_S
-from fuzztui.instances import life as life_module
-from fuzztui.instances import standstill
-from fuzztui.instances.launcher import Launch, instance_names
-from fuzztui.instances.life import EndReason, InstanceLife
-from fuzztui.model.fold import apply
-from fuzztui.model.state import Instance, State
-from fuzztui.process.identity import kill_marked
-from fuzztui.supervise.limits import CampaignLimits, spent
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import Instance, State
+from fuzztui.kernel.wire.events import (
     EntrySaved,
     Event,
     FindingSaved,
@@ -37,6 +30,13 @@ from fuzztui.wire.events import (
     Record,
     Stats,
 )
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.instances import life as life_module
+from fuzztui.run.instances import standstill
+from fuzztui.run.instances.launcher import Launch, instance_names
+from fuzztui.run.instances.life import EndReason, InstanceLife
+from fuzztui.run.process.identity import kill_marked
+from fuzztui.run.supervise.limits import CampaignLimits, spent
 
 
 class Desk:

@@ -6,10 +6,10 @@ from queue import SimpleQueue
 
 import pytest
 
-from fuzztui.jobs.bag import MAX_ATTEMPTS, MAX_LOST, Bag, BagListener
-from fuzztui.jobs.places import Ended, JobTicket, LocalSlots, Progress
-from fuzztui.jobs.queue import JobQueue, JobState
-from fuzztui.jobs.request import JobOutcome, outcome_of, progress_of, request_of
+from fuzztui.run.jobs.bag import MAX_ATTEMPTS, MAX_LOST, Bag, BagListener
+from fuzztui.run.jobs.places import Ended, JobTicket, LocalSlots, Progress
+from fuzztui.run.jobs.queue import JobQueue, JobState
+from fuzztui.run.jobs.request import JobOutcome, outcome_of, progress_of, request_of
 
 
 class Scripted:

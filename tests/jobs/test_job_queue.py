@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from fuzztui.jobs.queue import JobQueue, JobState, QueueError
+from fuzztui.run.jobs.queue import JobQueue, JobState, QueueError
 
 IDS = ["a", "b", "c", "d"]
 

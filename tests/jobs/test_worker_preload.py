@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 from lab_clock import LabClock
 
-from fuzztui.jobs import worker_preload
-from fuzztui.jobs.worker_preload import watch
+from fuzztui.run.jobs import worker_preload
+from fuzztui.run.jobs.worker_preload import watch
 
 
 def worker(status):

@@ -13,19 +13,19 @@ import sys
 import pytest
 from restored import restored
 
-from fuzztui import session as session_module
 from fuzztui.cli import main
 from fuzztui.cli.progress import Estimate
-from fuzztui.log import checkpoints as checkpoints_module
-from fuzztui.log.checkpoints import CheckpointFile, CheckpointWriter
-from fuzztui.log.files import CHECKPOINTS, LogError
-from fuzztui.log.writer import LogWriter
-from fuzztui.model import checkpoint
-from fuzztui.model.fold import apply
-from fuzztui.model.state import Mutant
-from fuzztui.session import CheckpointKeeper, LiveClock, ReplayClock, Session
+from fuzztui.kernel import session as session_module
+from fuzztui.kernel.log import checkpoints as checkpoints_module
+from fuzztui.kernel.log.checkpoints import CheckpointFile, CheckpointWriter
+from fuzztui.kernel.log.files import CHECKPOINTS, LogError
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model import checkpoint
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import Mutant
+from fuzztui.kernel.session import CheckpointKeeper, LiveClock, ReplayClock, Session
+from fuzztui.kernel.wire.events import CampaignEnded, CampaignStarted, EntrySaved, Stats
 from fuzztui.tui import _opening
-from fuzztui.wire.events import CampaignEnded, CampaignStarted, EntrySaved, Stats
 
 RECORDS = 3000
 WORK = 200

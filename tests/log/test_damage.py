@@ -9,19 +9,18 @@ import pytest
 from examples import examples
 
 import fuzztui.tui
-from fuzztui import session as session_module
 from fuzztui.cli import damage, main, parser
 from fuzztui.cli.output import DAMAGED, DONE, NOT_RUNNING, USAGE
-from fuzztui.home import listing
-from fuzztui.log import checkpoints as checkpoints_module
-from fuzztui.log import writer as writer_module
-from fuzztui.log.checkpoints import CheckpointWriter
-from fuzztui.log.files import CHECKPOINTS, SEALED
-from fuzztui.log.reader import LogReader
-from fuzztui.log.writer import LogWriter
-from fuzztui.model.fold import apply
-from fuzztui.session import CheckpointKeeper, LiveClock, Session
-from fuzztui.wire.events import (
+from fuzztui.kernel import session as session_module
+from fuzztui.kernel.log import checkpoints as checkpoints_module
+from fuzztui.kernel.log import writer as writer_module
+from fuzztui.kernel.log.checkpoints import CheckpointWriter
+from fuzztui.kernel.log.files import CHECKPOINTS, SEALED
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.session import CheckpointKeeper, LiveClock, Session
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,
     CampaignState,
@@ -38,6 +37,7 @@ from fuzztui.wire.events import (
     Stats,
     TargetingStats,
 )
+from fuzztui.run.home import listing
 
 RECORDS = 240
 

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from fuzztui.log.blocks import (
+from fuzztui.kernel.log.blocks import (
     HEAD,
     HEADER_SIZE,
     RECORDS,
@@ -19,7 +19,7 @@ from fuzztui.log.blocks import (
     unpack,
     walk,
 )
-from fuzztui.log.files import LogError, open_regular
+from fuzztui.kernel.log.files import LogError, open_regular
 
 TEXTS = [f"line {n}\n".encode() * 50 for n in range(5)]
 
@@ -103,7 +103,7 @@ def test_headers_that_make_no_sense_are_no_members(tmp_path, span):
 
 
 def test_a_member_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("fuzztui.log.blocks.LARGEST", 1 << 20)
+    monkeypatch.setattr("fuzztui.kernel.log.blocks.LARGEST", 1 << 20)
     path = tmp_path / "bomb.gz"
     path.write_bytes(pack(bytes(2 << 20), HEAD, RecordRange(1, 1, 0, 0, 1)))
     fd = os.open(path, os.O_RDONLY)

@@ -9,11 +9,11 @@ import time
 import pytest
 from examples import examples
 
-from fuzztui.log import writer as writer_module
-from fuzztui.log.files import list_tails
-from fuzztui.log.reader import LogReader
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire.events import Message
+from fuzztui.kernel.log import writer as writer_module
+from fuzztui.kernel.log.files import list_tails
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.events import Message
 
 
 def text(seq):

@@ -8,14 +8,14 @@ import subprocess
 
 import pytest
 
-from fuzztui.log import gzipped, plain, sources
-from fuzztui.log import writer as writer_module
-from fuzztui.log.files import SEALED, LogError, list_tails
-from fuzztui.log.lines import Problems
-from fuzztui.log.reader import LogReader
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire.codec import encode_record
-from fuzztui.wire.events import Message, Record, Unknown
+from fuzztui.kernel.log import gzipped, plain, sources
+from fuzztui.kernel.log import writer as writer_module
+from fuzztui.kernel.log.files import SEALED, LogError, list_tails
+from fuzztui.kernel.log.lines import Problems
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.codec import encode_record
+from fuzztui.kernel.wire.events import Message, Record, Unknown
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from contextlib import suppress
 
 import pytest
 
-from fuzztui.log import writer as writer_module
-from fuzztui.log.files import SEALED, LogError, list_tails
-from fuzztui.log.reader import LogReader
-from fuzztui.log.writer import TAIL_RECORDS, LogWriter
-from fuzztui.wire.events import EntrySaved, Message, Record, RecordsLost, Stats
+from fuzztui.kernel.log import writer as writer_module
+from fuzztui.kernel.log.files import SEALED, LogError, list_tails
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.log.writer import TAIL_RECORDS, LogWriter
+from fuzztui.kernel.wire.events import EntrySaved, Message, Record, RecordsLost, Stats
 
 
 def note(n):

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.log import writer as writer_module
-from fuzztui.log.files import CHECKPOINTS, SEALED, list_tails, tail_name
-from fuzztui.log.reader import LogReader
-from fuzztui.log.writer import LogWriter
-from fuzztui.model.fold import apply
-from fuzztui.session import CheckpointKeeper, LiveClock, Session
-from fuzztui.supervise.campaign_log import CampaignLog
-from fuzztui.wire.codec import encode_record
-from fuzztui.wire.events import Message, RecordsLost
+from fuzztui.kernel.log import writer as writer_module
+from fuzztui.kernel.log.files import CHECKPOINTS, SEALED, list_tails, tail_name
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.session import CheckpointKeeper, LiveClock, Session
+from fuzztui.kernel.wire.codec import encode_record
+from fuzztui.kernel.wire.events import Message, RecordsLost
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.supervise.campaign_log import CampaignLog
 
 STEPS = ("open", "write", "ftruncate", "fsync", "replace", "rename", "unlink")
 """Functions of ``os`` by which a file or directory is changed."""
@@ -223,8 +223,10 @@ DAMAGES = [
 def small(monkeypatch):
     """Members of a dozen records, and checkpoints of as many."""
     monkeypatch.setattr(writer_module, "TAIL_RECORDS", 12)
-    monkeypatch.setattr("fuzztui.log.checkpoints.EVERY", 10)
-    monkeypatch.setattr("fuzztui.log.checkpoints.CheckpointWriter._log_size", lambda self: 1 << 40)
+    monkeypatch.setattr("fuzztui.kernel.log.checkpoints.EVERY", 10)
+    monkeypatch.setattr(
+        "fuzztui.kernel.log.checkpoints.CheckpointWriter._log_size", lambda self: 1 << 40
+    )
     for name in ("fsync", "fdatasync"):  # slow, and a killed process needs none
         monkeypatch.setattr(os, name, lambda fd: None)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from merged_runs import CAMPAIGN
 
-from fuzztui.campaign import load, write_frozen
-from fuzztui.campaign.rundir import prepare_run
 from fuzztui.cli import main
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire.events import EntrySaved, FindingSaved
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.events import EntrySaved, FindingSaved
+from fuzztui.run.campaign import load, write_frozen
+from fuzztui.run.campaign.rundir import prepare_run
 
 
 @pytest.fixture

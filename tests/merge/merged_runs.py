@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.wire.events import (
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,
     CampaignState,

@@ -10,11 +10,11 @@ import pytest
 from merged_runs import events
 
 from fuzztui.cli.output import DAMAGED, DONE, FAILED, NOT_RUNNING, USAGE
-from fuzztui.log.files import SEALED
-from fuzztui.log.reader import LogReader
-from fuzztui.merge import merged_files
-from fuzztui.observe.passive import make_passive
-from fuzztui.wire.events import CommandApplied, CommandIssued
+from fuzztui.kernel.log.files import SEALED
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.wire.events import CommandApplied, CommandIssued
+from fuzztui.machines.merge import merged_files
+from fuzztui.run.observe.passive import make_passive
 
 
 def contents(run):

@@ -11,12 +11,12 @@ from merged_runs import CAMPAIGN
 from random_logs import random_log, write_log
 
 from fuzztui.cli.output import DAMAGED, DONE
-from fuzztui.log.files import tail_name
-from fuzztui.log.reader import LogReader
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.wire.codec import decode_record, encode_record
-from fuzztui.wire.events import CampaignStarted
+from fuzztui.kernel.log.files import tail_name
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.codec import decode_record, encode_record
+from fuzztui.kernel.wire.events import CampaignStarted
 
 
 def run_of(tmp_path, name, seed, junk):

@@ -8,11 +8,11 @@ import os
 
 import pytest
 
-from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, FAILED, USAGE
-from fuzztui.minimise import python_inputs
-from fuzztui.process.execute import ProcessResult
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.minimise import python_inputs
+from fuzztui.run.process.execute import ProcessResult
 
 REASON = b"fuzztui: no process is available\n"
 

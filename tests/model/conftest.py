@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fuzztui.wire.commands import COMMAND_NAMES
-from fuzztui.wire.events import EVENT_KINDS
+from fuzztui.kernel.wire.commands import COMMAND_NAMES
+from fuzztui.kernel.wire.events import EVENT_KINDS
 
 
 @pytest.fixture

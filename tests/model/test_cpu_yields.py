@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from restored import restored
 
-from fuzztui.model.checkpoint import to_json
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.model.status import status_dict
-from fuzztui.model.yields import CampaignYields, CpuYield, campaign_yields, rate_words
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.model.yields import CampaignYields, CpuYield, campaign_yields, rate_words
+from fuzztui.kernel.wire.events import (
     CampaignStarted,
     EntryDescribed,
     EntrySaved,

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from fuzztui.model.discovery import MIN_TRIALS, discovery_dict, discovery_rate, poisson_bound
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.wire import events as ev
-from fuzztui.wire.events import Record
+from fuzztui.kernel.model.discovery import MIN_TRIALS, discovery_dict, discovery_rate, poisson_bound
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.events import Record
 
 
 def folded(*events, engine="zest"):

@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 
 import pytest
 
-from fuzztui.base.plugins import PluginError, installed
-from fuzztui.model import feature as module
-from fuzztui.model.changes import ChangesBuilder
-from fuzztui.model.feature import Feature, features
-from fuzztui.model.fold import _folds
-from fuzztui.model.folding import EventFold
-from fuzztui.model.state import State, StatePart
-from fuzztui.model.undo import permanent
-from fuzztui.wire.codec import check_shapes
-from fuzztui.wire.commands import Command, Pause
-from fuzztui.wire.events import Event, Message
+from fuzztui.kernel.base.plugins import PluginError, installed
+from fuzztui.kernel.model import feature as module
+from fuzztui.kernel.model.changes import ChangesBuilder
+from fuzztui.kernel.model.feature import Feature, features
+from fuzztui.kernel.model.fold import _folds
+from fuzztui.kernel.model.folding import EventFold
+from fuzztui.kernel.model.state import State, StatePart
+from fuzztui.kernel.model.undo import permanent
+from fuzztui.kernel.wire.codec import check_shapes
+from fuzztui.kernel.wire.commands import Command, Pause
+from fuzztui.kernel.wire.events import Event, Message
 
 pytestmark = pytest.mark.usefixtures("registries_as_before")
 
@@ -92,7 +92,7 @@ def test_a_command_of_a_package_without_undo_is_passed_over(monkeypatch):
     assert (permanent(Pause()), permanent(None)) == ("", "")
     assert "no undo" in permanent(Ebb())
     undoing = Feature("x", undo={Ebb: lambda command, before, now: []})
-    monkeypatch.setattr("fuzztui.model.undo.features", lambda: (undoing,))
+    monkeypatch.setattr("fuzztui.kernel.model.undo.features", lambda: (undoing,))
     assert permanent(Ebb()) == ""
 
 
@@ -108,7 +108,9 @@ def test_a_package_in_an_archive_is_found(tmp_path, monkeypatch):
         installed("a.group", str)
 
 
-@pytest.mark.parametrize("text", ["no_such_module:X", "fuzztui.model.feature:no_such", "nonsense"])
+@pytest.mark.parametrize(
+    "text", ["no_such_module:X", "fuzztui.kernel.model.feature:no_such", "nonsense"]
+)
 def test_a_text_that_names_nothing_is_an_error_that_names_the_feature(text):
     with pytest.raises(PluginError, match=f"feature x: {text} cannot be imported"):
         Feature("x").load(text)

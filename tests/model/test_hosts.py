@@ -3,11 +3,11 @@
 import pytest
 from restored import restored
 
-from fuzztui.model.checkpoint import to_json
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.wire.codec import CodecError, decode_record, encode_record
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.codec import CodecError, decode_record, encode_record
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,
     CampaignState,

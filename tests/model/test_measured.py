@@ -5,12 +5,12 @@ import pytest
 from fuzztui.cli.headless import exit_code
 from fuzztui.cli.output import DONE, FAILED, FINDINGS
 from fuzztui.cli.runs import RunStatus
-from fuzztui.model.fold import apply
-from fuzztui.model.measured import executed, may_still_start, unguided, unmeasured
-from fuzztui.model.state import State
-from fuzztui.model.status import status_dict
-from fuzztui.wire import events as ev
-from fuzztui.wire.events import Record
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.measured import executed, may_still_start, unguided, unmeasured
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.events import Record
 
 CAUSE = "No module named 'x'"
 

@@ -3,13 +3,13 @@
 import pytest
 from restored import restored
 
-from fuzztui.model import commands
-from fuzztui.model.checkpoint import to_json
-from fuzztui.model.commands import missed_commands
-from fuzztui.model.fold import apply
-from fuzztui.model.state import RECENT_COMMANDS, State
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import (
+from fuzztui.kernel.model import commands
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.commands import missed_commands
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import RECENT_COMMANDS, State
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import (
     COMMAND_NAMES,
     IgnoreGoal,
     MoveMutants,
@@ -20,7 +20,7 @@ from fuzztui.wire.commands import (
     SkipEntry,
     WeighType,
 )
-from fuzztui.wire.events import CommandApplied, CommandIssued, CommandRejected, Record
+from fuzztui.kernel.wire.events import CommandApplied, CommandIssued, CommandRejected, Record
 
 
 def fold(*events, state=None):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from restored import restored
 
-from fuzztui.model.changes import ChangesBuilder
-from fuzztui.model.checkpoint import to_json
-from fuzztui.model.comparisons import (
+from fuzztui.kernel.model.changes import ChangesBuilder
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.comparisons import (
     MAX_TEXT,
     MAX_TOKENS,
     comparison_rows,
@@ -15,9 +15,15 @@ from fuzztui.model.comparisons import (
     operation_yields,
     totals_of,
 )
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.wire.events import ComparisonsReported, EntryDescribed, EntrySaved, Event, Record
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import (
+    ComparisonsReported,
+    EntryDescribed,
+    EntrySaved,
+    Event,
+    Record,
+)
 
 
 def fold(*events: Event) -> State:

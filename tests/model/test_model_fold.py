@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from restored import restored
 
-from fuzztui.model.checkpoint import to_json
-from fuzztui.model.fold import MAX_UNKNOWN_KINDS, apply
-from fuzztui.model.selectors import progress, remaining, running_time, totals
-from fuzztui.model.state import RECENT_COMMANDS, RECENT_RECORDS, State
-from fuzztui.model.status import status_dict
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.fold import MAX_UNKNOWN_KINDS, apply
+from fuzztui.kernel.model.selectors import progress, remaining, running_time, totals
+from fuzztui.kernel.model.state import RECENT_COMMANDS, RECENT_RECORDS, State
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.wire.events import (
     BudgetSet,
     CampaignEnded,
     CampaignStarted,

@@ -5,9 +5,9 @@ import json
 import pytest
 from restored import restored
 
-from fuzztui.model.checkpoint import to_json
-from fuzztui.model.fold import apply
-from fuzztui.model.fuzzfirst import (
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.fuzzfirst import (
     PROMOTED_BUDGET,
     file_of,
     first_dict,
@@ -19,12 +19,12 @@ from fuzztui.model.fuzzfirst import (
     same_program,
     share_of,
 )
-from fuzztui.model.lineage import lineage
-from fuzztui.model.progress import PHASES, phase, tally, verdict
-from fuzztui.model.selectors import totals
-from fuzztui.model.state import State
-from fuzztui.model.status import status_dict
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.lineage import lineage
+from fuzztui.kernel.model.progress import PHASES, phase, tally, verdict
+from fuzztui.kernel.model.selectors import totals
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.wire.events import (
     CampaignStarted,
     CampaignState,
     EntriesSeeded,
@@ -39,7 +39,7 @@ from fuzztui.wire.events import (
     Record,
     Stats,
 )
-from fuzztui.wire.selection import parse_selection
+from fuzztui.kernel.wire.selection import parse_selection
 
 PLAN = {"mutants_s": 100.0, "each_s": 30.0, "abreast": 1}
 

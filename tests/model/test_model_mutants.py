@@ -5,9 +5,9 @@ import json
 import pytest
 from restored import restored
 
-from fuzztui.model.checkpoint import CheckpointMark, to_json
-from fuzztui.model.fold import apply
-from fuzztui.model.mutants import (
+from fuzztui.kernel.model.checkpoint import CheckpointMark, to_json
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.mutants import (
     NOT_RUN,
     RAN,
     REACHED,
@@ -23,10 +23,10 @@ from fuzztui.model.mutants import (
     survivors,
     uncompared_text,
 )
-from fuzztui.model.selectors import overtime, throughput
-from fuzztui.model.state import Instance, State
-from fuzztui.model.status import status_dict
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.selectors import overtime, throughput
+from fuzztui.kernel.model.state import Instance, State
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CommandApplied,
     CommandIssued,

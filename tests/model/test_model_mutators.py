@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from restored import restored
 
 from fuzztui.engines.text.mixture import STACKS
-from fuzztui.model.checkpoint import to_json
-from fuzztui.model.commands import unanswered
-from fuzztui.model.fold import apply
-from fuzztui.model.mutators import (
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.commands import unanswered
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.mutators import (
     MixtureSetting,
     MutatorRow,
     arms,
@@ -22,14 +22,14 @@ from fuzztui.model.mutators import (
     mutators_dict,
     settings,
 )
-from fuzztui.model.mutators import (
+from fuzztui.kernel.model.mutators import (
     mixture_summary as summary,
 )
-from fuzztui.model.state import State
-from fuzztui.model.status import status_dict
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import SetMixture
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import SetMixture
+from fuzztui.kernel.wire.events import (
     CommandApplied,
     CommandIssued,
     CommandRejected,
@@ -40,7 +40,7 @@ from fuzztui.wire.events import (
     PhaseStarted,
     Record,
 )
-from fuzztui.wire.mixture import STACK, STEPS, Mixture, class_of, completed, moved, stuck
+from fuzztui.kernel.wire.mixture import STACK, STEPS, Mixture, class_of, completed, moved, stuck
 
 NAMES = ["swap-args", "eq-to-ne", "fragment", "balanced", "havoc"]
 

@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.model import finding_tallies, lineage, selectors
-from fuzztui.model.fold import apply
-from fuzztui.model.series import BRIEF_LIMIT, LIMIT, Series
-from fuzztui.model.state import State
-from fuzztui.model.status import status_dict
-from fuzztui.observe.saved_inputs import entry_event
-from fuzztui.wire.events import (
+from fuzztui.kernel.model import finding_tallies, lineage, selectors
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.series import BRIEF_LIMIT, LIMIT, Series
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.wire.events import (
     CampaignStarted,
     CampaignState,
     CommandIssued,
@@ -25,6 +24,7 @@ from fuzztui.wire.events import (
     Stats,
     Unknown,
 )
+from fuzztui.run.observe.saved_inputs import entry_event
 
 
 def fold(*timed):

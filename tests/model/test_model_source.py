@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fuzztui.model.source import COVERED, MISSED, SourceText, annotated_files
-from fuzztui.model.state import Finding, Mutant, State
-from fuzztui.wire.frames import LIBRARY, MAX_TEXT
+from fuzztui.kernel.model.source import COVERED, MISSED, SourceText, annotated_files
+from fuzztui.kernel.model.state import Finding, Mutant, State
+from fuzztui.kernel.wire.frames import LIBRARY, MAX_TEXT
 
 TEXT = "def f(x):\n    if x:\n        return 1\n\x0c    return 2\n"
 

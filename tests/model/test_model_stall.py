@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fuzztui.model.fold import apply
-from fuzztui.model.stall import MIN_STALL_S, STALL_S, advice, quiet_s, stall_after
-from fuzztui.model.state import State
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.stall import MIN_STALL_S, STALL_S, advice, quiet_s, stall_after
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,
     CampaignState,

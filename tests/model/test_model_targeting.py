@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 from restored import restored
 
-from fuzztui.model.checkpoint import to_json
-from fuzztui.model.commands import unanswered
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State, UncoveredGoal
-from fuzztui.model.status import status_dict
-from fuzztui.model.targeting import (
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.commands import unanswered
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State, UncoveredGoal
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.model.targeting import (
     MAX_GOALS,
     MAX_TYPES,
     TargetingSummary,
@@ -23,8 +23,8 @@ from fuzztui.model.targeting import (
     types_dict,
     weights,
 )
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import (
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import (
     IgnoreGoal,
     Pause,
     PinGoal,
@@ -32,7 +32,7 @@ from fuzztui.wire.commands import (
     TypeCommand,
     WeighType,
 )
-from fuzztui.wire.events import (
+from fuzztui.kernel.wire.events import (
     CampaignState,
     CommandApplied,
     CommandIssued,

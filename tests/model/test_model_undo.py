@@ -10,18 +10,18 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzztui.model.fold import apply
-from fuzztui.model.inverses import MAX_MUTANTS, UndoError
-from fuzztui.model.state import CommandStatus, State
-from fuzztui.model.undo import (
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.inverses import MAX_MUTANTS, UndoError
+from fuzztui.kernel.model.state import CommandStatus, State
+from fuzztui.kernel.model.undo import (
     fold_before,
     is_undoable,
     last_step,
     undo,
     why_not,
 )
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import (
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import (
     AddSeed,
     Command,
     DemoteEntry,
@@ -47,7 +47,7 @@ from fuzztui.wire.commands import (
     Stop,
     WeighType,
 )
-from fuzztui.wire.events import (
+from fuzztui.kernel.wire.events import (
     CampaignStarted,
     CampaignState,
     CommandApplied,
@@ -66,7 +66,7 @@ from fuzztui.wire.events import (
     TargetingStats,
     VerdictsChanged,
 )
-from fuzztui.wire.selection import parse_selection
+from fuzztui.kernel.wire.selection import parse_selection
 
 NAMES = ("main", "s1")
 GOALS = ("a.py:1:then", "a.py:1:else", "b.py:9:then")

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from restored import restored
 
-from fuzztui.base.signals import signal_signature
-from fuzztui.model.checkpoint import to_json
-from fuzztui.model.finding_tallies import tallies
-from fuzztui.model.fold import apply
-from fuzztui.model.new_groups import target_groups
-from fuzztui.model.state import State
-from fuzztui.model.status import status_dict
-from fuzztui.model.verdicts import verdict_of
-from fuzztui.wire.events import Event, FindingDescribed, Record, SupervisorStarted, VerdictsChanged
+from fuzztui.kernel.base.signals import signal_signature
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.finding_tallies import tallies
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.new_groups import target_groups
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.model.verdicts import verdict_of
+from fuzztui.kernel.wire.events import (
+    Event,
+    FindingDescribed,
+    Record,
+    SupervisorStarted,
+    VerdictsChanged,
+)
 
 
 class Folded:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from restored import restored
 
-from fuzztui.model.checkpoint import to_json
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.model.verdicts import given_about, verdict_of
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.verdicts import given_about, verdict_of
+from fuzztui.kernel.wire.events import (
     Event,
     FindingDescribed,
     Record,

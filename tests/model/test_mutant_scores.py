@@ -7,11 +7,11 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.model.fold import apply
-from fuzztui.model.mutant_scores import CodeScores, file_key, function_key
-from fuzztui.model.mutants import LIKELY, Knowledge, knowledge, mutants_summary, survivors
-from fuzztui.model.state import State
-from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState, MutationStats, Record
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.mutant_scores import CodeScores, file_key, function_key
+from fuzztui.kernel.model.mutants import LIKELY, Knowledge, knowledge, mutants_summary, survivors
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import MutantRuns, MutantsFound, MutantState, MutationStats, Record
 
 IDS = [f"m{n % 3}:f{n % 2}:math:{n}:-" for n in range(12)]
 FOUND = [

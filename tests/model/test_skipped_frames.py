@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from fuzztui.model.fold import apply
-from fuzztui.model.groups import regrouping
-from fuzztui.model.inverses import inverse
-from fuzztui.model.new_groups import Notifications, new_groups
-from fuzztui.model.state import State
-from fuzztui.model.verdicts import verdict_of
-from fuzztui.wire.commands import CountFrames, SkipFrames
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.groups import regrouping
+from fuzztui.kernel.model.inverses import inverse
+from fuzztui.kernel.model.new_groups import Notifications, new_groups
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.verdicts import verdict_of
+from fuzztui.kernel.wire.commands import CountFrames, SkipFrames
+from fuzztui.kernel.wire.events import (
     Event,
     FindingDescribed,
     Notified,
@@ -19,7 +19,7 @@ from fuzztui.wire.events import (
     SkippedFrames,
     VerdictsChanged,
 )
-from fuzztui.wire.frames import (
+from fuzztui.kernel.wire.frames import (
     HARNESS,
     LIBRARY,
     MAX_FRAMES,

@@ -2,11 +2,11 @@
 
 import random
 
-from fuzztui.model import source_lines, source_tree
-from fuzztui.model.fold import apply
-from fuzztui.model.source_index import SourceIndex, goal_line, goal_place, location
-from fuzztui.model.state import Changes, State
-from fuzztui.wire.events import (
+from fuzztui.kernel.model import source_lines, source_tree
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.source_index import SourceIndex, goal_line, goal_place, location
+from fuzztui.kernel.model.state import Changes, State
+from fuzztui.kernel.wire.events import (
     FindingDescribed,
     FindingSaved,
     GoalsUncovered,

@@ -4,11 +4,11 @@ import json
 
 from restored import restored
 
-from fuzztui.model.checkpoint import CheckpointMark, to_json
-from fuzztui.model.fold import apply
-from fuzztui.model.source_lines import MAX_STATEMENTS, LineCoverage
-from fuzztui.model.state import State
-from fuzztui.wire.events import InstanceHello, LinesCovered, Record, SourceFile
+from fuzztui.kernel.model.checkpoint import CheckpointMark, to_json
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.source_lines import MAX_STATEMENTS, LineCoverage
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import InstanceHello, LinesCovered, Record, SourceFile
 
 A = SourceFile(
     "main", "/p/a.py", "p.a", "aa", "1-9", ["2-9 f", "3-4 f.g"], [2, 3, 2, 5, 7, 8], [2, 4]

@@ -4,14 +4,14 @@ import json
 
 from restored import restored
 
-from fuzztui.model.checkpoint import to_json
-from fuzztui.model.fold import apply
-from fuzztui.model.inverses import inverse
-from fuzztui.model.properties import properties_list, property_rows, takes_examples
-from fuzztui.model.state import MAX_PROPERTY_NAME, State
-from fuzztui.wire import events as ev
-from fuzztui.wire.commands import WeighProperty
-from fuzztui.wire.events import Record
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.inverses import inverse
+from fuzztui.kernel.model.properties import properties_list, property_rows, takes_examples
+from fuzztui.kernel.model.state import MAX_PROPERTY_NAME, State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.commands import WeighProperty
+from fuzztui.kernel.wire.events import Record
 
 A, B, C = "tests/test_a.py::test_a", "tests/test_a.py::test_b[1]", "tests/test_a.py::test_c"
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import pytest
 
-from fuzztui.wire.codec import decode_command, decode_event, encode_command, encode_event
-from fuzztui.wire.commands import COMMAND_NAMES, Command, Stop
-from fuzztui.wire.events import EVENT_KINDS, Event, Message, Unknown
+from fuzztui.kernel.wire.codec import decode_command, decode_event, encode_command, encode_event
+from fuzztui.kernel.wire.commands import COMMAND_NAMES, Command, Stop
+from fuzztui.kernel.wire.events import EVENT_KINDS, Event, Message, Unknown
 
 pytestmark = pytest.mark.usefixtures("registries_as_before")
 
@@ -37,7 +37,7 @@ def test_a_command_is_known_once_it_is_defined():
 
 
 def test_a_name_that_another_class_has_is_refused():
-    with pytest.raises(TypeError, match=r"'message' of .* is fuzztui\.wire.* already"):
+    with pytest.raises(TypeError, match=r"'message' of .* is fuzztui\.kernel\.wire.* already"):
 
         class Letter(Event):
             kind: ClassVar[str] = "message"

@@ -16,18 +16,18 @@ import psutil
 import pytest
 from waiting import until
 
-from fuzztui.campaign import Campaign
-from fuzztui.campaign.rundir import RunDir, prepare_run
 from fuzztui.engines.text import fragments, poolfile
 from fuzztui.engines.text.fragments import Pool, key_of
 from fuzztui.engines.text.syntax import Spans, Syntax
-from fuzztui.model.state import State
-from fuzztui.mutators import fragments as harvest
-from fuzztui.mutators.fragments import FragmentCollector
-from fuzztui.mutators.process import CollectorProcess, service
-from fuzztui.process import helper
-from fuzztui.process.helper import DeathJournal
-from fuzztui.process.service import ServiceContext
+from fuzztui.features.mutators import fragments as harvest
+from fuzztui.features.mutators.fragments import FragmentCollector
+from fuzztui.features.mutators.process import CollectorProcess, service
+from fuzztui.kernel.model.state import State
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.rundir import RunDir, prepare_run
+from fuzztui.run.process import helper
+from fuzztui.run.process.helper import DeathJournal
+from fuzztui.run.process.service import ServiceContext
 
 pytest.importorskip("ast_grep_py")
 
@@ -245,7 +245,7 @@ def test_templates_are_told_of_that_are_none_or_never_match(home, monkeypatch):
 def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
     code = (
         "import os, sys; from pathlib import Path;"
-        "from fuzztui.process.helper import DeathJournal;"
+        "from fuzztui.run.process.helper import DeathJournal;"
         "journal = DeathJournal(Path(sys.argv[1]), 'harvest', 10);"
         "doing = journal.at(int(sys.argv[2])); doing.__enter__(); os.abort()"
     )
@@ -265,7 +265,7 @@ def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
 def test_a_parser_that_does_not_come_to_an_end_is_killed(home):
     code = (
         "import sys, time; from pathlib import Path;"
-        "from fuzztui.process.helper import DeathJournal;"
+        "from fuzztui.run.process.helper import DeathJournal;"
         "journal = DeathJournal(Path(sys.argv[1]), 'harvest', 0.1);"
         "doing = journal.at(7); doing.__enter__()\nwhile True: pass"
     )
@@ -309,7 +309,7 @@ def test_it_is_for_afl_with_a_grammar(tmp_path):
 
 
 def processes(home: RunDir) -> list[psutil.Process]:
-    words = ["fuzztui.mutators.fragments", str(home.path)]
+    words = ["fuzztui.features.mutators.fragments", str(home.path)]
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from fuzztui.model.fold import apply
-from fuzztui.model.new_groups import MAX_WAIT_S
-from fuzztui.model.state import State
-from fuzztui.notify import notifier as notifier_module
-from fuzztui.notify.notifier import AGAIN_S, HOUR_S, Notifier
-from fuzztui.wire.events import (
+from fuzztui.features.notify import notifier as notifier_module
+from fuzztui.features.notify.notifier import AGAIN_S, HOUR_S, Notifier
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.new_groups import MAX_WAIT_S
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import (
     CampaignStarted,
     CampaignState,
     Event,

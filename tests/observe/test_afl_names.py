@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.observe.afl_names import parse_name
-from fuzztui.wire.afl import AflFileName, entry_name, id_of
+from fuzztui.kernel.wire.afl import AflFileName, entry_name, id_of
+from fuzztui.run.observe.afl_names import parse_name
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,21 @@ from waiting import DEADLINE_S
 from watchdog.observers import inotify_c
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.observe import stats_reader
-from fuzztui.observe.directory import DirectoryObserver
-from fuzztui.observe.inotify import Watcher
-from fuzztui.observe.relay import Offsets
-from fuzztui.observe.scan import GRAIN_S, YOUNG_S, Listing, NewFile
-from fuzztui.wire.events import EntryDescribed, EntrySaved, FindingSaved, Message, Record, Stats
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import (
+    EntryDescribed,
+    EntrySaved,
+    FindingSaved,
+    Message,
+    Record,
+    Stats,
+)
+from fuzztui.run.observe import stats_reader
+from fuzztui.run.observe.directory import DirectoryObserver
+from fuzztui.run.observe.inotify import Watcher
+from fuzztui.run.observe.relay import Offsets
+from fuzztui.run.observe.scan import GRAIN_S, YOUNG_S, Listing, NewFile
 
 
 def names(finds: list[NewFile]) -> list[str]:
@@ -304,7 +311,7 @@ def test_no_watch_is_a_reason_and_no_error(watcher, tmp_path, monkeypatch, numbe
 
 
 def test_a_network_file_system_is_only_polled(watcher, tmp_path, monkeypatch):
-    monkeypatch.setattr("fuzztui.observe.inotify.file_system", lambda path: "nfs4")
+    monkeypatch.setattr("fuzztui.run.observe.inotify.file_system", lambda path: "nfs4")
     assert "network file system (nfs4)" in watcher.add(str(tmp_path))
 
 
@@ -378,7 +385,7 @@ def test_what_the_state_knows_is_not_logged_again(tmp_path):
 
 
 def test_a_finding_that_was_only_described_is_still_found(tmp_path):
-    from fuzztui.wire.events import FindingDescribed
+    from fuzztui.kernel.wire.events import FindingDescribed
 
     state = State()
     apply(state, [Record(1, 0.0, FindingDescribed("main", "crash", "crashes/id:000000"))])
@@ -447,7 +454,7 @@ def test_foreign_lines_are_counted_in_one_warning(tmp_path):
 
 
 def test_a_deep_queue_comes_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr("fuzztui.observe.directory.FINDS_AT_ONCE", 100)
+    monkeypatch.setattr("fuzztui.run.observe.directory.FINDS_AT_ONCE", 100)
     queue = tmp_path / "out/main/queue"
     queue.mkdir(parents=True)
     for n in range(350):

@@ -4,15 +4,15 @@ import pytest
 
 from fuzztui.engines.text.block import BLOCK, StatsBlock, Writer
 from fuzztui.engines.text.table import ARMS
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.observe import mutators
-from fuzztui.observe.directory import DirectoryObserver
-from fuzztui.observe.mutators import MutatorBlock
-from fuzztui.observe.relay import Offsets
-from fuzztui.wire.codec import decode_event, encode_event
-from fuzztui.wire.events import MutatorStats, Record
-from fuzztui.wire.mixture import MAX_ARMS, MAX_NAME, class_of
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.codec import decode_event, encode_event
+from fuzztui.kernel.wire.events import MutatorStats, Record
+from fuzztui.kernel.wire.mixture import MAX_ARMS, MAX_NAME, class_of
+from fuzztui.run.observe import mutators
+from fuzztui.run.observe.directory import DirectoryObserver
+from fuzztui.run.observe.mutators import MutatorBlock
+from fuzztui.run.observe.relay import Offsets
 
 
 @pytest.fixture

@@ -9,11 +9,10 @@ from types import SimpleNamespace
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.observe.relay import CHUNK, Logged, Offsets, Relay, end_torn_line, relayed
-from fuzztui.wire.codec import MAX_EVENT, encode_event
-from fuzztui.wire.events import (
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.codec import MAX_EVENT, encode_event
+from fuzztui.kernel.wire.events import (
     CommandApplied,
     EntryDescribed,
     Event,
@@ -29,6 +28,7 @@ from fuzztui.wire.events import (
     TargetingStats,
     Unknown,
 )
+from fuzztui.run.observe.relay import CHUNK, Logged, Offsets, Relay, end_torn_line, relayed
 
 
 def relay(path, offset=0, done=None):

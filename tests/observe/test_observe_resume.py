@@ -12,14 +12,14 @@ import pytest
 from lab_clock import LabClock
 from waiting import DEADLINE_S, wait_until
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.observe.directory import DirectoryObserver
-from fuzztui.observe.inotify import Watcher
-from fuzztui.observe.peers import Peers
-from fuzztui.observe.relay import Offsets
-from fuzztui.observe.saved_inputs import SavedInputs
-from fuzztui.wire.events import EntrySaved, FindingSaved, Message, Record, Stats, Synced
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import EntrySaved, FindingSaved, Message, Record, Stats, Synced
+from fuzztui.run.observe.directory import DirectoryObserver
+from fuzztui.run.observe.inotify import Watcher
+from fuzztui.run.observe.peers import Peers
+from fuzztui.run.observe.relay import Offsets
+from fuzztui.run.observe.saved_inputs import SavedInputs
 
 
 def put(directory: Path, name: str) -> None:
@@ -225,7 +225,7 @@ def test_nothing_is_made_and_what_comes_later_is_found(tmp_path):
 
 
 def test_a_replaced_directory_is_watched_again(main, monkeypatch):
-    monkeypatch.setattr("fuzztui.observe.saved_inputs.CHECK_S", 0.0)
+    monkeypatch.setattr("fuzztui.run.observe.saved_inputs.CHECK_S", 0.0)
     told = threading.Event()
     seen = DirectoryObserver(main.parent, State(), Offsets(0, {}), {}, told.set)
     seen.add("main")
@@ -259,7 +259,7 @@ def test_every_directory_is_watched_once(main):
 
 
 def test_polling_only_is_said_once(main, monkeypatch):
-    monkeypatch.setattr("fuzztui.observe.inotify.file_system", lambda path: "nfs4")
+    monkeypatch.setattr("fuzztui.run.observe.inotify.file_system", lambda path: "nfs4")
     seen = DirectoryObserver(main.parent, State(), Offsets(0, {}), {})
     (message,) = seen.add("main")
     assert message.text.startswith("polling only: ")
@@ -308,7 +308,7 @@ def test_peers_are_told_when_they_change(tmp_path):
 def test_peers_are_told_at_once_and_then_once_a_minute(tmp_path, monkeypatch):
     """All peers are in the event: every few seconds it would be most of a fleet's log."""
     now = 1000.0
-    monkeypatch.setattr("fuzztui.observe.peers.time.monotonic", lambda: now)
+    monkeypatch.setattr("fuzztui.run.observe.peers.time.monotonic", lambda: now)
     peers = Peers(str(tmp_path), "main")
     assert peers.look() is None
     (tmp_path / ".synced").mkdir()

@@ -5,9 +5,9 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.observe.fuzzer_stats import MAX_SIZE, parse_stats, to_stats
-from fuzztui.wire.codec import decode_event, encode_event
-from fuzztui.wire.events import Stats
+from fuzztui.kernel.wire.codec import decode_event, encode_event
+from fuzztui.kernel.wire.events import Stats
+from fuzztui.run.observe.fuzzer_stats import MAX_SIZE, parse_stats, to_stats
 
 AFL_4 = b"""start_time        : 1700000000
 last_update       : 1700000060

@@ -1,7 +1,7 @@
 """Statistics of an engine are reported when something changes."""
 
-from fuzztui.observe import stats_reader
-from fuzztui.observe.stats_reader import FileStats
+from fuzztui.run.observe import stats_reader
+from fuzztui.run.observe.stats_reader import FileStats
 
 
 def test_a_figure_that_fuzztui_does_not_know_causes_no_report_alone(tmp_path, monkeypatch):

@@ -14,25 +14,25 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from fuzztui.campaign import Campaign, CampaignError, load, write_frozen
-from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
-from fuzztui.minimise.program_inputs import minimise_by_oracle
-from fuzztui.model.fold import apply
-from fuzztui.model.oracle import ORACLE
-from fuzztui.model.state import Instance, State
-from fuzztui.observe.directory import DirectoryObserver
-from fuzztui.observe.relay import Offsets
-from fuzztui.oracle import command, judge
-from fuzztui.oracle import queue as look
-from fuzztui.oracle.command import MAX_OUTPUT, OracleReply, oracle_commands
-from fuzztui.oracle.judge import OracleJudge, differing, suspicious
-from fuzztui.oracle.process import OracleProcess
-from fuzztui.oracle.queue import OracleQueue, SeenInputs, key_of
-from fuzztui.process import helper
-from fuzztui.process.execute import ProcessMark
-from fuzztui.process.identity import kill_marked, marked
+from fuzztui.features.oracle import command, judge
+from fuzztui.features.oracle import queue as look
+from fuzztui.features.oracle.command import MAX_OUTPUT, OracleReply, oracle_commands
+from fuzztui.features.oracle.judge import OracleJudge, differing, suspicious
+from fuzztui.features.oracle.process import OracleProcess
+from fuzztui.features.oracle.queue import OracleQueue, SeenInputs, key_of
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.oracle import ORACLE
+from fuzztui.kernel.model.state import Instance, State
+from fuzztui.kernel.wire.events import FindingDescribed, FindingSaved, Message, Record, Stats
+from fuzztui.run.campaign import Campaign, CampaignError, load, write_frozen
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
+from fuzztui.run.minimise.program_inputs import minimise_by_oracle
+from fuzztui.run.observe.directory import DirectoryObserver
+from fuzztui.run.observe.relay import Offsets
+from fuzztui.run.process import helper
+from fuzztui.run.process.execute import ProcessMark
+from fuzztui.run.process.identity import kill_marked, marked
 from fuzztui.tui.labels.instance_columns import state_cell
-from fuzztui.wire.events import FindingDescribed, FindingSaved, Message, Record, Stats
 
 PATIENCE = 60.0
 
@@ -426,7 +426,7 @@ def test_a_full_disk_is_waited_for_in_the_file_of_keys(tmp_path, monkeypatch):
 def test_an_entry_that_kills_it_twice_is_left_out(lab):
     code = (
         "import os, sys; from pathlib import Path;"
-        "from fuzztui.process.helper import DeathJournal;"
+        "from fuzztui.run.process.helper import DeathJournal;"
         "doing = DeathJournal(Path(sys.argv[1]), 'oracle', 10).at(int(sys.argv[2]));"
         "doing.__enter__(); os.abort()"
     )

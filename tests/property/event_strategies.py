@@ -1,6 +1,6 @@
 """Hypothesis strategies for events: every kind, names from small pools so that they meet.
 
-All that they draw can be written and read again (:mod:`fuzztui.base.bounds`), except where a
+All that they draw can be written and read again (:mod:`fuzztui.kernel.base.bounds`), except where a
 test asks for other ``floats``.
 """
 
@@ -10,9 +10,9 @@ from dataclasses import MISSING, fields
 
 from hypothesis import strategies as st
 
-from fuzztui.base.bounds import LARGEST
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import (
+from fuzztui.kernel.base.bounds import LARGEST
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import (
     COMMAND_NAMES,
     IgnoreGoal,
     PinGoal,
@@ -20,7 +20,7 @@ from fuzztui.wire.commands import (
     SetTargetedShare,
     WeighType,
 )
-from fuzztui.wire.events import (
+from fuzztui.kernel.wire.events import (
     EVENT_KINDS,
     CommandIssued,
     EntriesSeeded,
@@ -44,7 +44,7 @@ from fuzztui.wire.events import (
     Unknown,
     VerdictsChanged,
 )
-from fuzztui.wire.frames import KINDS
+from fuzztui.kernel.wire.frames import KINDS
 
 INSTANCES = ["main", "w1", "handed", "[/x]", "a\x1b[31m", "\ud800", ""]
 STATES = ["running", "paused", "restarting", "stopped", "finished", "failed", "starting", "?"]

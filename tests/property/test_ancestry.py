@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from restored import restored
 
-from fuzztui.model.checkpoint import to_json
-from fuzztui.model.fold import apply
-from fuzztui.model.lineage import lineage
-from fuzztui.model.state import State
-from fuzztui.observe.afl_names import parse_name
-from fuzztui.observe.saved_inputs import entry_event
-from fuzztui.wire.events import FindingSaved, Record
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.lineage import lineage
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import FindingSaved, Record
+from fuzztui.run.observe.afl_names import parse_name
+from fuzztui.run.observe.saved_inputs import entry_event
 
 
 class Fleet:

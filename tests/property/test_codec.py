@@ -8,7 +8,7 @@ from event_strategies import COMMANDS, UNKNOWN, events, logs, of_kind
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.wire.codec import (
+from fuzztui.kernel.wire.codec import (
     CodecError,
     decode_command,
     decode_event,
@@ -17,7 +17,7 @@ from fuzztui.wire.codec import (
     encode_event,
     encode_record,
 )
-from fuzztui.wire.events import EVENT_KINDS, Record
+from fuzztui.kernel.wire.events import EVENT_KINDS, Record
 
 
 @pytest.mark.parametrize("cls", EVENT_KINDS.values(), ids=EVENT_KINDS.keys())

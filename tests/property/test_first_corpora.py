@@ -12,12 +12,12 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.fuzzfirst import json_lines, prune
-from fuzztui.fuzzfirst.prune import Input, gather, gather_seeds, lay_out
-from fuzztui.fuzzfirst.showmap import InputResult
-from fuzztui.fuzzfirst.transfer import Transfer
-from fuzztui.observe.afl_names import parse_name
+from fuzztui.features.fuzzfirst import json_lines, prune
+from fuzztui.features.fuzzfirst.prune import Input, gather, gather_seeds, lay_out
+from fuzztui.features.fuzzfirst.showmap import InputResult
+from fuzztui.features.fuzzfirst.transfer import Transfer
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.observe.afl_names import parse_name
 
 OUTCOMES = {"ok": "queue", "crash": "crashes", "hang": "hangs"}
 

@@ -12,19 +12,25 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from restored import restored
 
-from fuzztui.model import fuzzfirst, mutators, selectors, targeting
-from fuzztui.model.chain import Chain, Link
-from fuzztui.model.checkpoint import CheckpointError, CheckpointMark, tables, to_json
-from fuzztui.model.commands import missed_commands, unanswered
-from fuzztui.model.fold import apply
-from fuzztui.model.lineage import lineage
-from fuzztui.model.mutants import mutants_summary
-from fuzztui.model.series import LIMIT
-from fuzztui.model.state import MUTANT_STATES, RECENT_COMMANDS, RECENT_RECORDS, Changes, State
-from fuzztui.model.status import status_dict
-from fuzztui.wire.codec import decode_record
-from fuzztui.wire.commands import SetMixture, TypeCommand
-from fuzztui.wire.events import (
+from fuzztui.kernel.model import fuzzfirst, mutators, selectors, targeting
+from fuzztui.kernel.model.chain import Chain, Link
+from fuzztui.kernel.model.checkpoint import CheckpointError, CheckpointMark, tables, to_json
+from fuzztui.kernel.model.commands import missed_commands, unanswered
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.lineage import lineage
+from fuzztui.kernel.model.mutants import mutants_summary
+from fuzztui.kernel.model.series import LIMIT
+from fuzztui.kernel.model.state import (
+    MUTANT_STATES,
+    RECENT_COMMANDS,
+    RECENT_RECORDS,
+    Changes,
+    State,
+)
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.wire.codec import decode_record
+from fuzztui.kernel.wire.commands import SetMixture, TypeCommand
+from fuzztui.kernel.wire.events import (
     FindingDescribed,
     FindingSaved,
     GoalsUncovered,
@@ -35,7 +41,7 @@ from fuzztui.wire.events import (
     Stats,
     VerdictsChanged,
 )
-from fuzztui.wire.mixture import MAX_ARMS, MAX_NAME
+from fuzztui.kernel.wire.mixture import MAX_ARMS, MAX_NAME
 
 thorough = settings(max_examples=examples(80))
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from waiting import wait_until
 
-from fuzztui.log import sources
-from fuzztui.log import writer as writer_module
-from fuzztui.log.reader import LogReader
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire.events import Message
+from fuzztui.kernel.log import sources
+from fuzztui.kernel.log import writer as writer_module
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.events import Message
 
 
 class Interrupter:

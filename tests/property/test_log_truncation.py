@@ -11,11 +11,11 @@ from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fuzztui.log import writer as writer_module
-from fuzztui.log.files import SEALED, list_tails
-from fuzztui.log.reader import LogReader
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire.events import Message, RecordsLost
+from fuzztui.kernel.log import writer as writer_module
+from fuzztui.kernel.log.files import SEALED, list_tails
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.events import Message, RecordsLost
 
 RECORDS = 47
 TAIL = 10

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from random_programs import Writer
 
 from fuzztui.engines.instrument.instrument import Instrumenter
-from fuzztui.targeting.analysis.decisions import decisions
+from fuzztui.features.targeting.analysis.decisions import decisions
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the compiler, about random code
 

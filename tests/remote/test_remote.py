@@ -18,20 +18,20 @@ from waiting import DEADLINE_S
 
 from fuzztui.cli import ctl, main
 from fuzztui.cli.output import DONE, NOT_RUNNING
-from fuzztui.remote.access import Access, Peer, account, author, peer_of
-from fuzztui.remote.address import (
+from fuzztui.kernel.remote.access import Access, Peer, account, author, peer_of
+from fuzztui.kernel.remote.address import (
     MAX_ADDRESS,
     read_socket_path,
     socket_path,
     supervised_runs,
     write_socket_path,
 )
-from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError
-from fuzztui.remote.lock import LockHeld, RunLock, running, trouble
-from fuzztui.remote.protocol import APPLIED, MAX_LINE, REJECTED, CommandAnswer
-from fuzztui.remote.server import Beyond, ControlServer, Ticket
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Command, Pause, SkipEntry, Stop
+from fuzztui.kernel.remote.client import ControlClient, NotRunning, NotYet, RemoteError
+from fuzztui.kernel.remote.lock import LockHeld, RunLock, running, trouble
+from fuzztui.kernel.remote.protocol import APPLIED, MAX_LINE, REJECTED, CommandAnswer
+from fuzztui.kernel.remote.server import Beyond, ControlServer, Ticket
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import Command, Pause, SkipEntry, Stop
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +62,7 @@ def test_the_lock_tells_who_supervises(run):
 
 def test_the_lock_goes_with_its_holder_and_is_not_inherited(run):
     code = (
-        "import sys, subprocess, pathlib; from fuzztui.remote.lock import RunLock\n"
+        "import sys, subprocess, pathlib; from fuzztui.kernel.remote.lock import RunLock\n"
         "lock = RunLock(pathlib.Path(sys.argv[1]))\n"
         "child = subprocess.Popen(['sleep', '60'], start_new_session=True)\n"
         "print(child.pid, flush=True); sys.stdin.read()"
@@ -252,7 +252,7 @@ def test_no_answer_in_time_is_pending(fake):
     [(0.05, {}), (0.05, {"patience": -1}), (0.05, {"patience": "x"}), (1000, {"patience": 0.05})],
 )
 def test_the_server_says_when_it_waited_long_enough(fake, monkeypatch, usual, asked):
-    monkeypatch.setattr("fuzztui.remote.server.ANSWER_S", usual)
+    monkeypatch.setattr("fuzztui.kernel.remote.server.ANSWER_S", usual)
     request = {"n": 1, "by": "me", "command": encode_command(Stop()), **asked}
     with raw(fake) as sock, sock.makefile("rw") as file:
         file.write(f'{{"proto": 1, "client": "test"}}\n{json.dumps(request)}\n')
@@ -427,13 +427,13 @@ def test_a_supervisor_that_goes_away_is_an_error_in_words(run):
 
 
 def test_another_users_process_is_refused(fake, monkeypatch):
-    monkeypatch.setattr("fuzztui.remote.server.peer_of", lambda sock: Peer(12345))
+    monkeypatch.setattr("fuzztui.kernel.remote.server.peer_of", lambda sock: Peer(12345))
     with pytest.raises(RemoteError, match="belongs to"):
         ControlClient(fake.run, "test")
 
 
 def test_a_socket_of_another_users_is_not_talked_to(fake, monkeypatch):
-    monkeypatch.setattr("fuzztui.remote.client.peer_of", lambda sock: Peer(12345))
+    monkeypatch.setattr("fuzztui.kernel.remote.client.peer_of", lambda sock: Peer(12345))
     with pytest.raises(RemoteError, match="belongs to 12345"):
         ControlClient(fake.run, "test")
 
@@ -472,7 +472,8 @@ def test_members_of_the_group_may_look_and_their_commands_are_rejected(run, monk
     fake = Fake(run, access=Access(os.getgid(), "fuzzers"))
     try:
         monkeypatch.setattr(
-            "fuzztui.remote.server.peer_of", lambda sock: Peer(12345, frozenset({os.getgid()}))
+            "fuzztui.kernel.remote.server.peer_of",
+            lambda sock: Peer(12345, frozenset({os.getgid()})),
         )
         client = ControlClient(run, "test")
         assert "group_may_steer" in client.why_not_steer

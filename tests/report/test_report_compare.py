@@ -6,10 +6,11 @@ import math
 import pytest
 from strict_html import StrictPage
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.report.compare_page import compare_json, compare_page, p_text, shown
-from fuzztui.report.compared import (
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.tools.report.compare_page import compare_json, compare_page, p_text, shown
+from fuzztui.tools.report.compared import (
     CannotCompare,
     ComparedRun,
     RunComparison,
@@ -20,11 +21,10 @@ from fuzztui.report.compared import (
     who_found,
     who_killed,
 )
-from fuzztui.report.html import html_page
-from fuzztui.report.markdown import markdown_page
-from fuzztui.report.parts import Folded, Note
-from fuzztui.report.plain import plain_page
-from fuzztui.wire import events as ev
+from fuzztui.tools.report.html import html_page
+from fuzztui.tools.report.markdown import markdown_page
+from fuzztui.tools.report.parts import Folded, Note
+from fuzztui.tools.report.plain import plain_page
 
 
 def state_of(

@@ -5,10 +5,10 @@ import re
 import pytest
 from strict_html import StrictPage
 
-from fuzztui.report.charts import axis_number, axis_of
-from fuzztui.report.html import escape, html_page
-from fuzztui.report.markdown import markdown_page
-from fuzztui.report.parts import (
+from fuzztui.tools.report.charts import axis_number, axis_of
+from fuzztui.tools.report.html import escape, html_page
+from fuzztui.tools.report.markdown import markdown_page
+from fuzztui.tools.report.parts import (
     MAX_POINTS,
     Block,
     ChartLine,
@@ -25,7 +25,7 @@ from fuzztui.report.parts import (
     thinned,
     value_at,
 )
-from fuzztui.report.plain import plain_page
+from fuzztui.tools.report.plain import plain_page
 
 HOSTILE = (
     "<script>alert(1)</script>\"'><img src=x onerror=y> \ud800\x1b[31m\x00\u202e|`</pre>"

@@ -6,15 +6,15 @@ import pytest
 from hosted import hosted
 from strict_html import StrictPage
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.report.findings import bounded
-from fuzztui.report.html import html_page
-from fuzztui.report.markdown import markdown_page
-from fuzztui.report.run import FindingInput, ReportedRun, short_target
-from fuzztui.report.run_page import run_json, run_page
-from fuzztui.report.setup import flat_keys, utc
-from fuzztui.wire import events as ev
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.tools.report.findings import bounded
+from fuzztui.tools.report.html import html_page
+from fuzztui.tools.report.markdown import markdown_page
+from fuzztui.tools.report.run import FindingInput, ReportedRun, short_target
+from fuzztui.tools.report.run_page import run_json, run_page
+from fuzztui.tools.report.setup import flat_keys, utc
 
 HOSTILE = "<script>x</script>\x1b\ud800"
 

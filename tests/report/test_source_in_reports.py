@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from strict_html import StrictPage
 
-from fuzztui.model.source import SourceText, annotated_files
-from fuzztui.model.state import Finding, Mutant, State
-from fuzztui.report.html import html_page
-from fuzztui.report.markdown import markdown_page
-from fuzztui.report.parts import Folded, Gutter, Page, SourceLines, Table
-from fuzztui.report.source import MAX_LINES, ReportedSource, source_json, source_section
+from fuzztui.kernel.model.source import SourceText, annotated_files
+from fuzztui.kernel.model.state import Finding, Mutant, State
+from fuzztui.tools.report.html import html_page
+from fuzztui.tools.report.markdown import markdown_page
+from fuzztui.tools.report.parts import Folded, Gutter, Page, SourceLines, Table
+from fuzztui.tools.report.source import MAX_LINES, ReportedSource, source_json, source_section
 
 HOSTILE = "</span></pre><script>x</script>\x1b\ud800"
 TEXT = f"def f(x):\n    if x:\n        return 1  # {HOSTILE}\n    return 2\n"

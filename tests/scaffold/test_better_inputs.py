@@ -2,9 +2,9 @@
 
 import pytest
 
-from fuzztui.scaffold.better import better_inputs
-from fuzztui.scaffold.files import HARNESS, CampaignDraft
-from fuzztui.scaffold.trial import InputTrial
+from fuzztui.tools.scaffold.better import better_inputs
+from fuzztui.tools.scaffold.files import HARNESS, CampaignDraft
+from fuzztui.tools.scaffold.trial import InputTrial
 
 DRAFT = CampaignDraft("n", "zest", {"function": "m:f", "input": "text"}, seeds=[b"s"])
 GOOD = [b"let x = (1 + 2);", b"let y = x * x;", b"print(x, y, 3);"]

@@ -9,11 +9,11 @@ import sys
 import pytest
 
 from fuzztui.engines.inputs.source import Source
-from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, literal_text
-from fuzztui.scaffold.calls import HarnessCall
-from fuzztui.scaffold.harness import edits_text, generator_text, harness_text
-from fuzztui.scaffold.python_targets import python_targets
-from fuzztui.scaffold.tree import python_files
+from fuzztui.tools.scaffold.arguments import BYTES, EITHER, TEXT, literal_text
+from fuzztui.tools.scaffold.calls import HarnessCall
+from fuzztui.tools.scaffold.harness import edits_text, generator_text, harness_text
+from fuzztui.tools.scaffold.python_targets import python_targets
+from fuzztui.tools.scaffold.tree import python_files
 
 CODE = """
 import enum
@@ -197,7 +197,7 @@ def test_parts_of_examples_are_exchanged(kind):
 def test_names_of_the_target_do_not_collide_with_those_of_the_harness(tmp_path, monkeypatch):
     (tmp_path / "clash.py").write_text("def generate(x, y): return x, y\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    from fuzztui.scaffold.arguments import Argument
+    from fuzztui.tools.scaffold.arguments import Argument
 
     arguments = (Argument("x", TEXT), Argument("y", draw="source.boolean()"))
     names = made(
@@ -217,10 +217,10 @@ def test_a_literal_as_source_is_the_same_value(literal):
 WRITES = """
 import sys
 from pathlib import Path
-from fuzztui.scaffold.arguments import TEXT
-from fuzztui.scaffold.harness import generator_text
-from fuzztui.scaffold.python_targets import python_targets
-from fuzztui.scaffold.tree import python_files
+from fuzztui.tools.scaffold.arguments import TEXT
+from fuzztui.tools.scaffold.harness import generator_text
+from fuzztui.tools.scaffold.python_targets import python_targets
+from fuzztui.tools.scaffold.tree import python_files
 for target in python_targets(python_files(Path(sys.argv[1]))):
     if target.call is not None:
         print(generator_text(target.call, TEXT, [b"a"], ["b"]))

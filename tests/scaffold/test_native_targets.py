@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.scaffold.native import (
+from fuzztui.tools.scaffold.native import (
     builds,
     instrumented_programs,
     is_instrumented,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.scaffold.interpreters import asked, project_pythons
+from fuzztui.tools.scaffold.interpreters import asked, project_pythons
 
 
 def environment(folder: Path, version: str = "3.12.1") -> Path:

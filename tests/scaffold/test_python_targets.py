@@ -2,9 +2,9 @@
 
 import pytest
 
-from fuzztui.scaffold.arguments import BYTES, EITHER, TEXT, TYPED
-from fuzztui.scaffold.python_targets import COMPILED, python_targets
-from fuzztui.scaffold.tree import (
+from fuzztui.tools.scaffold.arguments import BYTES, EITHER, TEXT, TYPED
+from fuzztui.tools.scaffold.python_targets import COMPILED, python_targets
+from fuzztui.tools.scaffold.tree import (
     package_files,
     package_of,
     python_files,

@@ -7,9 +7,9 @@ import pytest
 import tomli
 
 from fuzztui.engines.inputs.source import Source
-from fuzztui.scaffold.better import text_mutated
-from fuzztui.scaffold.files import CampaignDraft, generator_of_tokens, relative, toml_value
-from fuzztui.scaffold.inputs import (
+from fuzztui.tools.scaffold.better import text_mutated
+from fuzztui.tools.scaffold.files import CampaignDraft, generator_of_tokens, relative, toml_value
+from fuzztui.tools.scaffold.inputs import (
     MAX_SEED_BYTES,
     data_files,
     mutated,
@@ -18,7 +18,7 @@ from fuzztui.scaffold.inputs import (
     spread,
     tokens,
 )
-from fuzztui.scaffold.tree import PythonFile
+from fuzztui.tools.scaffold.tree import PythonFile
 
 
 def file(module: str, text: str) -> PythonFile:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fuzztui.inprocess.ask import NoAnswer
-from fuzztui.scaffold import trial as module
-from fuzztui.scaffold.trial import run_trial
+from fuzztui.run.inprocess.ask import NoAnswer
+from fuzztui.tools.scaffold import trial as module
+from fuzztui.tools.scaffold.trial import run_trial
 
 TEXT = '[target]\nfunction = "m:f"\ninclude = ["m"]\n[engine]\nkind = "zest"\n'
 ITERATOR = {

@@ -12,18 +12,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from waiting import wait_until
 
-from fuzztui import session as session_module
-from fuzztui.log import checkpoints as checkpoints_module
-from fuzztui.log import writer as writer_module
-from fuzztui.log.checkpoints import CheckpointFile, CheckpointWriter
-from fuzztui.log.files import CHECKPOINTS, SEALED, LogError, list_tails
-from fuzztui.log.reader import LogReader
-from fuzztui.log.writer import LogWriter
-from fuzztui.model.checkpoint import SCHEMA
-from fuzztui.model.fold import apply
-from fuzztui.model.state import Changes, State
-from fuzztui.session import CheckpointKeeper, LiveClock, ReplayClock, Session
-from fuzztui.wire.events import (
+from fuzztui.kernel import session as session_module
+from fuzztui.kernel.log import checkpoints as checkpoints_module
+from fuzztui.kernel.log import writer as writer_module
+from fuzztui.kernel.log.checkpoints import CheckpointFile, CheckpointWriter
+from fuzztui.kernel.log.files import CHECKPOINTS, SEALED, LogError, list_tails
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model.checkpoint import SCHEMA
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import Changes, State
+from fuzztui.kernel.session import CheckpointKeeper, LiveClock, ReplayClock, Session
+from fuzztui.kernel.wire.events import (
     CampaignStarted,
     EntryDescribed,
     EntrySaved,
@@ -421,7 +421,7 @@ def test_a_fifo_or_directory_in_their_place(run):
 
 
 def test_checkpoints_of_another_version_are_made_anew(run, monkeypatch):
-    monkeypatch.setattr("fuzztui.model.checkpoint.SCHEMA", SCHEMA + 1)
+    monkeypatch.setattr("fuzztui.kernel.model.checkpoint.SCHEMA", SCHEMA + 1)
     session = Session(run, LiveClock())
     assert not session.chain.links
     drain(session)
@@ -433,7 +433,7 @@ def test_checkpoints_of_another_version_are_made_anew(run, monkeypatch):
 
 
 def test_the_version_is_the_same_in_every_process():
-    code = "from fuzztui.model.checkpoint import SCHEMA; print(SCHEMA)"
+    code = "from fuzztui.kernel.model.checkpoint import SCHEMA; print(SCHEMA)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert int(out.stdout) == SCHEMA
 
@@ -500,7 +500,7 @@ def test_a_full_disk_only_costs_the_checkpoint(run, monkeypatch):
 
 
 def test_the_final_state_is_json(kept):
-    from fuzztui.model.status import status_dict
+    from fuzztui.kernel.model.status import status_dict
 
     session = Session(kept, LiveClock())
     drain(session)

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign import CampaignError, load
-from fuzztui.campaign.rundir import SupervisorError, Unfit, prepare_run
 from fuzztui.cli import main, origins, suite_patch
 from fuzztui.cli import test as command
 from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.parser import parse
-from fuzztui.export.example_patch import MadeExample
-from fuzztui.inprocess.ask import NoAnswer
-from fuzztui.inprocess.spec import write_spec
-from fuzztui.log.writer import LogWriter
-from fuzztui.wire import events as ev
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire import events as ev
+from fuzztui.run.campaign import CampaignError, load
+from fuzztui.run.campaign.rundir import SupervisorError, Unfit, prepare_run
+from fuzztui.run.inprocess.ask import NoAnswer
+from fuzztui.run.inprocess.spec import write_spec
+from fuzztui.tools.export.example_patch import MadeExample
 
 
 @pytest.fixture

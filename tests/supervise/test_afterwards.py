@@ -7,22 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE
 from fuzztui.cli.runs import standing
 from fuzztui.engines.directory.events import read_reported
-from fuzztui.log.reader import LogReader
-from fuzztui.log.writer import LogWriter
-from fuzztui.model.mutants import mutants_summary
-from fuzztui.model.state import State
-from fuzztui.observe.relay import Offsets, Relay, relayed
-from fuzztui.remote.lock import RunLock
-from fuzztui.supervise.afterwards import judge
-from fuzztui.supervise.command_router import sent_commands
-from fuzztui.wire.codec import encode_command, encode_event
-from fuzztui.wire.commands import MarkEquivalent, SkipMutants
-from fuzztui.wire.events import (
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model.mutants import mutants_summary
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.remote.lock import RunLock
+from fuzztui.kernel.wire.codec import encode_command, encode_event
+from fuzztui.kernel.wire.commands import MarkEquivalent, SkipMutants
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,
     CampaignState,
@@ -37,6 +33,10 @@ from fuzztui.wire.events import (
     MutationStats,
     Stats,
 )
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.observe.relay import Offsets, Relay, relayed
+from fuzztui.run.supervise.afterwards import judge
+from fuzztui.run.supervise.command_router import sent_commands
 
 KINDS = ["skip-mutants", "mark-equivalent", "requeue-mutants"]
 MUTANTS = [{"id": f"m:f:math:{n}:-", "line": n, "operator": "math"} for n in range(4)]

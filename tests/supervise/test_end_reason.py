@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from fuzztui.fuzzfirst.context import CampaignStopping
-from fuzztui.instances.life import EndReason
-from fuzztui.model.state import Instance, State
-from fuzztui.supervise.ending import StopRequest, natural_end
+from fuzztui.features.fuzzfirst.context import CampaignStopping
+from fuzztui.kernel.model.state import Instance, State
+from fuzztui.run.instances.life import EndReason
+from fuzztui.run.supervise.ending import StopRequest, natural_end
 
 STOP = EndReason("stopped", "stopped by somebody")
 

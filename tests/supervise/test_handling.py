@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.process.service import Progress
-from fuzztui.remote.protocol import APPLIED, REJECTED, CommandAnswer
-from fuzztui.supervise.handling import HandlerTasks, combined
-from fuzztui.wire.commands import AddSeed, Pause, PromoteMutants
-from fuzztui.wire.events import CommandApplied, CommandProgress, CommandRejected
+from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, CommandAnswer
+from fuzztui.kernel.wire.commands import AddSeed, Pause, PromoteMutants
+from fuzztui.kernel.wire.events import CommandApplied, CommandProgress, CommandRejected
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.process.service import Progress
+from fuzztui.run.supervise.handling import HandlerTasks, combined
 
 
 async def good(command: Any, progress: Progress) -> str:

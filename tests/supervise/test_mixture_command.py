@@ -4,12 +4,12 @@ import asyncio
 import json
 from types import SimpleNamespace
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.remote.protocol import APPLIED, REJECTED
-from fuzztui.supervise.command_router import CommandRouter
-from fuzztui.wire.commands import SetMixture
-from fuzztui.wire.events import CommandApplied, CommandRejected, InstanceHello, Record
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.remote.protocol import APPLIED, REJECTED
+from fuzztui.kernel.wire.commands import SetMixture
+from fuzztui.kernel.wire.events import CommandApplied, CommandRejected, InstanceHello, Record
+from fuzztui.run.supervise.command_router import CommandRouter
 
 
 class FakeContext:

@@ -3,15 +3,15 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from fuzztui.campaign import Campaign
-from fuzztui.campaign.rundir import RunDir, prepare_run
-from fuzztui.log.files import SEALED
-from fuzztui.log.reader import LogReader
-from fuzztui.log.writer import LogWriter
-from fuzztui.session import LiveClock, Session
-from fuzztui.supervise.campaign_log import CampaignLog
-from fuzztui.supervise.resume import CampaignStartup
-from fuzztui.wire.events import CampaignStarted, Stats
+from fuzztui.kernel.log.files import SEALED
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.session import LiveClock, Session
+from fuzztui.kernel.wire.events import CampaignStarted, Stats
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.rundir import RunDir, prepare_run
+from fuzztui.run.supervise.campaign_log import CampaignLog
+from fuzztui.run.supervise.resume import CampaignStartup
 
 
 def take_up(run: Path) -> None:

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir, prepare_run
-from fuzztui.targeting import run_analysis
-from fuzztui.targeting.analysis import (
+from fuzztui.features.targeting import run_analysis
+from fuzztui.features.targeting.analysis import (
     AnalysedConstant,
     AnalysedGoal,
     Influence,
@@ -20,10 +18,12 @@ from fuzztui.targeting.analysis import (
     TargetingAnalysis,
     TargetsError,
 )
-from fuzztui.targeting.analysis.application import AnalysedApplication, gather
-from fuzztui.targeting.analysis.document import AnalysedModule
-from fuzztui.targeting.run_analysis import analyse, analyse_again
-from fuzztui.wire.events import Message
+from fuzztui.features.targeting.analysis.application import AnalysedApplication, gather
+from fuzztui.features.targeting.analysis.document import AnalysedModule
+from fuzztui.features.targeting.run_analysis import analyse, analyse_again
+from fuzztui.kernel.wire.events import Message
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir, prepare_run
 
 CAMPAIGN = """\
 [target]

@@ -7,15 +7,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from fuzztui.base.plugins import named
-from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.instances.launcher import Triage
-from fuzztui.model.feature import features
-from fuzztui.model.state import State
-from fuzztui.process.service import Service, ServiceContext
-from fuzztui.supervise.services import SERVICES, Services
-from fuzztui.supervise.tasks import Tasks
-from fuzztui.wire.events import Message
+from fuzztui.kernel.base.plugins import named
+from fuzztui.kernel.model.feature import features
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import Message
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.instances.launcher import Triage
+from fuzztui.run.process.service import Service, ServiceContext
+from fuzztui.run.supervise.services import SERVICES, Services
+from fuzztui.run.supervise.tasks import Tasks
 
 
 class Endless(Triage):

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
-from fuzztui.log.writer import LogWriter
-from fuzztui.supervise.sharing import RunSharing
-from fuzztui.wire.events import EntrySaved, Message
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.events import EntrySaved, Message
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
+from fuzztui.run.supervise.sharing import RunSharing
 
 CAMPAIGN = """
 [target]
@@ -138,7 +138,7 @@ def test_a_closed_directory_above_the_run_is_named(campaign, run_dir, tmp_path):
 
 
 def test_steering_needs_a_group(tmp_path):
-    from fuzztui.campaign import CampaignError
+    from fuzztui.run.campaign import CampaignError
 
     file = tmp_path / "c.toml"
     file.write_text("[campaign]\ngroup_may_steer = true\n" + CAMPAIGN)

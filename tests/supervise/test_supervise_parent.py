@@ -9,8 +9,8 @@ import signal
 import pytest
 from waiting import wait_until
 
-from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.supervise.daemon import StarterPipe
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.supervise.daemon import StarterPipe
 
 
 def test_work_ends_when_the_parent_leaves():

@@ -14,13 +14,13 @@ from lab_clock import LabClock
 from waiting import wait_until
 
 import fuzztui
-from fuzztui.base.atomic import replace_text
-from fuzztui.base.files import read_json
-from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
-from fuzztui.instances.launcher import instance_names, trials_share
-from fuzztui.process.identity import boot_id
-from fuzztui.supervise.clock import CampaignClock
-from fuzztui.supervise.launchers import launcher_for
+from fuzztui.kernel.base.atomic import replace_text
+from fuzztui.kernel.base.files import read_json
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
+from fuzztui.run.instances.launcher import instance_names, trials_share
+from fuzztui.run.process.identity import boot_id
+from fuzztui.run.supervise.clock import CampaignClock
+from fuzztui.run.supervise.launchers import launcher_for
 
 # ------------------------------------------------------------------- the directory
 
@@ -164,7 +164,7 @@ def test_the_gap_does_not_count_over_a_reboot(tmp_path, monkeypatch):
     machine = LabClock(5000.0)
     clock(tmp_path / "c", machine).save()
     machine.now = 1.0
-    monkeypatch.setattr("fuzztui.supervise.clock.boot_id", lambda: "another boot")
+    monkeypatch.setattr("fuzztui.run.supervise.clock.boot_id", lambda: "another boot")
     second = clock(tmp_path / "c", machine, last_t=90.0)
     second.count_gap()
     assert second.now() == 90
@@ -216,7 +216,7 @@ def test_our_small_files_are_never_written_through_anothers(tmp_path):
 @pytest.mark.slow
 def test_the_supervisor_needs_no_screen():
     code = (
-        "import sys, fuzztui.supervise.supervisor, fuzztui.supervise.daemon\n"
+        "import sys, fuzztui.run.supervise.supervisor, fuzztui.run.supervise.daemon\n"
         "print([m for m in sys.modules if m.startswith(('textual', 'rich', 'fuzztui.tui'))])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

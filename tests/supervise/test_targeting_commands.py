@@ -8,10 +8,9 @@ import json
 import pytest
 from test_mixture_command import FakeContext, lines
 
-from fuzztui.remote.protocol import APPLIED, REJECTED
-from fuzztui.supervise.command_router import CommandRouter, append, sent_commands
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import (
+from fuzztui.kernel.remote.protocol import APPLIED, REJECTED
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import (
     DemoteEntry,
     IgnoreGoal,
     PinGoal,
@@ -21,7 +20,8 @@ from fuzztui.wire.commands import (
     WeighType,
     names_of,
 )
-from fuzztui.wire.events import CommandApplied, CommandRejected
+from fuzztui.kernel.wire.events import CommandApplied, CommandRejected
+from fuzztui.run.supervise.command_router import CommandRouter, append, sent_commands
 
 ABLE = [*names_of(TypeCommand)]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.supervise import write_check
-from fuzztui.supervise.write_check import Notice, WriteCheck
-from fuzztui.wire.events import Message
+from fuzztui.kernel.wire.events import Message
+from fuzztui.run.supervise import write_check
+from fuzztui.run.supervise.write_check import Notice, WriteCheck
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC])

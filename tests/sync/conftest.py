@@ -6,13 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign.rundir import RunDir, prepare_run
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.sync.exchange import DirectoryExchange
-from fuzztui.sync.names import tag_of
-from fuzztui.sync.peers import About
-from fuzztui.wire.events import CampaignStarted, EntrySaved, FindingSaved, PassiveInstance, Record
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import (
+    CampaignStarted,
+    EntrySaved,
+    FindingSaved,
+    PassiveInstance,
+    Record,
+)
+from fuzztui.machines.sync.exchange import DirectoryExchange
+from fuzztui.machines.sync.names import tag_of
+from fuzztui.machines.sync.peers import About
+from fuzztui.run.campaign.rundir import RunDir, prepare_run
 
 
 class Machine:

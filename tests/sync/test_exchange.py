@@ -12,12 +12,19 @@ from lab_clock import aged
 
 from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.engines.directory.store import entry_ids
-from fuzztui.observe.passive import MARK, make_passive, source_of
-from fuzztui.sync import peers as peers_module
-from fuzztui.sync.exchange import SyncError, only_one
-from fuzztui.sync.names import check_own, default_name, digest, parse_shared
-from fuzztui.sync.peers import DAMAGED, LARGE, MALFORMED, UNFINISHED, UNREADABLE, UNSAFE_ENTRIES
-from fuzztui.wire.events import EntrySaved
+from fuzztui.kernel.wire.events import EntrySaved
+from fuzztui.machines.sync import peers as peers_module
+from fuzztui.machines.sync.exchange import SyncError, only_one
+from fuzztui.machines.sync.names import check_own, default_name, digest, parse_shared
+from fuzztui.machines.sync.peers import (
+    DAMAGED,
+    LARGE,
+    MALFORMED,
+    UNFINISHED,
+    UNREADABLE,
+    UNSAFE_ENTRIES,
+)
+from fuzztui.run.observe.passive import MARK, make_passive, source_of
 
 
 def by_hand(shared, name, *entries, age=60):
@@ -193,7 +200,7 @@ def test_an_unsafe_entry_is_marked_before_it_is_there(machines, monkeypatch):
     a = machines("a")
     a.find(0, b"kills")
     Unsafe(a.run.instance("main")).add(0)
-    monkeypatch.setattr("fuzztui.sync.queues.QueueWriter.put", lambda *_: 1 / 0)
+    monkeypatch.setattr("fuzztui.machines.sync.queues.QueueWriter.put", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         a.sync()
     assert Unsafe(a.exchange.mine).load() == {0}
@@ -334,7 +341,7 @@ def test_a_full_disk_leaves_nothing_half(machines, monkeypatch):
             raise OSError(28, "No space left on device", "there")
         return real(fd, data)
 
-    monkeypatch.setattr("fuzztui.base.atomic.os.write", full)
+    monkeypatch.setattr("fuzztui.kernel.base.atomic.os.write", full)
     with pytest.raises(OSError, match="No space"):
         a.sync()
     assert a.shows() == {}

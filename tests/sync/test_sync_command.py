@@ -9,13 +9,13 @@ import threading
 
 import pytest
 
-from fuzztui.campaign import load, write_frozen
-from fuzztui.campaign.rundir import RunDir, prepare_run
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE
-from fuzztui.log.writer import LogWriter
-from fuzztui.sync.exchange import only_one
-from fuzztui.wire.events import CampaignStarted, EntrySaved
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.events import CampaignStarted, EntrySaved
+from fuzztui.machines.sync.exchange import only_one
+from fuzztui.run.campaign import load, write_frozen
+from fuzztui.run.campaign.rundir import RunDir, prepare_run
 
 CAMPAIGN = """
 [campaign]
@@ -119,7 +119,7 @@ def test_a_full_disk_names_the_file(run, shared, capsys, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("fuzztui.base.atomic.os.fsync", full)
+    monkeypatch.setattr("fuzztui.kernel.base.atomic.os.fsync", full)
     code, _, err = ask(capsys, "sync", run, shared)
     assert code == FAILED
     assert "No space left" in err

@@ -7,9 +7,9 @@ import sys
 import textwrap
 from pathlib import Path
 
-from fuzztui.targeting.analysis.analyse import analyse
-from fuzztui.targeting.analysis.application import gather
-from fuzztui.targeting.analysis.document import Request, TargetingAnalysis
+from fuzztui.features.targeting.analysis.analyse import analyse
+from fuzztui.features.targeting.analysis.application import gather
+from fuzztui.features.targeting.analysis.document import Request, TargetingAnalysis
 
 THUMBS = """
     from __future__ import annotations

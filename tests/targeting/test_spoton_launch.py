@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign import CampaignError, load
-from fuzztui.campaign.model import Campaign
-from fuzztui.campaign.rundir import RunDir, Unfit, prepare_run
 from fuzztui.engines.base.errors import Diagnostic
 from fuzztui.engines.base.spec import read_spec
-from fuzztui.inprocess.ask import Ready
-from fuzztui.supervise import launchers
-from fuzztui.supervise.launchers import launcher_for
-from fuzztui.targeting import run_analysis
-from fuzztui.targeting.analysis import Influence, Request, TargetingAnalysis, TargetsError
-from fuzztui.targeting.analysis.application import AnalysedApplication
-from fuzztui.targeting.analysis.modules import Interpreter
-from fuzztui.wire.events import Message
+from fuzztui.features.targeting import run_analysis
+from fuzztui.features.targeting.analysis import Influence, Request, TargetingAnalysis, TargetsError
+from fuzztui.features.targeting.analysis.application import AnalysedApplication
+from fuzztui.features.targeting.analysis.modules import Interpreter
+from fuzztui.kernel.wire.events import Message
+from fuzztui.run.campaign import CampaignError, load
+from fuzztui.run.campaign.model import Campaign
+from fuzztui.run.campaign.rundir import RunDir, Unfit, prepare_run
+from fuzztui.run.inprocess.ask import Ready
+from fuzztui.run.supervise import launchers
+from fuzztui.run.supervise.launchers import launcher_for
 
 PYTHON = Interpreter((), (), (3, 11))
 

@@ -3,7 +3,7 @@
 import ast
 import textwrap
 
-from fuzztui.targeting.analysis.decisions import decisions
+from fuzztui.features.targeting.analysis.decisions import decisions
 
 
 def arms(text):

@@ -8,9 +8,14 @@ import sys
 import pytest
 from targets_lab import THUMBS
 
-from fuzztui.targeting.analysis import Request, TargetingAnalysis, TargetsError, find_targets
-from fuzztui.targeting.analysis.analyse import unify
-from fuzztui.targeting.analysis.document import DocumentError, Influence
+from fuzztui.features.targeting.analysis import (
+    Request,
+    TargetingAnalysis,
+    TargetsError,
+    find_targets,
+)
+from fuzztui.features.targeting.analysis.analyse import unify
+from fuzztui.features.targeting.analysis.document import DocumentError, Influence
 
 
 def test_constants_and_how_they_are_used(lab):
@@ -161,7 +166,7 @@ def test_the_same_bytes_whatever_the_hashes(lab):
         for name in "mypy", "targets.lock":
             (cache / name).symlink_to(lab.cache / name)
         answer = subprocess.run(
-            [sys.executable, "-P", "-m", "fuzztui.targeting.analysis", str(cache)],
+            [sys.executable, "-P", "-m", "fuzztui.features.targeting.analysis", str(cache)],
             input=lab.request("app:collect").dumps(),
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,

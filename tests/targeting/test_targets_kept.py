@@ -5,8 +5,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from fuzztui.targeting.analysis import Request, TargetingAnalysis
-from fuzztui.targeting.analysis import __main__ as child
+from fuzztui.features.targeting.analysis import Request, TargetingAnalysis
+from fuzztui.features.targeting.analysis import __main__ as child
 
 
 @pytest.mark.parametrize("killed_at", [".json", child._READ])
@@ -14,7 +14,7 @@ def test_killed_while_it_writes_the_old_one_counts_no_more(tmp_path, monkeypatch
     library = tmp_path / "library.py"
     library.write_text("A = 1\n")
     program = SimpleNamespace(sources={}, around={}, read={library})
-    stub = ModuleType("fuzztui.targeting.analysis.analyse")
+    stub = ModuleType("fuzztui.features.targeting.analysis.analyse")
     stub.analyse = lambda *a, **k: TargetingAnalysis(("app",), "3.11", notes=(library.read_text(),))
     monkeypatch.setitem(sys.modules, stub.__name__, stub)
     file = tmp_path / "targets" / "key.json"

@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 
-from fuzztui.targeting.analysis import find_targets
+from fuzztui.features.targeting.analysis import find_targets
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import tomli
 
-from fuzztui.targeting.analysis import TargetsError, find_targets, mypyapi
-from fuzztui.targeting.analysis.document import Request
+from fuzztui.features.targeting.analysis import TargetsError, find_targets, mypyapi
+from fuzztui.features.targeting.analysis.document import Request
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "fuzztui"
@@ -101,7 +101,7 @@ def test_a_failure_with_another_mypy_names_it(tmp_path, monkeypatch):
 
 def test_the_module_alone_says_why(tmp_path):
     (tmp_path / "mypy.py").write_text("")
-    code = "import fuzztui.targeting.analysis.mypyapi"
+    code = "import fuzztui.features.targeting.analysis.mypyapi"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )

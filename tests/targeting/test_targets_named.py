@@ -8,8 +8,8 @@ import venv
 
 import pytest
 
-from fuzztui.targeting.analysis import Request, TargetsError, find_targets
-from fuzztui.targeting.analysis.__main__ import has
+from fuzztui.features.targeting.analysis import Request, TargetsError, find_targets
+from fuzztui.features.targeting.analysis.__main__ import has
 
 TEXT = """
     from .loading import load

@@ -14,9 +14,9 @@ from interpreters import pythons
 from targets_lab import types_at
 from waiting import DEADLINE_S, wait_until
 
-from fuzztui.targeting.analysis import Request, find_targets
-from fuzztui.targeting.analysis.application import gather
-from fuzztui.targeting.analysis.observe import observe, unannotated
+from fuzztui.features.targeting.analysis import Request, find_targets
+from fuzztui.features.targeting.analysis.application import gather
+from fuzztui.features.targeting.analysis.observe import observe, unannotated
 
 PYTHONS = [sys.executable, *map(str, pythons(12, 13))]
 
@@ -175,7 +175,7 @@ def test_nothing_is_left_of_an_analysis_that_is_ended(lab, tmp_path, number):
     lab.write(app="import time\ntime.sleep(4242)\ndef entry(x): pass\n", gen=GENERATOR)
     folder = tmp_path / "temporary"
     folder.mkdir()
-    argv = [sys.executable, "-P", "-m", "fuzztui.targeting.analysis", str(tmp_path)]
+    argv = [sys.executable, "-P", "-m", "fuzztui.features.targeting.analysis", str(tmp_path)]
     child = subprocess.Popen(
         argv,
         stdin=subprocess.PIPE,

@@ -5,7 +5,7 @@ import json
 
 from targets_lab import types_at
 
-from fuzztui.targeting.analysis.overlay import annotate, returned_type
+from fuzztui.features.targeting.analysis.overlay import annotate, returned_type
 
 UNTYPED = """
     def entry(order, *, late=False): return 1 if order.when.year > 2008 else 2

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign.rundir import RunDir
+from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.testing.replay import instance_of
 
 CAMPAIGN = """\

@@ -14,24 +14,24 @@ import pytest
 from commands import commands
 from waiting import until, wait_until
 
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.minimise import program_inputs as minimising
-from fuzztui.minimise.program_inputs import minimise, minimiser
-from fuzztui.minimise.turns import InTurn, minimised_path
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.process.execute import KEPT, ProcessMark, children, execute
-from fuzztui.process.identity import marked
-from fuzztui.process.reaper import Reaper
-from fuzztui.triage import afl as triage
-from fuzztui.triage import examine, gdb
-from fuzztui.triage.afl import AflTriage
-from fuzztui.triage.examine import examine_crash, examine_hang, printable
-from fuzztui.triage.program import TargetProgram, find_file, repro_command_line
-from fuzztui.triage.sandbox import open_sandbox, remove_sandboxes
-from fuzztui.wire.commands import CancelMinimise, Minimise
-from fuzztui.wire.events import FindingDescribed, FindingSaved, Record
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.commands import CancelMinimise, Minimise
+from fuzztui.kernel.wire.events import FindingDescribed, FindingSaved, Record
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.minimise import program_inputs as minimising
+from fuzztui.run.minimise.program_inputs import minimise, minimiser
+from fuzztui.run.minimise.turns import InTurn, minimised_path
+from fuzztui.run.process.execute import KEPT, ProcessMark, children, execute
+from fuzztui.run.process.identity import marked
+from fuzztui.run.process.reaper import Reaper
+from fuzztui.run.triage import afl as triage
+from fuzztui.run.triage import examine, gdb
+from fuzztui.run.triage.afl import AflTriage
+from fuzztui.run.triage.examine import examine_crash, examine_hang, printable
+from fuzztui.run.triage.program import TargetProgram, find_file, repro_command_line
+from fuzztui.run.triage.sandbox import open_sandbox, remove_sandboxes
 
 TARGET = """\
 #!/bin/sh
@@ -199,7 +199,7 @@ def test_what_is_run_dies_with_who_runs_it(tmp_path):
     code = f"""
 import asyncio
 from pathlib import Path
-from fuzztui.process.execute import ProcessMark, execute
+from fuzztui.run.process.execute import ProcessMark, execute
 place = Path({str(tmp_path)!r})
 mark = ProcessMark(place, "x")
 asyncio.run(execute(["nice", "sh", "-c", "exec sleep 99"], mark, cwd=place, limit=99))

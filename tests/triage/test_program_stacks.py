@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.triage.examine import examine_other
-from fuzztui.triage.program import TargetProgram
-from fuzztui.triage.sandbox import open_sandbox
+from fuzztui.run.triage.examine import examine_other
+from fuzztui.run.triage.program import TargetProgram
+from fuzztui.run.triage.sandbox import open_sandbox
 
 pytestmark = [
     pytest.mark.slow,

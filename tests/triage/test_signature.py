@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.triage.gdb import parse_backtraces
-from fuzztui.triage.sanitizer import parse_report
-from fuzztui.triage.signature import (
+from fuzztui.run.triage.gdb import parse_backtraces
+from fuzztui.run.triage.sanitizer import parse_report
+from fuzztui.run.triage.signature import (
     Frame,
     common,
     cycle,

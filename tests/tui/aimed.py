@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from fakes import CAPABILITIES, Log, _stats, started
 
-from fuzztui.wire import events as ev
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import PinGoal, WeighType
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import PinGoal, WeighType
 
 STEERING = ["weigh-type", "pin-target", "ignore-target", "targeted", "demote"]
 

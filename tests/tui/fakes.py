@@ -10,20 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import Changes, CommandStatus, State
-from fuzztui.model.undo import fold_before
-from fuzztui.remote.client import Result
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import Changes, CommandStatus, State
+from fuzztui.kernel.model.undo import fold_before
+from fuzztui.kernel.remote.client import Result
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import Command
+from fuzztui.kernel.wire.events import Event, Record
 from fuzztui.tui.app.app import FuzzApp, Opening
 from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.replay import Outline, Player
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.replay_marks import marks_of
-from fuzztui.wire import events as ev
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Command
-from fuzztui.wire.events import Event, Record
 
 WALL = 1_800_000_000.0
 CAPABILITIES = ["pause", "resume", "stop", "skip", "promote", "reset"]
@@ -65,7 +65,7 @@ class FakeClock:
 
 
 class FakeSession:
-    """What :class:`fuzztui.session.Session` promises, over a :class:`Log`."""
+    """What :class:`fuzztui.kernel.session.Session` promises, over a :class:`Log`."""
 
     def __init__(self, log: Log, clock: FakeClock | None = None) -> None:
         self.log = log
@@ -103,7 +103,7 @@ class FakeSession:
 
 
 class FakeReader:
-    """What :class:`fuzztui.log.reader.LogReader` promises, over a :class:`Log`."""
+    """What :class:`fuzztui.kernel.log.reader.LogReader` promises, over a :class:`Log`."""
 
     def __init__(self, log: Log) -> None:
         self._log = log

@@ -6,7 +6,7 @@ import random
 
 from fakes import WALL, Log
 
-from fuzztui.wire import events as ev
+from fuzztui.kernel.wire import events as ev
 
 ABLE = ["pause", "resume", "stop", "skip", "promote", "reset", "skip-current"]
 NO_COMPILER = "no C compiler (cc) for our mutator"

@@ -9,9 +9,9 @@ from dataclasses import replace
 import waiting
 from home_runs import make_run
 
-from fuzztui.home.listing import RunList
-from fuzztui.log.files import SEALED
-from fuzztui.remote.lock import RunLock
+from fuzztui.kernel.log.files import SEALED
+from fuzztui.kernel.remote.lock import RunLock
+from fuzztui.run.home.listing import RunList
 from fuzztui.tui.app.home import HomeApp, HomeOpening
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.frame.command_sender import CommandOutcome

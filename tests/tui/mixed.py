@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from fakes import CAPABILITIES, Log, _stats, started
 
 from fuzztui.engines.text.table import ARMS
-from fuzztui.wire import events as ev
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import SetMixture
-from fuzztui.wire.mixture import STACK
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import SetMixture
+from fuzztui.kernel.wire.mixture import STACK
 
 PAYING = {"swap-args": 41.0, "delete-line": 33.0, "insert-not": 20.0, "duplicate-line": 12.0,
           "fragment": 55.0, "havoc": 6.0, "eq-to-ne": 4.0, "delete-block": 25.0}  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 from fakes import CAPABILITIES, Log, _stats, started
 
-from fuzztui.wire import events as ev
+from fuzztui.kernel.wire import events as ev
 
 STEERING = [
     "skip-mutants", "promote-mutants", "move-mutants", "mark-equivalent", "requeue-mutants",

@@ -15,7 +15,7 @@ CALL = """
 import sys
 from pathlib import Path
 from fuzztui.tui import run_app
-from fuzztui.wire import events as ev
+from fuzztui.kernel.wire import events as ev
 run = Path(sys.argv[1])
 sys.exit(run_app(
     None if "watch" in sys.argv else run, run, mode=sys.argv[2], at=float(sys.argv[3]),

@@ -7,7 +7,7 @@ from hashlib import sha256
 from fakes import Log
 from mutated import PROGRAM, mutated
 
-from fuzztui.wire import events as ev
+from fuzztui.kernel.wire import events as ev
 
 PATH = str(PROGRAM)
 STATEMENTS = "4-5,8,11-14,16-21,23-34"

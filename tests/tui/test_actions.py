@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from fuzztui.kernel.wire.commands import COMMAND_NAMES
+from fuzztui.kernel.wire.mixture import Mixture
 from fuzztui.tui.app.action_app import ActionApp
 from fuzztui.tui.app.app import FuzzApp
 from fuzztui.tui.app.help import flat, help_sections
@@ -28,8 +30,6 @@ from fuzztui.tui.screens.overview.screen import OverviewScreen
 from fuzztui.tui.screens.properties.screen import PropertiesScreen
 from fuzztui.tui.screens.source.screen import SourceScreen
 from fuzztui.tui.screens.targeting.screen import TypesScreen
-from fuzztui.wire.commands import COMMAND_NAMES
-from fuzztui.wire.mixture import Mixture
 
 SCREENS = (
     OverviewScreen,

@@ -8,19 +8,19 @@ import pytest
 from fakes import Log, Supervisor, running, started
 from fleet import NO_COMPILER, REASON, fleet, hello
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import Changes, Instance, State
-from fuzztui.model.status import status_dict
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import Changes, Instance, State
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import AddSeed, CancelMinimise, Minimise, SkipCurrent
+from fuzztui.kernel.wire.events import Record
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.labels.events import describe
 from fuzztui.tui.labels.facts import flow
 from fuzztui.tui.labels.instances import trouble, whole
 from fuzztui.tui.labels.status import Status
-from fuzztui.wire import events as ev
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import AddSeed, CancelMinimise, Minimise, SkipCurrent
-from fuzztui.wire.events import Record
 
 WATCHED = "watched only: start the campaign with fuzztui to steer it"
 

@@ -11,9 +11,9 @@ from mutated import mutated
 from rich.cells import cell_len
 from turnlog import midway, on_target
 
-from fuzztui.base.terminals import wants_ascii
+from fuzztui.kernel.base.terminals import wants_ascii
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base.ascii import replacement
-from fuzztui.wire import events as ev
 
 
 @given(st.characters(min_codepoint=0x80))

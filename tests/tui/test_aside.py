@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from mutated import mutated
 from rich.cells import cell_len
 
-from fuzztui.model.mutants import RAN, survivor_group
+from fuzztui.kernel.model.mutants import RAN, survivor_group
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base.canvas import TextSpan, width_of
 from fuzztui.tui.base.text import ELLIPSIS
 from fuzztui.tui.frame.table import BigTable
@@ -16,7 +17,6 @@ from fuzztui.tui.labels.instance_columns import SPARK
 from fuzztui.tui.screens.overview.aside import Aside
 from fuzztui.tui.screens.overview.lines import whole_spans
 from fuzztui.tui.screens.overview.tiles import DISPENSABLE, Tile, fitting, tiles_of
-from fuzztui.wire import events as ev
 
 VAST = (220, 60)
 

@@ -6,7 +6,7 @@ import pytest
 from fakes import running
 from ptys import Terminal
 
-from fuzztui.log.writer import LogWriter
+from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.tui.base.background_query import (
     HELD_TICKS,
     QUESTION,

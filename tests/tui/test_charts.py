@@ -4,17 +4,17 @@ import pytest
 from fakes import running, started
 from mutated import mutated
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import Pause, PromoteEntry
+from fuzztui.kernel.wire.finding_kinds import CRASH, HANG
 from fuzztui.tui.base.chart import AXIS, Chart, ChartContent, Curve, View
 from fuzztui.tui.base.format import count
 from fuzztui.tui.labels.chart_marks import marks
 from fuzztui.tui.labels.glyphs import STEERED
 from fuzztui.tui.screens.overview.charts import WINDOWS, ChartGrid, available
-from fuzztui.wire import events as ev
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Pause, PromoteEntry
-from fuzztui.wire.finding_kinds import CRASH, HANG
 
 
 def shown(d):

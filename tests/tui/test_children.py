@@ -7,12 +7,12 @@ from fakes import Log, running
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.events import Record
 from fuzztui.tui.labels.details import MAX_CHILDREN, entry_lines
 from fuzztui.tui.labels.lineage import Lineage
-from fuzztui.wire import events as ev
-from fuzztui.wire.events import Record
 
 
 def entry(n, parent=None, **more):

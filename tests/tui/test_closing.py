@@ -7,16 +7,16 @@ import shlex
 from fakes import running, started
 from mutated import mutated
 
-from fuzztui.home.origin import TEST_FILE
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.run.home.origin import TEST_FILE
 from fuzztui.tui.base.chart import WAITING
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.labels.closing import MAX_COMMANDS, MAX_LISTED, closing_rows
 from fuzztui.tui.labels.run_commands import set_file
 from fuzztui.tui.labels.status import status_of
 from fuzztui.tui.screens.overview.closing_card import ClosingCard
-from fuzztui.wire import events as ev
 
 
 def ended(log, state="finished"):

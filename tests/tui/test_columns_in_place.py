@@ -7,8 +7,8 @@ from fakes import Supervisor, running
 from mutated import mutated
 from turnlog import ids, midway
 
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base.columns import GAP
-from fuzztui.wire import events as ev
 
 SIZES = [(80, 24), (120, 40), (220, 50)]
 

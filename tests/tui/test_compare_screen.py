@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.report.compared import ComparedRun, RunComparison
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.tools.report.compared import ComparedRun, RunComparison
 from fuzztui.tui.app.compare import CompareApp, CompareHeader, _curves, pane_lines
 from fuzztui.tui.base.chart import Chart
 from fuzztui.tui.base.pane import DetailPane
-from fuzztui.wire import events as ev
 
 pytestmark = pytest.mark.slow
 

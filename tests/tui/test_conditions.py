@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.tui.base.columns import Column, column_keys
-from fuzztui.tui.base.filterbar import ConditionSuggester
-from fuzztui.tui.labels.mutant_groups import parse_filter as parse_mutants
-from fuzztui.wire.conditions import FilterKey, exactly, parse_filter, parse_number
-from fuzztui.wire.selection import (
+from fuzztui.kernel.wire.conditions import FilterKey, exactly, parse_filter, parse_number
+from fuzztui.kernel.wire.selection import (
     MAX_SELECTION,
     SelectionError,
     of_ids,
     parse_selection,
 )
+from fuzztui.tui.base.columns import Column, column_keys
+from fuzztui.tui.base.filterbar import ConditionSuggester
+from fuzztui.tui.labels.mutant_groups import parse_filter as parse_mutants
 
 
 @dataclass

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from fakes import running
 
-from fuzztui.base.user_dirs import config_dir
 from fuzztui.cli.parser import parse
+from fuzztui.kernel.base.user_dirs import config_dir
 from fuzztui.tui.app.app import FuzzApp
 from fuzztui.tui.app.config import RENAMED, load_config, theme_of
 from fuzztui.tui.app.feed import default_hz

@@ -8,13 +8,13 @@ import pytest
 from fakes import running, started
 from mutated import mutated
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import Pause, PromoteMutants, RestoreMutants
 from fuzztui.tui.labels.event_rows import MAX_PINNED, event_rows
 from fuzztui.tui.screens.overview.event_list import EventList
-from fuzztui.wire import events as ev
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Pause, PromoteMutants, RestoreMutants
 
 
 def state_of(*events):

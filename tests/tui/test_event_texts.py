@@ -1,7 +1,7 @@
 """Each kind of event has a function that makes its text."""
 
+from fuzztui.kernel.wire.events import EVENT_KINDS, Event, MutantsShard
 from fuzztui.tui.labels.events import describe
-from fuzztui.wire.events import EVENT_KINDS, Event, MutantsShard
 
 
 def test_each_kind_of_event_has_a_text():

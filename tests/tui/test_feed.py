@@ -6,7 +6,7 @@ import threading
 import pytest
 from waiting import DEADLINE_S, turns_of_the_loop, until
 
-from fuzztui.model.state import Changes
+from fuzztui.kernel.model.state import Changes
 from fuzztui.tui.app import feed as feed_module
 from fuzztui.tui.app.feed import Feed, default_hz
 from fuzztui.tui.base.background import in_thread

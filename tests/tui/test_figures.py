@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.base.text import ago, several
+from fuzztui.kernel.base.text import ago, several
 from fuzztui.tui.base import format
 
 

@@ -5,23 +5,23 @@ from dataclasses import replace
 import pytest
 from fakes import started
 
-from fuzztui.base.signals import signal_signature
 from fuzztui.cli.headless import exit_code
 from fuzztui.cli.mutant_lines import found_rows
 from fuzztui.cli.output import DONE, FINDINGS
 from fuzztui.cli.runs import RunStatus
-from fuzztui.model.finding_tallies import FindingTally, group_heads, tallies
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.model.status import status_dict
+from fuzztui.kernel.base.signals import signal_signature
+from fuzztui.kernel.model.finding_tallies import FindingTally, group_heads, tallies
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.status import status_dict
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.finding_kinds import CRASH, DIFFERS, KINDS, OTHER, kind_of
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.instance_columns import columns, rate_cell
 from fuzztui.tui.labels.instances import whole
 from fuzztui.tui.labels.status import status_of
 from fuzztui.tui.screens.overview.charts import findings
 from fuzztui.tui.screens.overview.tiles import Tiles, tiles_of
-from fuzztui.wire import events as ev
-from fuzztui.wire.finding_kinds import CRASH, DIFFERS, KINDS, OTHER, kind_of
 
 
 def at(log, t, *events):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from fakes import running
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.commands import CountFrames, SkipFrames
+from fuzztui.kernel.wire.frames import LIBRARY, Basis, StackFrame, frame_rows
 from fuzztui.tui.app.attention import Attention
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.screens.findings.frames_dialog import Consequence, FrameList, FramesScreen
-from fuzztui.wire import events as ev
-from fuzztui.wire.commands import CountFrames, SkipFrames
-from fuzztui.wire.frames import LIBRARY, Basis, StackFrame, frame_rows
 
 REQUIRE = StackFrame("require", "/src/checks.py", 5)
 LOADS = StackFrame("loads", "/usr/lib/python3/json.py", 2, LIBRARY)

@@ -4,11 +4,11 @@ import pytest
 from fakes import running
 from fleet import fleet
 
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.app.help import HelpScreen, flat, found, help_sections
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.screens.findings.screen import FindingsScreen
 from fuzztui.tui.screens.overview.screen import OverviewScreen
-from fuzztui.wire import events as ev
 
 
 @pytest.mark.slow

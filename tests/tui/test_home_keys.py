@@ -8,7 +8,7 @@ import pytest
 from home_lab import home, picture_of, read, some_runs, until
 from home_runs import make_run
 
-from fuzztui.home import listing
+from fuzztui.run.home import listing
 from fuzztui.tui.app import home as home_module
 from fuzztui.tui.app.config import load_config
 from fuzztui.tui.app.help import HelpScreen

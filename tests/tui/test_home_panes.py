@@ -13,15 +13,15 @@ from rich.cells import cell_len
 from rich.console import Console
 from textual.app import ComposeResult
 
-from fuzztui.home.summary import summary_of
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import CampaignStarted, CampaignState, Record, Stats
+from fuzztui.run.home.summary import summary_of
 from fuzztui.tui.base import format
 from fuzztui.tui.base.themed import ThemedApp, lean
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.labels.runs import RunRow
 from fuzztui.tui.screens.home.panes import PaneHead, RateChart, RunPane, RunPanes, pane_content
-from fuzztui.wire.events import CampaignStarted, CampaignState, Record, Stats
 
 CONSOLE = Console(color_system="truecolor", force_terminal=True)
 

@@ -17,10 +17,11 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_ink import invisible
 from textual.containers import Vertical
 
-from fuzztui.home import listing
-from fuzztui.home.summary import RunSummary, summary_of
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.commands import Stop
+from fuzztui.run.home import listing
+from fuzztui.run.home.summary import RunSummary, summary_of
 from fuzztui.tui.app import home as home_module
 from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.home import INIT, HomeView
@@ -31,7 +32,6 @@ from fuzztui.tui.labels.runs import RunRow, columns, detail
 from fuzztui.tui.screens.home.lines import HomeDetail
 from fuzztui.tui.screens.home.new_dialog import NewScreen
 from fuzztui.tui.screens.home.panes import PaneHead, RunPane, pane_content, room_for
-from fuzztui.wire.commands import Stop
 
 SIZES = [(80, 24), (120, 40), (220, 60)]
 
@@ -246,7 +246,8 @@ async def test_a_question_is_a_small_box_over_the_table(runs):
 async def test_a_supervisor_that_is_killed(runs, tmp_path):
     make_run(tmp_path / "runs/three", wall=1e9 + 110, state="")
     code = (
-        "import sys, time; from pathlib import Path; from fuzztui.remote.lock import RunLock\n"
+        "import sys, time; from pathlib import Path\n"
+        "from fuzztui.kernel.remote.lock import RunLock\n"
         "lock = RunLock(Path(sys.argv[1])); print('held', flush=True); time.sleep(600)"
     )
     argv = [sys.executable, "-c", code, str(tmp_path / "runs/three")]

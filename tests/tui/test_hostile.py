@@ -4,9 +4,9 @@ import pytest
 from fakes import CAPABILITIES, Log
 from mutated import STEERING
 
-from fuzztui.wire import events as ev
-from fuzztui.wire.codec import decode_record, encode_record
-from fuzztui.wire.events import Record
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.codec import decode_record, encode_record
+from fuzztui.kernel.wire.events import Record
 
 EVIL = "[/x][bold red]\x1b[2J\x1b]0;pwn\x07\u202e\u200b\ud800\tend"
 DRAWN = "[/x][bold red]\\e[2J"

@@ -9,10 +9,13 @@ import pytest
 from hosted import CUT, HubLog, connected, hosted, instances_on, start
 from turnlog import midway
 
-from fuzztui.model.finding_tallies import tallies
-from fuzztui.model.fold import apply
-from fuzztui.model.host_summary import host_summaries, waiting_commands
-from fuzztui.model.state import State
+from fuzztui.kernel.model.finding_tallies import tallies
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.host_summary import host_summaries, waiting_commands
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import Pause, Resume
 from fuzztui.tui.frame.action_context import ActionContext, why_not_show_hosts
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.labels.event_rows import event_rows
@@ -25,9 +28,6 @@ from fuzztui.tui.labels.hosts import (
 from fuzztui.tui.labels.run_files import on_host
 from fuzztui.tui.labels.status import Status, status_of
 from fuzztui.tui.screens.overview.hosts import HostTabs
-from fuzztui.wire import events as ev
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Pause, Resume
 
 
 def folded(log: HubLog, until: float | None = None) -> State:

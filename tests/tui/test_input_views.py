@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.kernel.wire.events import InputShown
 from fuzztui.tui.labels.hexview import Preview
 from fuzztui.tui.labels.input_views import (
     BYTES,
@@ -16,7 +17,6 @@ from fuzztui.tui.labels.input_views import (
     picture_lines,
 )
 from fuzztui.tui.labels.pretty import MAX_LINES, laid_out
-from fuzztui.wire.events import InputShown
 
 
 def content(data: bytes, shown: InputShown | None = None, parent=None) -> InputContent:

@@ -5,12 +5,12 @@ import random
 import pytest
 from fakes import Log, started
 
-from fuzztui.model.fold import apply
-from fuzztui.model.lineage import lineage
-from fuzztui.model.saved import identity
-from fuzztui.model.state import Changes, State
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.lineage import lineage
+from fuzztui.kernel.model.saved import identity
+from fuzztui.kernel.model.state import Changes, State
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.labels.lineage import Lineage, ParentEntry, parents_brief, parents_text
-from fuzztui.wire import events as ev
 
 
 class Fuzzer:

@@ -7,13 +7,13 @@ from fakes import CAPABILITIES, running, started
 from mutated import mutated
 from textual.screen import Screen
 
-from fuzztui.base.signals import signal_signature, signal_title
+from fuzztui.kernel.base.signals import signal_signature, signal_title
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.commands import PromoteEntry, ResetEntry, SkipEntry
+from fuzztui.kernel.wire.conditions import parse_filter
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.frame.actions import BY_ID
-from fuzztui.wire import events as ev
-from fuzztui.wire.commands import PromoteEntry, ResetEntry, SkipEntry
-from fuzztui.wire.conditions import parse_filter
 
 
 def put(run, relative, data):

@@ -4,7 +4,7 @@ import pytest
 from fakes import running, started
 from mutated import mutated
 
-from fuzztui.wire import events as ev
+from fuzztui.kernel.wire import events as ev
 
 
 @pytest.mark.slow

@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.events import Record
 from fuzztui.tui.labels import log_rows
 from fuzztui.tui.labels.events import describe
 from fuzztui.tui.labels.log_rows import PAGE, LogSource, Query
-from fuzztui.wire import events as ev
-from fuzztui.wire.events import Record
 
 EVENTS = [
     ev.Stats("main", 5),

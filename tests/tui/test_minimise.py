@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from fakes import running
 
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.screens.findings.local_minimise import LocalMinimiser
-from fuzztui.wire import events as ev
 
 
 def ended():

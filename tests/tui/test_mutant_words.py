@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.model.mutants import NOT_RUN, UNREACHED
-from fuzztui.model.state import MUTANT_STATES
+from fuzztui.kernel.model.mutants import NOT_RUN, UNREACHED
+from fuzztui.kernel.model.state import MUTANT_STATES
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base import format
 from fuzztui.tui.base.bars import apportion
 from fuzztui.tui.base.themes import SEMANTIC
 from fuzztui.tui.labels.events import MUTANTS, command_text, describe
 from fuzztui.tui.labels.mutants import SIGNS, brief_change, rank, sign
-from fuzztui.wire import events as ev
 
 
 def test_every_state_has_its_own_sign_fill_and_colour():

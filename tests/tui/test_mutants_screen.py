@@ -8,17 +8,9 @@ from mutated import PROGRAM, STEERING, analysis, found, killed, mutated
 from textual.widgets import Input
 from turnlog import midway
 
-from fuzztui.model.mutants import REACHED
-from fuzztui.tui.base.filterbar import FilterBar
-from fuzztui.tui.frame.actions import BY_ID
-from fuzztui.tui.frame.strip import ChoiceStrip
-from fuzztui.tui.screens.mutants import steering
-from fuzztui.tui.screens.mutants.functions import FunctionTable
-from fuzztui.tui.screens.mutants.group_menu import ScopeScreen
-from fuzztui.tui.screens.mutants.screen import FIGURES
-from fuzztui.tui.screens.mutants.strip import MutantStrip
-from fuzztui.wire import events as ev
-from fuzztui.wire.commands import (
+from fuzztui.kernel.model.mutants import REACHED
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.commands import (
     AcceptMutants,
     ExactPass,
     MarkEquivalent,
@@ -29,7 +21,15 @@ from fuzztui.wire.commands import (
     SkipMutants,
     UnacceptMutants,
 )
-from fuzztui.wire.selection import parse_selection
+from fuzztui.kernel.wire.selection import parse_selection
+from fuzztui.tui.base.filterbar import FilterBar
+from fuzztui.tui.frame.actions import BY_ID
+from fuzztui.tui.frame.strip import ChoiceStrip
+from fuzztui.tui.screens.mutants import steering
+from fuzztui.tui.screens.mutants.functions import FunctionTable
+from fuzztui.tui.screens.mutants.group_menu import ScopeScreen
+from fuzztui.tui.screens.mutants.screen import FIGURES
+from fuzztui.tui.screens.mutants.strip import MutantStrip
 
 FIRST = "tests.program:is_digit:boundary:0:x"
 

@@ -6,16 +6,16 @@ import pytest
 from fakes import WALL, Log, running, started
 from mutated import found, killed, mutated
 
-from fuzztui.model.state import Changes, State
+from fuzztui.kernel.model.state import Changes, State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import Pause, Resume, SkipCurrent
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.header import brief_target
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.status import status_of
 from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.event_list import EventList
-from fuzztui.wire import events as ev
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Pause, Resume, SkipCurrent
 
 
 @pytest.mark.slow

@@ -3,8 +3,8 @@
 import pytest
 from fleet import fleet
 
-from fuzztui.model.selectors import totals
-from fuzztui.wire import events as ev
+from fuzztui.kernel.model.selectors import totals
+from fuzztui.kernel.wire import events as ev
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.model.state import Entry, Finding, Instance, State
+from fuzztui.kernel.model.state import Entry, Finding, Instance, State
 from fuzztui.tui.labels.hexview import reading
 from fuzztui.tui.labels.run_files import RunFile, place_of, settled, shown
 

@@ -5,10 +5,14 @@ import shlex
 import pytest
 from fakes import CAPABILITIES, started
 
-from fuzztui.home.origin import TEST_FILE
-from fuzztui.model.fold import apply
-from fuzztui.model.properties import property_rows
-from fuzztui.model.state import State
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.properties import property_rows
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.afl import EXAMPLE_SEED
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import MAX_WEIGHT, WeighProperty
+from fuzztui.run.home.origin import TEST_FILE
 from fuzztui.tui.frame.property_context import SMALLEST, PropertyContext
 from fuzztui.tui.labels.closing import closing_rows
 from fuzztui.tui.labels.details import finding_lines
@@ -17,10 +21,6 @@ from fuzztui.tui.labels.run_commands import examples_command, set_file
 from fuzztui.tui.labels.status import status_of
 from fuzztui.tui.screens.properties.columns import brief_name, shared_start
 from fuzztui.tui.screens.properties.detail import property_lines
-from fuzztui.wire import events as ev
-from fuzztui.wire.afl import EXAMPLE_SEED
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import MAX_WEIGHT, WeighProperty
 
 A, B, C = "tests/test_shop.py::test_price", "tests/test_shop.py::test_parse", "tests/t.py::test_no"
 HOSTILE = "tests/test_x.py::test[\x1b[31m\u202e[/b]]"

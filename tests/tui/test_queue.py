@@ -11,10 +11,18 @@ from hypothesis import strategies as st
 from textual.widgets import Input
 from turnlog import begun, built, collected, handed, ids, midway, on_target, turn
 
-from fuzztui.model.fold import apply
-from fuzztui.model.fuzzfirst import mutant_behind, outlook
-from fuzztui.model.progress import NO_TURN, PHASES, WAITING, phase
-from fuzztui.model.state import State
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.fuzzfirst import mutant_behind, outlook
+from fuzztui.kernel.model.progress import NO_TURN, PHASES, WAITING, phase
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.commands import (
+    MarkEquivalent,
+    MoveMutants,
+    PromoteMutants,
+    RequeueMutants,
+    SkipMutants,
+)
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import BY_ID
@@ -26,14 +34,6 @@ from fuzztui.tui.labels.worklist import STAGES, Worklist, progress_glyph
 from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, change_of_line, worklist_mutant_lines
 from fuzztui.tui.screens.mutants.group_menu import ScopeMenu, ScopeScreen
 from fuzztui.tui.screens.mutants.screen import MutantsScreen
-from fuzztui.wire import events as ev
-from fuzztui.wire.commands import (
-    MarkEquivalent,
-    MoveMutants,
-    PromoteMutants,
-    RequeueMutants,
-    SkipMutants,
-)
 
 M = ids(40)
 HOSTILE = "[/x]\x1b[31m\u202e"

@@ -9,7 +9,7 @@ from examples import examples
 from fakes import Log
 from random_logs import random_log
 
-from fuzztui.model.state import State
+from fuzztui.kernel.model.state import State
 
 SCREENS = "1234567"
 SIZES = [(120, 40), (80, 24), (60, 20), (200, 60), (40, 12), (110, 34), (24, 7)]

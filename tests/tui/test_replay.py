@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mutated import mutated
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import RECENT_COMMANDS, Entry, State
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import RECENT_COMMANDS, Entry, State
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.frame.replay_marks import ANY, KINDS, MAX_TIMES, SIGNS, Marks, marks_of
 from fuzztui.tui.frame.timeline import Timeline
 from fuzztui.tui.labels.glyphs import STEERED
-from fuzztui.wire import events as ev
 
 
 @pytest.mark.slow

@@ -9,9 +9,9 @@ from fakes import WALL, started
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base.source_excerpt import CHANGED, load_at
 from fuzztui.tui.labels.report import crash_frame, frames_of, report_lines
-from fuzztui.wire import events as ev
 
 PYTHON = """Traceback (most recent call last):
   File "/home/me/harness.py", line 7, in load

@@ -9,11 +9,11 @@ from fakes import running
 from ptys import Terminal
 from waiting import wait_until
 
-from fuzztui.log.writer import LogWriter
-from fuzztui.model.state import Changes
-from fuzztui.remote.lock import RunLock
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model.state import Changes
+from fuzztui.kernel.remote.lock import RunLock
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tui import _opening, latest_state, run_app
-from fuzztui.wire import events as ev
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fuzztui.remote.mirrored import Origin
+from fuzztui.kernel.remote.mirrored import Origin
 from fuzztui.tui.labels.details import repro_command
 from fuzztui.tui.labels.run_commands import path_there, run_command, set_origin
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.model.state import Mutant
+from fuzztui.kernel.model.state import Mutant
+from fuzztui.kernel.wire.conditions import FilterCondition
+from fuzztui.kernel.wire.selection import Selection, parse_selection
 from fuzztui.tui.labels.mutant_groups import one, parse_filter, scopes
-from fuzztui.wire.conditions import FilterCondition
-from fuzztui.wire.selection import Selection, parse_selection
 
 
 def mutant(n=0, file="a.py", function="f", operator="math", state="alive"):

@@ -6,7 +6,17 @@ from aimed import PINNED, figures, left
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.model.targeting import GoalRow, TypeRow
+from fuzztui.kernel.model.targeting import GoalRow, TypeRow
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import (
+    DemoteEntry,
+    IgnoreGoal,
+    PinGoal,
+    SetTargetedShare,
+    WeighType,
+    weight_text,
+)
+from fuzztui.kernel.wire.targeting import label_in, targeted_op, type_label
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.labels.events import STATS, command_text, describe
 from fuzztui.tui.labels.targeting import (
@@ -20,16 +30,6 @@ from fuzztui.tui.labels.targeting import (
 )
 from fuzztui.tui.screens.targeting.columns import TypeColumnContext, goal_columns, type_columns
 from fuzztui.tui.screens.targeting.detail import goal_lines
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import (
-    DemoteEntry,
-    IgnoreGoal,
-    PinGoal,
-    SetTargetedShare,
-    WeighType,
-    weight_text,
-)
-from fuzztui.wire.targeting import label_in, targeted_op, type_label
 
 
 def test_names_are_shortened_from_where_they_say_least():

@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from textual.keys import _character_to_key
 from textual.widgets import Input
 
-from fuzztui.model.fold import apply
+from fuzztui.kernel.model.fold import apply
 from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen, Dialog
 from fuzztui.tui.base.filterbar import FilterBar
 

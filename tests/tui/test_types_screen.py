@@ -10,7 +10,17 @@ from aimed import LEFT, PINNED, TYPES, aimed, figures
 from fakes import Supervisor, running, started
 from mixed import mixed
 
-from fuzztui.remote.client import Result
+from fuzztui.kernel.remote.client import Result
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import (
+    DemoteEntry,
+    IgnoreGoal,
+    PinGoal,
+    SetTargetedShare,
+    WeighType,
+)
+from fuzztui.kernel.wire.targeting import analysis_of
 from fuzztui.tui.frame.targeting_context import MOST, PendingTargeting, TargetingContext
 from fuzztui.tui.labels.targeting import (
     place_of,
@@ -18,10 +28,6 @@ from fuzztui.tui.labels.targeting import (
 from fuzztui.tui.screens.overview.lines import TargetingLine
 from fuzztui.tui.screens.targeting import source
 from fuzztui.tui.screens.targeting.strip import TargetingStrip
-from fuzztui.wire import events as ev
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import DemoteEntry, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
-from fuzztui.wire.targeting import analysis_of
 
 HOSTILE = "[/x]\x1b[31m\u202e"
 

@@ -6,10 +6,10 @@ import pytest
 from fakes import running
 from textual.widgets import Input
 
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.commands import JudgeFinding
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.screens.findings.verdict_dialog import VerdictChoices, VerdictScreen
-from fuzztui.wire import events as ev
-from fuzztui.wire.commands import JudgeFinding
 
 
 def verdict(signature, name, note="issue 12"):

@@ -4,17 +4,17 @@ import pytest
 from fakes import started
 from mixed import mixed
 
-from fuzztui.model.fold import apply
-from fuzztui.model.mutators import arms
-from fuzztui.model.state import State
-from fuzztui.model.yields import Yields, campaign_yields
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.mutators import arms
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.yields import Yields, campaign_yields
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.app.kept_yields import EVERY_S, KeptYields
 from fuzztui.tui.labels.instance_columns import columns
 from fuzztui.tui.labels.instances import facts
 from fuzztui.tui.labels.status import status_of
 from fuzztui.tui.screens.mutators.columns import columns as mutator_columns
 from fuzztui.tui.screens.mutators.detail import mutator_lines
-from fuzztui.wire import events as ev
 
 
 def with_cpu(log, finds=3):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fakes import WALL, Log
 
-from fuzztui.wire import events as ev
+from fuzztui.kernel.wire import events as ev
 
 PROGRAM = Path(__file__).with_name("parser.c")
 FILE = "src/parser.c"

@@ -6,21 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli import main
 from fuzztui.cli.mutant_lines import summary_line
 from fuzztui.cli.output import DONE, FAILED, USAGE
 from fuzztui.cli.runs import standing
-from fuzztui.log.writer import LogWriter
-from fuzztui.model.fold import apply
-from fuzztui.model.inverses import inverse
-from fuzztui.model.mutants import mutants_dict, mutants_summary, survivors
-from fuzztui.model.state import State
-from fuzztui.verdicts import judging
-from fuzztui.verdicts.file import read_mutant_verdicts
-from fuzztui.verdicts.judging import accept_mutants, changes
-from fuzztui.wire.commands import AcceptMutants, UnacceptMutants
-from fuzztui.wire.events import (
+from fuzztui.features.verdicts import judging
+from fuzztui.features.verdicts.file import read_mutant_verdicts
+from fuzztui.features.verdicts.judging import accept_mutants, changes
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.inverses import inverse
+from fuzztui.kernel.model.mutants import mutants_dict, mutants_summary, survivors
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.commands import AcceptMutants, UnacceptMutants
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,
     Event,
@@ -31,6 +30,7 @@ from fuzztui.wire.events import (
     SupervisorStarted,
     VerdictsChanged,
 )
+from fuzztui.run.campaign.rundir import SupervisorError
 
 ROWS = [{"id": f"m{n}", "line": n, "before": "a", "after": f"b{n}"} for n in range(4)]
 STARTED = [

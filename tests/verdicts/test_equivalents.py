@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.verdicts.equivalents import equivalents, file_equivalents
-from fuzztui.verdicts.file import VerdictsError, read_mutant_verdicts
-from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import MarkEquivalent
-from fuzztui.wire.events import CommandIssued, Event, MutantsFound, MutantState, Record
+from fuzztui.features.verdicts.equivalents import equivalents, file_equivalents
+from fuzztui.features.verdicts.file import VerdictsError, read_mutant_verdicts
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import MarkEquivalent
+from fuzztui.kernel.wire.events import CommandIssued, Event, MutantsFound, MutantState, Record
 
 BY_HAND = """\
 # ours

@@ -8,20 +8,19 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, FAILED, USAGE
 from fuzztui.cli.runs import standing
-from fuzztui.log.writer import LogWriter
-from fuzztui.model.fold import apply
-from fuzztui.model.state import FindingVerdict, State
-from fuzztui.model.verdicts import verdict_of
-from fuzztui.verdicts import keeper
-from fuzztui.verdicts.file import change_verdicts, read_verdicts
-from fuzztui.verdicts.judging import changes, judge_finding, verdicts_file
-from fuzztui.verdicts.keeper import VerdictsKeeper
-from fuzztui.wire.commands import JudgeFinding
-from fuzztui.wire.events import (
+from fuzztui.features.verdicts import keeper
+from fuzztui.features.verdicts.file import change_verdicts, read_verdicts
+from fuzztui.features.verdicts.judging import changes, judge_finding, verdicts_file
+from fuzztui.features.verdicts.keeper import VerdictsKeeper
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import FindingVerdict, State
+from fuzztui.kernel.model.verdicts import verdict_of
+from fuzztui.kernel.wire.commands import JudgeFinding
+from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,
     Event,
@@ -31,6 +30,7 @@ from fuzztui.wire.events import (
     SupervisorStarted,
     VerdictsChanged,
 )
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 
 CRASH = "crashes/id:000000,sig:00"
 
@@ -196,8 +196,8 @@ async def test_edits_reach_a_running_campaign(file: Path, monkeypatch: pytest.Mo
 
 def test_the_first_verdict_of_a_run_without_its_file_keeps_the_others(tmp_path: Path) -> None:
     """A run that was copied from another machine, or a file that was deleted."""
-    from fuzztui.model.verdicts import verdict_of
-    from fuzztui.wire.events import FindingDescribed
+    from fuzztui.kernel.model.verdicts import verdict_of
+    from fuzztui.kernel.wire.events import FindingDescribed
 
     state = State()
     events = [

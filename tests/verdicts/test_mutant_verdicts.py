@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from fuzztui.cli.score import judged, report, state_of
-from fuzztui.model.mutants import mutants_summary
-from fuzztui.model.state import FindingVerdict
-from fuzztui.verdicts.file import (
+from fuzztui.features.verdicts.file import (
     MutantVerdict,
     VerdictsError,
     change_verdicts,
     read_mutant_verdicts,
     read_verdicts,
 )
+from fuzztui.kernel.model.mutants import mutants_summary
+from fuzztui.kernel.model.state import FindingVerdict
 
 FILE = """\
 [[mutant]]

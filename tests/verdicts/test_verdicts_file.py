@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 import tomli
 
-from fuzztui.base.signals import signal_signature
-from fuzztui.model.state import FindingVerdict
-from fuzztui.verdicts.file import (
+from fuzztui.features.verdicts.file import (
     MAX_SIZE,
     VerdictsError,
     change_verdicts,
     read_verdicts,
 )
-from fuzztui.wire.verdicts import MAX_NAME, MAX_NOTE
+from fuzztui.kernel.base.signals import signal_signature
+from fuzztui.kernel.model.state import FindingVerdict
+from fuzztui.kernel.wire.verdicts import MAX_NAME, MAX_NOTE
 
 HAND = """\
 # reviewed by me
@@ -173,7 +173,7 @@ def test_what_cannot_be_written_is_an_error(tmp_path: Path, monkeypatch) -> None
     def read_only(*_: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("fuzztui.verdicts.file.replacing", read_only)
+    monkeypatch.setattr("fuzztui.features.verdicts.file.replacing", read_only)
     with pytest.raises(VerdictsError, match="Read-only"):
         put(file, FindingVerdict("B", "known"))
 

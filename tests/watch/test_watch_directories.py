@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.watch.directories import Trees, WatchError
+from fuzztui.run.watch.directories import Trees, WatchError
 
 
 def instance(path: Path) -> Path:

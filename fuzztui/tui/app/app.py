@@ -20,15 +20,15 @@ from textual.app import SuspendNotSupported
 from textual.binding import BindingType
 from textual.worker import WorkType
 
-from fuzztui.base.text import several
-from fuzztui.log.reader import LogReader
-from fuzztui.model.finding_tallies import FindingTally, tallies
-from fuzztui.model.fuzzfirst import can_go_on
-from fuzztui.model.host_summary import waiting_commands
-from fuzztui.model.mutants import Summary, mutants_summary
-from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import Changes, CommandStatus, State
-from fuzztui.session import Session
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.finding_tallies import FindingTally, tallies
+from fuzztui.kernel.model.fuzzfirst import can_go_on
+from fuzztui.kernel.model.host_summary import waiting_commands
+from fuzztui.kernel.model.mutants import Summary, mutants_summary
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.state import Changes, CommandStatus, State
+from fuzztui.kernel.session import Session
 from fuzztui.tui.app.action_app import ActionApp
 from fuzztui.tui.app.attention import Attention, announcement
 from fuzztui.tui.app.config import Config

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.model.new_groups import groups_after, target_groups, unreported, waits
-from fuzztui.model.state import Finding, State
-from fuzztui.model.verdicts import verdict_of
+from fuzztui.kernel.model.new_groups import groups_after, target_groups, unreported, waits
+from fuzztui.kernel.model.state import Finding, State
+from fuzztui.kernel.model.verdicts import verdict_of
+from fuzztui.kernel.wire.finding_kinds import kind_of
+from fuzztui.kernel.wire.verdicts import REGRESSION
 from fuzztui.tui.base.alerts import MAX_TEXT
 from fuzztui.tui.base.last_looks import NO_LOOK, Look
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import finding_title
-from fuzztui.wire.finding_kinds import kind_of
-from fuzztui.wire.verdicts import REGRESSION
 
 
 class Attention:

@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 
-from fuzztui.report.compare_page import figure_line, shown
-from fuzztui.report.compared import (
+from fuzztui.tools.report.compare_page import figure_line, shown
+from fuzztui.tools.report.compared import (
     FIGURES,
     ComparedRun,
     FoundBy,
@@ -20,7 +20,7 @@ from fuzztui.report.compared import (
     who_found,
     who_killed,
 )
-from fuzztui.report.run import short_target
+from fuzztui.tools.report.run import short_target
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread
 from fuzztui.tui.base.chart import Chart, ChartContent, Curve, View

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fuzztui.base.user_dirs import config_dir
+from fuzztui.kernel.base.user_dirs import config_dir
 from fuzztui.tui.base.config_file import (
     AUTO,
     FILE,

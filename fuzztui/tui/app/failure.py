@@ -11,8 +11,8 @@ from pathlib import Path
 
 from textual.worker import WorkerFailed
 
-from fuzztui.base.atomic import replace_bytes
-from fuzztui.base.text import visible
+from fuzztui.kernel.base.atomic import replace_bytes
+from fuzztui.kernel.base.text import visible
 from fuzztui.tui.base.remembered import state_file
 
 FILE = "screen-error.txt"

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
-from fuzztui.model.state import Changes
-from fuzztui.session import Session
+from fuzztui.kernel.model.state import Changes
+from fuzztui.kernel.session import Session
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.config_file import MAX_HZ, MIN_HZ
 

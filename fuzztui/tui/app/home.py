@@ -22,9 +22,10 @@ from textual.binding import BindingType
 from textual.notifications import SeverityLevel
 from textual.widgets import ContentSwitcher
 
-from fuzztui.base.text import brief, several
-from fuzztui.home.listing import RunList
-from fuzztui.model.selectors import ENDED
+from fuzztui.kernel.base.text import brief, several
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.wire.commands import Stop
+from fuzztui.run.home.listing import RunList
 from fuzztui.tui.app.action_app import ActionApp
 from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.feed import BACK_OFF_S
@@ -49,7 +50,6 @@ from fuzztui.tui.screens.home.lines import HomeDetail, HomeHeader
 from fuzztui.tui.screens.home.looks import HomeLooks, Seen
 from fuzztui.tui.screens.home.new_dialog import OWN, NewScreen, SampleRow
 from fuzztui.tui.screens.home.panes import RunPanes, room_for
-from fuzztui.wire.commands import Stop
 
 LOOK_S: Final = 1.0
 """Seconds between two looks at the running campaigns."""

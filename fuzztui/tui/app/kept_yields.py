@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic
 
-from fuzztui.model.state import State
-from fuzztui.model.yields import CampaignYields, campaign_yields
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.yields import CampaignYields, campaign_yields
 
 EVERY_S = 2.0
 """Minimum number of seconds between two computations."""

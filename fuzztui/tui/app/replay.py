@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fuzztui.session import ReplayClock
+from fuzztui.kernel.session import ReplayClock
 from fuzztui.tui.frame.replay_marks import ANY, Marks
 from fuzztui.tui.frame.timeline import Position, Timeline
 

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 
 from rich.cells import cell_len
 
+from fuzztui.kernel.wire.conditions import FilterKey
 from fuzztui.tui.base.text import plain
-from fuzztui.wire.conditions import FilterKey
 
 NEVER = sys.maxsize
 """More cells than any terminal has: the column is used for searching only."""

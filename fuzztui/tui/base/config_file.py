@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fuzztui.base.suggest import meant, near
-from fuzztui.base.text import brief
+from fuzztui.kernel.base.suggest import meant, near
+from fuzztui.kernel.base.text import brief
 
 FILE = "config.toml"
 
@@ -109,7 +109,7 @@ def located(path: Path, text: str, problems: Sequence[Problem]) -> list[str]:
     """Return problems of the file's ``text`` as messages with lines, in the order of the file."""
     if not problems:
         return []
-    from fuzztui.campaign.lines import key_lines  # the campaign files' room: not at each start
+    from fuzztui.run.campaign.lines import key_lines  # the campaign files' room: not at each start
 
     lines = {} if not problems[0][0] else key_lines(text)
 

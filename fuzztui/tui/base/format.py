@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
-from fuzztui.base import text
+from fuzztui.kernel.base import text
 
 NONE = "–"
 clock = text.clock

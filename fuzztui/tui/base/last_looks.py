@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.base.bounds import real, whole
-from fuzztui.base.files import read_json
+from fuzztui.kernel.base.bounds import real, whole
+from fuzztui.kernel.base.files import read_json
 from fuzztui.tui.base.remembered import state_file, write_state
 
 MAX_RUNS: Final = 200

@@ -13,8 +13,8 @@ import stat
 from collections.abc import Container
 from pathlib import Path
 
-from fuzztui.base.atomic import replace_text
-from fuzztui.base.user_dirs import state_dir
+from fuzztui.kernel.base.atomic import replace_text
+from fuzztui.kernel.base.user_dirs import state_dir
 
 MAX_BYTES = 256
 """Maximal length of a theme's name, which is a file name."""

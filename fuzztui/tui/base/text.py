@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from rich.cells import cell_len, set_cell_size
 
-from fuzztui.base.text import several, visible_char
+from fuzztui.kernel.base.text import several, visible_char
 
 ELLIPSIS = "…"
 MAX_LINE = 2000

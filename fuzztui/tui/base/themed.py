@@ -32,7 +32,7 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.widget import AwaitMount
 from textual.widgets import Input
 
-from fuzztui.base.terminals import wants_ascii
+from fuzztui.kernel.base.terminals import wants_ascii
 from fuzztui.tui.base.ascii import AsciiFilter, WholeCells
 from fuzztui.tui.base.background_query import BackgroundQuery
 from fuzztui.tui.base.palette import Palette, fallbacks, to_textual

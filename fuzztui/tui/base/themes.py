@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import fuzztui
-from fuzztui.base.user_dirs import config_dir
+from fuzztui.kernel.base.user_dirs import config_dir
 
 DEFAULT = "midwatch"
 LIGHT = "daylight"

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fuzztui.model.selectors import ENDED
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.wire.commands import Command
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.frame.action_context import ActionContext, WhyNot, with_keys
-from fuzztui.wire.commands import Command
 
 
 def always(now: ActionContext) -> str:

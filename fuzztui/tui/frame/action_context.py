@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import Instance
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.state import Instance
+from fuzztui.kernel.wire.mixture import Mixture, stuck
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.frame.home_context import HomeContext
 from fuzztui.tui.frame.property_context import PropertyContext
 from fuzztui.tui.frame.targeting_context import TargetingContext
-from fuzztui.wire.mixture import Mixture, stuck
 
 FUZZING = frozenset({"", "running", "stalled"})
 """States of an instance that is fuzzing a queue entry now; "" means that the state is unknown."""

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from fuzztui.model.state import CommandStatus, State
-from fuzztui.remote.client import ControlClient, RemoteError, Result, sender
+from fuzztui.kernel.model.state import CommandStatus, State
+from fuzztui.kernel.remote.client import ControlClient, RemoteError, Result, sender
+from fuzztui.kernel.wire.commands import Command, Minimise
+from fuzztui.kernel.wire.selection import selection_of
 from fuzztui.tui.base.background import in_thread
-from fuzztui.wire.commands import Command, Minimise
-from fuzztui.wire.selection import selection_of
 
 
 class Client(Protocol):
-    """The used part of :class:`~fuzztui.remote.client.ControlClient`."""
+    """The used part of :class:`~fuzztui.kernel.remote.client.ControlClient`."""
 
     def send(
         self, command: Command, timeout: float = 10.0, *, undoes: Sequence[str] = (), step: str = ""
@@ -59,7 +59,7 @@ class CommandSender:
     ) -> CommandOutcome:
         """Send ``command`` and wait in a thread for the result. Never raises.
 
-        ``undoes`` and ``step``: see :class:`~fuzztui.wire.events.CommandIssued`.
+        ``undoes`` and ``step``: see :class:`~fuzztui.kernel.wire.events.CommandIssued`.
         """
         try:
             result = await in_thread(lambda: self._send(command, undoes, step))

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 from textual.notifications import SeverityLevel
 
-from fuzztui.log.files import LogError
-from fuzztui.model.commands import command_of
-from fuzztui.model.inverses import UndoError
-from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import Changes, CommandStatus, State
-from fuzztui.model.undo import is_undoable, last_step, undo, why_not
+from fuzztui.kernel.log.files import LogError
+from fuzztui.kernel.model.commands import command_of
+from fuzztui.kernel.model.inverses import UndoError
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.state import Changes, CommandStatus, State
+from fuzztui.kernel.model.undo import is_undoable, last_step, undo, why_not
+from fuzztui.kernel.wire.commands import AddSeed, Command, OfVerdictsFile, Pause, Resume, Stop
 from fuzztui.tui.base import format
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen
@@ -35,7 +36,6 @@ from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.labels.events import command_text
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.targeting import answer_text
-from fuzztui.wire.commands import AddSeed, Command, OfVerdictsFile, Pause, Resume, Stop
 
 WAITED_S = 10.0
 """Seconds for which the sender of a command waits for the answer."""

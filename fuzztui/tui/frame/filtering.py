@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
+from fuzztui.kernel.wire.conditions import FilterKey, parse_filter
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.wire.conditions import FilterKey, parse_filter
 
 T = TypeVar("T")
 

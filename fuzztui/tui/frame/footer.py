@@ -7,7 +7,7 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
-from fuzztui.model.selectors import ENDED
+from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
 from fuzztui.tui.base.painter import painter
 from fuzztui.tui.frame.action import Action

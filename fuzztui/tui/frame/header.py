@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from fuzztui.model.selectors import ENDED, exact_words
+from fuzztui.kernel.model.selectors import ENDED, exact_words
+from fuzztui.kernel.wire.events import ALL_GONE
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
@@ -14,7 +15,6 @@ from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.hosts import hosts_text
 from fuzztui.tui.labels.states import state_sign, state_style
-from fuzztui.wire.events import ALL_GONE
 
 FINDINGS = "findings"
 GAUGE = "gauge"

@@ -11,8 +11,9 @@ from typing import Protocol, cast
 
 from textual.dom import DOMNode
 
-from fuzztui.log.reader import LogReader
-from fuzztui.model.state import Changes, State
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.state import Changes, State
+from fuzztui.kernel.wire.commands import Command
 from fuzztui.tui.base.choices import ViewOptions
 from fuzztui.tui.base.painter import Painter
 from fuzztui.tui.frame.action_context import ActionContext
@@ -20,7 +21,6 @@ from fuzztui.tui.frame.command_sender import Answered
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.worklist import Worklist
-from fuzztui.wire.commands import Command
 
 
 class AppInterface(Painter, Protocol):

@@ -9,8 +9,8 @@ from typing import ClassVar, Generic, TypeVar
 
 from textual.worker import WorkType
 
-from fuzztui.log.reader import LogReader
-from fuzztui.model.state import Entry, Finding
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.state import Entry, Finding
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.listing import ListingScreen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
-from fuzztui.base.suggest import meant, near_last
+from fuzztui.kernel.base.suggest import meant, near_last
 from fuzztui.tui.base.keynames import UNBOUND, key_for_user, key_from_user
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, NATIVE

@@ -13,7 +13,8 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.worker import WorkType
 
-from fuzztui.model.state import Entry, Finding
+from fuzztui.kernel.model.state import Entry, Finding
+from fuzztui.kernel.wire.conditions import FilterKey
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import column_keys
@@ -23,7 +24,6 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame import filtering
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.wire.conditions import FilterKey
 
 T = TypeVar("T")
 P = TypeVar("P")

@@ -9,8 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fuzztui.tui.base.background import in_thread
-from fuzztui.wire.commands import (
+from fuzztui.kernel.wire.commands import (
     AcceptMutants,
     CountFrames,
     JudgeFinding,
@@ -19,6 +18,7 @@ from fuzztui.wire.commands import (
     SkipFrames,
     Verdict,
 )
+from fuzztui.tui.base.background import in_thread
 
 TIMEOUT_S = 60.0
 """Seconds for which the command may run: it reads the whole log."""

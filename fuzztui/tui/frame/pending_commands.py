@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from textual.timer import Timer
 
-from fuzztui.model.commands import command_of
-from fuzztui.model.state import CommandStatus
+from fuzztui.kernel.model.commands import command_of
+from fuzztui.kernel.model.state import CommandStatus
+from fuzztui.kernel.wire.commands import Command
 from fuzztui.tui.frame.screen import CampaignScreen
-from fuzztui.wire.commands import Command
 
 SETTLE_S = 0.4
 """Seconds to wait for a further key press before a command is sent."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fuzztui.model.properties import PropertyRow
-from fuzztui.wire.commands import MAX_WEIGHT, Command, WeighProperty
+from fuzztui.kernel.model.properties import PropertyRow
+from fuzztui.kernel.wire.commands import MAX_WEIGHT, Command, WeighProperty
 
 SMALLEST = 1 / 1024
 """The smallest weight that keys set, besides 0."""

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fuzztui.model.state import State
+from fuzztui.kernel.model.state import State
 from fuzztui.tui.labels.glyphs import STEERED, finding_sign
 
 FINDING, STEERING, KILL, EDGE = "finding", "steering", "kill", "edge"

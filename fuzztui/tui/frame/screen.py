@@ -13,7 +13,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from fuzztui.model.state import Changes, State
+from fuzztui.kernel.model.state import Changes, State
+from fuzztui.kernel.wire.commands import SkipCurrent
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import bindings
 from fuzztui.tui.frame.banner import Banner
@@ -25,7 +26,6 @@ from fuzztui.tui.frame.timeline import Timeline
 from fuzztui.tui.labels.features import whole_legend
 from fuzztui.tui.labels.legend import ABOVE
 from fuzztui.tui.labels.status import Status
-from fuzztui.wire.commands import SkipCurrent
 
 
 class CampaignScreen(Screen[None]):

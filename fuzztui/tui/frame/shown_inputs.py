@@ -6,9 +6,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
-from fuzztui.log.files import LogError
-from fuzztui.log.reader import LogReader
-from fuzztui.wire.events import InputShown
+from fuzztui.kernel.log.files import LogError
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.wire.events import InputShown
 
 _MAX_KEPT = 100
 

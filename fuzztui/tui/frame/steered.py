@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import is_
 from typing import TypeVar
 
-from fuzztui.model.state import Changes
+from fuzztui.kernel.model.state import Changes
+from fuzztui.kernel.wire.commands import Command
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.pending_commands import PendingCommands
 from fuzztui.tui.labels.latest_saved import LatestSaved
 from fuzztui.tui.labels.status import Status
-from fuzztui.wire.commands import Command
 
 T = TypeVar("T")
 P = TypeVar("P")

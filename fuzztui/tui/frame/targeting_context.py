@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fuzztui.model.targeting import GoalRow, TargetingSummary, TypeRow
-from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
+from fuzztui.kernel.model.targeting import GoalRow, TargetingSummary, TypeRow
+from fuzztui.kernel.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 STEP = 0.05
 """Share of mutations by which one key press changes the targeted share."""

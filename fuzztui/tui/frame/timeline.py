@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
+from fuzztui.kernel.wire.finding_kinds import KINDS as FINDING_KINDS
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
 from fuzztui.tui.base.painter import painter
 from fuzztui.tui.frame.replay_marks import ANY, EDGE, FINDING, KINDS, SIGNS, Marks
-from fuzztui.wire.finding_kinds import KINDS as FINDING_KINDS
 
 _KIND = "replay.kind"
 

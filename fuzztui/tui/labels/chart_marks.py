@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fuzztui.model.state import State
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.commands import Pause, Resume
+from fuzztui.kernel.wire.finding_kinds import FindingKind
 from fuzztui.tui.base.chart import Mark
 from fuzztui.tui.labels.glyphs import STEERED, finding_sign
 from fuzztui.tui.labels.states import state_sign
-from fuzztui.wire.commands import Pause, Resume
-from fuzztui.wire.finding_kinds import FindingKind
 
 _PAUSING = (Pause.name, Resume.name)
 

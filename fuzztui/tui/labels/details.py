@@ -8,14 +8,18 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from fuzztui.base.signals import is_by_signal, signal_name
-from fuzztui.base.text import several
-from fuzztui.model.fuzzfirst import MUTANT_INPUTS
-from fuzztui.model.hosts import host_of
-from fuzztui.model.oracle import ORACLE
-from fuzztui.model.properties import is_in_tests, takes_examples
-from fuzztui.model.state import CommandStatus, Entry, Finding, State
-from fuzztui.model.verdicts import given_about, verdict_of
+from fuzztui.kernel.base.signals import is_by_signal, signal_name
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.kernel.model.hosts import host_of
+from fuzztui.kernel.model.oracle import ORACLE
+from fuzztui.kernel.model.properties import is_in_tests, takes_examples
+from fuzztui.kernel.model.state import CommandStatus, Entry, Finding, State
+from fuzztui.kernel.model.verdicts import given_about, verdict_of
+from fuzztui.kernel.wire.codec import encode_record
+from fuzztui.kernel.wire.events import Record
+from fuzztui.kernel.wire.finding_kinds import CRASH, DIFFERS
+from fuzztui.kernel.wire.verdicts import FIXED, KNOWN, REGRESSION, WONT_FIX, label
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
@@ -28,10 +32,6 @@ from fuzztui.tui.labels.report import report_lines
 from fuzztui.tui.labels.run_commands import examples_command, run_command
 from fuzztui.tui.labels.run_files import on_host, place_of, shown
 from fuzztui.tui.labels.side_by_side import side_by_side
-from fuzztui.wire.codec import encode_record
-from fuzztui.wire.events import Record
-from fuzztui.wire.finding_kinds import CRASH, DIFFERS
-from fuzztui.wire.verdicts import FIXED, KNOWN, REGRESSION, WONT_FIX, label
 
 LABEL = 10
 """Cells for the names of properties."""

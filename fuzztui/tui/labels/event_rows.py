@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import islice
 
-from fuzztui.base.text import several
-from fuzztui.model.state import CommandStatus, Finding, State
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.state import CommandStatus, Finding, State
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.events import Record
 from fuzztui.tui.labels.details import finding_text
 from fuzztui.tui.labels.events import (
     SAVED,
@@ -20,8 +22,6 @@ from fuzztui.tui.labels.events import (
 )
 from fuzztui.tui.labels.instances import TROUBLE
 from fuzztui.tui.labels.mutants import brief_change, place
-from fuzztui.wire import events as ev
-from fuzztui.wire.events import Record
 
 SHOWN_STAGES = ("fuzzing", "done", "refused", "failed", "dropped")
 """Progress of a mutant that is shown."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from fuzztui.model.feature import features
-from fuzztui.model.state import Instance, State
+from fuzztui.kernel.model.feature import features
+from fuzztui.kernel.model.state import Instance, State
 from fuzztui.tui.base.columns import Column
 from fuzztui.tui.labels.facts import Fact
 from fuzztui.tui.labels.legend import LEGEND

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.wire.finding_kinds import CRASH, DIFFERS, HANG, FindingKind, kind_of
+from fuzztui.kernel.wire.finding_kinds import CRASH, DIFFERS, HANG, FindingKind, kind_of
 
 _SIGNS: dict[FindingKind, str] = {CRASH: "✗", HANG: "▲", DIFFERS: "≠"}
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzztui.base.files import inside
-from fuzztui.remote.mirrored import GONE, fetch, fetched_into
+from fuzztui.kernel.base.files import inside
+from fuzztui.kernel.remote.mirrored import GONE, fetch, fetched_into
 from fuzztui.tui.base.text import plain_lines
 from fuzztui.tui.labels.run_files import RunFile, settled
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from fuzztui.base.text import several
-from fuzztui.model.host_summary import LOST, HostSummary
-from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import CommandStatus
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.host_summary import LOST, HostSummary
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.state import CommandStatus
+from fuzztui.kernel.wire.finding_kinds import KINDS, FindingKind
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.columns import Cell, Column
@@ -16,7 +17,6 @@ from fuzztui.tui.labels.events import clock_text, command_text
 from fuzztui.tui.labels.facts import Fact, fact
 from fuzztui.tui.labels.states import state_sign, state_style
 from fuzztui.tui.labels.status import Status
-from fuzztui.wire.finding_kinds import KINDS, FindingKind
 
 LINK = 13
 """Cells of the longest usual state of a connection, so that a change moves no other column."""

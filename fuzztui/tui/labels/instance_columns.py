@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fuzztui.model.finding_tallies import groups_of
-from fuzztui.model.fuzzfirst import MUTANT_INPUTS
-from fuzztui.model.oracle import ORACLE, to_look_at
-from fuzztui.model.selectors import ENDED, instance_throughput, own_time
-from fuzztui.model.series import Series
-from fuzztui.model.state import Instance
-from fuzztui.model.stats import PASSIVE
-from fuzztui.model.yields import Yields, rate_number
+from fuzztui.kernel.model.finding_tallies import groups_of
+from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.kernel.model.oracle import ORACLE, to_look_at
+from fuzztui.kernel.model.selectors import ENDED, instance_throughput, own_time
+from fuzztui.kernel.model.series import Series
+from fuzztui.kernel.model.state import Instance
+from fuzztui.kernel.model.stats import PASSIVE
+from fuzztui.kernel.model.yields import Yields, rate_number
+from fuzztui.kernel.wire.events import DIRECTORY_GONE
+from fuzztui.kernel.wire.finding_kinds import CRASH, DIFFERS, KINDS, FindingKind
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import bars, resample
 from fuzztui.tui.base.columns import Cell, Column
@@ -20,8 +22,6 @@ from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.hosts import brief_link
 from fuzztui.tui.labels.states import state_sign, state_style
 from fuzztui.tui.labels.status import Status
-from fuzztui.wire.events import DIRECTORY_GONE
-from fuzztui.wire.finding_kinds import CRASH, DIFFERS, KINDS, FindingKind
 
 REPORTING = frozenset({"running", "stalled"})
 """States in which new statistics are due; in other states their age means nothing."""

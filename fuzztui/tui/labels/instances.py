@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from fuzztui.base.text import several
-from fuzztui.model.finding_tallies import groups_of
-from fuzztui.model.fuzzfirst import MUTANT_INPUTS
-from fuzztui.model.oracle import ORACLE
-from fuzztui.model.selectors import ENDED, known_total, other_text
-from fuzztui.model.state import Instance, State
-from fuzztui.model.yields import rate_words
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.finding_tallies import groups_of
+from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.kernel.model.oracle import ORACLE
+from fuzztui.kernel.model.selectors import ENDED, known_total, other_text
+from fuzztui.kernel.model.state import Instance, State
+from fuzztui.kernel.model.yields import rate_words
+from fuzztui.kernel.wire.finding_kinds import KINDS
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
@@ -30,7 +31,6 @@ from fuzztui.tui.labels.instance_columns import (
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.states import state_sign, state_style
 from fuzztui.tui.labels.status import FRESH_S, Status
-from fuzztui.wire.finding_kinds import KINDS
 
 TROUBLE = ("failed", "stalled")
 """States in which an instance does not fuzz and needs the user's attention."""

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
-from fuzztui.base.text import several
-from fuzztui.model.state import Changes, Entry, Finding, State
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.state import Changes, Entry, Finding, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain

@@ -1,8 +1,8 @@
 """Parents of entries and findings under their current numbers. Must be fast: used per row.
 
 A resumed afl-fuzz renumbers its queue, while ``src`` still contains the old numbers
-(:mod:`fuzztui.model.saved`). The entries are identified by their first names; searching a queue
-of 50,000 for a name takes 70 ms, so that a resumed campaign's names are cached here.
+(:mod:`fuzztui.kernel.model.saved`). The entries are identified by their first names; searching a
+queue of 50,000 for a name takes 70 ms, so that a resumed campaign's names are cached here.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from fuzztui.model.fuzzfirst import MUTANT_INPUTS
-from fuzztui.model.lineage import lineage
-from fuzztui.model.saved import identity, parent_of
-from fuzztui.model.state import Changes, Entry, Finding, Mutant, State
+from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.kernel.model.lineage import lineage
+from fuzztui.kernel.model.saved import identity, parent_of
+from fuzztui.kernel.model.state import Changes, Entry, Finding, Mutant, State
 
 MAX_STEPS = 1000
 """Maximal number of ancestors that are searched for a mutant."""
@@ -108,8 +108,8 @@ class Lineage:
     def behind(self, row: Entry | Finding) -> str:
         """Return the id of the mutant credited for ``row``; an empty string if there is none.
 
-        The same as :func:`fuzztui.model.fuzzfirst.mutant_behind`, but fast enough for every visible
-        row: the result for an entry and its ancestors is cached.
+        The same as :func:`fuzztui.kernel.model.fuzzfirst.mutant_behind`, but fast enough for every
+        visible row: the result for an entry and its ancestors is cached.
         """
         state = self._campaign()
         if not state.stage:

@@ -13,10 +13,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fuzztui.model.hosts import host_of
+from fuzztui.kernel.model.hosts import host_of
+from fuzztui.kernel.wire.conditions import FilterKey, RowFilter, parse_filter
+from fuzztui.kernel.wire.events import Message, Record
 from fuzztui.tui.labels.events import STATS, Described
-from fuzztui.wire.conditions import FilterKey, RowFilter, parse_filter
-from fuzztui.wire.events import Message, Record
 
 PAGE = 500
 """Records per page; a page is read at once."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fuzztui.model.state import CommandStatus, Mutant, State
+from fuzztui.kernel.model.state import CommandStatus, Mutant, State
+from fuzztui.kernel.wire.selection import selection_of
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.columns import Cell
@@ -13,7 +14,6 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import title
 from fuzztui.tui.labels.events import command_text
 from fuzztui.tui.labels.mutants import MutantGlyph, brief_change, place, steer_text
-from fuzztui.wire.selection import selection_of
 
 PLACE = 24
 """Maximal number of cells for file and line."""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from fuzztui.model.state import Mutant
-from fuzztui.wire import conditions
-from fuzztui.wire.conditions import FilterKey, exactly
-from fuzztui.wire.selection import KEYS, Selection, SelectionError, of_ids, parse_selection
+from fuzztui.kernel.model.state import Mutant
+from fuzztui.kernel.wire import conditions
+from fuzztui.kernel.wire.conditions import FilterKey, exactly
+from fuzztui.kernel.wire.selection import KEYS, Selection, SelectionError, of_ids, parse_selection
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from fuzztui.model.mutants import (
+from fuzztui.kernel.model.mutants import (
     LIKELY,
     NOT_RUN,
     RAN,
@@ -18,8 +18,8 @@ from fuzztui.model.mutants import (
     outcome,
     survivor_group,
 )
-from fuzztui.model.state import Mutant
-from fuzztui.wire.verdicts import ACCEPTED
+from fuzztui.kernel.model.state import Mutant
+from fuzztui.kernel.wire.verdicts import ACCEPTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fuzztui.kernel.wire.mixture import CLASSES, class_of, percentage
 from fuzztui.tui.base.bars import Part, parted_bar
 from fuzztui.tui.base.canvas import TextSpan
-from fuzztui.wire.mixture import CLASSES, class_of, percentage
 
 SIGNS = {"havoc": ("▓", "rate"), "text": ("█", "edge"), "splice": ("▒", "corpus")}
 """Fill character and style of each mutator class."""

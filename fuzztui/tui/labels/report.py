@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from fuzztui.kernel.wire.frames import is_python_library
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain_lines
-from fuzztui.wire.frames import is_python_library
 
 _PYTHON = re.compile(r'  File "(?P<file>[^"\n]+)", line (?P<line>\d{1,7}), in (?P<function>.*)')
 _NATIVE = re.compile(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuzztui.home.origin import WRITE_EXAMPLES, tested_project
-from fuzztui.remote.mirrored import Origin
+from fuzztui.kernel.remote.mirrored import Origin
+from fuzztui.run.home.origin import WRITE_EXAMPLES, tested_project
 from fuzztui.tui.base import shell
 
 _mirrored: dict[Path, Origin] = {}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzztui.base.renamed_folders import present_file
-from fuzztui.model.state import Entry, Finding, State
-from fuzztui.wire.finding_kinds import FOLDERS, kind_of
+from fuzztui.kernel.base.renamed_folders import present_file
+from fuzztui.kernel.model.state import Entry, Finding, State
+from fuzztui.kernel.wire.finding_kinds import FOLDERS, kind_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from fuzztui.base.text import several
-from fuzztui.home.summary import UNREADABLE, RunSummary
+from fuzztui.kernel.base.text import several
+from fuzztui.run.home.summary import UNREADABLE, RunSummary
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import bars
 from fuzztui.tui.base.canvas import Line, TextSpan

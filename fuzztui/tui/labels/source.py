@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from fuzztui.model.source_lines import COVERED, FINDING, FRONTIER, NEVER, PARTLY
-from fuzztui.model.state import Finding, Mutant
-from fuzztui.model.targeting import GoalRow
+from fuzztui.kernel.model.source_lines import COVERED, FINDING, FRONTIER, NEVER, PARTLY
+from fuzztui.kernel.model.state import Finding, Mutant
+from fuzztui.kernel.model.targeting import GoalRow
 from fuzztui.tui.base.columns import Cell
 from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.mutants import SIGNS

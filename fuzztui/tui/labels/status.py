@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
-from fuzztui.model.finding_tallies import FindingTally, tallies
-from fuzztui.model.host_summary import HostSummary, host_summaries, is_reached
-from fuzztui.model.measured import unmeasured
-from fuzztui.model.mutants import Summary, mutants_summary
-from fuzztui.model.mutators import MixtureSummary, mixture_summary
-from fuzztui.model.selectors import (
+from fuzztui.kernel.model.finding_tallies import FindingTally, tallies
+from fuzztui.kernel.model.host_summary import HostSummary, host_summaries, is_reached
+from fuzztui.kernel.model.measured import unmeasured
+from fuzztui.kernel.model.mutants import Summary, mutants_summary
+from fuzztui.kernel.model.mutators import MixtureSummary, mixture_summary
+from fuzztui.kernel.model.selectors import (
     ENDED,
     overtime,
     pending_commands,
@@ -19,13 +19,13 @@ from fuzztui.model.selectors import (
     totals,
     tree_of,
 )
-from fuzztui.model.stall import advice, quiet_s, stall_after
-from fuzztui.model.state import NO_STATS, Instance, State
-from fuzztui.model.targeting import TargetingSummary, targeting_summary
-from fuzztui.model.yields import CampaignYields, campaign_yields
+from fuzztui.kernel.model.stall import advice, quiet_s, stall_after
+from fuzztui.kernel.model.state import NO_STATS, Instance, State
+from fuzztui.kernel.model.targeting import TargetingSummary, targeting_summary
+from fuzztui.kernel.model.yields import CampaignYields, campaign_yields
+from fuzztui.kernel.wire.events import MutationStats, Stats
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.worklist import FuzzfirstSummary
-from fuzztui.wire.events import MutationStats, Stats
 
 STALE_S = 10.0
 """Age in seconds from which statistics get a warning colour."""

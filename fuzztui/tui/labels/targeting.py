@@ -9,9 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from fuzztui.base.text import visible
-from fuzztui.tui.base import format
-from fuzztui.wire.commands import (
+from fuzztui.kernel.base.text import visible
+from fuzztui.kernel.wire.commands import (
     Command,
     IgnoreGoal,
     PinGoal,
@@ -19,6 +18,7 @@ from fuzztui.wire.commands import (
     WeighType,
     weight_text,
 )
+from fuzztui.tui.base import format
 
 _MAX_PARTS = 8
 """Maximal number of parts of a shortened name: hostile names have a hundred."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 
-from fuzztui.model.fuzzfirst import (
+from fuzztui.kernel.model.fuzzfirst import (
     Outlook,
     brought,
     fuzzed_for,
@@ -16,9 +16,9 @@ from fuzztui.model.fuzzfirst import (
     share_of,
     trials_of,
 )
-from fuzztui.model.mutants import score_of
-from fuzztui.model.progress import AT_WORK, NO_TURN, phase, shown_progress, tally
-from fuzztui.model.state import Changes, Mutant, State
+from fuzztui.kernel.model.mutants import score_of
+from fuzztui.kernel.model.progress import AT_WORK, NO_TURN, phase, shown_progress, tally
+from fuzztui.kernel.model.state import Changes, Mutant, State
 from fuzztui.tui.labels.mutants import SIGNS, MutantGlyph
 
 STAGES: dict[str, MutantGlyph] = {

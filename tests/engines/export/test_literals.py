@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from fuzztui.engines.export.literals import NoLiteral, literal, read
 from fuzztui.engines.findings import frozen
 from fuzztui.engines.findings.compare import same
-from fuzztui.export.recorded import is_expression
+from fuzztui.tools.export.recorded import is_expression
 
 
 class Colour(enum.Enum):

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.campaign import CampaignError, load
 from fuzztui.engines.directory.events import EventLog, ReportedEvents, read_reported
 from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.executor import Executor, Outcome
@@ -21,9 +20,10 @@ from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.inputs.inputs import TextInput
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.instrument.guard import Guard
-from fuzztui.model.fold import apply
-from fuzztui.model.state import State
-from fuzztui.wire.events import FindingDescribed, FindingSaved, Record
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import FindingDescribed, FindingSaved, Record
+from fuzztui.run.campaign import CampaignError, load
 
 CAMPAIGN = """
 [target]

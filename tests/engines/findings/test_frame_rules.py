@@ -18,7 +18,7 @@ from fuzztui.engines.execute.failures import (
 )
 from fuzztui.engines.findings.findings import Description, Findings, basis_of
 from fuzztui.engines.findings.frame_rules import FrameRules
-from fuzztui.wire.frames import (
+from fuzztui.kernel.wire.frames import (
     RULES_FILE,
     StackFrame,
     frame_rows,

@@ -6,7 +6,7 @@ import pytest
 
 from fuzztui.engines.directory.events import ReportedEvents
 from fuzztui.engines.loop.line_reports import LineReports
-from fuzztui.wire.codec import MAX_EVENT, encode_event
+from fuzztui.kernel.wire.codec import MAX_EVENT, encode_event
 
 
 @pytest.mark.parametrize(("length", "reported"), [(4_000, True), (40_000, False)])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import fuzztui
-from fuzztui.model.matrix import CorpusMatrix
+from fuzztui.kernel.model.matrix import CorpusMatrix
 
 pytestmark = pytest.mark.slow
 

@@ -17,8 +17,8 @@ from fuzztui.engines.loop.corpus import SteerError
 from fuzztui.engines.mu2.kill_criterion import KillEvidence
 from fuzztui.engines.mu2.steering import MutantSteering
 from fuzztui.engines.mu2.table import MutantTable
-from fuzztui.wire.codec import decode_event
-from fuzztui.wire.commands import (
+from fuzztui.kernel.wire.codec import decode_event
+from fuzztui.kernel.wire.commands import (
     Command,
     MarkEquivalent,
     MoveMutants,
@@ -27,7 +27,7 @@ from fuzztui.wire.commands import (
     RestoreMutants,
     SkipMutants,
 )
-from fuzztui.wire.events import MutantRuns
+from fuzztui.kernel.wire.events import MutantRuns
 
 SOURCE = """
 def other(n):

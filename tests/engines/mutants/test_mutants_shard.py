@@ -6,12 +6,12 @@ from types import ModuleType
 
 import pytest
 
-from fuzztui.base.shards import parse_shard
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Program
+from fuzztui.kernel.base.shards import parse_shard
 
 SOURCE = "\n".join(f"def f{n}(a, b):\n    return a + {n} if a < b else a * b\n" for n in range(20))
 

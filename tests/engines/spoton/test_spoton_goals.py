@@ -36,7 +36,7 @@ from fuzztui.engines.spoton.goals import Goals, read_document
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.types_file import TypesFile
-from fuzztui.wire.targeting import type_label
+from fuzztui.kernel.wire.targeting import type_label
 
 SOURCE = """\
 def f(x):

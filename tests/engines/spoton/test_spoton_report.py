@@ -15,8 +15,8 @@ from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.spoton import report
 from fuzztui.engines.spoton.report import TargetingReport
-from fuzztui.wire.codec import decode_event
-from fuzztui.wire.events import GoalsUncovered, TargetingStats
+from fuzztui.kernel.wire.codec import decode_event
+from fuzztui.kernel.wire.events import GoalsUncovered, TargetingStats
 
 
 def row(**more: Any) -> dict[str, Any]:

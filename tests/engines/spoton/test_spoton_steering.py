@@ -22,7 +22,7 @@ from fuzztui.engines.spoton.mutator import Choices, TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.steering import TargetingCommands
 from fuzztui.engines.spoton.types_file import TYPES, TypesFile
-from fuzztui.wire.commands import (
+from fuzztui.kernel.wire.commands import (
     Command,
     IgnoreGoal,
     Pause,

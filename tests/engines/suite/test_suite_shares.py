@@ -5,12 +5,12 @@ from collections import Counter
 
 import pytest
 
-from fuzztui.base.text import without_folders
 from fuzztui.engines.loop.shares import FLOOR, WINDOW, Shares, Yield
 from fuzztui.engines.loop.suite import in_parts
 from fuzztui.engines.suite.properties import KEY_SIZE, keys_of
-from fuzztui.wire.codec import MAX_EVENT, encode_event
-from fuzztui.wire.events import PropertiesFound
+from fuzztui.kernel.base.text import without_folders
+from fuzztui.kernel.wire.codec import MAX_EVENT, encode_event
+from fuzztui.kernel.wire.events import PropertiesFound
 
 TURN = 20_000.0
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.campaign import CampaignError, load, write_frozen
-from fuzztui.campaign.rundir import prepare_run
 from fuzztui.engines.text import comby as module
 from fuzztui.engines.text.comby import MATCHERS, Comby, CombyTemplate, is_comby
 from fuzztui.engines.text.edits import MAX_EDITS, MAX_SPAN
 from fuzztui.engines.text.syntax import Spans, Syntax, template_problem
+from fuzztui.run.campaign import CampaignError, load, write_frozen
+from fuzztui.run.campaign.rundir import prepare_run
 
 real = pytest.mark.skipif(not shutil.which("comby"), reason="needs comby on PATH")
 

@@ -18,7 +18,7 @@ from fuzztui.engines.text.fragments import Fragments
 from fuzztui.engines.text.mixture import TextMixture, arms_of
 from fuzztui.engines.text.syntax import Spans
 from fuzztui.engines.text.table import ARMS
-from fuzztui.wire.mixture import Mixture
+from fuzztui.kernel.wire.mixture import Mixture
 
 PROGRAMS = (b"if (a) { f(1, x); }", b"while (b + 2) { g(y); }", b"(c); [d] {e};")
 

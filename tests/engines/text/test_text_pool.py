@@ -12,7 +12,6 @@ import pytest
 from compiled_pool import pool_harness, pool_library
 from native_pool import NativePool
 
-from fuzztui.base.files import read_if_regular
 from fuzztui.engines.text import fragments, poolfile
 from fuzztui.engines.text.fragments import (
     EntryFragments,
@@ -25,6 +24,7 @@ from fuzztui.engines.text.fragments import (
 )
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.syntax import Spans
+from fuzztui.kernel.base.files import read_if_regular
 
 HOST = b"alpha(beta, 17);\n"
 SPANS = Spans(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from fuzztui.hosts.bundle import bundle
+from fuzztui.machines.hosts.bundle import bundle
 from host_lab import Host
 
 TARGET = """
@@ -31,9 +31,9 @@ kind = "zest"
 _START = """
 import sys
 from pathlib import Path
-from fuzztui.campaign import load
-from fuzztui.campaign.rundir import prepare_run
-from fuzztui.supervise.daemon import start
+from fuzztui.run.campaign import load
+from fuzztui.run.campaign.rundir import prepare_run
+from fuzztui.run.supervise.daemon import start
 loaded = load(Path(sys.argv[1]))
 prepare_run(loaded.campaign.output)
 start(loaded.campaign.output, loaded.toml())

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from fuzztui.model.changes import ChangesBuilder
-from fuzztui.model.feature import Feature
-from fuzztui.model.folding import EventFold
-from fuzztui.model.state import State, StatePart
-from fuzztui.wire.commands import Command
-from fuzztui.wire.events import Event
+from fuzztui.kernel.model.changes import ChangesBuilder
+from fuzztui.kernel.model.feature import Feature
+from fuzztui.kernel.model.folding import EventFold
+from fuzztui.kernel.model.state import State, StatePart
+from fuzztui.kernel.wire.commands import Command
+from fuzztui.kernel.wire.events import Event
 
 LONGEST = 200
 """Characters of a note."""

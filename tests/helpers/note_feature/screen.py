@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fuzztui.model.state import Instance, State
+from fuzztui.kernel.model.state import Instance, State
+from fuzztui.kernel.wire.events import Event
 from fuzztui.tui.base.columns import Column
 from fuzztui.tui.labels.events import Described
 from fuzztui.tui.labels.facts import Fact, fact
-from fuzztui.wire.events import Event
 from note_feature import InstanceNoted, Notes
 
 

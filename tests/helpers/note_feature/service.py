@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.process.service import Handler, Progress, Service, ServiceContext
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.process.service import Handler, Progress, Service, ServiceContext
 from note_feature import InstanceNoted, Note
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from fuzztui.kernel.wire.commands import DemoteEntry, PromoteEntry, ResetEntry, SkipEntry
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_no_row, why_not_steer_entry
 from fuzztui.tui.frame.actions.row_actions import editor, source_link, view_input
-from fuzztui.wire.commands import DemoteEntry, PromoteEntry, ResetEntry, SkipEntry
 
 CORPUS = (
     Action(

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+from fuzztui.kernel.wire.commands import (
+    AcceptMutants,
+    MarkEquivalent,
+    MoveMutants,
+    PromoteMutants,
+    RequeueMutants,
+    SkipMutants,
+)
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_no_row, why_not_pause
 from fuzztui.tui.frame.actions.row_actions import editor, source_link
@@ -16,14 +24,6 @@ from fuzztui.tui.frame.mutant_checks import (
     why_not_requeue,
     why_not_select_mutants,
     why_not_skip,
-)
-from fuzztui.wire.commands import (
-    AcceptMutants,
-    MarkEquivalent,
-    MoveMutants,
-    PromoteMutants,
-    RequeueMutants,
-    SkipMutants,
 )
 
 MUTANTS = (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from fuzztui.kernel.wire.commands import WeighProperty
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_no_row, why_not_weigh
 from fuzztui.tui.frame.property_context import PropertyContext
-from fuzztui.wire.commands import WeighProperty
 
 PROPERTIES = (
     *(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from fuzztui.kernel.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_no_row, why_no_type, why_not_target
 from fuzztui.tui.frame.actions.row_actions import source_link
 from fuzztui.tui.frame.targeting_context import TargetingContext
-from fuzztui.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 _SHARE = "change the targeted share during the campaign"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fuzztui.kernel.wire.events import Record
 from fuzztui.tui.labels.events import (  # for what they register
     engines,
     entries,
@@ -18,7 +19,6 @@ from fuzztui.tui.labels.events.campaign import clock_text
 from fuzztui.tui.labels.events.commands import command_text
 from fuzztui.tui.labels.events.instances import engine_text
 from fuzztui.tui.labels.events.mutants import progress_text
-from fuzztui.wire.events import Record
 
 
 def at_host(described: Described, record: Record) -> Described:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache, singledispatch
 from typing import Any
 
-from fuzztui.model.feature import features
-from fuzztui.wire.events import Event
+from fuzztui.kernel.model.feature import features
+from fuzztui.kernel.wire.events import Event
 
 SAVED = "saved"
 COMMANDS = "commands"

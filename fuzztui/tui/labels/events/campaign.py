@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from fuzztui.base.text import several
-from fuzztui.model.host_summary import CLOCK_S
-from fuzztui.model.selectors import exact_words
-from fuzztui.tui.base import format
-from fuzztui.tui.labels.events.base import INSTANCES, Described, describe
-from fuzztui.tui.labels.states import state_style, with_reason
-from fuzztui.wire.events import (
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.host_summary import CLOCK_S
+from fuzztui.kernel.model.selectors import exact_words
+from fuzztui.kernel.wire.events import (
     BudgetSet,
     CampaignEnded,
     CampaignStarted,
@@ -20,6 +17,9 @@ from fuzztui.wire.events import (
     SupervisorStarted,
     Unknown,
 )
+from fuzztui.tui.base import format
+from fuzztui.tui.labels.events.base import INSTANCES, Described, describe
+from fuzztui.tui.labels.states import state_style, with_reason
 
 _LONGEST_S = 1e12
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from fuzztui.kernel.wire.codec import CodecError, decode_command
+from fuzztui.kernel.wire.events import (
+    CommandApplied,
+    CommandIssued,
+    CommandProgress,
+    CommandRejected,
+)
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.events.base import COMMANDS, Described, describe
-from fuzztui.wire.codec import CodecError, decode_command
-from fuzztui.wire.events import CommandApplied, CommandIssued, CommandProgress, CommandRejected
 
 
 def command_text(command: dict[str, Any]) -> str:

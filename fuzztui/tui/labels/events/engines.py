@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from fuzztui.base.text import several
-from fuzztui.model.stats import finite
-from fuzztui.tui.base import format
-from fuzztui.tui.labels.events.base import INSTANCES, STATS, Described, describe
-from fuzztui.wire.events import (
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.stats import finite
+from fuzztui.kernel.wire.events import (
     GoalsUncovered,
     MutatorStats,
     PropertiesFound,
     PropertyFigures,
     TargetingStats,
 )
-from fuzztui.wire.mixture import CLASSES, Mixture
+from fuzztui.kernel.wire.mixture import CLASSES, Mixture
+from fuzztui.tui.base import format
+from fuzztui.tui.labels.events.base import INSTANCES, STATS, Described, describe
 
 
 @describe.register

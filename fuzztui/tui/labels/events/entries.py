@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from fuzztui.base.text import several
-from fuzztui.model.fuzzfirst import MUTANT_INPUTS
-from fuzztui.tui.base import format
-from fuzztui.tui.labels.events.base import SAVED, STATS, Described, describe
-from fuzztui.wire.events import (
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.kernel.wire.events import (
     ComparisonsReported,
     EntriesSeeded,
     EntryDescribed,
     EntrySaved,
     InputShown,
 )
+from fuzztui.tui.base import format
+from fuzztui.tui.labels.events.base import SAVED, STATS, Described, describe
 
 
 @describe.register

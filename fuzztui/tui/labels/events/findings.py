@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from fuzztui.tui.labels.events.base import COMMANDS, SAVED, STATS, Described, describe
-from fuzztui.wire.events import (
+from fuzztui.kernel.wire.events import (
     ExampleSaved,
     FindingDescribed,
     FindingSaved,
     SkippedFrames,
     VerdictsChanged,
 )
+from fuzztui.tui.labels.events.base import COMMANDS, SAVED, STATS, Described, describe
 
 
 @describe.register

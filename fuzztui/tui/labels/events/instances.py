@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from fuzztui.base.text import several
-from fuzztui.tui.base import format
-from fuzztui.tui.labels.events.base import INSTANCES, STATS, Described, describe
-from fuzztui.tui.labels.states import state_style, with_reason
-from fuzztui.wire.events import (
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.wire.events import (
     InstanceHello,
     InstanceState,
     PassiveInstance,
@@ -14,6 +11,9 @@ from fuzztui.wire.events import (
     Stats,
     Synced,
 )
+from fuzztui.tui.base import format
+from fuzztui.tui.labels.events.base import INSTANCES, STATS, Described, describe
+from fuzztui.tui.labels.states import state_style, with_reason
 
 
 def engine_text(engine: str, version: str) -> str:

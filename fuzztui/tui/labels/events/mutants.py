@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fuzztui.base.text import several
-from fuzztui.model.stats import finite
-from fuzztui.tui.base.themes import SEMANTIC
-from fuzztui.tui.labels.events.base import MUTANTS, STATS, Described, describe
-from fuzztui.tui.labels.worklist_text import transferred_text
-from fuzztui.wire.events import (
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.stats import finite
+from fuzztui.kernel.wire.events import (
     MutantPositions,
     MutantProgress,
     MutantRuns,
@@ -18,6 +15,9 @@ from fuzztui.wire.events import (
     MutationStats,
     PhaseStarted,
 )
+from fuzztui.tui.base.themes import SEMANTIC
+from fuzztui.tui.labels.events.base import MUTANTS, STATS, Described, describe
+from fuzztui.tui.labels.worklist_text import transferred_text
 
 TURNS = {
     "queued": "waits for its turn",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fuzztui.base.text import several
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.wire.events import CoverageBuild, LinesCovered, SourceFile
 from fuzztui.tui.labels.events.base import MESSAGES, STATS, Described, describe
 from fuzztui.tui.labels.states import with_reason
-from fuzztui.wire.events import CoverageBuild, LinesCovered, SourceFile
 
 
 @describe.register

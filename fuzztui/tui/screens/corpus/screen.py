@@ -11,10 +11,10 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.worker import WorkType
 
-from fuzztui.model.comparisons import comparison_rows, operation_yields
-from fuzztui.model.selectors import ENDED
-from fuzztui.model.source_lines import first_line
-from fuzztui.model.state import Changes, Entry, State
+from fuzztui.kernel.model.comparisons import comparison_rows, operation_yields
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.source_lines import first_line
+from fuzztui.kernel.model.state import Changes, Entry, State
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fuzztui.model.comparisons import COMPARE, OperationYield
+from fuzztui.kernel.model.comparisons import COMPARE, OperationYield
 from fuzztui.tui.base.canvas import Canvas, Line
 from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.frame.host import host

@@ -9,13 +9,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from fuzztui.model.groups import Regrouping, under
-from fuzztui.model.state import Finding
-from fuzztui.tui.base.background import in_thread
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
-from fuzztui.tui.base.dialogs import Dialog
-from fuzztui.tui.base.text import fit, plain
-from fuzztui.wire.frames import (
+from fuzztui.kernel.model.groups import Regrouping, under
+from fuzztui.kernel.model.state import Finding
+from fuzztui.kernel.wire.frames import (
     OWN,
     Rules,
     StackFrame,
@@ -25,6 +21,10 @@ from fuzztui.wire.frames import (
     rule_problem,
     skipping_rule,
 )
+from fuzztui.tui.base.background import in_thread
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
+from fuzztui.tui.base.dialogs import Dialog
+from fuzztui.tui.base.text import fit, plain
 
 MOST_ROWS = 14
 """Lines with frames at most; more are scrolled."""

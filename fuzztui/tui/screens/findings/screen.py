@@ -11,12 +11,21 @@ from textual.geometry import Size
 from textual.notifications import SeverityLevel
 from textual.worker import WorkType
 
-from fuzztui.base.signals import is_by_signal
-from fuzztui.model.finding_tallies import groups
-from fuzztui.model.groups import regrouping
-from fuzztui.model.source_index import location
-from fuzztui.model.state import Changes, CommandStatus, Finding
-from fuzztui.model.verdicts import given_about, verdict_of
+from fuzztui.kernel.base.signals import is_by_signal
+from fuzztui.kernel.model.finding_tallies import groups
+from fuzztui.kernel.model.groups import regrouping
+from fuzztui.kernel.model.source_index import location
+from fuzztui.kernel.model.state import Changes, CommandStatus, Finding
+from fuzztui.kernel.model.verdicts import given_about, verdict_of
+from fuzztui.kernel.wire.commands import (
+    CancelMinimise,
+    CountFrames,
+    JudgeFinding,
+    Minimise,
+    OfVerdictsFile,
+    SkipFrames,
+)
+from fuzztui.kernel.wire.verdicts import KNOWN, NEW, OPEN, REGRESSION, label
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
@@ -40,15 +49,6 @@ from fuzztui.tui.labels.run_files import minimised_place, place_of, settled
 from fuzztui.tui.screens.findings.frames_dialog import FramesScreen
 from fuzztui.tui.screens.findings.local_minimise import LocalMinimiser
 from fuzztui.tui.screens.findings.verdict_dialog import VerdictScreen
-from fuzztui.wire.commands import (
-    CancelMinimise,
-    CountFrames,
-    JudgeFinding,
-    Minimise,
-    OfVerdictsFile,
-    SkipFrames,
-)
-from fuzztui.wire.verdicts import KNOWN, NEW, OPEN, REGRESSION, label
 
 MAX_NAMED = 3
 """Groups that the dialog for a verdict names."""

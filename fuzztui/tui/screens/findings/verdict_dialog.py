@@ -11,10 +11,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
+from fuzztui.kernel.wire.verdicts import CHOICES, FIXED, KNOWN, MAX_NOTE, NEW, WONT_FIX, label
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.dialogs import Dialog
 from fuzztui.tui.base.text import fit, plain
-from fuzztui.wire.verdicts import CHOICES, FIXED, KNOWN, MAX_NOTE, NEW, WONT_FIX, label
 
 MEANINGS = {
     NEW: "no verdict: takes an earlier one back",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from fuzztui.model.fuzzfirst import order
-from fuzztui.model.progress import AT_WORK
-from fuzztui.model.state import Mutant
+from fuzztui.kernel.model.fuzzfirst import order
+from fuzztui.kernel.model.progress import AT_WORK
+from fuzztui.kernel.model.state import Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import NEVER, Cell, Column
 from fuzztui.tui.labels.mutant_details import PLACE, change_cell, cut_place

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fuzztui.base.text import several
-from fuzztui.model.fuzzfirst import MUTANT_INPUTS, file_of, same_program
-from fuzztui.model.progress import AT_WORK, phase
-from fuzztui.model.state import Finding, Mutant, State
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS, file_of, same_program
+from fuzztui.kernel.model.progress import AT_WORK, phase
+from fuzztui.kernel.model.state import Finding, Mutant, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt

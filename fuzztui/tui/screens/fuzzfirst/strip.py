@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.base.text import several
-from fuzztui.model.progress import PHASES
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.progress import PHASES
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.base.text import several
+from fuzztui.kernel.base.text import several
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.runs import RunRow, detail

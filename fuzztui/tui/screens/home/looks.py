@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from fuzztui.home.listing import RunList
-from fuzztui.home.look import RunLook
-from fuzztui.home.summary import RunSummary
+from fuzztui.run.home.listing import RunList
+from fuzztui.run.home.look import RunLook
+from fuzztui.run.home.summary import RunSummary
 from fuzztui.tui.base import format
 from fuzztui.tui.base.last_looks import Look
 from fuzztui.tui.labels.runs import RunRow

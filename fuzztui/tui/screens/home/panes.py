@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Grid, Vertical
 
-from fuzztui.base.text import several
-from fuzztui.model.state import State
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.state import State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.chart import Chart, ChartContent, Curve, View

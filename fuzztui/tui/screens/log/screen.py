@@ -10,10 +10,12 @@ from typing import Any
 
 from textual.geometry import Size
 
-from fuzztui.log.reader import LogReader
-from fuzztui.model.hosts import host_of
-from fuzztui.model.selectors import wall_time
-from fuzztui.model.state import Changes, State
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.hosts import host_of
+from fuzztui.kernel.model.selectors import wall_time
+from fuzztui.kernel.model.state import Changes, State
+from fuzztui.kernel.wire.conditions import FilterKey
+from fuzztui.kernel.wire.events import Record
 from fuzztui.tui.base import format
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
@@ -26,8 +28,6 @@ from fuzztui.tui.labels import details
 from fuzztui.tui.labels.event_rows import describe_known
 from fuzztui.tui.labels.events import KINDS, MUTANTS, describe, describe_record
 from fuzztui.tui.labels.log_rows import LOG_KEYS, LogSource, Query
-from fuzztui.wire.conditions import FilterKey
-from fuzztui.wire.events import Record
 
 GROUPS = ("events", *KINDS, "")
 """The groups that ``f`` cycles through: events without statistics, each kind, all records."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fuzztui.model.mutants import Knowledge
-from fuzztui.model.state import Mutant
+from fuzztui.kernel.model.mutants import Knowledge
+from fuzztui.kernel.model.state import Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import NEVER, Cell, Column
 from fuzztui.tui.labels.mutant_details import PLACE, change_cell, cut_place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fuzztui.model.mutants import (
+from fuzztui.kernel.model.mutants import (
     NOT_RUN,
     RAN,
     REACHED,
@@ -17,7 +17,7 @@ from fuzztui.model.mutants import (
     nearest,
     survivor_group,
 )
-from fuzztui.model.state import Mutant, State
+from fuzztui.kernel.model.state import Mutant, State
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt, substitute
 from fuzztui.tui.base.text import plain

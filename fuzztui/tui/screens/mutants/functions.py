@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from fuzztui.model.mutant_scores import CodeScore, CodeScores, file_key
-from fuzztui.model.mutants import NOT_RUN, RAN, REACHED, UNKNOWN_REACH, UNREACHED, WAITS
+from fuzztui.kernel.model.mutant_scores import CodeScore, CodeScores, file_key
+from fuzztui.kernel.model.mutants import NOT_RUN, RAN, REACHED, UNKNOWN_REACH, UNREACHED, WAITS
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.columns import Cell, Column

@@ -15,11 +15,17 @@ from textual.containers import Container
 from textual.geometry import Size
 from textual.widget import Widget
 
-from fuzztui.model.mutant_scores import CodeScore
-from fuzztui.model.mutants import LIKELY, SURVIVORS, knowledge, nearest, outcome
-from fuzztui.model.progress import AT_WORK, PHASES, phase
-from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import Changes, Finding, Mutant
+from fuzztui.kernel.model.mutant_scores import CodeScore
+from fuzztui.kernel.model.mutants import LIKELY, SURVIVORS, knowledge, nearest, outcome
+from fuzztui.kernel.model.progress import AT_WORK, PHASES, phase
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.state import Changes, Finding, Mutant
+from fuzztui.kernel.wire.commands import (
+    MutantCommand,
+    names_of,
+)
+from fuzztui.kernel.wire.conditions import FilterKey
+from fuzztui.kernel.wire.selection import KEYS
 from fuzztui.tui.base import shell, source_excerpt
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column, column_keys
@@ -44,12 +50,6 @@ from fuzztui.tui.screens.mutants.detail import mutant_lines, no_mutants_lines
 from fuzztui.tui.screens.mutants.functions import FunctionTable, group_of
 from fuzztui.tui.screens.mutants.steering import MutantControls
 from fuzztui.tui.screens.mutants.strip import MutantStrip
-from fuzztui.wire.commands import (
-    MutantCommand,
-    names_of,
-)
-from fuzztui.wire.conditions import FilterKey
-from fuzztui.wire.selection import KEYS
 
 FIGURES = "mutants.figures"
 """The user's choice whether the figures above the table are shown."""

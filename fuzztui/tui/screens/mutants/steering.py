@@ -8,10 +8,21 @@ from pathlib import Path
 
 from textual.notifications import SeverityLevel
 
-from fuzztui.base.text import several
-from fuzztui.model.mutant_scores import CodeScore, CodeScores
-from fuzztui.model.mutants import NOT_RUN, UNREACHED, knowledge
-from fuzztui.model.state import Mutant
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.mutant_scores import CodeScore, CodeScores
+from fuzztui.kernel.model.mutants import NOT_RUN, UNREACHED, knowledge
+from fuzztui.kernel.model.state import Mutant
+from fuzztui.kernel.wire.commands import (
+    AcceptMutants,
+    Command,
+    ExactPass,
+    MarkEquivalent,
+    OfVerdictsFile,
+    SkipMutants,
+    UnacceptMutants,
+    Verdict,
+)
+from fuzztui.kernel.wire.selection import parse_selection
 from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
@@ -23,17 +34,6 @@ from fuzztui.tui.frame.local_verdict import record_verdict
 from fuzztui.tui.labels.mutant_groups import Filter, MutantGroup, marked, one, scopes
 from fuzztui.tui.screens.mutants.functions import group_of
 from fuzztui.tui.screens.mutants.group_menu import ScopeScreen
-from fuzztui.wire.commands import (
-    AcceptMutants,
-    Command,
-    ExactPass,
-    MarkEquivalent,
-    OfVerdictsFile,
-    SkipMutants,
-    UnacceptMutants,
-    Verdict,
-)
-from fuzztui.wire.selection import parse_selection
 
 
 class MutantControls(ListingScreen[Mutant, SourceExcerpt]):

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fuzztui.base.text import several
-from fuzztui.model.mutant_scores import CodeScores
-from fuzztui.model.mutants import NOT_RUN, RAN, REACHED, UNKNOWN_REACH, UNREACHED, WAITS, Summary
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.mutant_scores import CodeScores
+from fuzztui.kernel.model.mutants import (
+    NOT_RUN,
+    RAN,
+    REACHED,
+    UNKNOWN_REACH,
+    UNREACHED,
+    WAITS,
+    Summary,
+)
+from fuzztui.kernel.wire.events import MutationStats
+from fuzztui.kernel.wire.verdicts import ACCEPTED
 from fuzztui.tui.base import format
 from fuzztui.tui.base.bars import apportion
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
@@ -15,8 +25,6 @@ from fuzztui.tui.base.wrap import flow
 from fuzztui.tui.frame.strip import INDENT, MAIN, ChoiceStrip
 from fuzztui.tui.labels.mutants import GROUP_LABELS, SIGNS
 from fuzztui.tui.labels.status import Status
-from fuzztui.wire.events import MutationStats
-from fuzztui.wire.verdicts import ACCEPTED
 
 TIMES = (
     ("original_s", "original", "█", "primary"),

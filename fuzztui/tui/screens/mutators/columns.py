@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fuzztui.model.mutators import MutatorRow
-from fuzztui.model.yields import Yields
+from fuzztui.kernel.model.mutators import MutatorRow
+from fuzztui.kernel.model.yields import Yields
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.columns import Cell, Column

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.base.text import several
-from fuzztui.model.mutators import FEW, FEW_USES, MutatorRow, shares
-from fuzztui.model.state import Entry, Finding, State
-from fuzztui.model.yields import Yields, rate_words
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.mutators import FEW, FEW_USES, MutatorRow, shares
+from fuzztui.kernel.model.state import Entry, Finding, State
+from fuzztui.kernel.model.yields import Yields, rate_words
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain

@@ -8,8 +8,8 @@ from dataclasses import replace
 from textual.geometry import Size
 from textual.widget import Widget
 
-from fuzztui.model.commands import unanswered
-from fuzztui.model.mutators import (
+from fuzztui.kernel.model.commands import unanswered
+from fuzztui.kernel.model.mutators import (
     MixtureSetting,
     MutatorRow,
     arms,
@@ -18,7 +18,10 @@ from fuzztui.model.mutators import (
     named_by,
     settings,
 )
-from fuzztui.model.yields import Yields
+from fuzztui.kernel.model.yields import Yields
+from fuzztui.kernel.wire.commands import Command, SetMixture
+from fuzztui.kernel.wire.events import MutatorStats
+from fuzztui.kernel.wire.mixture import Mixture, moved
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.frame.action_context import ActionContext, shared_context
@@ -30,9 +33,6 @@ from fuzztui.tui.labels.status import Status
 from fuzztui.tui.screens.mutators.columns import PAYS, columns
 from fuzztui.tui.screens.mutators.detail import mutator_lines, no_mutators_lines
 from fuzztui.tui.screens.mutators.strip import MixtureStrip
-from fuzztui.wire.commands import Command, SetMixture
-from fuzztui.wire.events import MutatorStats
-from fuzztui.wire.mixture import Mixture, moved
 
 EQUAL = 0.99
 """Part of the largest weight from which on two weights are shown as equal."""

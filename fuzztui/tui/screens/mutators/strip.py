@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.base.text import several
-from fuzztui.model.mutators import MixtureSummary, MutatorRow
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.mutators import MixtureSummary, MutatorRow
+from fuzztui.kernel.wire.commands import SetMixture
+from fuzztui.kernel.wire.mixture import CLASSES, percentage
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.mutators import SIGNS, mixture_bar
-from fuzztui.wire.commands import SetMixture
-from fuzztui.wire.mixture import CLASSES, percentage
 
 KEYS = (" < > ", " [ ] ")
 """Keys that move the boundaries between the classes."""

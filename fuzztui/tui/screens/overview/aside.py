@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import nlargest
 
-from fuzztui.model.mutants import RAN, survivor_group
-from fuzztui.model.state import Changes, Finding, Mutant, State
-from fuzztui.model.targeting import GoalRow, goal_rows, reached_share
+from fuzztui.kernel.model.mutants import RAN, survivor_group
+from fuzztui.kernel.model.state import Changes, Finding, Mutant, State
+from fuzztui.kernel.model.targeting import GoalRow, goal_rows, reached_share
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain

@@ -12,15 +12,15 @@ from textual.binding import BindingType
 from textual.containers import Grid
 from textual.message import Message
 
-from fuzztui.model.finding_tallies import group_heads
-from fuzztui.model.state import State
+from fuzztui.kernel.model.finding_tallies import group_heads
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.finding_kinds import KINDS, FindingKind, kind_of
 from fuzztui.tui.base import format
 from fuzztui.tui.base.chart import AXIS, WAITING, Chart, ChartContent, Curve, View
 from fuzztui.tui.base.timeaxis import TimeAxis
 from fuzztui.tui.frame.actions import bindings
 from fuzztui.tui.labels.chart_marks import marks
 from fuzztui.tui.labels.status import Status
-from fuzztui.wire.finding_kinds import KINDS, FindingKind, kind_of
 
 WINDOWS = ((0.0, "all time"), (300.0, "last 5 m"), (3600.0, "last 1 h"))
 """What a key goes through: seconds before now (0: the whole campaign), and their name."""

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from textual import events
 from textual.binding import BindingType
 
-from fuzztui.model.state import State
+from fuzztui.kernel.model.state import State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
 from fuzztui.tui.base.text import fit, plain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fuzztui.model.host_summary import HostSummary
+from fuzztui.kernel.model.host_summary import HostSummary
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.table import BigTable

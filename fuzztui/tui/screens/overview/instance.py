@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fuzztui.model.state import Instance, State
+from fuzztui.kernel.model.state import Instance, State
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread, width_of
 from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.labels.facts import Fact, flow

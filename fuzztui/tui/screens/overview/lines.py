@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fuzztui.kernel.wire.mixture import CLASSES, percentage
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import StatusCanvas
@@ -13,7 +14,6 @@ from fuzztui.tui.screens.mutants.strip import activity_text, brief_times, with_a
 from fuzztui.tui.screens.mutators.strip import best_spans, mode_span
 from fuzztui.tui.screens.targeting.columns import PINNED
 from fuzztui.tui.screens.targeting.strip import fitting, targeted_spans, uncovered_spans
-from fuzztui.wire.mixture import CLASSES, percentage
 
 
 class OverviewLine(StatusCanvas):

@@ -9,10 +9,11 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from fuzztui.model.passive import is_passive
-from fuzztui.model.selectors import ENDED
-from fuzztui.model.series import Series
-from fuzztui.model.state import Changes, Instance, State
+from fuzztui.kernel.model.passive import is_passive
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.series import Series
+from fuzztui.kernel.model.state import Changes, Instance, State
+from fuzztui.kernel.wire.commands import Pause, Resume
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext, row_context
 from fuzztui.tui.frame.actions import BY_ID
@@ -35,7 +36,6 @@ from fuzztui.tui.screens.overview.hosts import HostTable, HostTabs
 from fuzztui.tui.screens.overview.instance import InstanceScreen, InstanceStrip
 from fuzztui.tui.screens.overview.lines import MixtureLine, MutationLine, TargetingLine
 from fuzztui.tui.screens.overview.tiles import Tiles
-from fuzztui.wire.commands import Pause, Resume
 
 ROOMY = 38
 """Rows of a terminal from which on charts have seven rows."""

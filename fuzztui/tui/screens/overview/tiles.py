@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from fuzztui.model.finding_tallies import FindingTally, listed
-from fuzztui.model.mutants import Summary
+from fuzztui.kernel.model.finding_tallies import FindingTally, listed
+from fuzztui.kernel.model.mutants import Summary
+from fuzztui.kernel.wire.finding_kinds import CRASH, FindingKind
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import fit
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.status import AFL, Status
-from fuzztui.wire.finding_kinds import CRASH, FindingKind
 
 
 @dataclass(frozen=True, slots=True)

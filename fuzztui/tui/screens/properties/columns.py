@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from fuzztui.model.properties import PropertyRow
+from fuzztui.kernel.model.properties import PropertyRow
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.text import plain

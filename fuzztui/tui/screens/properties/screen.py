@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from textual.geometry import Size
 
-from fuzztui.model.commands import unanswered
-from fuzztui.model.properties import PropertyRow, property_rows
+from fuzztui.kernel.model.commands import unanswered
+from fuzztui.kernel.model.properties import PropertyRow, property_rows
+from fuzztui.kernel.wire.commands import Command, WeighProperty
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.text import plain
@@ -23,7 +24,6 @@ from fuzztui.tui.screens.properties.detail import (
     no_properties_lines,
     property_lines,
 )
-from fuzztui.wire.commands import Command, WeighProperty
 
 
 class PropertiesScreen(SteeredScreen[PropertyRow, None]):

@@ -8,11 +8,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fuzztui.model.source_index import SourceIndex
-from fuzztui.model.source_lines import FileLines
-from fuzztui.model.source_tree import node_key
-from fuzztui.model.state import Finding, Mutant, State
-from fuzztui.model.targeting import GoalRow
+from fuzztui.kernel.model.source_index import SourceIndex
+from fuzztui.kernel.model.source_lines import FileLines
+from fuzztui.kernel.model.source_tree import node_key
+from fuzztui.kernel.model.state import Finding, Mutant, State
+from fuzztui.kernel.model.targeting import GoalRow
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.source_excerpt import MAX_BYTES, lines_of, read
 from fuzztui.tui.labels.source import GUTTER, findings_cell, mutants_cell, types_cell

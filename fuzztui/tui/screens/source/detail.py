@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fuzztui.base.text import several
-from fuzztui.model.source_lines import FileLines, FirstEntry
-from fuzztui.model.source_tree import CodeNode
-from fuzztui.model.state import Entry, State
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.source_lines import FileLines, FirstEntry
+from fuzztui.kernel.model.source_tree import CodeNode
+from fuzztui.kernel.model.state import Entry, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain

@@ -13,9 +13,10 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.worker import WorkType
 
-from fuzztui.model.source_index import SourceIndex
-from fuzztui.model.source_tree import CodeNode
-from fuzztui.model.state import Changes
+from fuzztui.kernel.model.source_index import SourceIndex
+from fuzztui.kernel.model.source_tree import CodeNode
+from fuzztui.kernel.model.state import Changes
+from fuzztui.kernel.wire.conditions import FilterKey
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
@@ -32,7 +33,6 @@ from fuzztui.tui.screens.source.code import CodeColumns, CodeLine, FileText, Ope
 from fuzztui.tui.screens.source.detail import Measuring, line_lines, node_lines
 from fuzztui.tui.screens.source.measure import MeasuredLines, Measurement
 from fuzztui.tui.screens.source.tree import CODE, tree_columns
-from fuzztui.wire.conditions import FilterKey
 
 Row = CodeNode | CodeLine
 

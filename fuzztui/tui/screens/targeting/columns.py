@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from fuzztui.model.targeting import GoalRow, TypeRow, reached_share
+from fuzztui.kernel.model.targeting import GoalRow, TypeRow, reached_share
+from fuzztui.kernel.wire.commands import weight_text
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.columns import NEVER, Cell, Column
@@ -15,7 +16,6 @@ from fuzztui.tui.labels.targeting import (
     fewer,
     place_of,
 )
-from fuzztui.wire.commands import weight_text
 
 BAR = 6
 """Cells of the bar of a probability."""

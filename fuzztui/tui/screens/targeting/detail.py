@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import dedent
 
-from fuzztui.base.text import several
-from fuzztui.model.state import Entry, Finding, State
-from fuzztui.model.targeting import GoalRow, TargetingSummary, TypeRow, reached_share, stale
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.state import Entry, Finding, State
+from fuzztui.kernel.model.targeting import GoalRow, TargetingSummary, TypeRow, reached_share, stale
+from fuzztui.kernel.wire.commands import WeighType, weight_text
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
@@ -18,7 +19,6 @@ from fuzztui.tui.labels.mutant_details import number_span
 from fuzztui.tui.labels.status import SPOTON
 from fuzztui.tui.labels.targeting import COVERED_WHEN
 from fuzztui.tui.screens.targeting.columns import sign_of
-from fuzztui.wire.commands import WeighType, weight_text
 
 TARGETS = 12
 """Maximal number of listed goals of a type."""

@@ -10,9 +10,9 @@ from textual.containers import Container
 from textual.geometry import Size
 from textual.widget import Widget
 
-from fuzztui.model.commands import unanswered
-from fuzztui.model.source_index import goal_place
-from fuzztui.model.targeting import (
+from fuzztui.kernel.model.commands import unanswered
+from fuzztui.kernel.model.source_index import goal_place
+from fuzztui.kernel.model.targeting import (
     GoalRow,
     TargetingSummary,
     TypeRow,
@@ -20,6 +20,15 @@ from fuzztui.model.targeting import (
     stale,
     type_rows,
 )
+from fuzztui.kernel.wire.commands import (
+    IgnoreGoal,
+    PinGoal,
+    SetTargetedShare,
+    TypeCommand,
+    WeighType,
+    weight_text,
+)
+from fuzztui.kernel.wire.targeting import have_changed, label_in, type_label
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.filterbar import FilterBar
@@ -47,15 +56,6 @@ from fuzztui.tui.screens.targeting.detail import (
 )
 from fuzztui.tui.screens.targeting.strip import TargetingStrip
 from fuzztui.tui.screens.targeting.tables import TypeTables
-from fuzztui.wire.commands import (
-    IgnoreGoal,
-    PinGoal,
-    SetTargetedShare,
-    TypeCommand,
-    WeighType,
-    weight_text,
-)
-from fuzztui.wire.targeting import have_changed, label_in, type_label
 
 IDLE = "types.idle"
 """The user's choice to see the types that are not drawn."""

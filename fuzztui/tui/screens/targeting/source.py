@@ -8,7 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzztui.remote.mirrored import fetch, fetched_into
+from fuzztui.kernel.remote.mirrored import fetch, fetched_into
+from fuzztui.kernel.wire.targeting import analysis_of
 from fuzztui.tui.base.source_excerpt import (
     CHANGED,
     MAX_BYTES,
@@ -17,7 +18,6 @@ from fuzztui.tui.base.source_excerpt import (
     lines_of,
     read,
 )
-from fuzztui.wire.targeting import analysis_of
 
 MAX_TARGETS = 64 << 20
 """Maximal size of a ``targets.json`` that is read."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.base.text import several
-from fuzztui.model.targeting import TargetingSummary
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.targeting import TargetingSummary
+from fuzztui.kernel.wire.targeting import have_changed, remedy
 from fuzztui.tui.base import format
 from fuzztui.tui.base.bars import Part, parted_bar
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
@@ -13,7 +14,6 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.targeting import brief_location, brief_type
 from fuzztui.tui.screens.targeting.columns import IGNORED, PINNED
-from fuzztui.wire.targeting import have_changed, remedy
 
 KEYS = " [ ]"
 """Keys that change the targeted share."""

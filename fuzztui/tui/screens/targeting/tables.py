@@ -8,7 +8,8 @@ from typing import Any
 from textual.containers import Container
 from textual.widget import Widget
 
-from fuzztui.model.targeting import GoalRow, TypeRow
+from fuzztui.kernel.model.targeting import GoalRow, TypeRow
+from fuzztui.kernel.wire.conditions import FilterKey, parse_filter
 from fuzztui.tui.base.columns import Column, column_keys
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
@@ -22,7 +23,6 @@ from fuzztui.tui.screens.targeting.columns import (
     goal_columns,
     type_columns,
 )
-from fuzztui.wire.conditions import FilterKey, parse_filter
 
 
 class TypeTables(SteeredScreen[TypeRow | GoalRow, SourceExcerpt]):

@@ -1,0 +1,305 @@
+"""A C or C++ target built once more, by gcc with ``--coverage``, and run on inputs.
+
+gcc is what AFL++'s package installs; functions, lines and branches are gcov's. The build is made in
+a private copy of the source. It defines the macros of AFL++'s compilers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import filecmp
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fuzztui.features.fuzzfirst.build_tree import BuildTree
+from fuzztui.features.fuzzfirst.wrappers import AFL_MACROS
+from fuzztui.kernel.base.text import visible
+from fuzztui.run.afl.build import build_environment, telling_lines
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.process.execute import ProcessMark, execute
+from fuzztui.run.process.reaper import own_children
+from fuzztui.run.triage.program import TargetProgram
+from fuzztui.run.triage.sandbox import open_sandbox
+
+LIMIT_S = 6 * 3600.0
+
+_COMPILERS = {"gcc": ("cc", "clang", "gcc"), "g++": ("c++", "clang++", "g++")}
+"""The compiler that replaces AFL++'s compilers of these names."""
+
+_ENDINGS = (".c", ".cc", ".cpp", ".cxx")
+
+_HEADER = f"""\
+#pragma once
+{AFL_MACROS}
+#ifdef __cplusplus
+extern "C" {{
+#endif
+int fuzztui_once(void);
+long fuzztui_read(void);
+extern unsigned char fuzztui_input[1048576];
+#ifdef __cplusplus
+}}
+#endif
+#define __AFL_FUZZ_INIT() extern int fuzztui_nothing
+#define __AFL_FUZZ_TESTCASE_BUF fuzztui_input
+#define __AFL_FUZZ_TESTCASE_LEN fuzztui_read()
+#define __AFL_LOOP(n) fuzztui_once()
+#define __AFL_INIT() do {{}} while (0)
+"""
+
+_RUNTIME = """\
+#include <signal.h>
+#include <unistd.h>
+extern void __gcov_dump(void);
+unsigned char fuzztui_input[1048576];
+int fuzztui_once(void) { static int n; return n++ == 0; }
+long fuzztui_read(void) {
+    long n = read(0, fuzztui_input, sizeof fuzztui_input);
+    return n < 0 ? 0 : n;
+}
+/* An input that crashes has executed lines anyway. */
+static void end(int number) { __gcov_dump(); signal(number, SIG_DFL); raise(number); }
+__attribute__((constructor)) static void begin(void) {
+    static const int all[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTERM};
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) signal(all[i], end);
+}
+"""
+
+_DRIVER = """\
+int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long);
+extern unsigned char fuzztui_input[];
+long fuzztui_read(void);
+int main(void) { return LLVMFuzzerTestOneInput(fuzztui_input, (unsigned long)fuzztui_read()); }
+"""
+
+_WRAPPER = """\
+#!/bin/sh
+# Written by fuzztui.
+link=yes
+for word do
+    shift
+    case $word in
+        -fsanitize=* | -fno-sanitize* | */libAFLDriver.a) continue ;;
+        -c | -E | -S | -M | -MM | -shared | -r | -fsyntax-only) link= ;;
+    esac
+    set -- "$@" "$word"
+done
+[ -z "$link" ] || set -- "$@" {library}
+exec {compiler} -w -include {header} "$@" --coverage -O0
+"""
+
+
+class GcovBuild:
+    """One build. All its files are in the home of ``tree``.
+
+    ``needs``: the keys of the campaign file that need the build, for messages.
+    """
+
+    def __init__(self, campaign: Campaign, mark: ProcessMark, tree: BuildTree, needs: str) -> None:
+        self._campaign, self._mark, self._tree, self._needs = campaign, mark, tree, needs
+        program = _program(campaign, tree)
+        command = [str(program), *campaign.target["command"][1:]]
+        self._file = program
+        self._known: _BuiltFiles | None = None
+        self._program = TargetProgram.of(
+            replace(campaign, target={**campaign.target, "command": command})
+        )
+
+    @property
+    def source(self) -> Path:
+        """The private copy of the source."""
+        return self._tree.source
+
+    async def make(self) -> None:
+        """Copy the source and build it. Raises OSError, :class:`SupervisorError`."""
+        tree, place = self._tree, self._tree.home
+        await asyncio.to_thread(tree.make)
+        await asyncio.to_thread(self._forget_others)
+        await asyncio.to_thread(_make_tools, place, self._needs)
+        env = {
+            **build_environment(self._campaign),
+            "CC": "afl-cc",
+            "CXX": "afl-c++",
+            "SOURCE": str(tree.source),
+        }
+        env["PATH"] = f"{place / 'bin'}{os.pathsep}{env.get('PATH', os.environ['PATH'])}"
+        outcome = await execute(
+            ["sh", "-eu", "-c", self._campaign.target["build"]],
+            self._mark,
+            cwd=tree.build,
+            limit=LIMIT_S,
+            env=env,
+            stdout=True,
+        )
+        if outcome.status != 0 or not self._file.is_file():
+            lines = outcome.output.decode(errors="replace").splitlines()
+            said = "".join(f"\n  {visible(line)}" for line in telling_lines(filter(None, lines)))
+            status, made = outcome.status, visible(self._file.name)
+            said = said or (f" exit status {status}" if status else f" it makes no {made}")
+            raise SupervisorError(f"{self._needs}: the build with gcc --coverage failed:{said}")
+
+    async def run(self, data: bytes) -> None:
+        """Run one input. Its counts are added to those of earlier ones."""
+        with open_sandbox(self._program, data, self._mark) as place:
+            await place.run(max(1.0, 5 * self._program.timeout))
+
+    def clear(self) -> None:
+        """Set all counts to 0. Raises OSError."""
+        for counts in self._tree.home.rglob("*.gcda"):
+            counts.unlink(missing_ok=True)
+
+    def _forget_others(self) -> None:
+        """Delete notes and counts of the user's own builds, and the objects that they belong to."""
+        for notes in self._tree.home.rglob("*.gcno"):
+            for ending in (".gcno", ".gcda", ".o"):
+                notes.with_suffix(ending).unlink(missing_ok=True)
+
+    def has_counts(self) -> bool:
+        """Whether a run has written counts. Blocks."""
+        return next(self._tree.home.rglob("*.gcda"), None) is not None
+
+    def files(self) -> Iterator[tuple[str, Any]]:
+        """Yield gcov's answer for each file of the source or the build, with its path.
+
+        A file that is compiled into several objects, such as a header, comes several times. Blocks.
+        Raises OSError, :class:`SupervisorError`.
+        """
+        known = self._known = self._known or _BuiltFiles(self._tree)
+        for notes in sorted(self._tree.home.rglob("*.gcno")):
+            command = ["gcov", "-b", "--json-format", "--stdout", notes.name]
+            for line in _do(command, notes.parent).splitlines():
+                report = json.loads(line)
+                where = Path(report.get("current_working_directory", notes.parent))
+                for file in report["files"]:
+                    if path := known.path(file["file"], where, notes):
+                        yield path, file
+
+    def user_path(self, path: str) -> Path:
+        """Return the user's file, or the campaign's build, for a file of this build."""
+        for mine, other in (
+            (self._tree.source, self._tree.origin),
+            (self._tree.build, self._campaign.build_directory),
+        ):
+            if (inside := Path(path)).is_relative_to(real := os.path.realpath(mine)):
+                return other / inside.relative_to(real)
+        return Path(path)
+
+    def remove(self) -> None:
+        """Delete all files of the build. Blocks."""
+        shutil.rmtree(self._tree.home, ignore_errors=True)
+
+
+def _program(campaign: Campaign, tree: BuildTree) -> Path:
+    name = Path(campaign.target["command"][0])
+    if name.is_relative_to(campaign.build_directory):
+        return tree.build / name.relative_to(campaign.build_directory)
+    return tree.source / os.path.relpath(name, campaign.target["source"])
+
+
+def _make_tools(place: Path, needs: str) -> None:
+    """Raises OSError, :class:`SupervisorError`."""
+    for tool in ("gcc", "g++", "gcov", "ar"):
+        if shutil.which(tool) is None:
+            raise SupervisorError(
+                f"{needs}: {tool} is not installed; install it "
+                "(Debian: apt install build-essential), or leave this out"
+            )
+    directory = place / "bin"
+    directory.mkdir(mode=0o700)
+    header, library = place / "reach.h", place / "libreach.a"
+    header.write_text(_HEADER)
+    for name, text in (("runtime", _RUNTIME), ("driver", _DRIVER)):
+        (place / f"{name}.c").write_text(text)
+        _do(["gcc", "-O1", "-c", f"{name}.c"], place)
+    _do(["ar", "rcD", library.name, "runtime.o", "driver.o"], place)
+    for compiler, names in _COMPILERS.items():
+        real = shutil.which(compiler) or compiler
+        text = _WRAPPER.format(
+            compiler=shlex.quote(real),
+            header=shlex.quote(str(header)),
+            library=shlex.quote(str(library)),
+        )
+        afl = (f"afl-{kind}" for name in names for kind in (name, f"{name}-fast", f"{name}-lto"))
+        plus = ("afl-clang-fast++", "afl-clang-lto++", "afl-g++-fast") if "++" in compiler else ()
+        for name in {*afl, *plus}:
+            (directory / name).write_text(text)
+            (directory / name).chmod(0o700)
+
+
+def _do(argv: list[str], place: Path) -> bytes:
+    with own_children():
+        done = subprocess.run(
+            argv, cwd=place, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise SupervisorError(f"{argv[0]} fails: {visible(said[-1]) if said else done.returncode}")
+    return done.stdout
+
+
+class _BuiltFiles:
+    """The files of a source and its build, by the names that a compiler gave gcov.
+
+    These come from ``#line`` as well: relative to another directory, or those of a file that
+    was renamed later (``lex.yy.c``, ``<stdout>``).
+    """
+
+    def __init__(self, tree: BuildTree) -> None:
+        self._source, self._build = (os.path.realpath(p) for p in (tree.source, tree.build))
+        self._by_name: dict[str, list[Path]] = {}
+        for base in (self._source, self._build):
+            for folder, _, names in os.walk(base):
+                for name in names:
+                    self._by_name.setdefault(name, []).append(Path(folder, name))
+        self._found: dict[tuple[str, Path, Path], str] = {}
+
+    def path(self, name: str, where: Path, notes: Path) -> str:
+        """Return the real path; "" for a file of the system. ``where``: the compiler's directory.
+
+        ``notes``: of the object.
+        """
+        key = name, where, notes
+        if key not in self._found:
+            self._found[key] = self._search(name, where, notes)
+        return self._found[key]
+
+    def _search(self, name: str, where: Path, notes: Path) -> str:
+        real = Path(os.path.realpath(where / name))
+        if not real.is_file():
+            parts = [part for part in Path(name).parts if part not in ("..", "/")]
+            named = self._only(
+                p for p in self._by_name.get(real.name, ()) if [*p.parts][-len(parts) :] == parts
+            )
+            if not (real := named or self._compiled(notes) or real).is_file():
+                return ""
+        if real.is_relative_to(self._source):
+            return str(real)
+        # The build may compile a copy of a source.
+        same = [p for p in self._by_name.get(real.name, ()) if p.is_relative_to(self._source)]
+        copied = next((str(p) for p in same if filecmp.cmp(p, real, shallow=False)), "")
+        return copied or (str(real) if real.is_relative_to(self._build) else "")
+
+    def _compiled(self, notes: Path) -> Path | None:
+        """The file of which the object was made."""
+        stems = dict.fromkeys(
+            (notes.stem, notes.stem.rpartition("-")[2], notes.with_suffix("").stem)
+        )
+        # CMake's notes are named after the file, with its ending.
+        names = (s + end for s in stems for end in ("", *_ENDINGS) if (s + end).endswith(_ENDINGS))
+        found = (self._only(self._by_name.get(name, ())) for name in names)
+        return next((path for path in found if path is not None), None)
+
+    def _only(self, paths: Iterable[Path]) -> Path | None:
+        """The only one of some files; of copies the first; None if they differ."""
+        every = [*paths]
+        if not every or not all(filecmp.cmp(every[0], p, shallow=False) for p in every[1:]):
+            return None
+        return every[0]

@@ -1,0 +1,194 @@
+"""The mutant phase: each mutant of the worklist has its turn, while the phase's budget lasts.
+
+Decisions depend on the folded state only, so that a user's commands, a restart and a replay use the
+same worklist. (Paper: "Fuzzing: Two Key Decisions".)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import shutil
+from collections.abc import Coroutine
+
+from fuzztui.features.fuzzfirst.backend import backend_for
+from fuzztui.features.fuzzfirst.budget_plan import parallel_mutants, plan_of
+from fuzztui.features.fuzzfirst.context import CampaignStopping, MutantPhaseContext
+from fuzztui.features.fuzzfirst.corpora import Corpora
+from fuzztui.features.fuzzfirst.placed import PlacedLauncher, refuse_unfit_workers
+from fuzztui.features.fuzzfirst.supply import MutantSupply
+from fuzztui.features.fuzzfirst.turn import Turn, TurnResources, turn_directories
+from fuzztui.features.fuzzfirst.turn_budget import TurnBudget
+from fuzztui.kernel.model.fuzzfirst import budget, fuzzed_for, head, outlook
+from fuzztui.kernel.model.progress import AT_WORK
+from fuzztui.kernel.model.state import Mutant
+from fuzztui.kernel.wire.events import (
+    CampaignState,
+    Event,
+    Message,
+    MutantPositions,
+    MutantProgress,
+    MutantsFound,
+    MutantState,
+    PhaseStarted,
+)
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.cluster import ClusterConfig
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.instances.launcher import Launcher
+from fuzztui.run.instances.life import EndReason
+from fuzztui.run.instances.process import EngineProcess
+
+_NEWS = (CampaignState, MutantProgress, MutantState, MutantPositions, MutantsFound)
+"""Events that can change the worklist."""
+
+
+class MutantPhase:
+    """Fuzzes mutants of the target for their share of the budget. Call :meth:`run` once."""
+
+    def __init__(
+        self, campaign: Campaign, run_dir: RunDir, launcher: Launcher, context: MutantPhaseContext
+    ) -> None:
+        self._campaign = campaign
+        self._run_dir = run_dir
+        self._context = context
+        self._backend = backend_for(campaign, run_dir)
+        self._corpora = Corpora(campaign, run_dir, self._backend)
+        self._supply = MutantSupply(campaign, run_dir, self._backend, context)
+        if campaign.mutants["cluster"]:
+            launcher = PlacedLauncher(launcher, ClusterConfig.of(campaign.cluster))
+        self._resources = TurnResources(
+            campaign, run_dir, launcher, context, self._backend, self._corpora
+        )
+        self._left_over: list[str] = []
+        """Mutants whose turn was interrupted."""
+
+    def on_event(self, event: Event) -> None:
+        """Called with each event that was recorded."""
+        if isinstance(event, _NEWS):
+            self._supply.wake()
+
+    def running_instances(self) -> list[str]:
+        """Return the instances whose engines an earlier supervisor left running."""
+        return [
+            name
+            for mutant in self._context.state.mutants.values()
+            if mutant.stage == "fuzzing"
+            for name, directory in turn_directories(self._run_dir, mutant.slot)
+            if EngineProcess.adopt(directory)
+        ]
+
+    def remaining_turn_s(self) -> float:
+        """Return the budget, in seconds, that running turns had when the last supervisor ended."""
+        if self._campaign.budget_trials:
+            return math.inf
+        state, longest = self._context.state, 0.0
+        for mutant in state.mutants.values():
+            if mutant.stage == "fuzzing":
+                turn_budget = TurnBudget(self._campaign, self._context, mutant.id, ())
+                longest = max(longest, turn_budget.limit() - fuzzed_for(state, mutant))
+        used, of = budget(state)
+        return max(0.0, min(longest, of - used))
+
+    async def run(self) -> None:
+        """Run to the end of the phase.
+
+        Raises :class:`SupervisorError` if no mutant can be made or run, and
+        :class:`~fuzztui.features.fuzzfirst.context.CampaignStopping` if the campaign ends earlier.
+        """
+        context, state = self._context, self._context.state
+        context.record(PhaseStarted("mutants", plan_of(self._campaign, state)))
+        self._left_over = [m.id for m in state.mutants.values() if m.stage in AT_WORK]
+        try:
+            self._run_dir.mutants.mkdir(mode=0o700, exist_ok=True)
+            with contextlib.nullcontext() if self.running_instances() else context.unpaid():
+                await context.abide(self._prepare())
+            await self._all([self._runner() for _ in range(parallel_mutants(self._campaign))])
+            self._ran_out()
+            await asyncio.to_thread(shutil.rmtree, self._run_dir.mutants / "built", True)
+        except OSError as e:
+            raise SupervisorError(f"{e.filename}: {e.strerror or e}") from None
+        finally:
+            await self._supply.close()
+
+    async def _prepare(self) -> None:
+        if self._campaign.mutants["cluster"]:
+            self._report_step("asking the workers of the cluster")
+            await asyncio.to_thread(refuse_unfit_workers, self._campaign, self._run_dir)
+        self._report_step("preparing the target's source for mutants")
+        await self._backend.prepare(self._report_step)
+        self._report_step("running the seeds on the target")
+        await self._corpora.start(self._context.state)
+        self._report_step("making mutants")
+        await self._supply.start(self._corpora.seeds)
+
+    def _report_step(self, message: str) -> None:
+        if self._context.state.state == "starting":  # else adopted fuzzers are running
+            self._context.record(CampaignState("starting", message))
+
+    async def _all(self, runners: list[Coroutine[None, None, None]]) -> None:
+        """Run all; an error of one ends the campaign, and all are waited for."""
+        tasks = [asyncio.ensure_future(runner) for runner in runners]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            failed = [e for task in tasks if task.done() and (e := task.exception())]
+            if failed and not self._context.leaving:
+                self._context.end(EndReason("failed", str(failed[0])))
+        finally:
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+        for error in ended:
+            if isinstance(error, BaseException):
+                raise error
+
+    def _ran_out(self) -> None:
+        """Record a message if the worklist became empty before the budget was used up."""
+        view = outlook(self._context.state, self._context.now())
+        if view.of and view.used < view.of and not view.waiting:
+            self._context.record(Message("info", "the worklist is empty: the target phase begins"))
+
+    async def _runner(self) -> None:
+        """Run turns one after the other."""
+        while (mutant := await self._next()) is not None:
+            turn = Turn(self._resources, mutant.id, self._supply.command(mutant))
+            await turn.run()
+            if not self._context.leaving:  # else the turn is continued on resume
+                await asyncio.to_thread(turn.tidy, self._supply.into(mutant))
+
+    async def _next(self) -> Mutant | None:
+        """Wait for the next mutant; None if the worklist is empty or the budget used up."""
+        state = self._context.state
+        while self._left_over:
+            mutant = state.mutants[self._left_over.pop(0)]
+            if mutant.stage != "pruning":
+                return mutant
+            self._context.record(MutantProgress(mutant.id, "queued"))
+        found: list[Mutant] = []
+
+        async def find() -> None:
+            while not self._spent() and not self._context.leaving:
+                news, waiting = self._supply.news, head(state, parallel_mutants(self._campaign))
+                if not waiting and self._supply.failure:
+                    raise self._supply.failure
+                if not waiting and self._supply.whole:
+                    return
+                ready = (m for m in waiting if self._supply.is_built(m))
+                if state.state == "paused":
+                    pass
+                elif (mutant := next(ready, None)) is not None:
+                    # Before any await: other runners choose mutants, too.
+                    self._context.record(MutantProgress(mutant.id, "pruning"))
+                    found.append(mutant)
+                    return
+                with contextlib.suppress(TimeoutError):  # no event is recorded when the budget ends
+                    async with asyncio.timeout(1.0):
+                        await news.wait()
+
+        await self._context.abide(find())
+        if self._context.leaving:
+            raise CampaignStopping
+        return found[0] if found else None
+
+    def _spent(self) -> bool:
+        used, of = budget(self._context.state, self._context.now())
+        return used >= of

@@ -1,0 +1,347 @@
+"""Run many inputs on a Python target, by its interpreter: :mod:`fuzztui.engines.process.batch`."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+import os
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fuzztui.engines.execute.overseer import stopped_text
+from fuzztui.features.fuzzfirst.batch import MAX_STALLS, Progress, silent
+from fuzztui.features.fuzzfirst.scratch import read_input, scratch, sweep_scratch
+from fuzztui.features.fuzzfirst.showmap import InputResult, Unrunnable
+from fuzztui.kernel.base.bounds import load_object
+from fuzztui.kernel.base.text import visible
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.inprocess.spec import write_spec
+from fuzztui.run.process.execute import ProcessMark, ProcessResult, execute
+
+LOAD_S = 120.0
+"""Time limit of the target's import, in seconds, as in a campaign."""
+
+_OUTCOMES = {
+    "success": "ok",
+    "invalid": "ok",
+    "failure": "crash",
+    "died": "crash",
+    "timeout": "hang",
+    "hung": "hang",
+    "unfit": "unfit",
+}
+_MAX_CELLS = 16 << 20
+_LONGEST_LINE = 32 << 20
+_VALID = 7
+"""The bucket that marks a valid input: zest counts the coverage of valid inputs separately."""
+
+
+@dataclass(slots=True)
+class BatchReply:
+    """The replies of an engine process, and how it ended."""
+
+    outcome: ProcessResult
+    answers: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def reason(self) -> str:
+        """The engine's last message for the user, or why and with what last line it ended."""
+        lines = self.outcome.output.decode(errors="replace").splitlines()
+        messages = [line for line in lines if line.startswith("fuzztui: ")]
+        if messages:
+            return visible(messages[-1].removeprefix("fuzztui: "))
+        if self.outcome.stopped:
+            return stopped_text(self.outcome.stopped)
+        if self.outcome.status is None:
+            return f"the engine took more than {self.outcome.seconds:.0f} s"
+        printed = [line for line in lines if line.strip() and not line.startswith("{")]
+        last = visible(printed[-1])[:300] if printed else "without any output"
+        return f"the engine ended with exit status {self.outcome.status}: {last}"
+
+
+async def ask(
+    campaign: Campaign,
+    run_dir: RunDir,
+    arguments_for: Callable[[Path], Sequence[str]],
+    mark: ProcessMark,
+    *,
+    limit: float = LOAD_S,
+    on_reply: Callable[[dict[str, Any]], None] | None = None,
+) -> BatchReply:
+    """Run the campaign's engine with the arguments that ``question`` returns.
+
+    ``question`` is called with a temporary directory, which is removed afterwards. ``hear`` is
+    called with each reply, a JSON object, as it arrives; None: the replies are in the result.
+    ``limit``: seconds. Raises :class:`SupervisorError` if the engine cannot be started.
+    """
+    answers: list[dict[str, Any]] = []
+    lines = _Lines(on_reply or answers.append)
+    with scratch(run_dir.path) as directory:
+        try:
+            spec = directory / "spec.json"
+            write_spec(spec, campaign, directory)
+            arguments = await asyncio.to_thread(arguments_for, directory)
+            (directory / "cwd").mkdir()
+            outcome = await execute(
+                [campaign.target["python"], "-P", "-m", "fuzztui.engines", str(spec), *arguments],
+                mark,
+                cwd=directory / "cwd",
+                limit=limit,
+                env={
+                    "PYTHONHASHSEED": "0",  # as in a campaign
+                    "PYTHONDONTWRITEBYTECODE": "1",
+                    **campaign.target["env"],
+                    "PYTHONPATH": str(run_dir.expose_package(campaign.kind)),
+                },
+                stdout=True,
+                on_output=lines.take,
+            )
+        except OSError as e:
+            raise SupervisorError(f"{e.filename or directory}: {e.strerror or e}") from None
+    return BatchReply(outcome, answers)
+
+
+class PythonBatch:
+    """Runs the target of ``campaign``, with the campaign's limits.
+
+    ``label`` distinguishes programs that are run at the same time ("m7"). One object runs one
+    batch at a time. Edges have the same numbers in all batches that share the file ``edges``.
+    """
+
+    def __init__(
+        self, campaign: Campaign, run_dir: RunDir, label: str, edges: Path | None = None
+    ) -> None:
+        self._campaign = campaign
+        self._run_dir = run_dir
+        self._edges = edges
+        self._mark = ProcessMark(run_dir.path, f"batch-{label}")
+        self._turn = asyncio.Lock()
+        self._swept = False
+
+    async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[InputResult]:
+        """As ``BatchRunner``. Cancelling ends the process at once."""
+        async with self._turn:
+            if not self._swept:  # left by an earlier supervisor that was killed
+                await asyncio.to_thread(self._mark.kill_leftovers)
+                await asyncio.to_thread(sweep_scratch, self._run_dir.path)
+                self._swept = True
+            return await self._run(inputs, progress)
+
+    async def _run(self, inputs: Sequence[Path], progress: Progress) -> list[InputResult]:
+        found: dict[int, InputResult] = {}
+        done = stalls = 0
+        alone = False
+        while done < len(inputs):
+            part = inputs[done : done + 1] if alone else inputs[done:]
+            run = await self._pass(part, done, found, lambda n: progress(n / len(inputs)))
+            if not run.loaded:
+                raise Unrunnable(f"{self._campaign.subject}: {run.reply.reason}")
+            before, done = done, max(found, default=-1) + 1
+            if not alone or done > before:
+                # The input that ended the process of all inputs may not be the next one.
+                alone = not alone and done < len(inputs)
+                continue
+            stalls += 1
+            if stalls > MAX_STALLS:
+                reason = run.reply.reason
+                raise Unrunnable(f"{self._campaign.subject}: inputs end the engine: {reason}")
+            found[done] = InputResult("crash")
+            done, alone = done + 1, False
+        return [found.get(at, InputResult("unfit")) for at in range(len(inputs))]
+
+    async def _pass(
+        self,
+        inputs: Sequence[Path],
+        first: int,
+        found: dict[int, InputResult],
+        progress: Callable[[int], None],
+    ) -> _Pass:
+        def on_reply(answer: dict[str, Any]) -> None:
+            if "loaded" in answer:
+                result.loaded = True
+            elif (verdict := _verdict(answer)) and verdict[0] < len(inputs):
+                found[first + verdict[0]] = verdict[1]
+                progress(first + verdict[0] + 1)
+
+        result = _Pass()
+        result.reply = await ask(
+            self._campaign,
+            self._run_dir,
+            lambda directory: _request(directory, inputs, edges=self._edges),
+            self._mark,
+            limit=self._limit(len(inputs)),
+            on_reply=on_reply,
+        )
+        return result
+
+    async def load(self, modules: Sequence[str], limit: float) -> Mapping[str, str]:
+        """Import the target; return the files of ``modules``. Raises :class:`SupervisorError`."""
+        async with self._turn:
+            reply = await ask(
+                self._campaign,
+                self._run_dir,
+                lambda directory: _request(directory, [], modules=modules),
+                self._mark,
+                limit=limit,
+            )
+        for answer in reply.answers:
+            match answer:
+                case {"loaded": dict(files)} if reply.outcome.status == 0:
+                    return {str(name): str(file) for name, file in files.items()}
+        raise SupervisorError(reply.reason)
+
+    async def describe(self, file: Path) -> dict[str, Any]:
+        """Describe the failure of one input, with the fields of FindingDescribed.
+
+        Returns {} if the input does not fail. Raises :class:`SupervisorError`.
+        """
+        for answer in await self._replies([file], describe=True):
+            match answer:
+                case {"words": [int(), dict(description)]}:
+                    return {str(key): value for key, value in description.items()}
+        return {}
+
+    async def answers(self, inputs: Sequence[Path]) -> dict[int, str]:
+        """Return digests of the target's results by the input's index, without failing inputs.
+
+        Raises :class:`SupervisorError`.
+        """
+        found: dict[int, str] = {}
+        for answer in await self._replies(inputs, answers=True):
+            match answer:
+                case {"answer": [int(at), str(digest)]}:
+                    found[at] = digest
+        return found
+
+    async def lines(self, inputs: Sequence[Path], below: Path) -> dict[str, set[int]]:
+        """Return the lines executed by the import or any input, by file below a directory.
+
+        Raises :class:`SupervisorError`.
+        """
+        found: dict[str, set[int]] = {}
+        for answer in await self._replies(inputs, lines=below):
+            match answer:
+                case {"lines": dict(files)}:
+                    for file, numbers in files.items():
+                        inside = os.path.relpath(file, below)
+                        found.setdefault(inside, set()).update(map(int, numbers))
+        return found
+
+    async def _replies(
+        self,
+        inputs: Sequence[Path],
+        *,
+        describe: bool = False,
+        answers: bool = False,
+        lines: Path | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return one process's replies on inputs. Raises :class:`Unrunnable` if it runs none."""
+        async with self._turn:
+            reply = await ask(
+                self._campaign,
+                self._run_dir,
+                lambda directory: _request(
+                    directory, inputs, describe=describe, answers=answers, lines=lines
+                ),
+                self._mark,
+                limit=self._limit(len(inputs)),
+            )
+        if not any("loaded" in answer for answer in reply.answers):
+            raise Unrunnable(f"{self._campaign.subject}: {reply.reason}")
+        return reply.answers
+
+    def _limit(self, inputs: int) -> float:
+        """Return a time limit, in seconds, that no batch exceeds while it makes progress."""
+        timeout: float = self._campaign.target["timeout_s"]
+        return LOAD_S + inputs * 2 * (5 + 3 * timeout)
+
+
+@dataclass(slots=True)
+class _Pass:
+    """The result of one process; ``loaded``: the target could be imported."""
+
+    loaded: bool = False
+    reply: BatchReply = field(default_factory=lambda: BatchReply(ProcessResult(None, 0.0, b"")))
+
+
+class _Lines:
+    """Finds JSON objects in a stream, and skips what else the target prints."""
+
+    def __init__(self, on_reply: Callable[[dict[str, Any]], None]) -> None:
+        self._on_reply = on_reply
+        self._rest = bytearray()
+
+    def take(self, data: bytes) -> None:
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            self._rest += line
+            answer = load_object(self._rest)
+            self._rest.clear()
+            if answer is not None:
+                self._on_reply(answer)
+        self._rest += rest
+        if len(self._rest) > _LONGEST_LINE:
+            self._rest.clear()
+
+
+def _request(
+    directory: Path,
+    inputs: Sequence[Path],
+    *,
+    edges: Path | None = None,
+    modules: Sequence[str] = (),
+    describe: bool = False,
+    answers: bool = False,
+    lines: Path | None = None,
+) -> list[str]:
+    """Write copies of inputs and the request; return the engine's arguments. Raises OSError."""
+    copies = directory / "in"
+    copies.mkdir()
+    names = []
+    for at, path in enumerate(inputs):
+        copy = copies / f"{at:06}"
+        # Copies: the files may be removed or replaced at any moment.
+        if (data := read_input(path)) is not None:
+            copy.write_bytes(data)
+        names.append(str(copy))
+    request_data = {
+        "inputs": names,
+        "edges": str(edges or ""),
+        "modules": list(modules),
+        "words": describe,
+        "answers": answers,
+        "lines": str(lines or ""),
+    }
+    request = directory / "request.json"
+    request.write_text(json.dumps(request_data))
+    return ["--batch", str(request)]
+
+
+def _verdict(answer: Mapping[str, Any]) -> tuple[int, InputResult] | None:
+    match answer:
+        case {"verdict": [int(at), str(word), str(cells), int(sig)]} if (
+            word in _OUTCOMES and at >= 0
+        ):
+            return at, InputResult(_OUTCOMES[word], _trace(cells, valid=word == "success"), sig)
+    return None
+
+
+def _trace(text: str, *, valid: bool) -> frozenset[int]:
+    """Return ``edge * 8 + bucket``; bucket 6: more than 31 hits; 7: covered by a valid input."""
+    try:
+        cells = zlib.decompressobj().decompress(base64.b64decode(text), _MAX_CELLS)
+    except (ValueError, binascii.Error, zlib.error):
+        return frozenset()
+    trace = set()
+    for cell, bits in enumerate(cells):
+        if bits:
+            trace.add(cell * 8 + min(bits.bit_length() - 1, _VALID - 1))
+            if valid:
+                trace.add(cell * 8 + _VALID)
+    return frozenset(trace)

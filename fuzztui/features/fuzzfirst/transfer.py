@@ -1,0 +1,233 @@
+"""The transfer: run the corpora of mutants on the target, and keep what is new.
+
+``OUT/handed`` is a passive instance. The target's instances import from its ``queue``, as from any
+peer (its ids have no gaps); its ``crashes`` and ``hangs`` are findings of the target.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from fuzztui.features.fuzzfirst.batch import BatchRunner, Progress, silent
+from fuzztui.features.fuzzfirst.json_lines import JsonLines
+from fuzztui.features.fuzzfirst.prune import Input, file_name, gather, run_all, write_whole
+from fuzztui.features.fuzzfirst.scratch import read_input
+from fuzztui.features.fuzzfirst.showmap import InputResult
+from fuzztui.features.fuzzfirst.threads import in_thread
+from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.kernel.wire.afl import entry_name, id_of
+from fuzztui.run.observe.afl_names import parse_name
+
+TRACELESS = 20
+"""Crashes, and hangs, without a trace that one transfer keeps: they cannot be distinguished."""
+
+_PARTS = {"ok": "queue", "crash": "crashes", "hang": "hangs"}
+_ORIGIN = re.compile(r"([^/]+)/(?:(crashes|hangs)/)?([0-9]{1,10})")
+
+
+@dataclass(slots=True)
+class Transferred:
+    """The result of one transfer."""
+
+    entries: int = 0
+    """Inputs that cover a new edge, or an edge with a new bucket of hits."""
+    edges: int = 0
+    """New edges."""
+    crashes: int = 0
+    hangs: int = 0
+    alike: int = 0
+    """Crashes and hangs that were not kept, because they cover no new edge."""
+    verdicts: dict[str, str] = field(default_factory=dict)
+    """Digest -> outcome on the target ("ok", "crash", "hang"), of all fit inputs."""
+
+
+def transferred_by_turn(out: Path) -> Mapping[str, dict[str, int]]:
+    """Return the target's entries, crashes and hangs by the turn that is credited with them.
+
+    Includes the turn's secondary instances (``m7-s1``). Counts files, so interrupted transfers are
+    included.
+    """
+    words = {"queue": "entries", "crashes": "crashes", "hangs": "hangs"}
+    found: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(words.values(), 0))
+    for part, word in words.items():
+        try:
+            names = os.listdir(out / MUTANT_INPUTS / part)  # noqa: PTH208 - names only
+        except OSError:
+            names = []
+        for name in names:
+            found[parse_name(name).sync.partition("-")[0]][word] += 1
+    return found
+
+
+@dataclass(slots=True)
+class _Part:
+    """A directory of the passive instance."""
+
+    directory: Path
+    next_id: int = 0
+    seen: set[int] = field(default_factory=set)
+    """Coverage of the files in the directory; of the queue, including the seeds."""
+
+
+class Transfer:
+    """Writes ``out/handed``. Raises :class:`SupervisorError`.
+
+    Outcomes are kept in ``RUN/mutants/verdicts.jsonl``, so that no input is run twice. A file is
+    written before its outcome, so that repeating an interrupted :meth:`take` adds what is missing,
+    and nothing twice.
+    """
+
+    def __init__(self, out: Path, batch: BatchRunner) -> None:
+        self._out = out
+        self._batch = batch
+        self._turn = asyncio.Lock()
+        self._parts = {o: _Part(out / MUTANT_INPUTS / part) for o, part in _PARTS.items()}
+        self._edges: set[int] = set()
+        self._ledger = JsonLines(out.parent / "mutants" / "verdicts.jsonl")
+        self._verdicts: dict[str, str] = {}
+        for row in self._ledger.rows:
+            digest, outcome = row.get("digest"), row.get("outcome")
+            if isinstance(digest, str) and outcome in _PARTS:
+                self._verdicts[digest] = outcome
+
+    @property
+    def verdicts(self) -> Mapping[str, str]:
+        """Digest -> outcome on the target, of all inputs of this run that were run on it."""
+        return self._verdicts
+
+    async def start(self, seeds: Sequence[Input], progress: Progress = silent) -> None:
+        """Measure the coverage of the seeds, and of earlier transfers. Call once, at first."""
+        async with self._turn:
+            inputs = [*seeds, *await asyncio.to_thread(self._look)]
+            async for some in run_all(self._batch, inputs, progress):
+                await in_thread(partial(self._learn, some))
+
+    async def take(
+        self, inputs: Sequence[Input], progress: Progress = silent, time_ms: int = 0
+    ) -> Transferred:
+        """Run inputs on the target and keep what is new, in the order given.
+
+        ``time_ms``: when the inputs were found, for their names. If cancelled, the inputs that were
+        already transferred are kept.
+        """
+        transferred = Transferred()
+        room = {"crash": TRACELESS, "hang": TRACELESS}
+        async with self._turn:
+            fresh: dict[str, Input] = {}
+            for one in inputs:
+                if one.digest not in self._verdicts:
+                    fresh.setdefault(one.digest, one)
+            async for some in run_all(self._batch, list(fresh.values()), progress):
+                await in_thread(partial(self._keep, some, transferred, room, time_ms))
+            for one in inputs:
+                if outcome := self._verdicts.get(one.digest):
+                    transferred.verdicts[one.digest] = outcome
+        return transferred
+
+    def _look(self) -> list[Input]:
+        """Return the inputs of earlier transfers, and set the next ids."""
+        for part in self._parts.values():
+            part.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            part.next_id = 1 + max((id_of(f.name) for f in part.directory.iterdir()), default=-1)
+        return gather(self._out, [MUTANT_INPUTS], list(_PARTS.values()))
+
+    def _learn(self, some: Sequence[tuple[Input, InputResult]]) -> None:
+        rows: list[dict[str, str]] = []
+        for one, verdict in some:
+            if verdict.outcome in _PARTS:
+                self._cover(verdict)
+                if one.digest not in self._verdicts:
+                    rows.append(self._remember(one, verdict))
+        self._ledger.append(rows)
+
+    def _keep(
+        self,
+        some: Sequence[tuple[Input, InputResult]],
+        transferred: Transferred,
+        room: dict[str, int],
+        time_ms: int,
+    ) -> None:
+        """Write new files first, then outcomes: an input with an outcome is never run again."""
+        rows: list[dict[str, str]] = []
+        try:
+            for one, verdict in some:
+                outcome = verdict.outcome
+                if outcome not in _PARTS:
+                    continue
+                blind = outcome != "ok" and not verdict.trace
+                if not blind and not self._news(verdict):
+                    transferred.alike += outcome != "ok"
+                elif blind and not room[outcome]:
+                    transferred.alike += 1
+                else:
+                    data = read_input(one.path)
+                    if data is None or hashlib.sha256(data).hexdigest() != one.digest:
+                        continue  # the file has changed since it was run
+                    self._write(one, verdict, data, transferred, time_ms)
+                    if blind:
+                        room[outcome] -= 1
+                rows.append(self._remember(one, verdict))
+        finally:
+            self._ledger.append(rows)
+
+    def _write(
+        self, one: Input, verdict: InputResult, data: bytes, transferred: Transferred, time_ms: int
+    ) -> None:
+        part = self._parts[verdict.outcome]
+        edges = len({tuple_ >> 3 for tuple_ in verdict.trace} - self._edges)
+        name = _name(part.next_id, one, verdict.sig, time_ms)
+        if verdict.outcome == "ok":
+            name += ",+cov" if edges else ""
+            transferred.entries += 1
+            transferred.edges += edges
+        elif verdict.outcome == "crash":
+            transferred.crashes += 1
+        else:
+            transferred.hangs += 1
+        write_whole(part.directory / name, data)
+        part.next_id += 1
+        self._cover(verdict)
+
+    def _news(self, verdict: InputResult) -> set[int]:
+        return _coverage(verdict) - self._parts[verdict.outcome].seen
+
+    def _cover(self, verdict: InputResult) -> None:
+        self._parts[verdict.outcome].seen |= _coverage(verdict)
+        if verdict.outcome == "ok":
+            self._edges.update(tuple_ >> 3 for tuple_ in verdict.trace)
+
+    def _remember(self, one: Input, verdict: InputResult) -> dict[str, str]:
+        self._verdicts[one.digest] = verdict.outcome
+        return {"digest": one.digest, "outcome": verdict.outcome}
+
+
+def _coverage(verdict: InputResult) -> set[int]:
+    """Return what makes an input new, as in afl-fuzz: of findings, edges without hit counts."""
+    if verdict.outcome == "ok":
+        return set(verdict.trace)
+    return {tuple_ >> 3 for tuple_ in verdict.trace}
+
+
+def _name(number: int, one: Input, sig: int, time_ms: int) -> str:
+    """Return a name like afl-fuzz's: ``id:000012,sync:m7,src:000045,time:0,execs:0,op:...``.
+
+    ``src``: the entry's id in the turn's queue, or the id of the finding's parent; ``op``: the
+    exact origin.
+    """
+    fields = [f"sig:{sig:02}"] if sig else []
+    times = [f"time:{time_ms}", "execs:0"]
+    of = _ORIGIN.fullmatch(one.origin)
+    if of is None:
+        rest = [*fields, *times, f"orig:{file_name(one.origin)}"]
+        return entry_name(number, ",".join(rest))
+    entry = one.parent if of[2] else int(of[3])
+    source = [f"sync:{of[1]}", *([f"src:{entry:06}"] if entry >= 0 else [])]
+    return entry_name(number, ",".join([*fields, *source, *times, f"op:{file_name(one.origin)}"]))

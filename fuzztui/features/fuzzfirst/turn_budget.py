@@ -1,0 +1,112 @@
+"""The turn budget: when a turn ends, by its own budget, the budget of all, or lack of success."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from fuzztui.features.fuzzfirst.budget_plan import ADAPTIVE_FACTOR
+from fuzztui.features.fuzzfirst.context import MutantPhaseContext
+from fuzztui.kernel.model.fuzzfirst import budget, fuzzed_for, share_of
+from fuzztui.kernel.model.state import Mutant
+from fuzztui.run.campaign import Campaign
+
+UNWANTED = ("skipped", "equivalent")
+"""Mutant states set by a user that end the mutant's turn."""
+
+IDLE_S = 300.0
+"""Seconds without an execution after which a turn ends, if the budget counts executions."""
+
+
+class TurnBudget:
+    """The budget of the mutant ``key``, which the instances ``names`` fuzz."""
+
+    def __init__(
+        self, campaign: Campaign, context: MutantPhaseContext, key: str, names: Sequence[str]
+    ) -> None:
+        self._context = context
+        self._key = key
+        self._names = names
+        self._adaptive: bool = campaign.mutants["adaptive"]
+        self.in_trials = bool(campaign.budget_trials)
+        """Whether the budget counts executions; if not, it counts seconds."""
+        self._placed = bool(campaign.mutants["cluster"])
+        self._waited = 0.0
+        """Seconds for which no worker of the cluster was free for the turn."""
+        self._news_at = 0.0
+        self._last_find = -1.0
+        self._moved = (-1.0, 0.0)
+
+    @property
+    def _mutant(self) -> Mutant:
+        return self._context.state.mutants[self._key]
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether an engine of the turn has started: on a cluster it may wait for a worker."""
+        known = self._context.state.instances
+        return not self._placed or any(known[n].version for n in self._names if n in known)
+
+    def begin(self) -> None:
+        """Called when fuzzing starts or continues."""
+        self._news_at = self.used()
+        self._moved = (-1.0, 0.0)
+
+    def used(self) -> float:
+        """Return the used part of the budget, in seconds or executions."""
+        if self.in_trials:
+            return float(self.executed())
+        spent = fuzzed_for(self._context.state, self._mutant, self._context.now())
+        if not self.has_begun:
+            self._waited = spent
+        return spent - self._waited
+
+    def executed(self) -> int:
+        """Return the number of executions of the turn."""
+        known = self._context.state.instances
+        return sum(known[name].stats.execs for name in self._names if name in known)
+
+    def limit(self) -> float:
+        """Return the turn's maximum budget, in seconds or executions.
+
+        Executions are also limited by what is left for all mutants.
+        """
+        most = share_of(self._context.state, self._mutant)
+        if self._adaptive:
+            most *= ADAPTIVE_FACTOR
+        if self.in_trials:
+            used, of = budget(self._context.state)
+            most = min(most, self.used() + max(1.0, of - used))
+        return most
+
+    def end_reason(self) -> str:
+        """Return why the turn is over; "" if it is not."""
+        mutant, context = self._mutant, self._context
+        if mutant.state in UNWANTED:
+            return mutant.state
+        used, of = budget(context.state, context.now())
+        if used >= of:
+            return "the mutants' budget is used up"
+        used = self.used()
+        if used >= self.limit():
+            return "the turn's budget is used up"
+        return self._idle(used) or (self._no_longer_pays(used) if self._adaptive else "")
+
+    def _idle(self, used: float) -> str:
+        """Return a reason if the budget counts executions and none happens; "" otherwise."""
+        now = time.monotonic()
+        if used != self._moved[0] or self._context.state.state == "paused":
+            self._moved = (used, now)
+        elif self.in_trials and now - self._moved[1] >= IDLE_S:
+            return f"nothing was executed for {IDLE_S:.0f} s"
+        return ""
+
+    def _no_longer_pays(self, used: float) -> str:
+        """Return a reason if the turn found nothing for a third of its budget; "" otherwise."""
+        known = self._context.state.instances
+        finds = [known[name].last_find_t for name in self._names if name in known]
+        if (last := max(finds, default=-1.0)) > self._last_find:
+            self._last_find, self._news_at = last, used
+        if used - self._news_at >= share_of(self._context.state, self._mutant) / ADAPTIVE_FACTOR:
+            return "nothing was found for a third of the turn's budget"
+        return ""

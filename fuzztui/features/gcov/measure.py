@@ -1,0 +1,207 @@
+"""What queue entries cover first, by a build for gcov: as events."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.features.fuzzfirst.build_tree import BuildTree
+from fuzztui.features.fuzzfirst.gcov_build import GcovBuild
+from fuzztui.kernel.base import ranges
+from fuzztui.kernel.base.files import read_if_regular
+from fuzztui.kernel.wire.codec import MAX_EVENT, encode_event
+from fuzztui.kernel.wire.events import Event, LinesCovered, SourceFile
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.observe.afl_names import parse_name
+from fuzztui.run.observe.queues import Found
+from fuzztui.run.process.execute import ProcessMark
+
+KEY: Final = "target.coverage"
+MAX_SOURCE: Final = 64 << 20
+MAX_INPUT: Final = 1 << 20
+"""Size of an entry; larger ones are not run."""
+TOGETHER: Final = 32
+"""Entries that run before gcov reads the counts."""
+
+
+def build_for(campaign: Campaign, run_dir: RunDir, home: Path, label: str) -> GcovBuild:
+    """Return the build for gcov of a campaign's target, with its files in ``home``.
+
+    ``label``: marks the processes that it starts. All of these are killed after each input, so
+    that no other process may use the label.
+    """
+    origin = Path(campaign.target["source"])
+    # A run below the source is no part of it; others are usually beside it.
+    runs = run_dir.path.parent
+    without = [run_dir.path] if runs == origin or origin.is_relative_to(runs) else [runs]
+    tree = BuildTree(home, origin, without)
+    return GcovBuild(campaign, ProcessMark(run_dir.path, label), tree, KEY)
+
+
+def read_entry(file: Path) -> Found | None:
+    """Return a queue entry; None if it is gone, empty or too large."""
+    data = read_if_regular(file, MAX_INPUT + 1)
+    if not data or len(data) > MAX_INPUT:
+        return None
+    return Found(file.parent.parent.name, file.name, data)
+
+
+@dataclass(slots=True)
+class GcovFile:
+    """What gcov reports about one file, over all objects that contain it."""
+
+    path: str = ""
+    """Of the file that was compiled."""
+    lines: dict[int, bool] = field(default_factory=dict)
+    """Whether it was executed, by line."""
+    functions: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Names by first and last line."""
+    branches: dict[tuple[int, int], bool] = field(default_factory=dict)
+    """Whether it was taken, by line and number of the branch."""
+    of: dict[int, str] = field(default_factory=dict)
+    """The function of each line."""
+
+    def add(self, counts: Mapping[str, Any]) -> None:
+        """Add the answer about the file in one object. Raises LookupError, TypeError."""
+        for row in counts["functions"]:
+            self.functions[row["start_line"], row["end_line"]] = str(row["demangled_name"])
+        for row in counts["lines"]:
+            line = int(row["line_number"])
+            self.lines[line] = self.lines.get(line, False) or row["count"] > 0
+            self.of[line] = str(row.get("function_name", ""))
+            real = [b for b in row.get("branches", ()) if not b.get("throw")]
+            for number, branch in enumerate(real):
+                key = line, number
+                self.branches[key] = self.branches.get(key, False) or branch["count"] > 0
+
+    @property
+    def blocks(self) -> list[int]:
+        """Pairs of a line with branches, and the next line of the same function."""
+        deciding = {line for line, _ in self.branches}
+        order = sorted(self.lines)
+        return [
+            n
+            for line, following in itertools.pairwise(order)
+            if line in deciding and self.of[line] == self.of[following]
+            for n in (line, following)
+        ]
+
+    def event(self, path: str, sha: str) -> SourceFile:
+        """Return the event about the file."""
+        functions = sorted(self.functions.items(), key=lambda item: (item[0][0], -item[0][1]))
+        return SourceFile(
+            "",
+            path,
+            "",
+            sha,
+            ranges.encode(self.lines),
+            [f"{first}-{last} {name}" for (first, last), name in functions],
+            self.blocks,
+            [line for line, _ in sorted(self.branches)],
+        )
+
+
+class GcovMeasurement:
+    """Runs entries, and reports the lines and branches that no earlier entry has covered."""
+
+    def __init__(
+        self,
+        build: GcovBuild,
+        report: Callable[[Event], None],
+        known: Mapping[str, tuple[str, set[int], set[int]]],
+    ) -> None:
+        """``known``: hash, covered lines and branches of files that the log has, by path."""
+        self._build, self._report, self._known = build, report, known
+        self._left: dict[str, tuple[set[int], set[int]]] = {}
+        """By path: lines and indexes of branches that no entry has covered."""
+        self._numbers: dict[str, dict[tuple[int, int], int]] = {}
+        self._has_counted = False
+
+    def start(self) -> None:
+        """Report the files. Blocking. Raises OSError, :class:`SupervisorError`."""
+        self._build.clear()
+        files = self._files()
+        if not files:
+            raise SupervisorError(
+                "gcov knows no file of target.source: does target.build compile with $CC or $CXX?"
+            )
+        for path, file in files.items():
+            text = read_if_regular(file.path, MAX_SOURCE) or b""
+            sha = sha256(text).hexdigest()[:16]
+            event = file.event(path, sha)
+            if len(encode_event(event)) >= MAX_EVENT:
+                continue
+            lines, branches = set(file.lines), set(range(len(file.branches)))
+            before = self._known.get(path)
+            if before is not None and before[0] == sha:
+                lines -= before[1]
+                branches -= before[2]
+            else:
+                self._report(event)
+            self._left[path] = lines, branches
+            self._numbers[path] = {key: n for n, key in enumerate(sorted(file.branches))}
+
+    async def measure(
+        self, entries: Sequence[Found], measured: Callable[[int], None] = lambda _: None
+    ) -> None:
+        """Run entries, the earliest first. Raises OSError, :class:`SupervisorError`.
+
+        They run together, because most cover nothing new; if one does, halves tell which.
+        ``measured`` is called with numbers of entries whose measurement is complete.
+        """
+        if not entries:
+            return
+        await asyncio.to_thread(self._build.clear)
+        for entry in entries:
+            await self._build.run(entry.data)
+        files: dict[str, GcovFile] = {}
+        if await asyncio.to_thread(self._build.has_counts):
+            self._has_counted = True
+            files = await asyncio.to_thread(self._files)
+        elif not self._has_counted:  # otherwise the program was killed: at its time limit, mostly
+            raise SupervisorError(
+                "the program that gcc --coverage has built wrote no counts: does it end by _exit()?"
+            )
+        new = {path: found for path, file in files.items() if any(found := self._new(path, file))}
+        if new and len(entries) > 1:
+            half = len(entries) // 2
+            await self.measure(entries[:half], measured)
+            await self.measure(entries[half:], measured)
+            return
+        measured(len(entries))
+        if not new:
+            return
+        lines, branches = {}, {}
+        for path, (of_lines, of_branches) in new.items():
+            self._left[path][0].difference_update(of_lines)
+            self._left[path][1].difference_update(of_branches)
+            lines[path], branches[path] = ranges.encode(of_lines), ranges.encode(of_branches)
+        entry = entries[0]
+        number = parse_name(entry.name).id
+        self._report(
+            LinesCovered(
+                entry.instance,
+                number,
+                {path: text for path, text in lines.items() if text},
+                {path: text for path, text in branches.items() if text},
+            )
+        )
+
+    def _new(self, path: str, file: GcovFile) -> tuple[set[int], set[int]]:
+        lines, branches = self._left.get(path, (set(), set()))
+        numbers = self._numbers.get(path, {})
+        taken = {numbers[key] for key, was in file.branches.items() if was and key in numbers}
+        return {n for n, ran in file.lines.items() if ran} & lines, taken & branches
+
+    def _files(self) -> dict[str, GcovFile]:
+        """What gcov reports, by the path that users know."""
+        found: dict[str, GcovFile] = {}
+        for path, counts in self._build.files():
+            found.setdefault(str(self._build.user_path(path)), GcovFile(path)).add(counts)
+        return found

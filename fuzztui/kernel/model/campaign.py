@@ -1,0 +1,98 @@
+"""The fold of the campaign itself: its start, its budget, its pauses, its end, its messages."""
+
+from __future__ import annotations
+
+from fuzztui.kernel.model.changes import ChangesBuilder, instance
+from fuzztui.kernel.model.folding import EventFold
+from fuzztui.kernel.model.state import State
+from fuzztui.kernel.model.stats import count, finite
+from fuzztui.kernel.wire.events import (
+    UNGUIDED,
+    BudgetSet,
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    Message,
+    RecordsLost,
+    SupervisorStarted,
+)
+
+MAX_PAUSES = 100
+"""Pauses of the campaign that are remembered: the latest ones."""
+
+
+def _campaign_started(state: State, e: CampaignStarted, touched: ChangesBuilder) -> None:
+    # Each watcher of a watched campaign records a start; another campaign has another name.
+    same = (e.name, e.engine) == (state.name, state.engine)
+    if not (same and (e.wall == state.started_wall or not state.host)):
+        state.starts += 1
+    state.name, state.engine, state.target = e.name, e.engine, e.target
+    state.seed, state.version = e.seed, e.version
+    state.budget_s = finite(e.budget_s)
+    state.budget_trials = max(count(e.budget_trials), 0)
+    state.exact_s = max(finite(e.exact_s), 0.0)
+    state.started_wall = state.wall = finite(e.wall)
+    state.wall_t = state.t
+    if state.state == "empty":
+        state.state = "starting"
+    for name in e.instances:
+        instance(state, str(name), touched)
+    touched.campaign = True
+
+
+def _budget_set(state: State, e: BudgetSet, touched: ChangesBuilder) -> None:
+    state.budget_s = finite(e.budget_s)
+    state.budget_trials = max(count(e.budget_trials), 0)
+    state.exact_s = max(finite(e.exact_s), 0.0)
+    touched.campaign = True
+
+
+def _supervisor_started(state: State, e: SupervisorStarted, touched: ChangesBuilder) -> None:
+    state.host = e.host
+    state.cores = max(count(e.cores), 0)
+    state.wall, state.wall_t = finite(e.wall), state.t
+    touched.campaign = True
+
+
+def _campaign_state(state: State, e: CampaignState, touched: ChangesBuilder) -> None:
+    _set_state(state, e.state, e.reason)
+    touched.campaign = True
+
+
+def _campaign_ended(state: State, e: CampaignEnded, touched: ChangesBuilder) -> None:
+    _set_state(state, e.state, e.reason)
+    touched.campaign = True
+
+
+def _set_state(state: State, name: str, reason: str) -> None:
+    state.state, state.reason = name, reason
+    if name == "paused":
+        state.paused_at = state.t if state.paused_at < 0 else state.paused_at
+    elif state.paused_at >= 0:
+        # A new list: a checkpoint may contain the old one.
+        state.pauses = [*state.pauses, state.paused_at, state.t][-2 * MAX_PAUSES :]
+        state.paused_s += state.t - state.paused_at
+        state.paused_at = -1.0
+        state.resumed_t = state.t
+
+
+def _message(state: State, e: Message, touched: ChangesBuilder) -> None:
+    """Set why an instance is unguided. Other messages are in ``recent`` only."""
+    if e.about == UNGUIDED and e.instance:
+        instance(state, e.instance, touched).unguided = e.text
+
+
+def _records_lost(state: State, e: RecordsLost, touched: ChangesBuilder) -> None:
+    state.lost += max(1, state.seq - max(e.first, 1) + 1)
+    touched.campaign = True
+
+
+FOLDS = (
+    EventFold(CampaignStarted, _campaign_started),
+    EventFold(BudgetSet, _budget_set),
+    EventFold(SupervisorStarted, _supervisor_started),
+    EventFold(CampaignState, _campaign_state),
+    EventFold(CampaignEnded, _campaign_ended),
+    EventFold(Message, _message),
+    EventFold(RecordsLost, _records_lost),
+)

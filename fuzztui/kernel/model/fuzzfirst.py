@@ -1,0 +1,290 @@
+"""The worklist and the phases of a fuzz-first campaign: fold, selectors and JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Any
+
+from fuzztui.kernel.model.changes import ChangesBuilder
+from fuzztui.kernel.model.folding import EventFold
+from fuzztui.kernel.model.lineage import lineage
+from fuzztui.kernel.model.mutants import bare, changed, put, score_of
+from fuzztui.kernel.model.mutators import finish_turn
+from fuzztui.kernel.model.progress import AT_WORK, PHASES, WAITING, phase, tally, together
+from fuzztui.kernel.model.selectors import ENDED, running_time
+from fuzztui.kernel.model.state import Entry, Finding, Mutant, State
+from fuzztui.kernel.model.stats import count, finite
+from fuzztui.kernel.wire.events import MutantPositions, MutantProgress, PhaseStarted
+from fuzztui.kernel.wire.finding_kinds import FOLDERS
+
+MUTANT_INPUTS = "handed"
+"""The id of an instance that never fuzzes: the inputs transferred from mutants to the target."""
+
+PROMOTED_BUDGET = 3.0
+"""The budget of a promoted mutant as a multiple of that of other mutants."""
+
+_FUZZING = "fuzzing"
+_OVER = ("done", "refused")
+
+_MAX_NAMES = 50
+"""Maximum number of named values of one mutant, or of the plan."""
+
+
+def stage_started(state: State, e: PhaseStarted, touched: ChangesBuilder) -> None:
+    """Set the phase and the budget plan."""
+    if e.stage != state.stage:
+        state.stage, state.stage_t = e.stage, state.t
+    if e.plan:
+        state.plan = _reals(e.plan)
+    touched.campaign = True
+
+
+def mutant_stage(state: State, e: MutantProgress, touched: ChangesBuilder) -> None:
+    """Set the progress, costs and results of a mutant."""
+    before = state.mutants.get(e.id)
+    row = before or bare(state, e.id)
+    now = _running(state)
+    changes: dict[str, Any] = {
+        "stage": e.stage,
+        "slot": e.slot or row.slot,
+        "reason": e.reason or ("" if e.stage == "queued" else row.reason),
+        "costs": {**row.costs, **_reals(e.costs)},
+        "turn_results": {**row.turn_results, **_wholes(e.brought)},
+    }
+    if e.stage == _FUZZING and row.stage != _FUZZING:
+        changes["turn_began_s"] = now
+    elif e.stage == "queued":  # a new turn; the original keeps what was transferred
+        earlier = together(row.earlier_results, row.turn_results)
+        changes |= {"turn_began_s": -1.0, "fuzzed_s": 0.0, "slot": ""}
+        changes |= {"turn_results": {}, "earlier_results": earlier}
+    elif row.stage == _FUZZING and e.stage != _FUZZING and row.turn_began_s >= 0:
+        changes["fuzzed_s"] = row.fuzzed_s + max(0.0, now - row.turn_began_s)
+    put(state, changed(row, changes), before, touched)
+    touched.campaign = True
+    if e.stage in _OVER:
+        _forget_seeds(state, e.id)
+        finish_turn(state, e.id)
+
+
+def _forget_seeds(state: State, key: str) -> None:
+    """Keep only those seeds of a turn that are parents: a campaign has thousands of turns."""
+    for instance in [i for i in state.instances.values() if i.mutant == key and i.origins]:
+        rows = state.entries.values()
+        made_of = {str(n) for row in rows if row.instance == instance.id for n in row.src}
+        instance.origins = {k: v for k, v in instance.origins.items() if k in made_of}
+
+
+def mutant_places(state: State, e: MutantPositions, touched: ChangesBuilder) -> None:
+    """Set positions in the worklist; ids of unknown mutants are ignored."""
+    for key, place in e.places.items():
+        before = state.mutants.get(key)
+        if before is not None and type(place) in (int, float):
+            put(state, changed(before, {"place": finite(place)}), before, touched)
+
+
+def _running(state: State) -> float:
+    """Running time, as in :func:`fuzztui.kernel.model.selectors.running_time`."""
+    return (state.t if state.paused_at < 0 else state.paused_at) - state.paused_s
+
+
+def _reals(figures: Mapping[str, Any]) -> dict[str, float]:
+    items = list(figures.items())[:_MAX_NAMES]
+    return {name: finite(value) for name, value in items if type(value) in (int, float)}
+
+
+def _wholes(figures: Mapping[str, Any]) -> dict[str, int]:
+    items = list(figures.items())[:_MAX_NAMES]
+    return {name: count(value) for name, value in items if type(value) is int}
+
+
+# ----------------------------------------------------------------- selectors
+
+
+def queue(state: State) -> list[Mutant]:
+    """The mutants whose turn is still to come, in the order in which they will be fuzzed."""
+    waiting = (m for m in state.mutants.values() if m.stage in WAITING and m.state == "pending")
+    return sorted(waiting, key=lambda m: (m.place, m.seq))
+
+
+def order(mutant: Mutant) -> tuple[int, float, int]:
+    """Sort key: at work, waiting by place, then finished ones, the latest first."""
+    where = phase(mutant)
+    group = PHASES.index(where) if where in PHASES else len(PHASES)
+    return group, mutant.place if where in PHASES[:2] else -mutant.turn_began_s, mutant.seq
+
+
+def same_program(mutant: Mutant, mutants: Mapping[str, Mutant]) -> Mutant | None:
+    """The mutant that is the same program as a dropped one; None if the log does not name it."""
+    name = mutant.reason.removeprefix(_SAME).removesuffix(_COMPILED)
+    return mutants.get(name) if mutant.stage == "dropped" else None
+
+
+_SAME, _COMPILED = "the same program as ", " once it is compiled"
+
+
+def head(state: State, count: int) -> list[Mutant]:
+    """The first ``count`` mutants of the :func:`queue`, without sorting all."""
+    waiting = (m for m in state.mutants.values() if m.stage in WAITING and m.state == "pending")
+    return nsmallest(count, waiting, key=lambda m: (m.place, m.seq))
+
+
+def share_of(state: State, mutant: Mutant) -> float:
+    """The budget of one mutant, in the plan's unit (seconds or trials)."""
+    each = state.plan.get("each_s") or state.plan.get("each_trials") or 0.0
+    return each * (PROMOTED_BUDGET if mutant.steer == "promoted" else 1.0)
+
+
+def fuzzed_for(state: State, mutant: Mutant, now: float | None = None) -> float:
+    """Seconds of running time for which a mutant was fuzzed so far (``now``: campaign time)."""
+    if mutant.stage != "fuzzing" or mutant.turn_began_s < 0:
+        return mutant.fuzzed_s
+    return mutant.fuzzed_s + max(0.0, running_time(state, now) - mutant.turn_began_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is left of the mutants' budget, in its unit, and how many mutants it allows."""
+
+    of: float
+    """The mutants' part of the budget; 0 where there is none."""
+    used: float
+    trials: bool
+    """The unit is trials, else seconds."""
+    left: int
+    """Number of waiting mutants that the budget still allows, without those at work."""
+    waiting: int
+    eta_s: float
+    """Seconds until the target phase; -1: unknown."""
+
+
+def budget(state: State, now: float | None = None) -> tuple[float, float]:
+    """The used part and the whole of the mutants' budget, in its unit."""
+    if of := state.plan.get("mutants_trials", 0.0):
+        return float(sum(i.stats.execs for i in state.instances.values() if i.mutant)), of
+    of, before = state.plan.get("mutants_s", 0.0), state.plan.get("before_s", 0.0)
+    if state.stage != "mutants":
+        return min(of, before), of
+    used = before + running_time(state, now) - state.plan.get("began_s", 0.0)
+    return min(of, max(0.0, used)), of
+
+
+MIN_LEFT = 1.0
+"""A smaller rest of the budget, in its unit, counts as none."""
+
+
+def can_go_on(state: State) -> bool:
+    """Whether waiting mutants have their turns if a campaign in its target phase is started again.
+
+    They have if a part of the mutants' budget is left.
+    """
+    used, of = budget(state)
+    return of - used >= MIN_LEFT
+
+
+def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None = None) -> Outlook:
+    """What the mutants' budget still allows, given the queue as it is now.
+
+    ``waiting``: the :func:`queue`, if the caller has it already.
+    """
+    plan = state.plan
+    trials = bool(plan.get("mutants_trials"))
+    used, of = budget(state, now)
+    waiting = queue(state) if waiting is None else waiting
+    if state.stage != "mutants":
+        return Outlook(of, min(used, of), trials, 0, len(waiting), -1.0)
+    abreast = max(1.0, plan.get("abreast", 1.0))
+    room = max(0.0, of - used) * (1.0 if trials else abreast)
+    for mutant in (m for m in state.mutants.values() if m.stage == "fuzzing"):
+        spent = trials_of(state, mutant) if trials else fuzzed_for(state, mutant, now)
+        room -= max(0.0, share_of(state, mutant) - spent)
+    left = 0
+    for mutant in waiting:
+        if room <= 0:
+            break
+        room -= share_of(state, mutant)
+        left += 1
+    seconds = -1.0 if trials else max(0.0, of - used)
+    # The queue ends before the budget does; it does not while mutants are still being made.
+    if not trials and room > 0 and "listed" in plan:
+        seconds = max(0.0, of - used - room / abreast)
+    return Outlook(of, used, trials, left, len(waiting), seconds)
+
+
+def trials_of(state: State, mutant: Mutant) -> float:
+    """Number of trials of a mutant so far."""
+    return float(sum(i.stats.execs for i in state.instances.values() if i.mutant == mutant.id))
+
+
+def mutant_behind(state: State, row: Entry | Finding) -> str:
+    """The id of the mutant from which an entry or finding descends; an empty string: none.
+
+    The mutant whose fuzzing found the nearest such ancestor. Inputs that were transferred from a
+    mutant's corpus have one, and so have all their descendants.
+    """
+    own = state.instances.get(row.instance)
+    if own is not None and own.mutant:
+        return own.mutant
+    for step in lineage(state, row):
+        instance = state.instances.get(step.key.partition("/")[0])
+        if instance is not None and instance.mutant:
+            return instance.mutant
+    return ""
+
+
+def brought(mutants: Iterable[Mutant]) -> dict[str, int]:
+    """The sums of these mutants' results over all their turns, by name."""
+    sums: Counter[str] = Counter()
+    for mutant in mutants:
+        results = together(mutant.earlier_results, mutant.turn_results)
+        sums.update({k: v for k, v in results.items() if v > 0})
+    return dict(sums)
+
+
+def file_of(killer: str) -> str:
+    """The start of the path, in the run, of the file that ``m7/crashes/3`` names; or ""."""
+    slot, _, rest = killer.partition("/")
+    part, _, number = rest.partition("/")
+    if part not in FOLDERS or not number.isdecimal() or len(number) > 9:
+        return ""
+    turn = slot.partition("-")[0]
+    return f"mutants/slots/{turn}/out/{slot}/{part}/id:{int(number):06}"
+
+
+def first_dict(state: State) -> dict[str, Any] | None:
+    """``first`` of ``fuzztui status --json``; None for campaigns that fuzz no mutants first."""
+    if not state.stage:
+        return None
+    view = outlook(state)
+    mutants = state.mutants.values()
+    killed, judged = tally(mutants)
+    phases = Counter(map(phase, mutants))
+    working = [] if state.state in ENDED else [m.id for m in mutants if m.stage in AT_WORK]
+    found = [f for f in state.findings.values() if mutant_behind(state, f)]
+    return {
+        "stage": state.stage,
+        "stage_s": state.stage_t,
+        "plan": dict(state.plan),
+        "unit": "trials" if view.trials else "s",
+        "mutants_budget": view.of,
+        "mutants_used": view.used,
+        "waiting": view.waiting,
+        "allowed": view.left,
+        "eta_s": view.eta_s if view.eta_s >= 0 and state.state not in ENDED else None,
+        "fuzzing": working,
+        "phases": {name: phases[name] for name in PHASES},
+        "killed": killed,
+        "judged": judged,
+        "score": score_of(killed, judged),
+        "brought": brought(mutants),
+        "findings_thanks_to_mutants": sorted(f.key for f in found),
+    }
+
+
+FOLDS = (
+    EventFold(PhaseStarted, stage_started),
+    EventFold(MutantProgress, mutant_stage),
+    EventFold(MutantPositions, mutant_places, rows=lambda e: e.places),
+)

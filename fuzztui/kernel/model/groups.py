@@ -1,0 +1,196 @@
+"""Fold groups of findings: one for each signature, which follows from the frames that count."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.changes import ChangesBuilder
+from fuzztui.kernel.model.folding import EventFold
+from fuzztui.kernel.model.new_groups import Notifications
+from fuzztui.kernel.model.state import Finding, State
+from fuzztui.kernel.model.verdicts import remove_unnumbered, unnumbered
+from fuzztui.kernel.wire.events import FindingDescribed, SkippedFrames
+from fuzztui.kernel.wire.frames import (
+    MAX_RULES,
+    Rules,
+    counting,
+    former_signature,
+    parse_basis,
+    parse_frames,
+    rule_problem,
+    signature_of,
+)
+
+_ROWS_A_RECORD = 10
+"""Findings that are grouped again at about the cost of an ordinary record."""
+
+
+def described(finding: Finding, e: FindingDescribed) -> Finding:
+    """Return the finding with the stack of its description; without rules about frames."""
+    frames, basis = parse_frames(e.frames), parse_basis(e.basis)
+    signature = former = e.signature
+    if basis is None or not frames or not signature:
+        frames, basis = (), None
+    else:  # the engine may have known other rules
+        signature = signature_of(basis, counting(frames, basis, ()))
+        former = former_signature(basis, frames)
+    return replace(
+        finding,
+        signature=signature,
+        place=e.place,
+        frames=[frame.row() for frame in frames],
+        basis={} if basis is None else basis.row(),
+        plain_signature=former,
+        plain_place=_plain_place(e),
+        property=e.property,
+    )
+
+
+def _plain_place(e: FindingDescribed) -> str:
+    """The place of a description without rules about frames."""
+    frames, basis = parse_frames(e.frames), parse_basis(e.basis)
+    if basis is None or basis.depth or not frames:  # of a program: never by rules
+        return e.place
+    return counting(frames, basis, ())[0].place
+
+
+def under(finding: Finding, rules: Rules) -> Finding:
+    """Return the finding with signature and place as they are under rules about frames."""
+    basis = parse_basis(finding.basis)
+    signature, place = finding.plain_signature, finding.plain_place
+    if basis is not None:
+        frames = parse_frames(finding.frames)
+        without, chosen = (counting(frames, basis, some) for some in ((), rules))
+        signature = signature_of(basis, chosen)
+        place = chosen[0].place if without[0] != chosen[0] else place
+    if (signature, place) == (finding.signature, finding.place):
+        return finding
+    return replace(finding, signature=signature, place=place)
+
+
+def skipped_frames(state: State, e: SkippedFrames, touched: ChangesBuilder) -> None:
+    """Fold new rules about frames: all findings are grouped by them, also earlier ones."""
+    state.skipped_frames = [rule for rule in e.rules if not rule_problem(rule)][:MAX_RULES]
+    rules = tuple(state.skipped_frames)
+    reported = state.part(Notifications).findings
+    notified = {f.signature for key in reported if (f := state.findings.get(key))}
+    for key, finding in list(state.findings.items()):
+        now = under(finding, rules) if finding.basis else finding
+        if now is not finding:
+            put(state, now, touched)
+            touched.findings.add(key)
+            if finding.signature in notified:  # the parts of a group are no news
+                reported.setdefault(key, state.t)
+    state.cost += len(state.findings) // _ROWS_A_RECORD
+    touched.campaign = True
+
+
+@dataclass(frozen=True, slots=True)
+class Regrouping:
+    """What other rules about frames do to the groups of a state."""
+
+    before: int
+    """The number of groups now."""
+    after: int
+    merged: int
+    """Groups that would have findings of several groups of now."""
+    split: int
+    """Groups of now whose findings would be in several groups."""
+
+    @property
+    def text(self) -> str:
+        """The difference in a few words: ``3 groups are 2 (1 merged)``."""
+        parts = [f"{self.merged:,} merged"] * bool(self.merged)
+        parts += [f"{self.split:,} split"] * bool(self.split)
+        groups = several(self.before, "group")
+        if not parts:
+            return f"{groups}, as before"
+        return f"{groups} {'is' if self.before == 1 else 'are'} {self.after:,} ({', '.join(parts)})"
+
+
+def regrouping(state: State, rules: Rules) -> Regrouping:
+    """Return what happens to the groups of ``state`` under ``rules``."""
+    to: dict[str, set[str]] = {}
+    of: dict[str, set[str]] = {}
+    for finding in list(state.findings.values()):
+        if finding.signature:
+            now = under(finding, rules).signature
+            to.setdefault(finding.signature, set()).add(now)
+            of.setdefault(now, set()).add(finding.signature)
+    return Regrouping(
+        len(to), len(of),
+        sum(len(some) > 1 for some in of.values()), sum(len(some) > 1 for some in to.values()),
+    )  # fmt: skip
+
+
+def put(state: State, finding: Finding, touched: ChangesBuilder) -> None:
+    """Replace a finding, and move it to the group of its signature."""
+    before = state.findings.get(finding.key)
+    names = finding.signature, finding.plain_signature
+    moves = before is None or names != (before.signature, before.plain_signature)
+    if before is not None and moves:
+        _leave_group(state, before, touched)
+    state.findings[finding.key] = finding
+    if finding.signature and moves:
+        _join_group(state, finding, touched)
+
+
+def add_to_group(state: State, finding: Finding) -> list[str]:
+    """Add a finding to the group of its signature, without its key. Returns the group's keys."""
+    signature, plain = finding.signature, finding.plain_signature
+    group = state.groups.get(signature)
+    if group is None:
+        group = state.groups[signature] = []
+        state.unnumbered_groups.setdefault(unnumbered(signature), []).append(signature)
+    for index, one, other in (
+        (state.regrouped, plain, signature),
+        (state.plain_signatures, signature, plain),
+    ):
+        counts = index.setdefault(one, {})
+        counts[other] = counts.get(other, 0) + 1
+    return group
+
+
+def _mark_first(state: State, key: str, first: bool, touched: ChangesBuilder) -> None:
+    if state.findings[key].first != first:
+        state.findings[key] = replace(state.findings[key], first=first)
+        touched.findings.add(key)
+
+
+def _join_group(state: State, finding: Finding, touched: ChangesBuilder) -> None:
+    """Insert a finding into the group of its signature, in the order of the log."""
+    group = add_to_group(state, finding)
+    at = bisect_left(group, finding.seq, key=lambda k: state.findings[k].seq)
+    group.insert(at, finding.key)
+    _mark_first(state, finding.key, at == 0, touched)
+    if at == 0 and len(group) > 1:
+        _mark_first(state, group[1], False, touched)
+
+
+def _leave_group(state: State, finding: Finding, touched: ChangesBuilder) -> None:
+    signature, plain = finding.signature, finding.plain_signature
+    group = state.groups.get(signature)
+    if not group:
+        return
+    group.remove(finding.key)
+    for index, one, other in (
+        (state.regrouped, plain, signature),
+        (state.plain_signatures, signature, plain),
+    ):
+        counts = index[one]
+        counts[other] -= 1
+        if not counts[other]:
+            del counts[other]
+        if not counts:
+            del index[one]
+    if group:
+        _mark_first(state, group[0], True, touched)
+    else:
+        del state.groups[signature]
+        place = unnumbered(signature)
+        remove_unnumbered(state.unnumbered_groups, place, signature)
+
+
+FOLDS = (EventFold(SkippedFrames, skipped_frames, rows=lambda e: e.rules),)

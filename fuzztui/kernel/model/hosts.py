@@ -1,0 +1,162 @@
+"""Fold what comes from hosts: the connections, and the events of the logs over there.
+
+Events about instances, entries, findings and mutants mean the same wherever they come from. Events
+about a campaign as a whole are about the host's part of it: they change the row of the host, and
+only where all parts together decide something, the campaign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fuzztui.kernel.model.changes import ChangesBuilder
+from fuzztui.kernel.model.folding import EventFold
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.state import Host, Instance, State
+from fuzztui.kernel.model.stats import out_of_reach
+from fuzztui.kernel.wire.events import (
+    BudgetSet,
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    Event,
+    HostState,
+    MutantsShard,
+    Notified,
+    PhaseStarted,
+    Record,
+    RecordsLost,
+    SkippedFrames,
+    SupervisorStarted,
+    VerdictsChanged,
+)
+
+_SUMMED = frozenset({"abreast", "count", "first_trials", "listed", "mutants_trials"})
+"""Numbers of a fuzz-first plan that add up over hosts; of the others, times, the largest counts."""
+
+
+_UNREACHED = frozenset({"connecting", "lost", "failed"})
+"""States of a connection in which nothing is known of what runs on the host now."""
+
+
+def host_of(record: Record) -> str:
+    """Return the host that a record comes from or is about; an empty string: no host."""
+    return record.host or (record.event.host if isinstance(record.event, HostState) else "")
+
+
+def host(state: State, name: str) -> Host:
+    """Return the host ``name``, added if it is new."""
+    found = state.hosts.get(name)
+    if found is None:
+        found = state.hosts[name] = Host(name)
+    return found
+
+
+def instances_of(state: State, name: str) -> list[Instance]:
+    """Return the instances on a host."""
+    return [i for i in state.instances.values() if i.host == name]
+
+
+def arrived(state: State, record: Record) -> Event | None:
+    """Fold a record of a host's log. Return the event if it means the same for the campaign."""
+    there = host(state, record.host)
+    there.seq = max(there.seq, record.host_seq)
+    there.t = max(there.t, record.host_t)
+    handler = _OF_ONE_HOST.get(type(record.event))
+    return record.event if handler is None else handler(state, there, record)
+
+
+def note_instance(state: State, record: Record) -> None:
+    """Note the host of an instance, after the record was folded."""
+    found = state.instances.get(getattr(record.event, "instance", ""))
+    if found is not None and not found.host:
+        found.host = record.host
+
+
+def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
+    """Fold a change of the connection to a host.
+
+    A host is only connected to if the campaign there has not ended, or is to be started again.
+    """
+    there = host(state, e.host)
+    if e.state == "connecting" and there.campaign in ENDED:
+        there.campaign = there.campaign_reason = ""
+    if e.rewound >= 0:
+        there.seq, there.t = e.rewound, -1.0
+    if there.state != e.state:
+        there.changed_t = state.t
+    there.state, there.reason = e.state, e.reason
+    there.address = e.address or there.address
+    there.run = e.run or there.run
+    there.clock_ms = e.clock_ms or there.clock_ms
+    there.boot = e.boot or there.boot
+    touched.campaign = True
+    for i in state.instances.values():
+        if not i.host and i.id.startswith(f"{e.host}_"):  # named by the hub, not yet reported
+            i.host = e.host
+    there_run = instances_of(state, e.host)
+    touched.instances |= {i.id for i in there_run}
+    if e.state in _UNREACHED or (e.state == "connected" and e.reason):  # not well: its disk is full
+        for i in there_run:
+            out_of_reach(state, i)
+
+
+def _ignored(state: State, there: Host, record: Record) -> None:
+    """Do nothing: verdicts, budgets and notifications are the hub's, whose own log has them.
+
+    All hosts together have all shards of the mutants.
+    """
+
+
+def _supervisor_started(state: State, there: Host, record: Record) -> None:
+    event = record.event
+    assert isinstance(event, SupervisorStarted)
+    there.machine, there.pid, there.cores = event.host, event.pid, max(event.cores, 0)
+    state.cores = sum(h.cores for h in state.hosts.values())
+
+
+def _campaign_state(state: State, there: Host, record: Record) -> None:
+    event = record.event
+    assert isinstance(event, CampaignState | CampaignEnded)
+    there.campaign, there.campaign_reason = event.state, event.reason
+
+
+def _records_lost(state: State, there: Host, record: Record) -> None:
+    event = record.event
+    assert isinstance(event, RecordsLost)
+    state.lost += max(1, record.host_seq - max(event.first, 1) + 1)
+
+
+def _phase_started(state: State, there: Host, record: Record) -> Event | None:
+    """The campaign is in the phase of the mutants as long as any host is."""
+    event = record.event
+    assert isinstance(event, PhaseStarted)
+    there.stage = event.stage
+    there.plan = {k: float(v) for k, v in event.plan.items() if isinstance(v, int | float)}
+    phases = [h for h in state.hosts.values() if h.stage]
+    earlier = any(h.stage == "mutants" for h in phases)
+    plan: dict[str, Any] = {}
+    for name in {name for h in phases for name in h.plan}:
+        values = [h.plan.get(name, 0.0) for h in phases]
+        plan[name] = sum(values) if name in _SUMMED else max(values)
+    return PhaseStarted("mutants" if earlier else event.stage, plan)
+
+
+_OF_ONE_HOST: dict[type[Event], Callable[[State, Host, Record], Event | None]] = {
+    CampaignStarted: _ignored,
+    BudgetSet: _ignored,
+    MutantsShard: _ignored,
+    Notified: _ignored,
+    SkippedFrames: _ignored,
+    VerdictsChanged: _ignored,
+    SupervisorStarted: _supervisor_started,
+    CampaignState: _campaign_state,
+    CampaignEnded: _campaign_state,
+    RecordsLost: _records_lost,
+    PhaseStarted: _phase_started,
+}
+"""Events that a host's log contains about its part of the campaign."""
+
+
+FOLDS = (EventFold(HostState, host_state),)

@@ -1,0 +1,81 @@
+"""From which entries an entry or finding descends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fuzztui.kernel.model.saved import identity, parent_of
+from fuzztui.kernel.model.state import Entry, Finding, Instance, State
+
+
+@dataclass(frozen=True, slots=True)
+class Ancestor:
+    """One ancestor; ``entry`` is None where the log does not know it."""
+
+    key: str
+    entry: Entry | None
+
+
+def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Ancestor]:
+    """The ancestors of an entry or finding, nearest first, back to a seed.
+
+    Follows the first parent at each step; an imported entry (``sync``) continues in the
+    peer's queue, to which its ``src`` number refers. Ends at a cycle, after ``most`` steps, or at
+    an entry from before the log whose number may have been given to another one since.
+    """
+    steps: list[Ancestor] = []
+    seen = {row.key} if isinstance(row, Entry) else set()
+    known: dict[str, dict[str, Entry]] = {}
+    while (of := parent_of(row)) is not None and len(steps) < most:
+        key = f"{of[0]}/{of[1]}"
+        if (peer := state.instances.get(of[0])) and (origin := peer.origins.get(str(of[1]))):
+            key = origin
+        entry, older = state.entries.get(key), False
+        if (written := state.parents.get(identity(row))) is not None:
+            entry = _named(state, written, known)
+        elif older := _older(row, state.instances.get(of[0])):
+            entry = _certain(state, row)
+        if entry is None and (written is not None or older):
+            break
+        key = key if entry is None else entry.key
+        if key in seen:
+            break
+        seen.add(key)
+        steps.append(Ancestor(key, entry))
+        if entry is None:
+            break
+        row = entry
+    return steps
+
+
+def _named(state: State, name: str, known: dict[str, dict[str, Entry]]) -> Entry | None:
+    """The entry with this :func:`identity`; ``known`` caches identities by instance."""
+    instance = name.partition("/")[0]
+    if instance not in known:
+        of_it = (e for e in state.entries.values() if e.saved and e.instance == instance)
+        known[instance] = {identity(e): e for e in of_it}
+    return known[instance].get(name)
+
+
+def _older(row: Entry | Finding, queue: Instance | None) -> bool:
+    """Whether ``src`` of the row may refer to numbers in ``queue`` from before the log."""
+    if queue is None or not queue.unknown_original_seq:
+        return False
+    # An entry that kept its number over that resume has no mark of it.
+    old = isinstance(row, Entry) and (
+        row.first >= 0 or (row.id < queue.unknown_original_below and not row.sync)
+    )
+    return old or row.seq < queue.unknown_original_seq
+
+
+def _certain(state: State, row: Entry | Finding) -> Entry | None:
+    """The entry with the number of the row's first parent, if no earlier entry can have had it.
+
+    Numbers count up: one above all numbers of entries from before the log was given since.
+    """
+    number = row.src[0]
+    instance = state.instances.get(row.instance)  # a damaged log may not name it
+    below = 0 if instance is None else instance.unknown_original_below
+    if (isinstance(row, Entry) and row.sync) or number < below:
+        return None
+    return state.entries.get(f"{row.instance}/{number}")

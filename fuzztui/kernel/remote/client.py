@@ -1,0 +1,248 @@
+"""The client of the control socket: blocking calls, for scripts and for threads of a screen."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fuzztui.kernel.remote.access import account, author, peer_of, user_name
+from fuzztui.kernel.remote.address import read_socket_path
+from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.remote.protocol import (
+    APPLIED,
+    MAX_LINE,
+    MAX_NAME,
+    PROTO,
+    TIMEOUT,
+    ProtocolError,
+    decode,
+    encode,
+)
+from fuzztui.kernel.wire.codec import encode_command
+from fuzztui.kernel.wire.commands import Command
+
+_CONNECT_S = 5.0
+
+
+class RemoteError(Exception):
+    """The supervisor cannot be reached, or the connection failed; the message has the reason."""
+
+
+class NotRunning(RemoteError):
+    """The run has no living supervisor."""
+
+
+class NotYet(RemoteError):
+    """A supervisor lives but does not listen: most likely it is still starting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of a command. ``detail``: the reason, for users, if it is not ``ok``.
+
+    ``pending``: there is no answer yet, and the command may still be applied.
+    ``trial``: the trial after which it applies; -1: none.
+    """
+
+    ok: bool
+    detail: str = ""
+    instance: str = ""
+    trial: int = -1
+    pending: bool = False
+
+
+class ControlClient:
+    """A connection to a run's supervisor; safe to use from several threads.
+
+    ``client``: the name of the calling program ("ctl", "tui"). Raises :class:`NotRunning`,
+    :class:`NotYet` or another :class:`RemoteError`.
+    """
+
+    def __init__(self, run: Path, client: str) -> None:
+        self._by = sender()
+        self._buffer = bytearray()
+        self._turn = threading.Condition()
+        self._reading = False
+        self._broken: RemoteError | None = None
+        self._n = 0
+        self._results: dict[int, dict[str, Any]] = {}
+        self._socket = _connect(run)
+        try:
+            try:
+                self._write({"proto": PROTO, "client": client})
+            except RemoteError:
+                # The supervisor closed the connection: its reason may still be readable.
+                self._read(time.monotonic() + _CONNECT_S)
+                raise
+            hello = self._read(time.monotonic() + _CONNECT_S)
+            if hello is None:
+                raise RemoteError(
+                    f"{run}: the supervisor does not answer; check that it is not stopped (SIGSTOP)"
+                )
+            if hello.get("proto") != PROTO:
+                raise RemoteError(
+                    f"{run}: the supervisor runs another version of fuzztui "
+                    f"({str(hello.get('error') or hello.get('version'))[:200]})"
+                )
+        except BaseException:
+            self._socket.close()
+            raise
+        self.why_not_steer = str(hello.get("why_not_steer", ""))[:500]
+        """Why this user may give no commands; an empty string if it may."""
+        self.author = author(self._by, str(hello.get("account") or self._by)[:MAX_NAME])
+        """What the log names as the author of this client's commands."""
+
+    def send(
+        self, command: Command, timeout: float = 10.0, *, undoes: Sequence[str] = (), step: str = ""
+    ) -> Result:
+        """Send ``command`` and wait up to ``timeout`` seconds for its result.
+
+        ``undoes`` and ``step`` are recorded with it
+        (:class:`~fuzztui.kernel.wire.events.CommandIssued`).
+        If there is no answer in time, the result is ``pending``. Raises :class:`RemoteError`
+        if the supervisor closed the connection or rejected the request.
+        """
+        about = {k: v for k, v in (("undoes", [*undoes]), ("step", step)) if v}
+        message = self._ask({"command": encode_command(command), **about}, timeout)
+        if message is None or message["result"] == TIMEOUT:
+            waited = "no answer yet: the command is pending; the answer will be in the log"
+            return Result(False, str((message or {}).get("detail") or waited), pending=True)
+        trial = message.get("trial", -1)
+        return Result(
+            ok=message["result"] == APPLIED,
+            detail=str(message.get("detail", "")),
+            instance=str(message.get("instance", "")),
+            trial=trial if isinstance(trial, int) else -1,
+        )
+
+    def fetch(self, file: str, timeout: float = 10.0) -> str:
+        """Have a file of a mirrored run copied from its host; ``file``: its path in the run.
+
+        Returns why that failed, or an empty string. Raises :class:`RemoteError`.
+        """
+        message = self._ask({"fetch": file}, timeout)
+        if message is None:
+            return "no answer yet"
+        return "" if message["result"] == APPLIED else str(message.get("detail"))[:500]
+
+    def _ask(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any] | None:
+        """Send a request; return its result, None if there is none in time."""
+        deadline = time.monotonic() + timeout
+        with self._turn:
+            self._check()
+            self._n = n = self._n + 1
+            self._write({"n": n, **request, "by": self._by, "patience": timeout})
+        return self._result(n, deadline)
+
+    def close(self) -> None:
+        """Close the connection; commands in progress continue."""
+        self._socket.close()
+
+    def _result(self, n: int, deadline: float) -> dict[str, Any] | None:
+        """The result of request ``n``; None at the deadline. One waiting thread reads for all."""
+        with self._turn:
+            while n not in self._results:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return None
+                self._check()
+                if self._reading:
+                    self._turn.wait(left)
+                else:
+                    self._read_for_all(deadline)
+            return self._results.pop(n)
+
+    def _read_for_all(self, deadline: float) -> None:
+        self._reading = True
+        self._turn.release()
+        message: dict[str, Any] | None = None
+        broken: RemoteError | None = None
+        try:
+            message = self._read(deadline)
+        except RemoteError as e:
+            broken = e
+        finally:
+            self._turn.acquire()
+            self._reading = False
+            self._broken = self._broken or broken
+            if message is not None and "result" in message and isinstance(message.get("n"), int):
+                self._results[message["n"]] = message
+            self._turn.notify_all()
+
+    def _check(self) -> None:
+        if self._broken is not None:
+            raise self._broken
+
+    def _write(self, message: Mapping[str, Any]) -> None:
+        try:
+            self._socket.settimeout(_CONNECT_S)
+            self._socket.sendall(encode(message))
+        except OSError as e:
+            raise _lost(e) from None
+
+    def _read(self, deadline: float) -> dict[str, Any] | None:
+        """One message; None at the deadline. Raises RemoteError for an error message."""
+        while (end := self._buffer.find(b"\n")) < 0:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return None
+            if len(self._buffer) > MAX_LINE:
+                raise RemoteError("the supervisor sent a message without an end")
+            try:
+                self._socket.settimeout(left)
+                data = self._socket.recv(MAX_LINE)
+            except TimeoutError:
+                return None
+            except OSError as e:
+                raise _lost(e) from None
+            if not data:
+                raise RemoteError("the supervisor closed the connection")
+            self._buffer += data
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        try:
+            message = decode(line)
+        except ProtocolError as e:
+            raise RemoteError(f"the supervisor sent {e}") from None
+        if "error" in message:
+            raise RemoteError(f"the supervisor reported an error: {str(message['error'])[:500]}")
+        return message
+
+
+def _lost(error: OSError) -> RemoteError:
+    return RemoteError(f"lost the connection to the supervisor: {error.strerror or error}")
+
+
+def sender() -> str:
+    """Who sends commands from this process: user and machine."""
+    return account(os.getuid())
+
+
+def _connect(run: Path) -> socket.socket:
+    path = read_socket_path(run)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.settimeout(_CONNECT_S)
+    try:
+        if path is None:
+            raise FileNotFoundError("the run does not name a socket")
+        sock.connect(os.fspath(path))
+        uid = peer_of(sock).uid
+        if uid not in (os.getuid(), run.stat().st_uid):
+            raise PermissionError(f"the socket {path} belongs to {user_name(uid)}")
+    except (OSError, ValueError) as e:
+        sock.close()
+        pid = running(run)
+        if pid is None:
+            raise NotRunning(f"{run}: no supervisor is running") from None
+        absent = isinstance(e, FileNotFoundError | ConnectionRefusedError)
+        raise (NotYet if absent else RemoteError)(
+            f"{run}: the supervisor (process {pid}) cannot be reached: "
+            f"{getattr(e, 'strerror', None) or e}"
+        ) from None
+    return sock

@@ -1,0 +1,65 @@
+"""What every command is: its name, its instances, what makes it invalid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fuzztui.kernel.wire.events import register
+
+
+def on_text(instance: str) -> str:
+    """Return the end of a command's text that names its instance; an empty string: all."""
+    return f" on {instance}" if instance else ""
+
+
+COMMAND_NAMES: dict[str, type[Command]] = {}
+"""Every known command, by its name on the wire: those of the classes that are defined until now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Base class of all commands."""
+
+    name: ClassVar[str] = ""
+    """The name on the wire and in ``InstanceHello``; a class without a name is not a command."""
+    for_all: ClassVar[bool] = False
+    """Whether an empty ``instance`` means all running instances; else it means the only one."""
+    any_applies: ClassVar[bool] = False
+    """Whether a command for several instances is applied if any of them executed it; else all must.
+    For states that each instance has of its own, so that one may execute what another rejects."""
+    for_ended: ClassVar[bool] = False
+    """Whether instances that have ended get the command, too, for when they are resumed."""
+    lasting: ClassVar[bool] = False
+    """Whether a command for all instances also holds for instances that start later."""
+    ordered: ClassVar[bool] = False
+    """Whether a sender waits for the answer before the next such command: one may undo another."""
+
+    def __init_subclass__(cls) -> None:
+        """Add the command to those that are known. Raises TypeError if another one has its name."""
+        if cls.name:
+            register(COMMAND_NAMES, cls.name, cls)
+
+    @property
+    def problem(self) -> str:
+        """Why no instance can execute this command, for users; an empty string if it is valid."""
+        return ""
+
+    @property
+    def subject(self) -> str:
+        """What this command sets: a later command with the same name and subject replaces it."""
+        return ""
+
+    @property
+    def affects(self) -> str:
+        """The thing whose state commands of several names change; an empty string if none.
+
+        No command replaces an earlier one that affects the same thing.
+        """
+        return ""
+
+    @property
+    def summary(self) -> str:
+        """This command in a few words, for the event list."""
+        instance = getattr(self, "instance", "")
+        return f"{self.name} {instance}" if instance else self.name

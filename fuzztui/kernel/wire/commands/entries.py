@@ -1,0 +1,80 @@
+"""Commands about queue entries: which ones are fuzzed, seeds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fuzztui.kernel.wire.commands.base import Command
+
+
+class EntryCommand(Command):
+    """Base class of commands about a queue entry of one instance."""
+
+    __slots__ = ()
+    entry: int
+    instance: str
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.instance or '?'}/{self.entry}"
+
+
+@dataclass(frozen=True, slots=True)
+class SkipEntry(EntryCommand):
+    """Never pick this entry again. ``instance`` may be empty if there is only one."""
+
+    name: ClassVar[str] = "skip"
+    entry: int
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromoteEntry(EntryCommand):
+    """Pick this entry next, with a favored entry's energy; undoes a skip."""
+
+    name: ClassVar[str] = "promote"
+    entry: int
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoteEntry(EntryCommand):
+    """Pick this entry as rarely as the engine can, with the least energy; undoes a skip."""
+
+    name: ClassVar[str] = "demote"
+    entry: int
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResetEntry(EntryCommand):
+    """Undo a skip, a promotion or a demotion of this entry."""
+
+    name: ClassVar[str] = "reset"
+    entry: int
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SkipCurrent(Command):
+    """Stop fuzzing the present entry and continue with another one."""
+
+    name: ClassVar[str] = "skip-current"
+    for_all: ClassVar[bool] = True
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AddSeed(Command):
+    """Add a seed. ``file``: an absolute path on the machine of the campaign.
+
+    Instances import the seed like an entry of a peer: if it covers something new.
+    """
+
+    name: ClassVar[str] = "add-seed"
+    file: str
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.file}"

@@ -1,0 +1,159 @@
+"""Commands about mutants: of mu2, and of a fuzz-first campaign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from fuzztui.kernel.wire.commands.base import Command, on_text
+
+
+class MutantCommand(Command):
+    """Base class of commands about mutants, of which each instance has its own states.
+
+    ``select``: a selection (:mod:`fuzztui.kernel.wire.selection`): one id, or all mutants of a
+    file, function or operator.
+    """
+
+    __slots__ = ()
+    for_all = any_applies = for_ended = True
+    select: str
+    instance: str
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.select}{self.details}" + on_text(self.instance)
+
+    @property
+    def details(self) -> str:
+        """What follows the selection in :attr:`summary`."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class SkipMutants(MutantCommand):
+    """Stop running these mutants; they stay in the denominator of the mutation score."""
+
+    name: ClassVar[str] = "skip-mutants"
+    select: str
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromoteMutants(MutantCommand):
+    """Run these mutants on every input that reaches them; inputs that infect them get energy."""
+
+    name: ClassVar[str] = "promote-mutants"
+    select: str
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveMutants(MutantCommand):
+    """Move these mutants ``to`` "first" or "last" of the mutants that are waiting to run.
+
+    In a worklist also one position "up" or "down".
+    """
+
+    name: ClassVar[str] = "move-mutants"
+    select: str
+    to: str = "first"
+    instance: str = ""
+
+    @property
+    def details(self) -> str:
+        return f" to {self.to}"
+
+
+class ReasonedCommand(MutantCommand):
+    """Base class of those with a user's reason."""
+
+    __slots__ = ()
+    because: str
+
+    @property
+    def details(self) -> str:
+        return f", because {self.because}" if self.because else ""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkEquivalent(ReasonedCommand):
+    """Mark these mutants as equivalent: no input can kill them. ``because``: the user's reason."""
+
+    name: ClassVar[str] = "mark-equivalent"
+    select: str
+    because: str = ""
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptMutants(ReasonedCommand):
+    """Write into the verdicts file that these mutants survive, and need not be looked at.
+
+    ``because``: the user's reason. They stay survivors, and are listed apart.
+    """
+
+    name: ClassVar[str] = "accept-mutants"
+    ordered: ClassVar[bool] = True
+    select: str
+    because: str = ""
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnacceptMutants(MutantCommand):
+    """Undo :class:`AcceptMutants`."""
+
+    name: ClassVar[str] = "unaccept-mutants"
+    ordered: ClassVar[bool] = True
+    select: str
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RequeueMutants(MutantCommand):
+    """Discard all results of these mutants (verdict, position, runs, even a kill); start again."""
+
+    name: ClassVar[str] = "requeue-mutants"
+    select: str
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreMutants(MutantCommand):
+    """Set what users asked for these mutants, and discarded results, back to an earlier state.
+
+    The screens and ``fuzztui ctl RUN undo`` send this command; users never do.
+    """
+
+    name: ClassVar[str] = "restore-mutants"
+    select: str
+    state: str = ""
+    """The state to restore: skipped, equivalent, killed, ...; an empty string: the state that
+    follows from the mutant's results, without a verdict of a user."""
+    because: str = ""
+    """The reason of that state."""
+    steer: str = ""
+    """promoted, first, last, or an empty string: as if it was never moved."""
+    kills: dict[str, Any] = field(default_factory=dict)
+    """By id, of killed mutants: killer, kill criterion, trial and detail, which were discarded."""
+    places: dict[str, Any] = field(default_factory=dict)
+    """By id: the position in a worklist."""
+    stage: str = ""
+    """The progress in a worklist; an empty string: it has not changed."""
+    instance: str = ""
+
+    @property
+    def summary(self) -> str:
+        ids = self.select.count("|") + 1 if self.select.startswith("id=") else 0
+        what = f"{ids:,} mutants" if ids > 1 else self.select.removeprefix("id=")
+        return f"{self.name} {what}" + on_text(self.instance)
+
+
+@dataclass(frozen=True, slots=True)
+class ExactPass(Command):
+    """Run every survivor on every entry that infects it, now."""
+
+    name: ClassVar[str] = "exact-pass"
+    for_all: ClassVar[bool] = True
+    instance: str = ""

@@ -1,0 +1,42 @@
+"""The command that sets the mixture of a text engine's mutators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fuzztui.kernel.wire.commands.base import Command, on_text
+from fuzztui.kernel.wire.mixture import Mixture
+
+
+@dataclass(frozen=True, slots=True)
+class SetMixture(Command):
+    """Set the probabilities of havoc, text and splice steps; their sum is 1.
+
+    ``adaptive``: the engine then raises the probabilities of mutators with more new entries;
+    else they stay as set.
+    """
+
+    name: ClassVar[str] = "mixture"
+    for_all: ClassVar[bool] = True
+    lasting: ClassVar[bool] = True
+    havoc: float
+    text: float
+    splice: float
+    adaptive: bool = False
+    instance: str = ""
+
+    @property
+    def mixture(self) -> Mixture:
+        """The three probabilities as a :class:`Mixture`, which can check them."""
+        return Mixture(self.havoc, self.text, self.splice)
+
+    @property
+    def problem(self) -> str:
+        return self.mixture.problem
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {'adaptive' if self.adaptive else self.mixture}" + on_text(
+            self.instance
+        )

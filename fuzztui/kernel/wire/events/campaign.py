@@ -1,0 +1,101 @@
+"""Events about the whole campaign: start, state, end, budget, supervisor, hosts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from fuzztui.kernel.base.bounds import Count
+from fuzztui.kernel.wire.events.base import Event
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignStarted(Event):
+    """The first event of every log. ``wall``: Unix time. A budget of 0: no limit.
+
+    Recorded again if the campaign is resumed and the log has lost this event.
+    """
+
+    kind: ClassVar[str] = "campaign_started"
+    name: str
+    engine: str
+    target: str = ""
+    seed: int = 0
+    budget_s: float = 0.0
+    budget_trials: Count = 0
+    instances: list[str] = field(default_factory=list)
+    wall: float = 0.0
+    version: str = ""
+    exact_s: float = 0.0
+    """Seconds after a budget in time that the exact pass may take; 0: none, or not bounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSet(Event):
+    """The budget of a campaign that already has a log was changed; 0: no limit."""
+
+    kind: ClassVar[str] = "budget_set"
+    budget_s: float = 0.0
+    budget_trials: Count = 0
+    exact_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SupervisorStarted(Event):
+    """A supervisor took over the campaign. ``wall``: the Unix time of this campaign time.
+
+    ``adopted``: instances that were still running; ``resumed``: instances that are started again.
+    """
+
+    kind: ClassVar[str] = "supervisor_started"
+    pid: Count
+    wall: float
+    host: str = ""
+    adopted: list[str] = field(default_factory=list)
+    resumed: list[str] = field(default_factory=list)
+    cores: Count = 0
+    """CPUs that the campaign may use; 0: unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignState(Event):
+    """The campaign's state changed: starting, running, paused or stopping. ``reason``: a text."""
+
+    kind: ClassVar[str] = "campaign_state"
+    state: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignEnded(Event):
+    """The campaign ended. ``state``: finished, stopped or failed."""
+
+    kind: ClassVar[str] = "campaign_ended"
+    state: str
+    reason: str = ""
+
+
+HOST_STATES: Final = ("connecting", "preparing", "connected", "lost", "failed", "ended")
+"""States of the connection to a host; ``preparing``: fuzztui and the campaign are sent to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostState(Event):
+    """The connection to a host changed. ``state``: one of :data:`HOST_STATES`; ``reason``: a text.
+
+    ``address``: what ssh connects to; empty: this machine. ``run``: the run directory over there.
+    ``clock_ms``: by how many milliseconds the clock of the host is ahead of this machine's.
+    ``boot``: the id of the boot of its kernel. ``rewound``: the record of its log after which
+    relaying continues, because later ones that were relayed are not in it any more (a power cut);
+    -1: it was not.
+    """
+
+    kind: ClassVar[str] = "host_state"
+    host: str
+    state: str
+    reason: str = ""
+    address: str = ""
+    run: str = ""
+    clock_ms: int = 0
+    boot: str = ""
+    rewound: Count = -1

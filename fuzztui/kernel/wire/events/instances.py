@@ -1,0 +1,89 @@
+"""Events about instances: states, capabilities, what they import, resources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+
+from fuzztui.kernel.base.bounds import Count
+from fuzztui.kernel.wire.events.base import Event
+
+DIRECTORY_GONE: Final = "its directory is gone: deleted or renamed"
+ALL_GONE: Final = "the directories of all instances are gone: deleted or renamed"
+"""Reasons for which one instance, or every instance, of a watched campaign is stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceState(Event):
+    """The state of an instance changed.
+
+    ``state``: starting, running, paused, stalled, restarting, stopped, finished, failed.
+    ``pid``: 0 if no process runs. ``restarts``: the number of unplanned restarts.
+    """
+
+    kind: ClassVar[str] = "instance_state"
+    instance: str
+    state: str
+    pid: Count = 0
+    reason: str = ""
+    restarts: Count = 0
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceHello(Event):
+    """An engine reports its version and the commands that it can execute.
+
+    ``capabilities``: names of commands (:mod:`fuzztui.kernel.wire.commands`). Screens grey out all
+    others, with the reason in ``unable``. ``directory``: the directory of the instance if it is
+    not in ``out/`` of the run (a watched campaign); else an empty string.
+    """
+
+    kind: ClassVar[str] = "instance_hello"
+    instance: str
+    engine: str = ""
+    version: str = ""
+    python: str = ""
+    pid: Count = 0
+    capabilities: list[str] = field(default_factory=list)
+    unable: dict[str, Any] = field(default_factory=dict)
+    """Reasons why commands cannot be executed, by the name of the command."""
+    directory: str = ""
+    mutant: str = ""
+    """The id of the mutant that the instance fuzzes; an empty string: the original."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassiveInstance(Event):
+    """A directory in ``out/`` in which nothing fuzzes and from which the engines import.
+
+    ``source``: where its entries come from, a text. ``entries``: their number. They are entries of
+    another run: there is no :class:`EntrySaved` of them here, and no total counts them.
+    """
+
+    kind: ClassVar[str] = "passive_instance"
+    instance: str
+    source: str = ""
+    entries: Count = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Synced(Event):
+    """The queues from which an instance imports: ``{peer: next id}``, from its ``.synced/``.
+
+    A peer can be an instance of the campaign or another fuzzer.
+    """
+
+    kind: ClassVar[str] = "synced"
+    instance: str
+    peers: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Resources(Event):
+    """Resources of an instance's process tree: ``cpu`` in cores, ``rss`` in bytes."""
+
+    kind: ClassVar[str] = "resources"
+    instance: str
+    cpu: float = 0.0
+    rss: Count = 0
+    processes: Count = 0

@@ -1,0 +1,60 @@
+"""Events that report: texts, what ``notify.command`` has reported, lost records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from fuzztui.kernel.wire.events.base import Event
+
+UNGUIDED: Final = "unguided"
+"""No input has executed instrumented code, so that coverage guides nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message(Event):
+    """A text for the event list. ``level``: info, warning or error.
+
+    ``about``: :data:`UNGUIDED`, which also the state contains; empty: only a text.
+    """
+
+    kind: ClassVar[str] = "message"
+    level: str
+    text: str
+    instance: str = ""
+    about: str = ""
+
+
+NEW_FINDINGS: Final = "findings"
+STALL: Final = "stall"
+END: Final = "end"
+NEWS: Final = (NEW_FINDINGS, STALL, END)
+"""What ``notify.command`` can report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notified(Event):
+    """The command ``notify.command`` was run. ``news``: one of :data:`NEWS`; ``text``: its line.
+
+    ``findings``: ``"instance/file"`` of the first finding of each new group: these groups are not
+    reported again. ``problem``: why the command failed, a text; an empty string: it succeeded.
+    After a failure ``findings`` is empty, because they are reported again.
+    """
+
+    kind: ClassVar[str] = "notified"
+    news: str
+    text: str = ""
+    findings: list[str] = field(default_factory=list)
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsLost(Event):
+    """Replaces, in a repaired log, the lost records from number ``first`` to its own number.
+
+    All counts of the campaign are lower bounds from here on. ``reason``: how they were lost.
+    """
+
+    kind: ClassVar[str] = "records_lost"
+    first: int
+    reason: str = ""

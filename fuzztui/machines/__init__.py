@@ -1,0 +1,1 @@
+"""Campaigns on several machines: hosts, synchronised corpora, merged runs."""

@@ -1,0 +1,317 @@
+"""``fuzztui hosts check``: whether each host is ready for a campaign, and what to do if not."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+import fuzztui
+from fuzztui.kernel.base.bounds import real, whole
+from fuzztui.kernel.base.ssh import users_ssh
+from fuzztui.kernel.base.text import ago, several, visible
+from fuzztui.machines.hosts.bundle import HostProcess, open_host, python_of
+from fuzztui.machines.hosts.facts import CHECKS
+from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost
+from fuzztui.machines.hosts.place import HERE, HostError, HostPlace
+from fuzztui.machines.hosts.sending import ship
+from fuzztui.machines.hosts.shipping import RUNS, shipment
+from fuzztui.run.campaign import FrozenCampaign
+from fuzztui.run.campaign.schema import AFL
+from fuzztui.tools.doctor.findings import (
+    FAILED,
+    OK,
+    WARNING,
+    MachineFinding,
+    disk_finding,
+    judged,
+    kernel_findings,
+    size_text,
+)
+
+AT_ONCE: Final = 8
+"""Hosts that are checked at the same time: a jump host's sshd refuses more at once."""
+
+_CLOCK_S: Final = 5.0
+"""Seconds by which clocks may differ without a warning."""
+
+_LEAST_MEMORY: Final = 256 << 20
+"""Free memory that one instance needs, roughly: less is a warning."""
+
+_ANSWER_S: Final = 60.0
+_TARGET_S: Final = 300.0
+"""Seconds for importing the target over there."""
+
+
+@dataclass(slots=True)
+class HostReport:
+    """What was found out about one host."""
+
+    place: HostPlace
+    findings: list[MachineFinding] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    """The host's own answer, for ``--json``."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a campaign can run there."""
+        return all(finding.state != FAILED for finding in self.findings)
+
+    def add(self, what: str, state: str, text: str, advice: str = "") -> None:
+        """Add a line; what comes from the host is escaped."""
+        self.findings.append(
+            MachineFinding(what, state, visible(text)[:1000], visible(advice)[:1000])
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as JSON data."""
+        return {
+            "host": self.place.name,
+            "address": self.place.address,
+            "instances": self.place.instances,
+            "ready": self.is_ready,
+            "findings": [asdict(finding) for finding in self.findings],
+            "facts": self.facts,
+        }
+
+
+async def check_hosts(
+    places: Iterable[HostPlace],
+    loaded: FrozenCampaign | None,
+    progress: Callable[[str], None],
+) -> list[HostReport]:
+    """Check all hosts, several at the same time. ``loaded``: the campaign; None: none is tried."""
+    turn = asyncio.Semaphore(AT_ONCE)
+    places = list(places)
+    done = 0
+
+    async def one(place: HostPlace, index: int) -> HostReport:
+        nonlocal done
+        async with turn:
+            report = HostReport(place)
+            try:
+                await _check(report, loaded, index, progress)
+            except HostError as e:
+                report.add(
+                    "reached" if not report.findings else "target", FAILED, e.reason, e.advice
+                )
+            except LinkLost as e:
+                command = f"`{users_ssh()} {place.address} true`"
+                again = f"try again; {command} shows whether the host answers"
+                report.add("connection", FAILED, str(e), again if place.address else "try again")
+            done += 1
+            progress(f"{done} of {several(len(places), 'host')} checked")
+            return report
+
+    return list(await asyncio.gather(*(one(place, at) for at, place in enumerate(places))))
+
+
+async def _check(
+    report: HostReport,
+    loaded: FrozenCampaign | None,
+    index: int,
+    progress: Callable[[str], None],
+) -> None:
+    place = report.place
+    async with _visit(place, f"{CHECKS}/{place.name}-{time.time_ns():x}") as visitor:
+        hello = visitor.hello
+        report.add("reached", OK, f"in {visitor.seconds:.1f} s, as {hello.host}")
+        _versions(report, hello)
+        kind = loaded.campaign.kind if loaded is not None else ""
+        ask = visitor.link.ask
+        before = time.time()
+        path = place.path or RUNS  # not the run's own, whose name the start decides
+        facts = await ask("check", patience=_ANSWER_S, engine=kind, path=path)
+        clock = real(facts.get("wall")) - (before + time.time()) / 2
+        if error := facts.get("error"):
+            raise HostError(f"the host cannot answer: {error}", "see that its /proc is readable")
+        report.facts = {k: v for k, v in facts.items() if k not in ("n", "wall")}
+        report.facts["clock_s"] = round(clock, 2)
+        report.findings += machine_findings(place, clock, facts, kind)
+        if loaded is None:
+            return
+        try:
+            if place.address and kind == AFL and not _texts(facts.get("afl")).get("path"):
+                return  # reported already; nothing could be started
+            await _target(report, visitor, loaded, index, progress)
+        finally:
+            with contextlib.suppress(LinkLost):
+                await ask("check", patience=5.0, remove=True)
+
+
+def _versions(report: HostReport, hello: Hello) -> None:
+    report.add("fuzztui", OK, hello.version)
+    python = f"{hello.python}, {python_of(report.place)}" if report.place.address else hello.python
+    report.add("python", OK, python)
+    if hello.version != fuzztui.__version__:  # impossible: it was shipped from here
+        report.add(
+            "fuzztui", FAILED, f"is not {fuzztui.__version__}", "remove ~/.cache/fuzztui there"
+        )
+
+
+async def _target(
+    report: HostReport,
+    visitor: _Visitor,
+    loaded: FrozenCampaign,
+    index: int,
+    progress: Callable[[str], None],
+) -> None:
+    """Ship the campaign's files to a place of their own, and try the target there."""
+    place = report.place
+    campaign = loaded.campaign
+    built = campaign.target.get("build") and not campaign.mutants
+    if built and not campaign.build_directory.is_dir():
+        start = "start the campaign, which builds the target"
+        report.add("target", WARNING, f"not tried: there is no {campaign.build_directory}", start)
+        return
+    cargo = await asyncio.to_thread(shipment, loaded, place, index)
+    ask = visitor.link.ask
+    await ship(cargo, ask, lambda text: progress(f"{place.name}: {text}"))
+    report.add("files", OK, "; ".join(cargo.described()) or "none are needed")
+    answer = await ask("check", patience=_TARGET_S, campaign=cargo.campaign_text)
+    if error := answer.get("error"):
+        raise HostError(f"the target cannot be tried: {error}", "correct that on the host")
+    target = _texts(answer.get("target"))
+    if problem := target.get("problem"):
+        where = f"{loaded.origin(target['key'])}: " if target.get("key") else ""
+        advice = target.get("advice") or "make the target start there, as it does here"
+        report.add("target", FAILED, f"{where}{problem}", advice)
+    else:
+        report.add("target", OK, "starts" if campaign.kind == AFL else "can be imported")
+
+
+def _texts(value: Any) -> dict[str, str]:
+    """The texts of an object in an answer; others are left out."""
+    pairs = value.items() if isinstance(value, dict) else ()
+    return {name: text for name, text in pairs if isinstance(text, str)}
+
+
+# ------------------------------------------------------------------------ the machine
+
+
+def machine_findings(
+    place: HostPlace, clock_s: float, facts: Mapping[str, Any], kind: str
+) -> Iterator[MachineFinding]:
+    """Yield what a host's facts about itself mean."""
+    text = _texts(facts)
+    cores, load = whole(facts.get("cores")), real(facts.get("load"))
+    yield judged(
+        "cores",
+        f"{cores}, load {load:.1f}, for {several(place.instances, 'instance')}",
+        "" if place.instances <= cores else f"give it at most {cores} instances: each uses a core",
+    )
+    free, total = whole(facts.get("memory_free")), whole(facts.get("memory"))
+    yield judged(
+        "memory",
+        f"{size_text(free)} free of {size_text(total)}",
+        ""
+        if free >= _LEAST_MEMORY * place.instances
+        else "give it fewer instances, or end what uses the memory there",
+    )
+    yield disk_finding(
+        facts,
+        "free space there, or set another path for this host",
+        f'set another path: [hosts] "{place.address or HERE}" = {{ path = "/data/fuzz" }}',
+    )
+    yield judged(
+        "clock",
+        _clock_text(clock_s),
+        ""
+        if abs(clock_s) <= _CLOCK_S
+        else "set the clock there (NTP): times of its findings are off",
+    )
+    if kind == AFL:
+        yield from _afl(facts, text)
+
+
+def _clock_text(seconds: float) -> str:
+    if abs(seconds) <= _CLOCK_S:
+        return f"{round(seconds, 1) + 0.0:+.1f} s"
+    return f"{ago(abs(seconds))} {'ahead' if seconds > 0 else 'behind'}"
+
+
+def _afl(facts: Mapping[str, Any], text: Mapping[str, str]) -> Iterator[MachineFinding]:
+    afl = _texts(facts.get("afl"))
+    if not afl.get("path"):
+        yield MachineFinding(
+            "afl++",
+            FAILED,
+            "afl-fuzz is not on PATH there",
+            "install AFL++ (Debian: apt install afl++)",
+        )
+        return
+    yield MachineFinding("afl++", OK, visible(f"{afl.get('version') or 'unknown'}, {afl['path']}"))
+    yield from kernel_findings(text.get("core_pattern", ""), text.get("governor", ""))
+
+
+# ---------------------------------------------------------------------------- the visit
+
+
+class _Visitor:
+    """A short connection to a host: what a :class:`HostLink` calls."""
+
+    def __init__(self, place: HostPlace, run: str) -> None:
+        self._place = place
+        self._run = run
+        self._since = 0.0
+        self._hello: asyncio.Future[Hello] = asyncio.get_running_loop().create_future()
+        self.link = HostLink(self._open, self)
+        self.seconds = 0.0
+
+    @property
+    def hello(self) -> Hello:
+        """The first message; only after :meth:`arrive`."""
+        return self._hello.result()
+
+    async def arrive(self) -> None:
+        """Wait until the server answers. Raises HostError, LinkLost."""
+        await self._hello
+
+    async def _open(self) -> HostProcess:
+        self._since = time.monotonic()
+        try:
+            return await open_host(self._place, [self._run])
+        except HostError as e:
+            self._fail(e)
+            raise
+
+    def _fail(self, error: Exception) -> None:
+        if not self._hello.done():
+            self._hello.set_exception(error)
+
+    async def connected(self, hello: Hello) -> int | None:
+        """Note the time; nothing is followed."""
+        self.seconds = time.monotonic() - self._since
+        if not self._hello.done():
+            self._hello.set_result(hello)
+        return None
+
+    async def arrived(self, batch: Batch) -> None:
+        """Nothing is followed."""
+
+    def replied(self, reply: dict[str, Any]) -> None:
+        """No commands are sent."""
+
+    def pong(self, running: int | None, trouble: str, last: int) -> None:
+        """The host is alive."""
+
+    def changed(self, state: str, reason: str) -> None:
+        """Take a lost connection for the end of the visit."""
+        if state == "lost":
+            self._fail(LinkLost(reason))
+
+
+@contextlib.asynccontextmanager
+async def _visit(place: HostPlace, run: str) -> AsyncIterator[_Visitor]:
+    """Connect to a host for the body. Raises HostError, LinkLost."""
+    visitor = _Visitor(place, run)
+    connection = asyncio.ensure_future(visitor.link.run())
+    try:
+        await visitor.arrive()
+        yield visitor
+    finally:
+        connection.cancel()
+        await asyncio.gather(connection, return_exceptions=True)

@@ -1,0 +1,228 @@
+"""Send the log of a host's run, and the files that it names, to a hub."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fuzztui.kernel.base.bounds import real
+from fuzztui.kernel.base.files import read_regular
+from fuzztui.kernel.log.files import LogError
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.remote.protocol import ProtocolError
+from fuzztui.kernel.wire.codec import encode_record
+from fuzztui.kernel.wire.events import (
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    CommandApplied,
+    CommandIssued,
+    CommandProgress,
+    CommandRejected,
+    EntrySaved,
+    FindingDescribed,
+    FindingSaved,
+    InstanceHello,
+    InstanceState,
+    Message,
+    MutantProgress,
+    MutantState,
+    MutationStats,
+    MutatorStats,
+    PhaseStarted,
+    Record,
+    Resources,
+    Stats,
+    SupervisorStarted,
+    Synced,
+    TargetingStats,
+)
+from fuzztui.machines.hosts.protocol import (
+    MAX_BATCH,
+    MAX_FILE,
+    UNSAFE,
+    file_name,
+    folder_name,
+    instance_name,
+    number,
+    to_text,
+)
+from fuzztui.run.campaign.rundir import RunDir
+
+FOLLOW_S: Final = 0.04
+"""Seconds between two looks at the log."""
+
+GATHERED_S: Final = 0.5
+"""Seconds for which records without urgency are gathered: each message costs the hub as much
+as some records, and a hub has many hosts. A record of :data:`URGENT` is sent at once, with what
+waits before it."""
+
+MAX_GATHERED_S: Final = 30.0
+
+URGENT: Final = (
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    CommandApplied,
+    CommandIssued,
+    CommandProgress,
+    CommandRejected,
+    EntrySaved,
+    FindingDescribed,
+    FindingSaved,
+    InstanceHello,
+    InstanceState,
+    Message,
+    MutantProgress,
+    MutantState,
+    PhaseStarted,
+    SupervisorStarted,
+)
+"""Events that users, commands or other hosts wait for."""
+
+STATISTICS: Final = (Stats, Resources, Synced, MutationStats, MutatorStats, TargetingStats)
+
+RECORDS: Final = 500
+"""Records in one message."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The files that a hub wants."""
+
+    queues: frozenset[str]
+    """Instances whose entries it wants."""
+    outside: tuple[str, ...]
+    """What the names of instances begin with from which imported entries are not wanted: those of
+    other hosts. What came from another instance of this host is a find of this host."""
+    crashes: bool
+    gathered_s: float
+    """Seconds for which records are gathered. If they are more than :data:`GATHERED_S`, of the
+    statistics only the last of each instance is sent: they are cumulative, and this log has all."""
+
+
+async def follow(
+    run_dir: RunDir,
+    body: Mapping[str, Any],
+    send: Callable[[str, dict[str, Any]], Awaitable[None]],
+) -> None:
+    """Send the records after ``after``, and then each new one, with files that they name."""
+    after, names = number(body, "after"), body.get("queues", [])
+    if not isinstance(names, list):
+        raise ProtocolError("queues is no list")
+    outside = body.get("outside", [])
+    if not isinstance(outside, list):
+        raise ProtocolError("outside is no list")
+    wanted = _Wanted(
+        frozenset(map(instance_name, names)),
+        tuple(map(str, outside)),
+        crashes=body.get("crashes") is True,
+        gathered_s=min(real(body.get("gathered"), GATHERED_S), MAX_GATHERED_S),
+    )
+    reader: LogReader | None = None
+    lists: dict[str, int] = {}
+    since = time.monotonic()
+    while True:
+        try:
+            if reader is None:
+                reader = await asyncio.to_thread(LogReader, run_dir.path)
+            reader.refresh()
+            records = reader.batch(after, RECORDS)
+        except (LogError, OSError):  # no log yet, or a disk that does not answer
+            reader, records = None, []
+        now = time.monotonic()
+        if not records:
+            since = now
+        elif now - since < wanted.gathered_s and not any(map(_is_urgent, records)):
+            await asyncio.sleep(FOLLOW_S)
+            continue
+        since = now
+        sent = latest(records) if wanted.gathered_s > GATHERED_S else records
+        for lines, files, last in _batches(run_dir, sent, wanted):
+            await send("records", {"lines": lines, "files": files, "last": last})
+            after = last
+        if unsafe := _unsafe(run_dir, wanted.queues, lists):
+            await send("records", {"lines": [], "files": unsafe, "last": after})
+        if len(records) < RECORDS:
+            await asyncio.sleep(FOLLOW_S)
+
+
+def _is_urgent(record: Record) -> bool:
+    return isinstance(record.event, URGENT)
+
+
+def _is_statistic(record: Record) -> bool:
+    return isinstance(record.event, STATISTICS)
+
+
+def latest(records: Iterable[Record]) -> list[Record]:
+    """Return the records without statistics that a later one of the same instance replaces."""
+    kept: list[Record] = []
+    seen: set[tuple[type, str]] = set()
+    for record in reversed([*records]):
+        if _is_statistic(record):
+            key = (type(record.event), str(getattr(record.event, "instance", "")))
+            if key in seen:
+                continue
+            seen.add(key)
+        kept.append(record)
+    return kept[::-1]
+
+
+def _batches(
+    run_dir: RunDir, records: Iterable[Record], wanted: _Wanted
+) -> Iterable[tuple[list[str], list[dict[str, str]], int]]:
+    lines: list[str] = []
+    files: list[dict[str, str]] = []
+    size = last = 0
+    for record in records:
+        line, file = encode_record(record), _file_of(run_dir, record, wanted)
+        if file is not None:
+            files.append(file)
+            size += len(file["data"])
+        lines.append(line)
+        size += len(line)
+        last = record.seq
+        if size >= MAX_BATCH:
+            yield lines, files, last
+            lines, files, size = [], [], 0
+    if lines:
+        yield lines, files, last
+
+
+def _file_of(run_dir: RunDir, record: Record, wanted: _Wanted) -> dict[str, str] | None:
+    """The file that a record names, if the hub wants it and it still exists."""
+    event = record.event
+    match event:
+        case EntrySaved(instance=instance, sync=sync) if instance in wanted.queues:
+            if sync and sync.startswith(wanted.outside):
+                return None  # the hub has it from there
+        case FindingSaved(instance=instance) if wanted.crashes:
+            pass
+        case _:
+            return None
+    folder, _, name = event.file.rpartition("/")
+    with contextlib.suppress(OSError, ProtocolError, ValueError):
+        path = run_dir.instance(instance_name(instance)) / folder_name(folder)
+        data = read_regular(path / file_name(name), MAX_FILE + 1)
+        if len(data) <= MAX_FILE:
+            return {"path": f"{instance}/{folder}/{name}", "data": to_text(data)}
+    return None
+
+
+def _unsafe(run_dir: RunDir, queues: frozenset[str], lists: dict[str, int]) -> list[dict[str, str]]:
+    """The lists of inputs that have killed a worker, if they have changed since."""
+    changed = []
+    for name in queues:
+        path = run_dir.instance(name) / UNSAFE
+        with contextlib.suppress(OSError):
+            at = path.lstat().st_mtime_ns
+            if lists.get(name) != at:
+                lists[name] = at
+                data = read_regular(path, MAX_FILE)
+                changed.append({"path": f"{name}/{UNSAFE}", "data": to_text(data)})
+    return changed

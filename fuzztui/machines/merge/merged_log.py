@@ -1,0 +1,178 @@
+"""The log of a merged run: the records of all runs by their campaign time, each with its run.
+
+Each run is what a host is in a campaign on several machines, so that the fold adds up what belongs
+together (:mod:`fuzztui.kernel.model.hosts`). A mutant that any run has killed stays killed.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import fuzztui
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.wire.events import (
+    BudgetSet,
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    Event,
+    HostState,
+    Message,
+    MutantsShard,
+    MutantState,
+    Notified,
+    Record,
+    RecordsLost,
+    SkippedFrames,
+    SupervisorStarted,
+    VerdictsChanged,
+)
+from fuzztui.machines.merge.parts import MergedShards, RunPart
+from fuzztui.machines.merge.renaming import Renamer
+
+_EVERY: Final = 1000
+"""Records between two flushes and two reports of progress."""
+
+_OF_A_HOST: Final = (
+    BudgetSet, CampaignEnded, CampaignStarted, CampaignState, HostState, Notified,
+    SupervisorStarted,
+)  # fmt: skip
+"""What the log of a hub has from its hosts, and the merged log from the hub itself."""
+
+_OWN: Final = (SkippedFrames, VerdictsChanged)
+"""Records that are about the whole campaign, from whatever run."""
+
+_ALIVE: Final = ("alive", "pending")
+
+
+def write_log(
+    directory: Path,
+    parts: Sequence[RunPart],
+    shards: MergedShards,
+    progress: Callable[[int, int], None],
+) -> None:
+    """Write the log into an empty directory.
+
+    ``progress``: called with the numbers of records written, and of all. Raises LogError, OSError.
+    """
+    writer = LogWriter(directory)
+    total = sum(part.state.seq for part in parts)
+    for event in _first(parts, shards):
+        writer.append(event, 0.0)
+    kills = _Kills()
+    for number, (part, record) in enumerate(_by_time(parts)):
+        if (found := _translated(part, record)) is not None and kills.let(found):
+            origin = found if found.host else None
+            writer.append(found.event, record.t, origin)
+        if number % _EVERY == 0:
+            writer.flush()
+            progress(number, total)
+    for event in _last(parts, shards):
+        writer.append(event, writer.last_t)
+    writer.flush()
+    writer.close(at_rest=True)
+
+
+def _by_time(parts: Sequence[RunPart]) -> Iterator[tuple[RunPart, Record]]:
+    """The records of all runs, by campaign time; those of one run stay in their order."""
+
+    def of(number: int, part: RunPart) -> Iterator[tuple[float, int, int, RunPart, Record]]:
+        reader = LogReader(part.run.path)
+        latest = 0.0
+        for record in reader.records():
+            latest = max(latest, record.t)
+            yield latest, number, record.seq, part, record
+        if reader.problems:
+            lost = RecordsLost(reader.last_seq, "; ".join(reader.problems)[:500])
+            yield latest, number, reader.last_seq, part, Record(reader.last_seq, latest, lost)
+
+    for _, _, _, part, record in heapq.merge(*(of(n, p) for n, p in enumerate(parts))):
+        yield part, record
+
+
+def _translated(part: RunPart, record: Record) -> Record | None:
+    """A record as the merged log has it, with the run as its host; None: the log has it already."""
+    event = record.event
+    if part.inner:  # a merged run: all its names are unique already
+        if record.host:
+            return Record(record.host_seq, record.host_t, event, host=record.host)
+        return record if isinstance(event, _OWN) else None
+    if record.host and isinstance(event, _OF_A_HOST):
+        return None
+    if isinstance(event, (MutantsShard, HostState)):
+        return None
+    if isinstance(event, _OWN):
+        return replace(record, host="")
+    renamed = Renamer(part.name).event(event)
+    return Record(record.seq, record.t, renamed, host=part.name)
+
+
+class _Kills:
+    """Which run has killed which mutants; events of fuzz-first name no instance."""
+
+    def __init__(self) -> None:
+        self._by: dict[str, str] = {}
+
+    def let(self, record: Record) -> bool:
+        """Whether a record is written: not if another run has killed its mutant."""
+        event = record.event
+        if not isinstance(event, MutantState) or event.instance:
+            return True
+        if event.state == "killed":
+            self._by.setdefault(event.id, record.host)
+        return not (event.state in _ALIVE and self._by.get(event.id, record.host) != record.host)
+
+
+def _first(parts: Sequence[RunPart], shards: MergedShards) -> Iterator[Event]:
+    states = [part.state for part in parts]
+    first = states[0]
+    yield CampaignStarted(
+        name=first.name,
+        engine=first.engine,
+        target=first.target,
+        seed=first.seed,
+        budget_s=max(state.budget_s for state in states),
+        budget_trials=sum(state.budget_trials for state in states),
+        instances=[name for part in parts for name in _instances(part)],
+        wall=min((s.started_wall for s in states if s.started_wall), default=0.0),
+        version=fuzztui.__version__,
+    )
+    yield CampaignState("running", f"merged from {len(_names(parts))} runs")
+    for part in parts:
+        for row in part.rows():
+            yield HostState(
+                str(row["name"]), "ended", "merged", run=str(row.get("run", "")), address=""
+            )
+    if shards.missing:
+        numbers = [*shards.numbers]
+        yield MutantsShard("", numbers[0], shards.of, shards.mutants, shards.program, numbers)
+
+
+def _last(parts: Sequence[RunPart], shards: MergedShards) -> Iterator[Event]:
+    if missing := shards.missing:
+        names = ", ".join(map(str, missing[:20]))
+        text = f"of {shards.of} shards {len(missing)} are missing: {names}; numbers are too low"
+        yield Message("warning", text)
+    states = {part.state.state for part in parts}
+    unfinished = [part.name for part in parts if part.state.state not in ENDED]
+    reason = f"merged from {len(_names(parts))} runs"
+    if unfinished:
+        reason += f", {len(unfinished)} of which had not ended"
+    worst = next((s for s in ("failed", "stopped") if s in states), "finished")
+    yield CampaignEnded("stopped" if unfinished and worst == "finished" else worst, reason)
+
+
+def _instances(part: RunPart) -> list[str]:
+    """The instances as the merged log names them, without those of mutants' turns."""
+    names = [i.id for i in part.state.instances.values() if not i.mutant]
+    return names if part.inner else [Renamer(part.name).instance(name) for name in names]
+
+
+def _names(parts: Sequence[RunPart]) -> list[str]:
+    return [str(row["name"]) for part in parts for row in part.rows()]

@@ -1,0 +1,185 @@
+"""Build an AFL++ target from its source: a shell command, run once in a run's ``build/``."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterable
+from errno import EDQUOT, ENOSPC, EROFS
+from pathlib import Path
+
+from fuzztui.kernel.base.atomic import replace_text
+from fuzztui.kernel.base.files import read_regular
+from fuzztui.kernel.base.text import several, visible
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.process.identity import MARK_RUN
+
+_MARK = ".built"
+_MAX_LINE = 300
+_SHOWN = 10
+"""Lines of the command shown to the user, who sees nothing else until the compiler prints."""
+
+_ERROR = re.compile(r"\berror\b|undefined reference|cannot find|not found|No such file", re.I)
+_NO_ROOM = re.compile("|".join(os.strerror(e) for e in (ENOSPC, EDQUOT, EROFS)))
+_NO_RUNTIME = re.compile(
+    r"(cannot (find|open)|no such file|not found|unable to find)[^\n]*libclang_rt\."
+    r"|libclang_rt\.[^\n]*(no such file|not found|cannot)",
+    re.I,
+)
+_CLANG = re.compile(r"(?:llvm-?|clang[/-])(\d+)")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+def build_target(campaign: Campaign, run: Path, progress: Callable[[str], None]) -> None:
+    """Run ``target.build``, if it is given and was not run before.
+
+    Raises :class:`SupervisorError` with the compiler's messages.
+    """
+    command: str = campaign.target["build"]
+    if not command:
+        return
+    directory = campaign.build_directory
+    mark = directory / _MARK
+    # Changed sources do not matter: a campaign continues with the program that it started with.
+    parts = "\0".join((command, campaign.target["source"], campaign.engine["afl_path"] or ""))
+    digest = hashlib.sha256(parts.encode()).hexdigest()
+    try:
+        if mark.exists() and read_regular(mark, 100).decode() == digest:
+            progress(f"the target is built already; delete {directory} to build it again")
+            return
+        source: str = campaign.target["source"]
+        if not Path(source).is_dir():  # not needed if the run has its build already
+            raise SupervisorError(f"target.source: there is no directory {source}: build needs it")
+        # Files of another or a failed build must not be mixed with this one. What a symbolic link
+        # leads to is a directory of the user.
+        if directory.is_symlink():
+            raise SupervisorError(
+                f"target.build: {directory} is a symbolic link, not a build; remove it"
+            )
+        if os.path.lexists(directory):
+            shutil.rmtree(directory)
+        directory.mkdir(mode=0o700)
+        progress(f"building the target:{_shown(command)}")
+        status, lines = _run(campaign, run, command, progress)
+        if status == 0:
+            replace_text(mark, digest)
+            return
+    except OSError as e:
+        what = f"{e.filename or directory}: {e.strerror or e}"
+        raise SupervisorError(f"target.build: cannot be run: {what}") from None
+    shown = "".join(f"\n  {line}" for line in telling_lines(lines))
+    room = "" if _NO_ROOM.search("\n".join(lines)) is None else _where_room_is_needed(directory)
+    raise SupervisorError(
+        f"target.build: failed with exit status {status}:{shown}\n{room}{missing_runtime(lines)}"
+        f"the complete output is in {directory.with_suffix('.log')}"
+    )
+
+
+def missing_runtime(lines: Iterable[str]) -> str:
+    """Return which package has the sanitizer runtime that clang did not find, as a line; "" if it
+    is not that.
+    """
+    missing = next(filter(_NO_RUNTIME.search, lines), None)
+    if missing is None:
+        return ""
+    version = _CLANG.search(missing)
+    package = f"libclang-rt-{version[1] if version else 'N'}-dev"
+    which = "" if version else ", N being the version of clang"
+    return (
+        f"clang's sanitizer runtime is not installed: apt-get install {package}"
+        f" (Debian, Ubuntu{which}), or build without the sanitizer\n"
+    )
+
+
+def _where_room_is_needed(directory: Path) -> str:
+    temporary = os.environ.get("TMPDIR") or "/tmp"
+    try:
+        free = f", with {shutil.disk_usage(temporary).free >> 20} MB free"
+    except OSError:
+        free = ""
+    return (
+        f"compilers write temporary files to TMPDIR ({temporary}{free}), and their output to"
+        f" {directory}: free space there, or set TMPDIR to another directory\n"
+    )
+
+
+def build_environment(campaign: Campaign) -> dict[str, str]:
+    """Return the environment of ``target.build``."""
+    env = {
+        **os.environ,
+        "AFL_QUIET": "1",
+        "CC": "afl-cc",
+        "CXX": "afl-c++",
+        "SOURCE": campaign.target["source"],
+    }
+    if other := campaign.engine["afl_path"]:
+        parts = [other, env.get("PATH", os.defpath)]
+        # A tree in which AFL++ was built contains an `as`, which other compilers must not find
+        # (4.22a: "Endless loop when calling 'as'").
+        if (Path(other) / "as").exists():
+            parts.reverse()
+            env |= {name: str(Path(other) / env[name]) for name in ("CC", "CXX")}
+        env["PATH"] = os.pathsep.join(parts)
+    return env
+
+
+def _run(
+    campaign: Campaign, run: Path, command: str, progress: Callable[[str], None]
+) -> tuple[int, list[str]]:
+    """Run the build. Returns the exit status and the printed lines."""
+    env = {**build_environment(campaign), MARK_RUN: str(run)}
+    lines: list[str] = []
+    directory = campaign.build_directory
+    with (
+        directory.with_suffix(".log").open("w") as log,
+        subprocess.Popen(
+            ["sh", "-eu", "-c", command],
+            cwd=directory,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            for raw in process.stdout:
+                log.write(raw)
+                if line := printed_line(raw):
+                    lines.append(line)
+                    progress(line)
+        except BaseException:  # the start was cancelled, or the disk is full
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return process.returncode, lines
+
+
+def _shown(command: str) -> str:
+    """The command with its line breaks: joined to one line it would be another command."""
+    lines = [visible(line.rstrip())[:_MAX_LINE] for line in command.strip().splitlines()]
+    if len(lines) == 1:
+        return f" {lines[0]}"
+    shown = lines[:_SHOWN]
+    if len(lines) > _SHOWN:
+        shown[-1:] = [f"... ({several(len(lines) - _SHOWN + 1, 'more line')})"]
+    return "".join(f"\n  {line}".rstrip(" ") for line in shown)
+
+
+def printed_line(raw: str) -> str:
+    """Return a line that a build printed, escaped and without colours; "" for a blank line."""
+    return visible(_COLOUR.sub("", raw).rstrip())[:_MAX_LINE]
+
+
+def telling_lines(lines: Iterable[str]) -> list[str]:
+    """Return the lines that explain a failed build: the first errors and the last lines."""
+    lines = list(lines)
+    errors = [line for line in lines if _ERROR.search(line)]
+    return list(dict.fromkeys([*errors[:4], *lines[-2:]]))

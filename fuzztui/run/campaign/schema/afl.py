@@ -1,0 +1,91 @@
+"""Keys of ``[target]`` and ``[engine]`` of AFL++ campaigns."""
+
+from __future__ import annotations
+
+from fuzztui.run.campaign.schema.engines import MINIMISE_SEEDS
+from fuzztui.run.campaign.schema.key import Key
+
+AFL_TARGET = (
+    Key(
+        "command",
+        "command",
+        "The program to fuzz and its arguments; `@@` is replaced by the input file. Without `@@` "
+        "the program reads stdin. The program's path is relative to the campaign file or, with "
+        "`build`, to the build directory; a name without a slash may also be on PATH.",
+        required=True,
+    ),
+    Key(
+        "build",
+        "string",
+        "A shell command that builds the program. It runs in the build directory, which is empty "
+        "and belongs to the run, with CC and CXX set to AFL++'s compilers and SOURCE to `source`.",
+        default="",
+    ),
+    Key(
+        "source",
+        "directory",
+        "The source directory, $SOURCE in `build`. Default: the campaign file's directory.",
+        once=True,
+    ),
+    Key(
+        "coverage",
+        "boolean",
+        "Run `build` once more, in the background and in a copy of `source`, with gcc --coverage, "
+        "and run each new queue entry in it: which lines are covered when, for the Source screen.",
+        default=False,
+    ),
+    Key(
+        "cmplog",
+        "program",
+        'The same program, compiled with AFL_LLVM_CMPLOG=1; "0" if `command` already is. The path '
+        "is resolved like `command`. A third of the secondaries use CmpLog, or main if it is the "
+        "only instance.",
+        default="",
+    ),
+    Key(
+        "timeout",
+        "duration",
+        "Time limit of one execution. AFL++ calibrates a shorter limit from the seeds, and skips "
+        "seeds above this one (its `-t MS+`).",
+        default="1s",
+    ),
+    Key(
+        "memory",
+        "size",
+        "Memory limit of the program; 0: no limit, which sanitizers need.",
+        default=0,
+    ),
+    Key("env", "table", "Environment variables for afl-fuzz and the program.", default={}),
+    Key("cwd", "directory", "Where the program runs. Default: the campaign file's directory."),
+)
+
+AFL_ENGINE = (
+    Key(
+        "seeds",
+        "seeds",
+        "Files, or directories of files, to start from; $BUILD/NAME is a file made by `build`. "
+        "Default: one small made-up seed.",
+        default=[],
+        once=True,
+    ),
+    MINIMISE_SEEDS,
+    Key("dictionary", "files", "AFL dictionaries of tokens, at most four.", default=[]),
+    Key(
+        "extra_args",
+        "arguments",
+        "More options for all instances of afl-fuzz; they replace fuzztui's own.",
+        default=[],
+    ),
+    Key(
+        "options",
+        "options",
+        "Options for single instances, in place of those by which fuzztui makes instances differ. "
+        "NAME=VALUE in front sets an environment variable. An empty list: AFL++'s defaults.",
+        default={},
+    ),
+    Key(
+        "afl_path",
+        "directory",
+        "The directory of the AFL++ programs to use. Default: those on PATH.",
+    ),
+)

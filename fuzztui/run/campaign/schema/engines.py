@@ -1,0 +1,37 @@
+"""Keys of ``[engine]`` that engines of different kinds have in common."""
+
+from __future__ import annotations
+
+from fuzztui.engines.kinds import KINDS
+from fuzztui.run.campaign.schema.key import Key
+
+AFL = "afl"
+"""The kind of engine that is not in-process: afl-fuzz."""
+
+MINIMISE_SEEDS = Key(
+    "minimise_seeds",
+    "boolean",
+    "Before the first start run all seeds, and use only those that together cover what all cover: "
+    "with AFL++ those that afl-cmin keeps, with mu2 also those that kill mutants. Seeds on "
+    "which the target fails are kept. If it is not possible, all seeds are used; the log says how "
+    "many of how many are.",
+    default=False,
+)
+
+ENGINE = (
+    Key(
+        "kind",
+        "choice",
+        "The engine.",
+        required=True,
+        choices=(*KINDS, AFL),
+    ),
+    Key(
+        "instances",
+        "integer",
+        "The number of fuzzing processes; they import entries from each other.",
+        default=1,
+        minimum=1,
+        maximum=1000,
+    ),
+)

@@ -1,0 +1,550 @@
+"""Check one value of a campaign file against its key, and make its paths absolute."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import stat
+import tomllib
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from fuzztui.kernel.base.bounds import LARGEST
+from fuzztui.kernel.base.shards import parse_shard
+from fuzztui.kernel.base.suggest import near
+from fuzztui.kernel.base.units import parse_budget, parse_duration, parse_ranges, parse_size
+from fuzztui.kernel.wire.events import NEWS
+from fuzztui.run.campaign.schema import ALIASES, KIND_HELP, OPERATORS, WEIGHTS, Key
+
+_LISTS = (
+    "strings", "operators", "paths", "files", "directories", "arguments", "templates", "edits",
+    "seeds", "news",
+)  # fmt: skip
+_MANY = 20
+_FEW = 12
+BUILD = "$BUILD/"
+"""Prefix of a path in the directory where ``target.build`` is run, written like a variable."""
+SOURCE = "$SOURCE/"
+"""Prefix of a path in ``target.source``."""
+
+_MODULE_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    """Check a value whose relative paths are relative to ``base``; return ``(frozen, resolved)``.
+
+    ``frozen`` is the value for the run's frozen copy (units as written), ``resolved`` the value
+    as fuzztui uses it (seconds, bytes, absolute paths). Raises ValueError, with a message for the
+    user, and OSError.
+    """
+    if key.choices:
+        if value not in key.choices or not isinstance(value, str):
+            allowed = ", ".join(f'"{c}"' for c in key.choices)
+            hint = nearest(ALIASES.get(str(value).lower(), str(value)), key.choices)
+            without = f" ({key.without})" if key.without else ""
+            raise ValueError(f"{value!r} is not one of {allowed}{hint}{without}")
+        return value, value
+    if unwritable := next((text for text in _texts(value) if not _writable(text)), None):
+        raise ValueError(f"{unwritable!r} contains a NUL or bytes that are not UTF-8")
+    if key.kind in _LISTS and isinstance(value, str):
+        value = [value]
+    try:
+        return _CHECKS[key.kind](key, value, base)
+    except ValueError as e:
+        if meant := _unquoted(key, value, base):
+            raise ValueError(f"{value!r} is a string; write {meant} without quotes") from None
+        raise e from None
+
+
+def _unquoted(key: Key, value: Any, base: Path) -> str:
+    """The number, or true or false, in a string, if it would be right; else an empty string."""
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if key.kind not in ("integer", "boolean", "part") or not _SCALAR.fullmatch(word):
+        return ""
+    with contextlib.suppress(ValueError):
+        _CHECKS[key.kind](key, tomllib.loads(f"value = {word}")["value"], base)
+        return word
+    return ""
+
+
+_SCALAR = re.compile(r"true|false|[0-9]{1,18}(\.[0-9]{1,18})?")
+
+
+def nearest(name: str, allowed: Iterable[str]) -> str:
+    """Suggest the most similar name, as the end of a message; an empty string if none is."""
+    close = near(name, allowed)
+    letters = "" if name.isascii() else f" (it has other letters: {name!a})"
+    return f', did you mean "{close[0]}"{letters}?' if close else ""
+
+
+def _texts(value: Any) -> list[str]:
+    """The strings in a value."""
+    if isinstance(value, dict):
+        return [text for pair in value.items() for item in pair for text in _texts(item)]
+    items = value if isinstance(value, list) else [value]
+    return [item for item in items if isinstance(item, str)]
+
+
+def _writable(text: str) -> bool:
+    """Whether a text can be used in a path, an environment variable and the frozen copy."""
+    try:
+        text.encode()  # a byte of the command line that is not UTF-8 is a lone surrogate
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
+
+
+def _wrong(key: Key, value: Any) -> ValueError:
+    return ValueError(f"{value!r} is not {KIND_HELP[key.kind]}")
+
+
+def _string(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, str) or not value:
+        raise _wrong(key, value)
+    return value, value
+
+
+def _integer(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _wrong(key, value)
+    _in_range(key, value)
+    return value, value
+
+
+def _in_range(key: Key, value: int) -> None:
+    if key.minimum is not None and value < key.minimum:
+        raise ValueError(f"{value} is too small; the minimum is {key.minimum}")
+    most = LARGEST if key.maximum is None else key.maximum
+    if value > most:
+        shown = value if value <= LARGEST else "the number"  # may have thousands of digits
+        raise ValueError(f"{shown} is too large; the maximum is {most}")
+
+
+def _boolean(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, bool):
+        raise _wrong(key, value)
+    return value, value
+
+
+def _strings(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, list) or not all(isinstance(v, str) and v for v in value):
+        raise _wrong(key, value)
+    return value, value
+
+
+def _operators(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    _strings(key, value, base)
+    _known(value, OPERATORS, "mutation operator")
+    if not value:
+        raise ValueError("is empty, so there would be no mutants; leave it out for the default")
+    return value, value
+
+
+def _known(names: list[str], allowed: tuple[str, ...], what: str) -> None:
+    for name in names:
+        if name not in allowed:
+            few = len(allowed) < _MANY
+            known = (
+                f"choose from {', '.join(allowed)}" if few else "fuzztui mutate --list lists all"
+            )
+            raise ValueError(f"{name!r} is not a {what}{nearest(name, allowed)}; {known}")
+
+
+def _edits(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    from fuzztui.engines.text.table import MUTATORS  # slow: read from a file
+
+    _strings(key, value, base)
+    _known(value, names := tuple(mutator.name for mutator in MUTATORS), "text mutator")
+    if set(value) >= set(names):
+        raise ValueError("leaves out every text mutator; write text = 0 instead")
+    return value, value
+
+
+def _pattern(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    _string(key, value, base)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)
+            found = re.compile(value).search("")
+    except FutureWarning as e:
+        advice = "put \\ before a literal bracket; Python does not support [:alpha:]"
+        raise ValueError(f"{value!r} is ambiguous: {str(e).lower()}; {advice}") from None
+    except (re.error, RecursionError, OverflowError) as e:
+        raise ValueError(f"{value!r} is not a regular expression: {e}") from None
+    if found is not None:
+        raise ValueError(f"{value!r} matches every message, even an empty one")
+    return value, value
+
+
+def _table(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
+        raise _wrong(key, value)
+    if nameless := [name for name in value if not name or "=" in name]:
+        raise ValueError(f"{nameless[0]!r} is not a name for an environment variable")
+    return value, value
+
+
+def _settings(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, dict):
+        raise _wrong(key, value)
+    for item in value.values():
+        if isinstance(item, list):
+            _strings(key, item, base)
+        elif not isinstance(item, str | int) or isinstance(item, bool):
+            raise _wrong(key, value)
+    return value, value
+
+
+def _aliases(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, dict):
+        raise _wrong(key, value)
+    for names in value.values():
+        if not isinstance(names, str):
+            _strings(key, names, base)
+    return value, value
+
+
+def _path(value: Any, base: Path, what: str, good: Callable[[Path], bool]) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{value!r} is not a path")
+    path = absolute(value, base)
+    if not path.exists():
+        raise ValueError(f"{value!r}: {path} does not exist")
+    if not good(path):
+        raise ValueError(f"{value!r}: {path} is not {what}")
+    return str(path)
+
+
+def _is_regular_or_directory(path: Path) -> bool:
+    # Opening a FIFO among the seeds would block forever.
+    mode = path.stat().st_mode
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
+_PATH_TESTS: dict[str, tuple[str, Callable[[Path], bool]]] = {
+    "file": ("a file", Path.is_file),
+    "files": ("a file", Path.is_file),
+    "directory": ("a directory", Path.is_dir),
+    "directories": ("a directory", Path.is_dir),
+    "paths": ("a file or a directory", _is_regular_or_directory),
+}
+
+
+def _one_path(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    path = _path(value, base, *_PATH_TESTS[key.kind])
+    return path, path
+
+
+def _many_paths(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, list):
+        raise _wrong(key, value)
+    paths = [_path(v, base, *_PATH_TESTS[key.kind]) for v in value]
+    return paths, paths
+
+
+def _seeds(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, list):
+        raise _wrong(key, value)
+    test = _PATH_TESTS["paths"]
+    paths = [v if in_build(v) else _path(v, base, *test) for v in value]
+    return paths, paths
+
+
+def in_build(value: Any) -> bool:
+    """Whether the value is a path below the directory where ``target.build`` is run."""
+    return isinstance(value, str) and value.startswith(BUILD)
+
+
+def _output(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, str) or not value:
+        raise _wrong(key, value)
+    path = absolute(value, base)
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{value!r}: {path} exists and is not a directory")
+    return str(path), str(path)
+
+
+def _filename(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, str) or not value:
+        raise _wrong(key, value)
+    path = absolute(value, base)
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{value!r}: {path} exists and is not a regular file")
+    return str(path), str(path)
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_HOST_COMMAND = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+
+
+def _host_path(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, str) or not value.startswith(("/", "~/")) or _CONTROL.search(value):
+        raise _wrong(key, value)
+    if ".." in Path(value).parts or len(Path(value).parts) < 2:
+        raise ValueError(f"{value!r}: write the path of a directory, without ..")
+    return value, value
+
+
+def _host_python(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if isinstance(value, str) and _HOST_COMMAND.fullmatch(value):
+        return value, value
+    return _host_path(key, value, base)
+
+
+def _callable(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, str):
+        raise _wrong(key, value)
+    file, colon, function = value.partition(":")
+    if file.endswith(".py"):
+        path = _path(file, base, "a file", Path.is_file)
+        if colon and not function.replace(".", "_").isidentifier():
+            raise ValueError(f"{value!r}: {function!r} is not the name of a function")
+        _has_name(Path(path), function.partition(".")[0])
+        value = path + colon + function
+    elif not _MODULE_FUNCTION.fullmatch(value):
+        raise _wrong(key, value)
+    return value, value
+
+
+def _targets(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    """A function, or the parts of a suite: functions, files, directories and pytest's node ids."""
+    if isinstance(value, str) and not is_suite(value, base):
+        return _callable(key, value, base)
+    parts = [value] if isinstance(value, str) else value
+    if not isinstance(parts, list) or not parts:
+        raise _wrong(key, value)
+    found = []
+    for part in parts:
+        if not isinstance(part, str) or not part:
+            raise _wrong(key, value)
+        name, colons, node = part.partition("::")
+        if colons or ":" not in part:
+            found.append(_path(name, base, "a file or directory", _is_regular_or_directory))
+            found[-1] += colons + node
+        else:
+            found.append(_callable(key, part, base)[0])
+    return found, found
+
+
+def is_suite(value: str, base: Path) -> bool:
+    """Whether a single target is for pytest: a directory, or a node id with ``::``."""
+    return "::" in value or (":" not in value and absolute(value, base).is_dir())
+
+
+_MAKES_NAMES = re.compile(r"import \*|__getattr__|\b(?:exec|eval|globals|setattr|vars)\b")
+
+
+def _has_name(path: Path, name: str) -> None:
+    """Raise ValueError if ``name`` is not defined in a module, because the text lacks the name."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return
+    if name and not re.search(rf"\b{name}\b", text) and not _MAKES_NAMES.search(text):
+        defined = re.findall(r"^(?:async )?(?:def|class) (\w+)", text, re.MULTILINE)
+        known = ", ".join(sorted(defined)[:_FEW]) or "nothing"
+        hint = nearest(name, defined) or f"; the file defines {known}"
+        raise ValueError(f"{name!r} is not defined in {path}{hint}")
+
+
+def _python(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, str) or not value:
+        raise _wrong(key, value)
+    if "/" in value:
+        path = absolute(value, base)
+        if not os.access(path, os.X_OK) or path.is_dir():
+            raise ValueError(f"{value!r}: {path} is not an executable interpreter")
+        return str(path), str(path)
+    found = found_on_path(value)
+    return found, found
+
+
+def _command(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if isinstance(value, str):
+        try:
+            value = shlex.split(value)
+        except ValueError as e:
+            raise ValueError(f"{value!r} cannot be split into words: {e}") from None
+    good = isinstance(value, list) and value and all(isinstance(word, str) for word in value)
+    if not good or not value[0]:
+        raise _wrong(key, value)
+    return value, value
+
+
+_RESERVED = {
+    "-i": "fuzztui sets the seeds; use engine.seeds",
+    "-o": "fuzztui sets the output directory; use campaign.output",
+    "-M": "fuzztui names the instances",
+    "-S": "fuzztui names the instances",
+    "--": "put the target's arguments into target.command",
+}
+"""Options of afl-fuzz that users may not give, and what to do instead."""
+
+
+def _arguments(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    _strings(key, value, base)
+    for word in value:
+        if why := _RESERVED.get(word if word.startswith("--") else word[:2]):
+            raise ValueError(f"{word!r} is not allowed here: {why}")
+    return value, value
+
+
+_INSTANCE = re.compile(r"main|s[1-9][0-9]*")
+
+
+def _options(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, dict):
+        raise _wrong(key, value)
+    for name, words in value.items():
+        if not _INSTANCE.fullmatch(name):
+            raise ValueError(f"{name!r} is not an instance: instances are main, s1, s2, ...")
+        try:
+            _arguments(key, words, base)
+        except ValueError as e:
+            raise ValueError(f"{name}: {e}") from None
+    return value, value
+
+
+def program(name: str, base: Path) -> str:
+    """Return the path of a program: relative to ``base``, else on PATH. Raises ValueError."""
+    path = absolute(name, base)
+    if "/" not in name and not path.is_file():
+        return found_on_path(name, f"{path} does not exist, and there is ")
+    if not path.exists():
+        raise ValueError(f"{name!r}: {path} does not exist")
+    if path.is_dir() or not os.access(path, os.X_OK):
+        raise ValueError(f"{name!r}: {path} is not an executable file")
+    return str(path)
+
+
+def found_on_path(name: str, before: str = "there is ", after: str = "") -> str:
+    """Return the path of a command on PATH.
+
+    Raises ValueError if there is none; the message is put between ``before`` and ``after``.
+    """
+    found = shutil.which(name)
+    if found is None:
+        raise ValueError(f"{name!r}: {before}no such command on PATH{after}")
+    return found
+
+
+def _news(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    _strings(key, value, base)
+    _known(value, NEWS, "kind of news")
+    if not value:
+        raise ValueError("is empty, so nothing would be reported; remove [notify] instead")
+    return value, value
+
+
+def _part(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise _wrong(key, value)
+    return value, float(value)
+
+
+def _weights(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, dict):
+        raise _wrong(key, value)
+    for name, weight in value.items():
+        if name not in WEIGHTS:
+            hint = nearest(str(name), WEIGHTS)
+            raise ValueError(f"{name!r} is not a weight{hint}; choose from {', '.join(WEIGHTS)}")
+        if not isinstance(weight, (int, float)) or isinstance(weight, bool):
+            raise ValueError(f"{name}: {weight!r} is not a number")
+        least = 1 if name == "span" else 0
+        if not least <= weight <= _HEAVIEST:
+            raise ValueError(f"{name}: {weight} is not a number from {least} to {_HEAVIEST:g}")
+    return value, {name: float(weight) for name, weight in value.items()}
+
+
+_HEAVIEST = 1e6
+_LINES = re.compile(r"(?P<file>.+?)(?::(?P<lines>[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*))?")
+
+
+def _sources(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if isinstance(value, str):
+        value = [value]
+    _strings(key, value, base)
+    if not value:
+        raise ValueError("is empty: name at least one file")
+    parsed = []
+    for text in value:
+        match = _LINES.fullmatch(text)
+        if match is None:
+            raise _wrong(key, value)
+        try:
+            parse_ranges(match["lines"] or "")
+        except ValueError as e:
+            raise ValueError(f"{text!r}: {e}") from None
+        parsed.append((match["file"], match["lines"] or ""))
+    return value, parsed
+
+
+def _unit(parse: Callable[[object], Any]) -> Callable[[Key, Any, Path], tuple[Any, Any]]:
+    def check_unit(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+        parsed = parse(value)
+        if isinstance(parsed, int):
+            _in_range(key, parsed)
+        return value, parsed
+
+    return check_unit
+
+
+def _budget(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if key.minimum == 0 and not isinstance(value, bool) and value in (0, "0", "0s"):
+        return value, (0.0, 0)
+    return value, parse_budget(value)
+
+
+def _shard(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    shard = str(parse_shard(value))
+    return shard, shard
+
+
+_CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
+    "string": _string,
+    "integer": _integer,
+    "boolean": _boolean,
+    "strings": _strings,
+    "operators": _operators,
+    "news": _news,
+    "table": _table,
+    "aliases": _aliases,
+    "settings": _settings,
+    "file": _one_path,
+    "directory": _one_path,
+    "paths": _many_paths,
+    "seeds": _seeds,
+    "files": _many_paths,
+    "directories": _many_paths,
+    "output": _output,
+    "filename": _filename,
+    "host-path": _host_path,
+    "host-python": _host_python,
+    "callable": _callable,
+    "targets": _targets,
+    "python": _python,
+    "command": _command,
+    "program": _string,
+    "arguments": _arguments,
+    "options": _options,
+    "part": _part,
+    "weights": _weights,
+    "sources": _sources,
+    "pattern": _pattern,
+    "edits": _edits,
+    "duration": _unit(parse_duration),
+    "size": _unit(parse_size),
+    "budget": _budget,
+    "shard": _shard,
+}
+
+
+def absolute(value: str, base: Path) -> Path:
+    """Return ``value`` as a path relative to ``base``; symlinks stay (a venv's python is one)."""
+    return Path(os.path.normpath(base / Path(value).expanduser()))

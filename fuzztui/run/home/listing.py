@@ -1,0 +1,71 @@
+"""All runs of a list: found again from time to time, looked at within a bounded time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from fuzztui.kernel.remote.address import supervised_runs
+from fuzztui.run.home.finding import FoundRuns, find_runs, is_run
+from fuzztui.run.home.kept import KeptSummaries
+from fuzztui.run.home.look import RunLook
+from fuzztui.run.home.summary import order
+
+
+class RunList:
+    """The runs below some directories, and those under way elsewhere on this machine.
+
+    Not safe for use by two threads at once.
+    """
+
+    def __init__(self, places: Iterable[Path], kept: KeptSummaries | None = None) -> None:
+        self._places = [*places]
+        self._kept = KeptSummaries() if kept is None else kept
+        self._looks: dict[Path, RunLook] = {}
+        self.found = FoundRuns([], [])
+        """The outcome of the last search."""
+
+    def find(self) -> None:
+        """Search the directories again; deleted runs are dropped.
+
+        One that was under way elsewhere stays when it has ended: the user may resume it.
+        """
+        self.found = find_runs(place for place in self._places if place.exists())
+        here = {run.resolve(): run for run in self.found.runs}
+        here |= {run: run for run in supervised_runs() if run not in here and is_run(run)}
+        for real in [*self._looks]:
+            if real not in here and not is_run(real):
+                self._looks.pop(real).close()
+        for real, run in here.items():
+            if real not in self._looks:
+                self._looks[real] = look = RunLook(run)
+                if summary := self._kept.get(real):
+                    look.take(summary)
+
+    @property
+    def looks(self) -> list[RunLook]:
+        """All runs, the running ones first, then the newest."""
+        return sorted(self._looks.values(), key=lambda look: order(look.summary, look.run))
+
+    @property
+    def unread(self) -> list[RunLook]:
+        """The runs of which something is left to read, besides those with a supervisor."""
+        return [look for look in self._looks.values() if not look.done]
+
+    def refresh(self, looks: Sequence[RunLook], seconds: float) -> Iterator[RunLook]:
+        """Look at each of the runs, with ``seconds`` for each; yield it afterwards."""
+        for look in looks:
+            was = look.summary
+            if not is_run(look.run):  # deleted meanwhile
+                look.close()
+                self._looks = {real: of for real, of in self._looks.items() if of is not look}
+                continue
+            if look.look(seconds) and look.files and look.summary is not was:
+                self._kept.keep(look.run.resolve(), look.summary, look.files)
+            yield look
+
+    def close(self) -> None:
+        """Close all logs, and keep the summaries."""
+        for look in self._looks.values():
+            look.close()
+        self._kept.store()

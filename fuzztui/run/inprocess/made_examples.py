@@ -1,0 +1,63 @@
+"""What a Hypothesis test is called with for saved choices, as expressions: asked from an engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.engines.base.spec import LOAD_LIMIT_S
+from fuzztui.kernel.base.files import temporary_directory
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.inprocess.ask import ask
+from fuzztui.tools.export.example_patch import MadeExample
+
+_EACH_S: Final = 10.0
+"""Seconds for one input."""
+
+
+def made_examples(
+    campaign: Campaign,
+    files: Sequence[Path],
+    instance: Path,
+    progress: Callable[[int], None] = lambda done: None,
+) -> dict[Path, MadeExample]:
+    """Run inputs, and return what tests are called with.
+
+    ``instance``: an instance's directory in a run with the constants of a generator. ``progress``:
+    called with the number of inputs that are done. Raises
+    :class:`~fuzztui.run.inprocess.ask.NoAnswer`, OSError.
+    """
+    found: dict[Path, MadeExample] = {}
+    with temporary_directory() as folder:
+        request = Path(folder) / "request.json"
+        request.write_text(
+            json.dumps({"inputs": [str(file.absolute()) for file in files], "examples": True})
+        )
+        limit_s = LOAD_LIMIT_S + _EACH_S * len(files)
+        answers = ask(campaign, ["--record", str(request)], instance, limit_s=limit_s)
+        with closing(answers):
+            for answer in answers:
+                match answer.get("recorded"):
+                    case [int(at), dict(recorded)] if 0 <= at < len(files):
+                        found[files[at]] = _example(recorded.get("example"))
+                        progress(at + 1)
+    return found
+
+
+def _example(data: Any) -> MadeExample:
+    match data:
+        case {"test": str(test), "arguments": [*rows]}:
+            return MadeExample(test, [_argument(row) for row in rows], "")
+        case {"test": str(test), "why": str(why)}:
+            return MadeExample(test, why=why)
+    return MadeExample()
+
+
+def _argument(row: Any) -> tuple[str, str, dict[str, str]]:
+    match row:
+        case [str(name), str(text), dict(names)]:
+            return name, text, {str(known): str(local) for known, local in names.items()}
+    return "", "", {}

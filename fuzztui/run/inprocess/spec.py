@@ -1,0 +1,103 @@
+"""``spec.json``: the parameters of an in-process engine (docs/house.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.engines.kinds import KINDS, kind_named
+from fuzztui.features.verdicts.file import VerdictsError, read_mutant_verdicts
+from fuzztui.features.verdicts.judging import verdicts_file
+from fuzztui.kernel.base.atomic import replace_text
+from fuzztui.kernel.base.bounds import loads
+from fuzztui.kernel.wire.verdicts import EQUIVALENT
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.inprocess.constants import constants_file
+from fuzztui.run.process.library import text_library
+
+CONSTANTS_FILE: Final = "constants_file"
+"""The key of ``engine`` for the constants that choices select."""
+
+
+def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: int = 0) -> None:
+    """Write the ``spec.json`` of the instance in ``directory`` to ``path``. Raises OSError."""
+    engine = campaign.engine
+    if campaign.exact_s:
+        engine = {**engine, "exact_budget": (campaign.exact_s, 0)}
+    if (constants := constants_file(directory)) is not None:
+        # Relative, because runs can be moved.
+        engine = {**engine, CONSTANTS_FILE: os.path.relpath(constants, path.parent)}
+    spec = {
+        "proto": 1,
+        "instance": directory.name,
+        "dir": str(directory),
+        "sync_dir": str(directory.parent),
+        "seed": campaign.seed,
+        "budget_trials": budget_trials,
+        "budget_s": 0,
+        "engine": engine,
+        "target": campaign.target,
+    }
+    tables = {
+        "text": _text(campaign),
+        "oracle": campaign.oracle,
+        "equivalent": _equivalent(campaign, directory),
+    }
+    spec |= {name: table for name, table in tables.items() if table}
+    if campaign.kind not in KINDS:
+        row = kind_named(campaign.kind)
+        spec["plugin"] = {"module": row.module, "commands": list(row.commands)}
+    replace_text(path, json.dumps(spec, indent=1))
+
+
+def _equivalent(campaign: Campaign, directory: Path) -> dict[str, list[str]]:
+    """Reason and change of the mutants that the verdicts file marks as equivalent, by id."""
+    if campaign.kind != "mu2":
+        return {}
+    try:
+        file = verdicts_file(RunDir(directory.parent.parent), campaign.verdicts)
+        verdicts = read_mutant_verdicts(file).values()
+    except VerdictsError:  # broken by an edit since the start: the supervisor reports that
+        return {}
+    return {v.id: [v.because, v.change] for v in verdicts if v.verdict == EQUIVALENT}
+
+
+def _text(campaign: Campaign) -> dict[str, Any]:
+    """The table for text mutators, with the path of their library, or why there is none."""
+    if not campaign.text:
+        return {}
+    library, why = text_library()
+    return {**campaign.text, "library": str(library or ""), "why": why}
+
+
+def spec_near(run_dir: RunDir, file: Path) -> Path | None:
+    """Return the ``spec.json`` of a file's instance, else of another instance; None if none.
+
+    A hub, whose instances run on its hosts, has its own.
+    """
+    specs = [*sorted(run_dir.out.glob("*/spec.json")), *run_dir.supervisor.glob("spec.json")]
+    return next((s for s in specs if s.parent in file.absolute().parents), next(iter(specs), None))
+
+
+def saves_examples(spec: Path) -> bool:
+    """Whether findings are saved as failing examples of Hypothesis: those of a suite, if wanted."""
+    try:
+        target = loads(spec.read_bytes())["target"]
+        return bool(target.get("examples") and target.get("suite"))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return False
+
+
+def python_of(spec: Path) -> tuple[str, dict[str, str]]:
+    """Return the target's interpreter and environment. Raises :class:`SupervisorError`."""
+    try:
+        target = loads(spec.read_bytes())["target"]
+        env = {str(name): str(value) for name, value in target.get("env", {}).items()}
+        return str(target["python"]), env
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        raise SupervisorError(
+            f"{spec}: the file is damaged; start the campaign again to write it again"
+        ) from None

@@ -1,0 +1,135 @@
+"""The interface between the supervisor and one engine kind (AFL++ or in-process)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.state import Instance
+from fuzztui.kernel.wire.events import InstanceHello, Message
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.observe.stats_reader import StatsSource
+from fuzztui.run.process.service import Handler, Service, ServiceContext
+
+
+class Triage(Service):
+    """Describes findings (stack, signature, title) that the engine itself does not describe."""
+
+    @property
+    def left(self) -> int:
+        """Number of findings without a description, including those that are being run."""
+        raise NotImplementedError
+
+    @property
+    def pending(self) -> str:
+        """The findings without a description."""
+        return several(self.left, "finding") if self.left else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command line, additional environment variables, and the working directory.
+
+    ``cwd`` None: the instance's directory.
+    """
+
+    argv: list[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: Path | None = None
+
+
+class Launcher(Protocol):
+    """What the supervisor knows about one engine kind."""
+
+    says_hello: bool
+    """Whether the engine writes a hello with its capabilities to ``events.jsonl``.
+
+    If not, the supervisor records :meth:`hello`.
+    """
+    signals: Mapping[str, int]
+    """Commands, by name, that are sent as a signal instead of a line in ``control.jsonl``."""
+    stall_s: float
+    """Seconds without a new execution after which an instance is stalled."""
+    finish_signal: int
+    """The signal after which the engine finishes its work and ends, sent when a budget is used up.
+
+    0: there is no such work, SIGTERM is sent.
+    """
+
+    def setup(
+        self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
+    ) -> Sequence[Message]:
+        """Prepare what all instances need, for example build the target.
+
+        Called at each start of a campaign if none of its engines runs. ``progress`` is called with
+        a message about each slow step. Returns messages to record. Raises
+        :class:`SupervisorError`.
+        """
+        ...
+
+    def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
+        """Write the files of instance ``index``, return how to start it. Raises OSError."""
+        ...
+
+    def hello(self, campaign: Campaign, run_dir: RunDir, index: int) -> InstanceHello:
+        """Return the hello of an engine that does not say hello itself."""
+        ...
+
+    def has_finished(self, directory: Path, status: int | None) -> bool:
+        """Whether the engine ended because of a limit in its own options.
+
+        Not called if the supervisor ended the engine or the instance's budget is used up. False:
+        the end was an accident, and the engine is started again.
+        """
+        ...
+
+    def refusal(self, directory: Path, status: int | None) -> str:
+        """Return why the engine can never start; an empty string if it may start next time."""
+        ...
+
+    def shortage(self, directory: Path) -> str:
+        """Return the temporary problem that its last process reported; an empty string if none.
+
+        For example: no free memory.
+        """
+        ...
+
+    def clean_up(self, directory: Path) -> None:
+        """Remove what the engine left outside its directory. Called in a thread after each end."""
+
+    def tidy(self, directory: Path) -> None:
+        """Limit the size of the engine's files. Called each minute in a thread. Raises OSError."""
+
+    def stats_source(self, run_dir: RunDir, name: str, known: Instance) -> StatsSource:
+        """Return the source of the statistics of instance ``name``; ``known``: its state."""
+        ...
+
+    def handlers(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Handler]:
+        """Return the handlers for campaigns of this kind, by the command's name."""
+        ...
+
+    def triage(self, context: ServiceContext) -> Triage | None:
+        """Return the triage of its findings; None if the engine describes them itself."""
+        ...
+
+
+def instance_names(campaign: Campaign) -> list[str]:
+    """Return the instances of a campaign: ``main``, ``s1``, ``s2``, ... as in AFL's documentation.
+
+    In a mutant's turn: ``m7``, ``m7-s1``, ... (AFL allows no other characters in a name). On a
+    host: ``box_main``, ``box_s1``, because afl-fuzz takes entries of another ``main`` for its own.
+    """
+    others = (f"s{i}" for i in range(1, campaign.instances))
+    if slot := campaign.slot:  # begins with the host's name, too
+        return [slot, *(f"{slot}-{name}" for name in others)]
+    return [f"{campaign.name_prefix}{name}" for name in ("main", *others)]
+
+
+def trials_share(campaign: Campaign, index: int) -> int:
+    """Return an instance's part of the trial budget; the parts add up to it. 0: no budget."""
+    share, rest = divmod(campaign.budget_trials, campaign.instances)
+    return share + (index < rest)

@@ -1,0 +1,151 @@
+"""Connect to a scheduler: encrypted, with equal versions, or not at all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any, Final, TypeVar
+
+import cloudpickle
+import distributed
+
+from fuzztui.run.campaign.cluster import ClusterError
+from fuzztui.run.jobs import carry, dask_task
+from fuzztui.run.jobs.tls import TlsFiles
+
+CONNECT_S: Final = 20.0
+ANSWER_S: Final = 30.0
+_EXACT: Final = ("dask", "distributed", "cloudpickle", "msgpack", "tornado")
+_T = TypeVar("_T")
+
+for _module in (carry, dask_task):
+    cloudpickle.register_pickle_by_value(_module)
+
+
+class ByValue:
+    """A function that is pickled as its code, however Dask pickles it: workers need no fuzztui.
+
+    Dask looks for registered modules only if the function itself is pickled, not in a graph.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function, self._code = function, cloudpickle.dumps(function)
+        self.__name__ = function.__name__  # Dask shows it
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function, on a cluster in this process."""
+        return self._function(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Unpickling gives the function itself."""
+        return cloudpickle.loads, (self._code,)
+
+
+def connect(address: str, tls: TlsFiles, within_s: float = CONNECT_S) -> distributed.Client:
+    """Connect to a scheduler. Raises :class:`ClusterError`."""
+    security = distributed.Security(
+        tls_ca_file=tls.ca,
+        tls_client_cert=tls.cert,
+        tls_client_key=tls.key,
+        require_encryption=True,
+    )
+    try:
+        return distributed.Client(
+            address, security=security, timeout=within_s, set_as_default=False, name="fuzztui"
+        )
+    except Exception as e:
+        why = " ".join(str(e).split())[:300] or type(e).__name__
+        advice = "does it run, and does a firewall let you through?"
+        if "certificate" in why or "TLS" in why or "SSL" in why.upper():
+            advice = "it needs the same certificates as this machine (cluster.tls)"
+        raise ClusterError(
+            f"cluster.scheduler: {address} does not answer: {why}; {advice}"
+        ) from None
+
+
+def answered(ask: Callable[[], _T], within_s: float = ANSWER_S) -> _T:
+    """Call ``ask`` in a thread. Raises what it raises, and TimeoutError.
+
+    Another version of Dask may never answer.
+    """
+    answer: list[_T] = []
+    error: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            answer.append(ask())
+        except BaseException as e:
+            error.append(e)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(within_s)
+    if error:
+        raise error[0]
+    if not answer:
+        raise TimeoutError(f"no answer within {within_s:.0f} s")
+    return answer[0]
+
+
+@dataclass(slots=True)
+class Versions:
+    """The versions on all machines of a cluster."""
+
+    here: dict[str, str] = field(default_factory=dict)
+    scheduler: dict[str, str] = field(default_factory=dict)
+    workers: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def differing(self) -> list[str]:
+        """Machines with other versions than this one, with what differs."""
+        machines = {"the scheduler": self.scheduler} if self.scheduler else {}
+        machines |= {f"worker {name}": found for name, found in self.workers.items()}
+        texts = []
+        for name, found in machines.items():
+            parts = [
+                f"{package} {found.get(package, 'is missing')}, not {version}"
+                for package, version in self.here.items()
+                if found.get(package) != version
+            ]
+            texts += [f"{name} has {', '.join(parts)}"] if parts else []
+        return texts
+
+
+def versions(client: distributed.Client) -> Versions:
+    """Ask all machines for their versions. Raises :class:`ClusterError`."""
+    try:
+        found: Any = answered(client.get_versions)
+    except Exception as e:
+        raise ClusterError(
+            f"the scheduler does not tell its versions ({type(e).__name__}: {e}); it needs the "
+            f"same version of Dask as this machine: {version('distributed')}"
+        ) from None
+    workers = found.get("workers") or {}
+    return Versions(
+        _of(found.get("client")),
+        _of(found.get("scheduler")),
+        {str(name): _of(data) for name, data in workers.items()},
+    )
+
+
+def refuse_other_versions(client: distributed.Client) -> Versions:
+    """Raise :class:`ClusterError` unless all machines have our versions: Dask would only hang."""
+    found = versions(client)
+    if differing := found.differing():
+        pins = " ".join(f"{name}=={found.here[name]}" for name in _EXACT if name in found.here)
+        more = f", and {len(differing) - 1} more" if len(differing) > 1 else ""
+        raise ClusterError(
+            f"{differing[0]}{more}; the same versions are needed everywhere, and with others jobs "
+            f"would hang. Install there: python3 -m pip install {pins}"
+        )
+    return found
+
+
+def _of(data: Any) -> dict[str, str]:
+    if not isinstance(data, Mapping):
+        return {}
+    packages = data.get("packages") or {}
+    found = {name: str(packages[name]) for name in _EXACT if packages.get(name)}
+    python = str((data.get("host") or {}).get("python", ""))
+    return {"Python": ".".join(python.split(".")[:2]), **found} if python else found

@@ -1,0 +1,171 @@
+"""Open the place that a campaign or a command names; Dask is imported only for a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from fuzztui import __version__
+from fuzztui.kernel.base.atomic import replace_text
+from fuzztui.kernel.base.text import several
+from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError, address_problem
+from fuzztui.run.campaign.extras import missing_extra
+from fuzztui.run.jobs.places import LocalSlots, Place
+from fuzztui.run.jobs.tls import tls_for
+
+WORKERS_S: Final = 120.0
+"""Seconds in which the first worker of a cluster must come."""
+Say = Callable[[str], None]
+
+
+def open_place(config: ClusterConfig, slots: int, say: Say = lambda text: None) -> Place:
+    """Open a place. ``slots``: of this machine, if the configuration has no number.
+
+    ``say`` is called with what is waited for. Raises :class:`ClusterError`. The caller closes the
+    place, which ends all that was started for it.
+    """
+    for key, text in config.problems():
+        raise ClusterError(f"cluster.{key}: {text}")
+    if config.local:
+        return LocalSlots(config.slots or slots, config.python)
+    if missing := missing_extra("cluster"):
+        raise ClusterError(f"a cluster is wanted, but {missing}")
+    owned = started(config, say)
+    try:
+        return connected(replace(config, scheduler=owned.address), "", owned.close, say)
+    except BaseException:
+        owned.close()
+        raise
+
+
+def connected(
+    config: ClusterConfig,
+    python: str,
+    owned: Callable[[], None] = lambda: None,
+    say: Say = lambda text: None,
+) -> Place:
+    """Connect to ``config.scheduler``, and wait for a worker. Raises :class:`ClusterError`.
+
+    ``python``: the workers' interpreter; empty: that of the configuration, or this one.
+    """
+    from fuzztui.run.jobs.dask_client import connect, refuse_other_versions
+    from fuzztui.run.jobs.dask_place import DaskPlace
+
+    if wrong := address_problem(config.scheduler):  # of a run of a former version
+        raise ClusterError(f"cluster.scheduler: {wrong}")
+    tls = tls_for(config.tls, config.scheduler)
+    say(f"connecting to {config.scheduler}")
+    client = connect(config.scheduler, tls)
+    try:
+        _wait_for_workers(client, config.scheduler, say)
+        refuse_other_versions(client)
+    finally:
+        client.close(timeout=5)  # type: ignore[no-untyped-call]
+    return DaskPlace(
+        lambda: connect(config.scheduler, tls),
+        python=python or config.python or sys.executable,
+        owned=owned,
+    )
+
+
+def _wait_for_workers(client: Any, address: str, say: Say) -> None:
+    until = time.monotonic() + WORKERS_S
+    reported = False
+    while not client.nthreads():
+        if not reported:
+            say(f"waiting for the first worker of {address}")
+            reported = True
+        if time.monotonic() >= until:
+            raise ClusterError(
+                f"{address} has no workers; start some: fuzztui cluster worker {address}"
+            )
+        time.sleep(0.2)
+
+
+class Started:
+    """What was started for a place: nothing, for a scheduler that runs already."""
+
+    def __init__(self, address: str, closing: Sequence[Callable[[], object]] = ()) -> None:
+        self.address, self._closing = address, list(closing)
+
+    def close(self) -> None:
+        """End all of it, the workers first."""
+        while self._closing:
+            with contextlib.suppress(Exception):  # the others must end too
+                self._closing.pop()()
+
+
+def started(config: ClusterConfig, say: Say) -> Started:
+    """Start the scheduler and the workers of ``ssh`` or ``slurm``. Raises :class:`ClusterError`."""
+    if config.scheduler:
+        return Started(config.scheduler)
+    from fuzztui.run.jobs.nodes import OwnScheduler
+
+    say(f"starting a scheduler at {config.address}")
+    scheduler = OwnScheduler(config.address, tls_for(config.tls, config.address))
+    closing: list[Callable[[], object]] = [scheduler.close]
+    try:
+        if config.ssh:
+            from fuzztui.run.jobs.ssh_workers import start_workers
+
+            say(f"starting workers on {', '.join(config.ssh)}")
+            closing += [worker.close for worker in start_workers(config, scheduler.address)]
+        else:
+            from fuzztui.run.jobs.slurm import SlurmWorkers
+
+            closing.append(SlurmWorkers(config, scheduler.address).close)
+    except BaseException:
+        Started("", closing).close()
+        raise
+    return Started(scheduler.address, closing)
+
+
+def check_workers(place: Place, paths: Sequence[str], shared: Path) -> list[str]:
+    """What workers lack for jobs that use files: fuzztui, these paths, and a common file system.
+
+    ``shared``: a directory in which a file is made that each worker must find. Returns
+    texts for the user; none for local slots.
+    """
+    nonce = shared / f".probe-{uuid4().hex[:12]}"
+    text = uuid4().hex
+    replace_text(nonce, text)
+    try:
+        answers = place.probe({"paths": list(paths), "nonce": [str(nonce), text]})
+    finally:
+        nonce.unlink(missing_ok=True)
+    problems = []
+    for worker, answer in answers.items():
+        where = f"worker {worker} on {answer.get('host', '?')}"
+        problems += [f"{where}: {text}" for text in _lacks(answer, str(shared))]
+    return problems
+
+
+def _lacks(answer: dict[str, Any], shared: str) -> list[str]:
+    if why := answer.get("failed"):
+        return [str(why)]
+    texts = []
+    version = str(answer.get("fuzztui", "")).partition(" ")[0]
+    if not version:
+        why = " ".join(str(answer.get("why", "")).split())[-200:]
+        texts.append(
+            f"{answer.get('python')} has no fuzztui ({why}); install fuzztui {__version__} there, "
+            "or name the interpreter that has it with cluster.python"
+        )
+    elif version != __version__:
+        texts.append(
+            f"has fuzztui {version}, not {__version__}; install the same version everywhere"
+        )
+    if not answer.get("shares"):
+        texts.append(
+            f"does not have the directory {shared} of this machine; the run, the target and its "
+            "inputs must be at the same paths on all machines (a shared file system)"
+        )
+    elif missing := answer.get("missing"):
+        texts.append(f"does not have {missing[0]} ({several(len(missing), 'path')} missing)")
+    return texts
