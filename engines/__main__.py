@@ -17,7 +17,7 @@ from fuzztui.engines.process.apart import apart
 
 
 def main() -> int:
-    """Run an engine instance; exit statuses are in docs/house.md."""
+    """Run an engine instance; exit statuses are in engines/README.md."""
     parser = argparse.ArgumentParser(prog="fuzztui.engines", description=__doc__)
     parser.add_argument("spec", type=Path, help="spec.json of the instance")
     parser.add_argument("--repro", type=Path, metavar="FILE", help="run this input")

@@ -1,4 +1,4 @@
-"""Minimise a failing input: the smallest found input with the same signature (docs/house.md).
+"""Minimise a failing input: the smallest found input with the same signature (engines/README.md).
 
 Prints JSON lines: ``{"size", "tries", "part"}`` every 0.2 s, with ``"best"``, the input in base64,
 when a smaller one was found. ``part``: an estimate of the share that is done. The last line also

@@ -8,7 +8,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("engines", "fuzztui")
-PAGES = ("CONTRIBUTING.md", "docs/house.md", "docs/glossary.md", "docs/engines.md")
+PAGES = (
+    "CONTRIBUTING.md", "docs/house.md", "docs/glossary.md", "docs/engines.md", "docs/features.md",
+    "engines/README.md",
+    *(f"fuzztui/{group}/README.md" for group in ("features", "kernel", "machines", "run", "tools")),
+)  # fmt: skip
 
 
 def modules() -> list[Path]:

@@ -1,4 +1,4 @@
-"""An engine that only pretends to fuzz, but keeps docs/house.md's engine contract.
+"""An engine that only pretends to fuzz, but keeps engines/README.md's engine contract.
 
 ``python fake_engine.py SPEC.json``. It runs as a real process, so that supervising can
 be tested without waiting for coverage. What it does is in ``target.env.FAKE``, a JSON

@@ -1,4 +1,4 @@
-"""The protocol of the control socket, for both ends (docs/house.md, "The control socket").
+"""The protocol of the control socket, for both ends (kernel/README.md).
 
 JSON lines over a Unix stream socket. The client introduces itself first; then each
 numbered request gets ``issued`` at once and a ``result`` later. Anything else is

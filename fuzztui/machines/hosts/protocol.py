@@ -1,4 +1,4 @@
-"""What hub and host say to each other: JSON lines over one ssh connection (docs/house.md, "Hosts").
+"""What hub and host say to each other: JSON lines over one ssh connection (machines/README.md).
 
 Each line is an object with one key, the name of the message, whose value is an object. The server
 on the host speaks first, with ``hello``. Both ends check everything that they read: a host may be

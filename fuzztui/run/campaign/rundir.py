@@ -1,4 +1,4 @@
-"""The paths inside a run directory, and how the directory is made (docs/house.md)."""
+"""The paths inside a run directory, and how the directory is made (fuzztui/run/README.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``spec.json``: the parameters of an in-process engine (docs/house.md)."""
+"""``spec.json``: the parameters of an in-process engine (engines/README.md)."""
 
 from __future__ import annotations
 

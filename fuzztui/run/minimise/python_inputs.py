@@ -135,7 +135,7 @@ async def _run_engine(
         mark or ProcessMark(place, "minimise"),
         cwd=cwd,
         limit=limit_s,
-        # As an engine is started (docs/house.md).
+        # As an engine is started (engines/README.md).
         env={"PYTHONHASHSEED": "0", **env, "PYTHONPATH": str(run_dir.expose_package())},
         stdout=True,
         on_output=on_output,

@@ -36,7 +36,7 @@ from fuzztui.run.observe.stats_reader import FileStats, StatsSource
 from fuzztui.run.process.service import Handler, ServiceContext
 
 CANNOT_START = 3
-"""Exit status of an in-process engine that must not be started again (docs/house.md)."""
+"""Exit status of an in-process engine that must not be started again (engines/README.md)."""
 
 
 class InProcess:
@@ -118,7 +118,7 @@ class InProcess:
         return TransferTriage(context.campaign, context.run_dir, context.record, context.state)
 
     def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
-        """Write ``spec.json`` (docs/house.md).
+        """Write ``spec.json`` (engines/README.md).
 
         ``budget_s`` stays 0: only the supervisor can subtract pauses.
         """
