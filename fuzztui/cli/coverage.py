@@ -22,6 +22,7 @@ from fuzztui.kernel.base.text import several, visible
 from fuzztui.kernel.model.state import State
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.inprocess.coverage import Coverage
 from fuzztui.run.inprocess.executed import (
     CoveredInput,
     ExecutedLines,
@@ -29,7 +30,7 @@ from fuzztui.run.inprocess.executed import (
     instrumented_files,
 )
 from fuzztui.run.observe.afl_names import parse_name
-from fuzztui.tools.export.coverage import Coverage, formatted, ranges
+from fuzztui.tools.export.coverage import formatted, ranges
 
 
 def coverage(options: argparse.Namespace) -> int:

@@ -17,8 +17,8 @@ from fuzztui.kernel.model.source import SourceText, annotated_files
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.frames import parse_frames
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.inprocess.coverage import Coverage
 from fuzztui.run.inprocess.executed import executed_lines, instrumented_files
-from fuzztui.tools.export.coverage import Coverage
 from fuzztui.tools.report.source import ReportedSource
 
 MAX_FILES: Final = 500

@@ -16,9 +16,9 @@ from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.home.origin import WRITE_EXAMPLES
 from fuzztui.run.inprocess.ask import NoAnswer
-from fuzztui.run.inprocess.made_examples import made_examples
+from fuzztui.run.inprocess.made_examples import MadeExample, made_examples
 from fuzztui.run.minimise.turns import minimised_path
-from fuzztui.tools.export.example_patch import FailingExample, MadeExample, patch
+from fuzztui.tools.export.example_patch import FailingExample, patch
 
 
 def print_patch(run: Path | None, root: Path) -> int:

@@ -30,6 +30,8 @@ from fuzztui.kernel.base.markdown import markdown_code, markdown_text
 from fuzztui.kernel.base.patches import renamed_diff, unified_diff
 from fuzztui.kernel.base.text import brief, visible
 from fuzztui.kernel.model.metrics import _braced
+from fuzztui.run.inprocess.coverage import Coverage, FileCoverage
+from fuzztui.run.inprocess.made_examples import MadeExample
 from fuzztui.run.jobs.ssh_workers import worker_command
 from fuzztui.tools.ci.annotations import github, gitlab
 from fuzztui.tools.ci.junit import junit
@@ -43,8 +45,8 @@ from fuzztui.tools.ci.outcome import (
 )
 from fuzztui.tools.ci.sarif import sarif
 from fuzztui.tools.export.cases import TestCase, shown_entry, word_of
-from fuzztui.tools.export.coverage import Coverage, FileCoverage, formatted
-from fuzztui.tools.export.example_patch import FailingExample, MadeExample, patch
+from fuzztui.tools.export.coverage import formatted
+from fuzztui.tools.export.example_patch import FailingExample, patch
 from fuzztui.tools.export.pytest_file import TargetNames, write_tests
 from fuzztui.tools.export.recorded import Recorded
 from fuzztui.tools.report.html import html_page

@@ -6,7 +6,8 @@ import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from fuzztui.tools.export.coverage import Growth, coverage_of, formatted, ranges
+from fuzztui.run.inprocess.coverage import Growth, coverage_of
+from fuzztui.tools.export.coverage import formatted, ranges
 
 ROOT = Path("/repo")
 FOUND = coverage_of(

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from fuzztui.tools.export.example_patch import FailingExample, MadeExample, patch
+from fuzztui.run.inprocess.made_examples import MadeExample
+from fuzztui.tools.export.example_patch import FailingExample, patch
 
 SOURCE = '''\
 """Tests."""

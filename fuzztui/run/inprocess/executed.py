@@ -15,7 +15,7 @@ from fuzztui.kernel.base.files import read_regular
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.ask import ask
-from fuzztui.tools.export.coverage import Coverage, Growth, coverage_of
+from fuzztui.run.inprocess.coverage import Coverage, Growth, coverage_of
 
 LinesByFile = dict[str, set[int]]
 _MAX_TABLE: Final = 256 << 20

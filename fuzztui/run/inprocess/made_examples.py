@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,10 +13,25 @@ from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.inprocess.ask import ask
-from fuzztui.tools.export.example_patch import MadeExample
 
 _EACH_S: Final = 10.0
 """Seconds for one input."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeExample:
+    """The arguments of a test, or why there are none."""
+
+    test: str = ""
+    """Its node id without folders."""
+    arguments: Sequence[tuple[str, str, Mapping[str, str]]] = ()
+    """Name, expression, and the file's names for the classes in the expression."""
+    why: str = "its input cannot be made again"
+
+    @property
+    def size(self) -> int:
+        """The characters of the arguments."""
+        return sum(len(name) + len(text) for name, text, _ in self.arguments)
 
 
 def made_examples(

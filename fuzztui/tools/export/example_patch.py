@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fuzztui.kernel.base.patches import unified_diff
+from fuzztui.run.inprocess.made_examples import MadeExample
 
 MAX_TEXT: Final = 2000
 """Characters of the arguments of one example."""
@@ -28,22 +29,6 @@ _BUILT_IN: Final = ("float", "complex", "bytearray", "frozenset", "set")
 
 class NoExample(Exception):
     """The input cannot be written as an ``@example``: the message says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class MadeExample:
-    """The arguments of a test, or why there are none."""
-
-    test: str = ""
-    """Its node id without folders."""
-    arguments: Sequence[tuple[str, str, Mapping[str, str]]] = ()
-    """Name, expression, and the file's names for the classes in the expression."""
-    why: str = "its input cannot be made again"
-
-    @property
-    def size(self) -> int:
-        """The characters of the arguments."""
-        return sum(len(name) + len(text) for name, text, _ in self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
