@@ -24,7 +24,13 @@ from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.log.lines import upto_t
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.chain import Chain, Link
-from fuzztui.kernel.model.checkpoint import CheckpointError, CheckpointMark, tables, to_json
+from fuzztui.kernel.model.checkpoint import (
+    CheckpointError,
+    CheckpointMark,
+    tables,
+    to_json,
+    unstorable,
+)
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import Changes, CommandStatus, Mutant, State
 from fuzztui.kernel.model.undo import fold_before
@@ -267,10 +273,13 @@ class Session:
         """Make a link in memory if the log has been folded far beyond the last one."""
         if self._draft is not None and self._mark is not None:
             room = self.reader.bytes_upto(self.state.seq)
-            if self._draft.due(self.state.cost - self._mark.cost, room) and self._draft.write(
-                to_json(self.state, self._mark), room
-            ):
-                self._mark = CheckpointMark.of(self.state)
+            try:
+                if self._draft.due(self.state.cost - self._mark.cost, room) and self._draft.write(
+                    to_json(self.state, self._mark), room
+                ):
+                    self._mark = CheckpointMark.of(self.state)
+            except (TypeError, ValueError):  # a package's feature keeps what JSON does not have
+                self._draft = None
         if self.mode == "live" or self.state.cost - self.chain.cost < EVERY:
             return
         mark = self._mark
@@ -371,6 +380,8 @@ class CheckpointKeeper:
         self._state = session.state
         chain = session.chain
         self._mark = chain.mark(len(chain.links))
+        self.problem = ""
+        """Why there are no more checkpoints, for users; an empty string: there are."""
         self._writer: CheckpointWriter | None = None
         with contextlib.suppress(LogError, OSError):  # a log without checkpoints is only slower
             self._writer = CheckpointWriter(directory, session.state.seq, len(chain.links))
@@ -385,7 +396,12 @@ class CheckpointKeeper:
         work = state.cost - self._mark.cost
         if writer is None or work < PER_INSTANCE * len(state.instances) or not writer.due(work):
             return False
-        if not writer.write(to_json(state, self._mark)):
+        try:
+            if not writer.write(to_json(state, self._mark)):
+                return False
+        except (TypeError, ValueError) as e:  # a package's feature keeps what JSON does not have
+            self.problem = f"no more checkpoints: {unstorable(state) or e}"
+            self.close()
             return False
         self._mark = CheckpointMark.of(state)
         return True

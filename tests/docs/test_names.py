@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ROOMS = ("engines", "fuzztui")
 PAGES = (
-    "CONTRIBUTING.md", "docs/house.md", "docs/glossary.md", "docs/engines.md", "docs/features.md",
+    "CONTRIBUTING.md", "docs/house.md", "docs/glossary.md", "docs/engines.md",
     "engines/README.md",
     *(f"fuzztui/{group}/README.md" for group in ("features", "kernel", "machines", "run", "tools")),
 )  # fmt: skip

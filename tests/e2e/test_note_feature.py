@@ -1,7 +1,8 @@
-"""A feature of another package: event, command, undo, column and facts, live and in a replay."""
+"""The package of docs/features.md: event, command, undo, column and facts, live and in a replay."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -12,12 +13,17 @@ from waiting import wait_until
 
 from fuzztui.cli.runs import standing
 
-PACKAGE = Path(__file__).parent.parent / "helpers/note_feature"
+PAGE = Path(__file__).parents[2] / "docs/features.md"
+_BLOCK = re.compile(r"^## [^\n]*`(note_feature/\w+\.py)`\n```python\n(.*?)^```$", re.M | re.S)
+FILES = dict(_BLOCK.findall(PAGE.read_text()))
+"""The files of the package, as the page shows them."""
 
 
 def install(site: Path, entry: str = "note_feature:FEATURE") -> None:
     """As ``pip install --target`` of the package would."""
-    shutil.copytree(PACKAGE, site / "note_feature", ignore=shutil.ignore_patterns("__pycache__"))
+    (site / "note_feature").mkdir(parents=True)
+    for name, text in FILES.items():
+        (site / name).write_text(text)
     info = site / "note_feature-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: note-feature\nVersion: 1.0\n")
@@ -32,8 +38,8 @@ def site(home: Home, tmp_path: Path) -> Path:
 
 
 def test_the_package_is_small():
-    lines = [line for file in PACKAGE.glob("*.py") for line in file.read_text().splitlines()]
-    assert len(lines) < 150
+    assert len(FILES) == 3
+    assert sum(len(text.splitlines()) for text in FILES.values()) < 150
 
 
 @pytest.mark.slow
@@ -45,16 +51,16 @@ def test_a_note_on_an_instance(home: Home, site: Path, terminal) -> None:
     wait_until(lambda: len(home.status()["instances"]) == 2)
     live: Terminal = terminal(run)
     home("ctl", run, "note", "slow since the upgrade", "--instance", "main")
-    live.wait(lambda text: text.count("slow since the upgrade") == 2)  # column and event
+    live.wait(lambda text: text.count("slow since the upgrade") == 3)  # column, command, event
     live.keys("Enter")
     live.wait("note  slow since the upgrade")  # the instance's details
     live.keys("Escape")
     home("ctl", run, "note", "look again", "--instance", "main")
     live.wait("look again")
     home("ctl", run, "undo")
-    live.wait(lambda text: text.count("slow since the upgrade") == 3)  # two events
+    live.wait(lambda text: text.count("slow since the upgrade") == 4)  # a second event
 
-    refused = home("ctl", run, "note", "x" * 201, code=2) + home.stderr
+    refused = home("ctl", run, "note", "x" * 201, "--instance", "main", code=2) + home.stderr
     assert "longer than 200 characters" in refused
     unknown = home("ctl", run, "note", "x", "--instance", "nobody", code=1)
     assert "rejected" in unknown + home.stderr
@@ -71,8 +77,8 @@ def test_a_run_opens_without_the_package(home: Home, site: Path) -> None:
     install(site)
     run = str(home.run)
     home.detach()
-    home("ctl", run, "note", "seen")
-    home("ctl", run, "note", "seen again")
+    home("ctl", run, "note", "seen", "--instance", "main")
+    home("ctl", run, "note", "seen again", "--instance", "main")
     home("ctl", run, "stop")
     shutil.rmtree(site)
     assert "instance_noted" in home("events", run)

@@ -22,6 +22,7 @@ from fuzztui.kernel.log.files import CHECKPOINTS, LogError
 from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.model import checkpoint
 from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.new_groups import Notifications
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.session import CheckpointKeeper, LiveClock, ReplayClock, Session
 from fuzztui.kernel.wire.events import CampaignEnded, CampaignStarted, EntrySaved, Stats
@@ -337,3 +338,16 @@ def test_no_progress_where_no_terminal_is(monkeypatch):
         estimate.show("reading", n, 5)
     estimate.clear()
     assert not sys.stderr.getvalue()
+
+
+def test_a_state_that_json_does_not_have_ends_the_checkpoints_alone(run):
+    session = to_end(Session(run, LiveClock()))
+    keeper = CheckpointKeeper(run / "log", session)
+    session.state.part(Notifications).findings["main/1"] = {1}
+    with contextlib.closing(LogWriter(run / "log")) as writer:
+        for n in range(2 * WORK):
+            apply(session.state, [writer.append(Stats("main", 10**9 + n), 400.0)])
+        writer.flush()
+        assert not keeper.keep()
+        assert keeper.problem.startswith("no more checkpoints: feature notify keeps what")
+        assert not keeper.keep()

@@ -9,14 +9,16 @@ from typing import Any, ClassVar
 import pytest
 
 from fuzztui.kernel.base.plugins import PluginError, installed
+from fuzztui.kernel.model import checkpoint
 from fuzztui.kernel.model import feature as module
 from fuzztui.kernel.model.changes import ChangesBuilder
 from fuzztui.kernel.model.feature import Feature, features
 from fuzztui.kernel.model.fold import _folds
 from fuzztui.kernel.model.folding import EventFold
+from fuzztui.kernel.model.inverses import UndoError, inverse
 from fuzztui.kernel.model.state import State, StatePart
 from fuzztui.kernel.model.undo import permanent
-from fuzztui.kernel.wire.codec import check_shapes
+from fuzztui.kernel.wire.codec import check_shapes, decode_event, encode_event
 from fuzztui.kernel.wire.commands import Command, Pause
 from fuzztui.kernel.wire.events import Event, Message
 
@@ -51,6 +53,12 @@ def test_a_part_that_no_checkpoint_can_contain_is_refused(part):
         Feature("x", part=part)
 
 
+@pytest.mark.parametrize("wrong", [{"folds": {Message: print}}, {"folds": [(Message, print)]}])
+def test_folds_of_another_kind_are_refused(wrong):
+    with pytest.raises(TypeError, match=r"feature 'x': .* EventFolds"):
+        Feature("x", **wrong)
+
+
 def test_a_part_is_made_when_it_is_first_read():
     assert Feature("x", part=Plain).part is Plain
     state = State()
@@ -60,16 +68,29 @@ def test_a_part_is_made_when_it_is_first_read():
 
 def test_two_features_of_one_name_are_refused(monkeypatch):
     monkeypatch.setattr(module, "installed", lambda *_: [Feature("notify")])
-    with pytest.raises(PluginError, match="same name"):
+    with pytest.raises(PluginError, match="two features have the name notify"):
         features.__wrapped__()
 
 
-@pytest.mark.parametrize(("name", "annotation"), [("t", "float"), ("c", "str"), ("x", "set[str]")])
+@pytest.mark.parametrize(
+    ("name", "annotation"), [("t", "float"), ("c", "str"), ("x", "set[str]"), ("x", set[str])]
+)
 def test_a_field_that_cannot_be_on_the_wire_is_refused(name, annotation):
     made = type("Tide", (Event,), {"kind": "tide", "__annotations__": {name: annotation}})
     dataclass(frozen=True)(made)
-    with pytest.raises(TypeError, match=rf"Tide\.{name}: a field has another name than"):
+    with pytest.raises(
+        TypeError, match=rf"Tide\.{name}: (no field is named|set\[str\] is not possible)"
+    ):
         check_shapes()
+
+
+def test_annotations_may_be_evaluated():
+    rows = {"n": int, "names": list[str], "data": dict[str, Any]}
+    made = type("Neap", (Event,), {"kind": "neap", "__annotations__": rows})
+    neap = dataclass(frozen=True)(made)
+    check_shapes()
+    line = encode_event(neap(1, ["a"], {"b": 2}))
+    assert decode_event(line) == neap(1, ["a"], {"b": 2})
 
 
 def test_an_event_that_a_feature_cannot_fold_counts_as_unknown():
@@ -79,7 +100,7 @@ def test_an_event_that_a_feature_cannot_fold_counts_as_unknown():
     guarded = next(_folds(Feature("x", folds=[EventFold(Message, fold, fold, fold)])))
     state = State()
     guarded.apply(state, Message("info", "x"), ChangesBuilder())
-    assert state.unknown == {"message": 1}
+    assert state.unknown == {"message (KeyError in its fold)": 1}
     assert guarded.is_news(state, Message("info", "x"))
     assert guarded.rows is not None and len(guarded.rows(Message("info", "x"))) == 0
 
@@ -94,6 +115,43 @@ def test_a_command_of_a_package_without_undo_is_passed_over(monkeypatch):
     undoing = Feature("x", undo={Ebb: lambda command, before, now: []})
     monkeypatch.setattr("fuzztui.kernel.model.undo.features", lambda: (undoing,))
     assert permanent(Ebb()) == ""
+
+
+def boom(*_):
+    raise RuntimeError("boom")
+
+
+def test_a_command_whose_package_fails_is_invalid():
+    @dataclass(frozen=True, slots=True)
+    class Flow(Command):
+        name: ClassVar[str] = "flow"
+        problem = property(boom)
+        summary = property(boom)
+
+    assert Flow().problem == "its package failed: RuntimeError: boom"
+    assert Flow().summary == "flow"
+
+
+@pytest.mark.parametrize("undo", [boom, lambda *_: None])
+def test_an_undo_that_fails_names_its_feature(undo, monkeypatch):
+    @dataclass(frozen=True, slots=True)
+    class Surge(Command):
+        name: ClassVar[str] = "surge"
+
+    monkeypatch.setattr(
+        "fuzztui.kernel.model.inverses.features", lambda: (Feature("x", undo={Surge: undo}),)
+    )
+    with pytest.raises(UndoError, match="feature x: its undo failed"):
+        inverse(Surge(), State(), State())
+
+
+def test_a_part_with_what_json_does_not_have_is_named(monkeypatch):
+    monkeypatch.setattr(checkpoint, "_PARTS", {"x": Plain})
+    monkeypatch.setitem(checkpoint._TYPES, Plain, {"number": "int", "rows": "", "data": ""})
+    state = State()
+    assert checkpoint.unstorable(state) == ""
+    state.part(Plain).rows["a"] = {1}
+    assert "feature x keeps what no checkpoint can contain" in checkpoint.unstorable(state)
 
 
 def test_a_package_in_an_archive_is_found(tmp_path, monkeypatch):

@@ -158,6 +158,7 @@ def test_the_status_object():
         "remaining_s": 30.0,
         "pending_commands": ["c1"],
         "unknown_events": 1,
+        "unknown_kinds": {"later": 1},
     }
     assert {k: status[k] for k in wanted} == wanted
     assert [i["id"] for i in status["instances"]] == ["a", "b"]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
+import sys
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from fuzztui.kernel.base.plugins import named
-from fuzztui.kernel.model.feature import features
+from fuzztui.kernel.model.feature import Feature, features
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import Message
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.launcher import Triage
 from fuzztui.run.process.service import Service, ServiceContext
-from fuzztui.run.supervise.services import SERVICES, Services
+from fuzztui.run.supervise.services import SERVICES, Services, all_services
 from fuzztui.run.supervise.tasks import Tasks
 
 
@@ -104,13 +105,48 @@ def test_a_service_gets_what_it_asks_for(made):
     asyncio.run(campaign())
 
 
-def test_an_error_of_a_check_is_not_hidden(made):
-    async def finished():
-        services, _ = made(Endless(KeyError("x")))
-        await services.finish(is_stopped=False)
+class Broken(Service):
+    """Fails wherever the end of a campaign asks it."""
 
-    with pytest.raises(KeyError):
-        asyncio.run(finished())
+    @property
+    def pending(self):
+        raise RuntimeError("pending")
+
+    def saw(self, event):
+        raise RuntimeError("saw")
+
+    async def finish(self):
+        raise RuntimeError("finish")
+
+    async def close(self):
+        raise RuntimeError("close")
+
+
+def test_an_error_of_a_service_is_recorded_and_ends_no_other(made):
+    async def campaign():
+        noted = Noted()
+        services, events = made(Broken(), noted)
+        services.saw(Message("info", "x"))
+        assert services.pending() == ""
+        await services.finish(is_stopped=False)
+        assert noted.calls == [Message("info", "x"), "close"]
+        return [event.text.partition(": ")[2].partition(";")[0] for event in events]
+
+    errors = [f"RuntimeError: {name}" for name in ("saw", "pending", "finish", "close")]
+    assert asyncio.run(campaign()) == errors
+
+
+@pytest.mark.parametrize("function", ["fails", "text"])
+def test_a_service_that_cannot_be_made_names_its_feature(function, monkeypatch):
+    module = ModuleType("broken_services")
+    module.fails = lambda context: 1 / 0
+    module.text = lambda context: "no service"
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    feature = Feature("tide", service=f"broken_services:{function}")
+    monkeypatch.setattr("fuzztui.run.supervise.services.features", lambda: (feature,))
+    *_, make = all_services()
+    with pytest.raises(SupervisorError, match=f"feature tide: broken_services:{function}: "):
+        make(None)
 
 
 def test_a_stop_ends_the_wait_and_what_is_left_is_recorded(made):

@@ -18,6 +18,7 @@ A checkpoint has three parts, because they are needed at different times:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
@@ -45,7 +46,7 @@ from fuzztui.kernel.model.state import (
     UncoveredGoal,
 )
 from fuzztui.kernel.model.verdicts import index_verdicts
-from fuzztui.kernel.wire.codec import encode_record
+from fuzztui.kernel.wire.codec import annotation_of, encode_record
 from fuzztui.kernel.wire.events import MutationStats, MutatorStats, Record, Stats, TargetingStats
 
 
@@ -112,7 +113,7 @@ _GROWING: dict[str, type[Any]] = {
 _PARTS: dict[str, type[Any]] = {f.name: f.part for f in features() if f.part is not None}
 """The parts of features, by the feature's name."""
 _TYPES: dict[type[Any], dict[str, str]] = {
-    cls: {f.name: str(f.type) for f in fields(cls) if f.name != "stats"}
+    cls: {f.name: annotation_of(f) for f in fields(cls) if f.name != "stats"}
     for cls in (
         State, Instance, Stats, Mutant, UncoveredGoal, *_BY_NAME.values(), *_GROWING.values(),
         *_PARTS.values(),
@@ -135,6 +136,19 @@ SCHEMA = crc32(
 """Changes whenever the state's dataclasses, the fold's meaning or the features do."""
 
 T = TypeVar("T")
+
+
+def unstorable(state: State) -> str:
+    """Return which features' parts hold what JSON does not have, as text for users."""
+    names = [name for name, cls in _PARTS.items() if cls in state.parts]
+    wrong = []
+    for name in names:
+        part = state.parts[_PARTS[name]]
+        try:
+            json.dumps([getattr(part, one) for one in _TYPES[_PARTS[name]]], allow_nan=False)
+        except (TypeError, ValueError) as e:
+            wrong.append(f"feature {name} keeps what no checkpoint can contain ({e})")
+    return "; ".join(wrong)
 
 
 def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]:

@@ -10,18 +10,20 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-from fuzztui.kernel.base.plugins import PluginError, installed, named
+from fuzztui.kernel.base.plugins import PluginError, installed, named, points
 from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.state import State, StatePart
-from fuzztui.kernel.wire.codec import check_shapes
+from fuzztui.kernel.wire.codec import annotation_of, check_shapes
 from fuzztui.kernel.wire.commands import Command
 
 GROUP = "fuzztui.features"
 
 BUILT_IN = ("fuzztui.kernel.model.new_groups:FEATURE",)
 """The features of fuzztui itself."""
+
+T = TypeVar("T")
 
 _STORED = re.compile(r"(?:dict\[str, |list\[)*(?:int|Count|float|str|bool|dict\[str, Any\])\]*")
 """Annotations of data that a checkpoint can contain."""
@@ -54,10 +56,12 @@ class Feature:
     """Returns its facts about an instance, of the instance and the state."""
 
     def __post_init__(self) -> None:
-        """Raise TypeError for a part that no checkpoint can contain."""
+        """Raise TypeError for a part that no checkpoint can contain, and for folds of no kind."""
+        if not self.name or not all(isinstance(fold, EventFold) for fold in self.folds):
+            raise TypeError(f"feature {self.name!r}: it needs a name, and folds are EventFolds")
         if self.part is None:
             return
-        types = {one.name: str(one.type) for one in fields(self.part)}  # type: ignore[arg-type]
+        types = {one.name: annotation_of(one) for one in fields(self.part)}  # type: ignore[arg-type]
         wrong = next((name for name, one in types.items() if not _STORED.fullmatch(one)), "")
         if wrong or not types:
             raise TypeError(
@@ -75,6 +79,17 @@ class Feature:
                 "or uninstall its package"
             ) from e
 
+    def call(self, text: str, kind: type[T], *args: Any) -> list[T]:
+        """Return the objects of a class that ``MODULE:NAME`` makes. Raises PluginError."""
+        function = self.load(text)
+        try:
+            made = list(function(*args))
+            if wrong := [one for one in made if not isinstance(one, kind)]:
+                raise TypeError(f"{wrong[0]!r:.100} is no {kind.__name__}")
+        except Exception as e:
+            raise PluginError(f"feature {self.name}: {text}: {type(e).__name__}: {e}") from e
+        return made
+
 
 @cache
 def features() -> tuple[Feature, ...]:
@@ -82,8 +97,11 @@ def features() -> tuple[Feature, ...]:
     :class:`~fuzztui.kernel.base.plugins.PluginError`."""
     found = [*map(named, BUILT_IN), *installed(GROUP, Feature)]
     names = [feature.name for feature in found]
-    if len(names) > len({*names}):
-        raise PluginError(f"{GROUP}: two features have the same name: {', '.join(sorted(names))}")
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        packages = ", ".join(sorted({p.dist.name for p in points(GROUP) if p.dist}))
+        raise PluginError(
+            f"{GROUP}: two features have the name {twice[0]}; uninstall or rename one of {packages}"
+        )
     if len(found) > len(BUILT_IN):
         try:
             check_shapes()

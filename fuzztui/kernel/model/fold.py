@@ -11,8 +11,9 @@ the features.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
+from fuzztui.kernel.base.guarded import guarded
 from fuzztui.kernel.model import (
     campaign,
     commands,
@@ -55,34 +56,27 @@ _ROWS_A_RECORD = 3
 
 def _unknown(state: State, e: Event, touched: ChangesBuilder) -> None:
     """Count an event of a kind that this version does not have, or does not fold."""
-    name = e.name if isinstance(e, Unknown) else e.kind
+    _count_unknown(state, e.name if isinstance(e, Unknown) else e.kind, touched)
+
+
+def _not_folded(error: Exception, state: State, e: Event, touched: ChangesBuilder) -> None:
+    """Count an event whose fold, of a package, has raised ``error``."""
+    _count_unknown(state, f"{e.kind} ({type(error).__name__} in its fold)", touched)
+
+
+def _count_unknown(state: State, name: str, touched: ChangesBuilder) -> None:
     if name not in state.unknown and len(state.unknown) >= MAX_UNKNOWN_KINDS:
         name = "(others)"
     state.unknown[name] = state.unknown.get(name, 0) + 1
     touched.campaign = True
 
 
-T = TypeVar("T")
-
-
-def _guarded(function: Callable[..., T], otherwise: Callable[..., T]) -> Callable[..., T]:
-    """A function of a feature that never raises: a package may not expect what a log contains."""
-
-    def guarded(*args: Any) -> T:
-        try:
-            return function(*args)
-        except Exception:
-            return otherwise(*args)
-
-    return guarded
-
-
 def _folds(feature: Feature) -> Iterator[EventFold]:
     """The folds of a package's feature; an event that one cannot fold counts as unknown."""
     for fold in feature.folds:
-        rows = fold.rows and _guarded(fold.rows, lambda _: ())
-        is_news = _guarded(fold.is_news, lambda *_: True)
-        yield EventFold(fold.kind, _guarded(fold.apply, _unknown), is_news, rows)
+        rows = fold.rows and guarded(fold.rows, lambda *_: ())
+        is_news = guarded(fold.is_news, lambda *_: True)
+        yield EventFold(fold.kind, guarded(fold.apply, _not_folded), is_news, rows)
 
 
 _FOLDS = [

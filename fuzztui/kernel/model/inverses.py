@@ -76,7 +76,11 @@ def inverse(command: Command, before: State, now: State) -> Inverse:
     """
     for feature in features():
         if type(command) in feature.undo:
-            return Inverse(tuple(feature.undo[type(command)](command, before, now)))
+            try:
+                return Inverse(tuple(feature.undo[type(command)](command, before, now)))
+            except Exception as e:
+                text = f"feature {feature.name}: its undo failed: {type(e).__name__}: {e}"
+                raise UndoError(text) from e
     match command:
         case EntryCommand():
             return _entry(command, before, now)

@@ -83,6 +83,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "at_least": state.lost > 0,
         "lost_records": state.lost,
         "unknown_events": sum(state.unknown.values()),
+        "unknown_kinds": dict(state.unknown),
         "log_seq": state.seq,
     }
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from fuzztui.kernel.base.bounds import RANGES, is_sound
@@ -47,13 +47,14 @@ class CodecError(ValueError):
 _OF_RECORD = frozenset({"k", "s", "t", "h", "hs", "ht"})
 """Keys of a line that are not fields of its event."""
 _RESERVED = {*_OF_RECORD, "c"}
-_FIELDS = (
-    "a field has another name than k, s, t, h, hs, ht and c, and is int, Count, float, str, bool, "
-    "dict[str, Any] or a list of these, written so (from __future__ import annotations)"
-)
 
 _Check = Callable[[Any], bool]
 """Returns whether a field may contain the value."""
+
+
+def annotation_of(f: Field[Any]) -> str:
+    """Return the annotation of a field as it is written, with and without postponed evaluation."""
+    return f.type.__name__ if type(f.type) is type else str(f.type).replace("typing.", "")
 
 
 class _Shape:
@@ -62,12 +63,18 @@ class _Shape:
     __slots__ = ("annotations", "checks", "defaults", "names", "required")
 
     def __init__(self, cls: type[Any]) -> None:
-        for f in fields(cls):
-            if str(f.type) not in _CHECKS or f.name in _RESERVED:
-                raise TypeError(f"{cls.__module__}.{cls.__name__}.{f.name}: {_FIELDS}")
-        self.names: tuple[str, ...] = tuple(f.name for f in fields(cls))
-        self.annotations: dict[str, str] = {f.name: str(f.type) for f in fields(cls)}
-        self.checks: dict[str, _Check] = {f.name: _CHECKS[str(f.type)] for f in fields(cls)}
+        self.annotations: dict[str, str] = {f.name: annotation_of(f) for f in fields(cls)}
+        for name, annotation in self.annotations.items():
+            field = f"{cls.__module__}.{cls.__name__}.{name}"
+            if name in _RESERVED:
+                raise TypeError(f"{field}: no field is named {', '.join(sorted(_RESERVED))}")
+            if annotation not in _CHECKS:
+                raise TypeError(
+                    f"{field}: {annotation} is not possible; a field is int, Count, float, str, "
+                    "bool, dict[str, Any] or a list of these"
+                )
+        self.names: tuple[str, ...] = tuple(self.annotations)
+        self.checks: dict[str, _Check] = {n: _CHECKS[a] for n, a in self.annotations.items()}
         self.defaults: dict[str, Any] = {}
         for f in fields(cls):
             if f.default is not MISSING:

@@ -116,6 +116,9 @@ class CampaignLog:
             return False
         if self.writable:
             self._keeper.keep()  # checkpoints only of states that are completely in the log
+            if problem := self._keeper.problem:
+                self._keeper.problem = ""
+                self.record(Message("error", problem))
         else:
             self.writable = True
             self._trouble("")

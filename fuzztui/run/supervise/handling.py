@@ -72,6 +72,7 @@ class HandlerTasks:
             self._finished(CommandRejected(command_id, "", f"internal error: {e!r}"))
             raise
         else:
+            detail = detail if isinstance(detail, str) else ""  # a package's may be anything
             self._finished(CommandApplied(command_id, "", detail=detail))
 
     def close(self) -> None:

@@ -5,12 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from fuzztui.kernel.base.guarded import guarded
 from fuzztui.kernel.wire.events import register
 
 
 def on_text(instance: str) -> str:
     """Return the end of a command's text that names its instance; an empty string: all."""
     return f" on {instance}" if instance else ""
+
+
+def _error_text(error: Exception, command: Command) -> str:
+    return f"its package failed: {type(error).__name__}: {error}"
+
+
+def _name_alone(error: Exception, command: Command) -> str:
+    return command.name
 
 
 COMMAND_NAMES: dict[str, type[Command]] = {}
@@ -39,6 +48,10 @@ class Command:
         """Add the command to those that are known. Raises TypeError if another one has its name."""
         if cls.name:
             register(COMMAND_NAMES, cls.name, cls)
+        if not cls.__module__.startswith("fuzztui."):  # of a package, whose code may raise
+            for name, otherwise in (("problem", _error_text), ("summary", _name_alone)):
+                if isinstance(own := cls.__dict__.get(name), property) and own.fget:
+                    setattr(cls, name, property(guarded(own.fget, otherwise)))
 
     @property
     def problem(self) -> str:

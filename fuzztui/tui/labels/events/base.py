@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, singledispatch
+from functools import cache, partial, singledispatch
 from typing import Any
 
+from fuzztui.kernel.base.guarded import guarded
 from fuzztui.kernel.model.feature import features
 from fuzztui.kernel.wire.events import Event
 
@@ -42,15 +43,30 @@ def describe(event: Event) -> Described:
     An event without either is shown by its kind.
     """
     text = _texts_of_features().get(type(event))
-    return text(event) if text else Described(event.kind, "", "muted")
+    return text(event) if text else by_kind(None, event)
+
+
+def by_kind(error: Exception | None, event: Event) -> Described:
+    """Return an event without a text; ``error``: why its package has none."""
+    why = f"({type(error).__name__}: {error})" if error else ""
+    return Described(event.kind, why, "muted")
 
 
 @cache
 def _texts_of_features() -> dict[type[Event], Callable[[Any], Described]]:
     """By class of event. A feature is imported later than this module, which it imports."""
-    return {
-        kind: text
-        for feature in features()
-        if feature.texts
-        for kind, text in feature.load(feature.texts)().items()
-    }
+    found: dict[type[Event], Callable[[Any], Described]] = {}
+    for feature in features():
+        try:
+            texts = feature.load(feature.texts)() if feature.texts else {}
+            for kind, text in texts.items():
+                found[kind] = guarded(partial(_made, text), by_kind)
+        except Exception as e:  # of a package
+            found.update((fold.kind, partial(by_kind, e)) for fold in feature.folds)
+    return found
+
+
+def _made(text: Callable[[Any], Described], event: Event) -> Described:
+    if isinstance(made := text(event), Described):
+        return made
+    raise TypeError(f"{made!r:.100} is no Described")

@@ -95,4 +95,5 @@ def _lost(event: RecordsLost) -> Described:
 
 @describe.register
 def _unknown(event: Unknown) -> Described:
-    return Described(event.name, "(an event of a newer version)", "muted")
+    text = "(an event of a newer version, or of a package that is not installed)"
+    return Described(event.name, text, "muted")

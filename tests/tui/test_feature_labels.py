@@ -1,0 +1,76 @@
+"""What screens show of a feature whose package fails."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from fuzztui.kernel.base.plugins import PluginError
+from fuzztui.kernel.model.feature import Feature
+from fuzztui.kernel.model.folding import EventFold
+from fuzztui.kernel.model.state import Instance, State
+from fuzztui.kernel.wire.events import Event
+from fuzztui.tui.base.columns import Column
+from fuzztui.tui.labels import features as module
+from fuzztui.tui.labels.events import base
+
+
+def boom(*_):
+    raise RuntimeError("boom")
+
+
+class Unregistered(Event):
+    kind = ""
+
+
+@pytest.fixture
+def feature(monkeypatch):
+    """Makes the only feature, whose texts name these functions."""
+    functions = ModuleType("functions_of_a_feature")
+    monkeypatch.setitem(sys.modules, functions.__name__, functions)
+
+    def make(part, function):
+        setattr(functions, part, function)
+        made = Feature(
+            "tide",
+            folds=[EventFold(Unregistered, lambda *_: None)],
+            **{part: f"{functions.__name__}:{part}"},
+        )
+        monkeypatch.setattr(module, "features", lambda: (made,))
+        monkeypatch.setattr(base, "features", lambda: (made,))
+        base._texts_of_features.cache_clear()
+
+    yield make
+    base._texts_of_features.cache_clear()
+
+
+@pytest.mark.parametrize("cell", [boom, lambda _: "text", lambda _: None])
+def test_a_cell_that_fails_is_marked(feature, cell):
+    feature("columns", lambda state: [Column("tide", "tide", cell, boom)])
+    (column,) = module.feature_columns(State)
+    assert column.cell(Instance("main"))[1] == "failed"
+    assert column.sort(Instance("main")) == ""
+
+
+@pytest.mark.parametrize("columns", [boom, lambda: [], lambda state: None, lambda state: ["tide"]])
+def test_columns_that_fail_name_the_feature(feature, columns):
+    feature("columns", columns)
+    with pytest.raises(PluginError, match="feature tide: functions_of_a_feature:columns: "):
+        list(module.feature_columns(State))
+
+
+@pytest.mark.parametrize("facts", [boom, lambda *_: None, lambda *_: ["high"]])
+def test_facts_that_fail_are_a_fact(feature, facts):
+    feature("facts", facts)
+    (found,) = module.feature_facts(Instance("main"), State())
+    assert found.spans[0].text.startswith("feature tide: ")
+
+
+@pytest.mark.parametrize("texts", [boom, dict, lambda: {Unregistered: boom}, lambda: 3,
+                                   lambda: {Unregistered: lambda e: "high"}])  # fmt: skip
+def test_an_event_without_a_usable_text_is_shown_by_its_kind(feature, texts):
+    feature("texts", texts)
+    assert base.describe(Unregistered()).label == ""
+    assert "boom" in base.describe(Unregistered()).text or texts is not boom
