@@ -9,17 +9,21 @@ from types import ModuleType
 from typing import Any
 
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
-from fuzztui.engines.instrument.guard import Guard
+from fuzztui.engines.instrument.guard import TURNS_PER_SECOND, Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Program, PythonMutant
+
+TURNS = TURNS_PER_SECOND // 5
+"""Fuel of a trial, in iterations: for 0.2 s."""
 
 
 class Subject:
     """A module ``subject`` that was instrumented and scanned."""
 
     def __init__(self, source: str | bytes, operators: Sequence[str] = DEFAULT_OPERATORS) -> None:
-        self.coverage, self.guard = CoverageMap(), Guard(0.2)
+        self.coverage = CoverageMap()
+        self.guard = Guard(60.0, TURNS)  # fuel ends a trial, however busy the machine is
         self.application = Application(["subject"], [], EdgeTable(), self.coverage, self.guard)
         self.program = Program(self.application, operators)
         self.module = ModuleType("subject")

@@ -22,9 +22,15 @@ MODES: list[Mode] = ["differential", "paper", "strict"]
 
 
 @pytest.fixture
-def executor(tmp_path: Path) -> Iterator[Executor]:
+def limit_s() -> float:
+    """Seconds that a comparison may take: no test but those that ask for less reaches it."""
+    return 60.0
+
+
+@pytest.fixture
+def executor(tmp_path: Path, limit_s: float) -> Iterator[Executor]:
     here = Path.cwd()
-    guard = Guard(1.0)
+    guard = Guard(limit_s)
     guard.arm()
     try:
         yield Executor(
@@ -240,6 +246,7 @@ def endless(*_: object) -> Any:
         pass
 
 
+@pytest.mark.parametrize("limit_s", [1.0])
 def test_a_compare_that_does_not_end(make: Make) -> None:
     oracle = make(compare=endless)
     assert oracle.verdict(returned(1), returned(2)) is None
@@ -250,17 +257,20 @@ class Endless(io.StringIO):
     getvalue = __repr__ = endless  # type: ignore[assignment]
 
 
+@pytest.mark.parametrize("limit_s", [1.0])
 def test_values_that_cannot_be_compared_in_time(make: Make) -> None:
     oracle = make()
     assert oracle.verdict(returned(Endless("a")), returned(Endless("b"))) is None
     assert "comparing values exceeds" in oracle.problems[0]
 
 
+@pytest.mark.parametrize("limit_s", [1.0])
 def test_a_value_that_cannot_be_shown(make: Make) -> None:
     verdict = make().verdict(returned([Endless()]), returned(None))
     assert verdict == KillEvidence("value", "returned a list, the mutant None")
 
 
+@pytest.mark.parametrize("limit_s", [1.0])
 def test_an_error_that_cannot_be_shown(make: Make) -> None:
     class Bad(Exception):
         __str__ = endless  # type: ignore[assignment]
