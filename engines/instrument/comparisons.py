@@ -325,19 +325,14 @@ class OperandHooks(ast.NodeTransformer):
 
     # ----------------------------------------------- code that is not evaluated in its place
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         """Leave annotations unchanged: programs may read them."""
-        return self._function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        """Leave annotations unchanged."""
-        return self._function(node)
-
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         returns, node.returns = node.returns, None
         self.generic_visit(node)
         node.returns = returns
         return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_TypeVar(self, node: ast.AST) -> ast.AST:
         """Leave the bound of a type parameter unchanged."""

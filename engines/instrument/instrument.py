@@ -140,13 +140,11 @@ class Instrumenter(ast.NodeTransformer):
 
     # ------------------------------------------------------------------ scopes
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: _Function) -> ast.AST:
         """Instrument a function; its defaults and decorators belong to the outer scope."""
         return self._function(node)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        """Instrument a coroutine as a function."""
-        return self._function(node)
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     def _function(self, node: _Function) -> ast.AST:
         node.decorator_list = [self._expr(d) for d in node.decorator_list]
@@ -298,13 +296,11 @@ class Instrumenter(ast.NodeTransformer):
         elif exits:
             node.orelse = self._probe("exit", at)
 
-    def visit_Try(self, node: ast.Try) -> ast.AST:
+    def visit_Try(self, node: ast.Try | ast.TryStar) -> ast.AST:
         """Probe the handlers and the ``else``."""
         return self._try(node)
 
-    def visit_TryStar(self, node: ast.TryStar) -> ast.AST:
-        """Probe ``except*`` as ``except``."""
-        return self._try(node)
+    visit_TryStar = visit_Try
 
     def _try(self, node: ast.Try | ast.TryStar) -> ast.AST:
         node.body = self._block(node.body)
@@ -352,21 +348,11 @@ class Instrumenter(ast.NodeTransformer):
             node.values[1:] = [self._arm(kind, v) for v in node.values[1:]]
         return node
 
-    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
-        """Probe elements that the condition accepts."""
+    def visit_ListComp(self, node: _Comprehension) -> ast.AST:
+        """Probe elements (of a dict: keys) that the condition accepts."""
         return self._comprehension(node)
 
-    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
-        """Probe elements that the condition accepts."""
-        return self._comprehension(node)
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
-        """Probe elements that the condition accepts."""
-        return self._comprehension(node)
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
-        """Probe keys that the condition accepts."""
-        return self._comprehension(node)
+    visit_SetComp = visit_GeneratorExp = visit_DictComp = visit_ListComp
 
     def _comprehension(self, node: _Comprehension) -> ast.AST:
         self.generic_visit(node)

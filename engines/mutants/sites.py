@@ -149,14 +149,7 @@ class _Finder(ast.NodeVisitor):
         self._names.pop()
         self._temporaries, self._predicate = outer
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        self._function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        self._function(node)
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        self._function(node)
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _function
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         for part in (*node.decorator_list, *node.bases, *(k.value for k in node.keywords)):
@@ -175,17 +168,7 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
         self._in_comprehension, self._temporaries = outer
 
-    def visit_ListComp(self, node: ast.ListComp) -> None:
-        self._comprehension(node)
-
-    def visit_SetComp(self, node: ast.SetComp) -> None:
-        self._comprehension(node)
-
-    def visit_DictComp(self, node: ast.DictComp) -> None:
-        self._comprehension(node)
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
-        self._comprehension(node)
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
     def visit_comprehension(self, node: ast.comprehension) -> None:
         self.visit(node.iter)
@@ -205,36 +188,22 @@ class _Finder(ast.NodeVisitor):
         self.statements(node.body)
         self.statements(node.orelse)
 
-    def visit_For(self, node: ast.For) -> None:
-        self._for(node)
-
-    def visit_AsyncFor(self, node: ast.AsyncFor) -> None:
-        self._for(node)
-
-    def _for(self, node: ast.For | ast.AsyncFor) -> None:
+    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
         self.visit(node.target)
         self.visit(node.iter)
         self.statements(node.body)
         self.statements(node.orelse)
 
-    def visit_With(self, node: ast.With) -> None:
-        self._with(node)
+    visit_AsyncFor = visit_For
 
-    def visit_AsyncWith(self, node: ast.AsyncWith) -> None:
-        self._with(node)
-
-    def _with(self, node: ast.With | ast.AsyncWith) -> None:
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
         for item in node.items:
             self.visit(item)
         self.statements(node.body)
 
-    def visit_Try(self, node: ast.Try) -> None:
-        self._try(node)
+    visit_AsyncWith = visit_With
 
-    def visit_TryStar(self, node: ast.TryStar) -> None:
-        self._try(node)
-
-    def _try(self, node: ast.Try | ast.TryStar) -> None:
+    def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
         self.statements(node.body)
         for handler in node.handlers:
             if handler.type is not None:
@@ -242,6 +211,8 @@ class _Finder(ast.NodeVisitor):
             self.statements(handler.body)
         self.statements(node.orelse)
         self.statements(node.finalbody)
+
+    visit_TryStar = visit_Try
 
     def visit_Match(self, node: ast.Match) -> None:
         self.visit(node.subject)

@@ -178,19 +178,14 @@ class _Notes(Instrumenter):
         self._within[-1] = around  # a handler may continue after the ``try``
         return node
 
-    def visit_With(self, node: ast.With) -> ast.AST:
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> ast.AST:
         """An exception raised in the block may be suppressed."""
-        return self._with(node)
-
-    def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.AST:
-        """As ``with``."""
-        return self._with(node)
-
-    def _with(self, node: ast.With | ast.AsyncWith) -> ast.AST:
         around = self._within[-1]
         self.generic_visit(node)
         self._within[-1] = around
         return node
+
+    visit_AsyncWith = visit_With
 
     def visit_Match(self, node: ast.Match) -> ast.AST:
         """Decision on the subject."""
