@@ -24,7 +24,7 @@ class Program:
     def __init__(self, *words):
         self.words = words
 
-    async def run(self, inputs, progress=lambda share: None):
+    async def run(self, inputs):
         found = []
         for path in inputs:
             text = path.read_text()

@@ -7,7 +7,6 @@ import os
 import pytest
 
 from fuzztui.features.fuzzfirst import prune as pruning
-from fuzztui.features.fuzzfirst.batch import silent
 from fuzztui.features.fuzzfirst.prune import (
     Input,
     Pruned,
@@ -29,10 +28,8 @@ class FakeBatch:
     def __init__(self):
         self.sizes = []
 
-    async def run(self, inputs, progress=silent):
+    async def run(self, inputs):
         self.sizes.append(len(inputs))
-        progress(0.5)
-        progress(1.0)
         return [InputResult(path.read_text().split()[0]) for path in inputs]
 
 
@@ -123,11 +120,10 @@ def test_only_what_afl_would_take_is_gathered(tmp_path):
 def test_what_the_next_program_does_not_survive_is_taken_out_in_order(corpus, monkeypatch):
     monkeypatch.setattr(pruning, "CHUNK", 2)
     inputs = corpus("ok a", "crash b", "hang c", "unfit d", "ok e")
-    batch, told = FakeBatch(), []
-    pruned = asyncio.run(prune(batch, inputs, told.append))
+    batch = FakeBatch()
+    pruned = asyncio.run(prune(batch, inputs))
     assert pruned == Pruned([inputs[0], inputs[4]], [(inputs[1], "crash"), (inputs[2], "hang")])
     assert batch.sizes == [2, 2, 1]
-    assert told == pytest.approx([0.2, 0.4, 0.6, 0.8, 0.9, 1.0])
     assert asyncio.run(prune(batch, [])) == Pruned()
 
 

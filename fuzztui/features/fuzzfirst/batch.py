@@ -43,7 +43,7 @@ def silent(share: float) -> None:
 class BatchRunner(Protocol):
     """Runs inputs on one program."""
 
-    async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[InputResult]:
+    async def run(self, inputs: Sequence[Path]) -> list[InputResult]:
         """Return one result for each input, in order.
 
         Raises :class:`Unrunnable` if the program cannot be run at all, another

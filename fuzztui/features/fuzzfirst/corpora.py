@@ -26,7 +26,7 @@ from fuzztui.features.fuzzfirst.prune import (
     put_aside,
 )
 from fuzztui.features.fuzzfirst.showmap import Unrunnable
-from fuzztui.features.fuzzfirst.transfer import Transfer, Transferred, transferred_by_turn
+from fuzztui.features.fuzzfirst.transfer import Transfer, transferred_by_turn
 from fuzztui.kernel.model.progress import AT_WORK
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
@@ -139,9 +139,9 @@ class Corpora:
         """
         queue = await asyncio.to_thread(self._queue_of, slot)
         failing = await asyncio.to_thread(self._failing_of, slot)
-        transferred, trouble = Transferred(), ""
+        edges, trouble = 0, ""
         try:
-            transferred = await self._transfer.take([*queue, *failing])
+            edges = await self._transfer.take([*queue, *failing])
         except Unrunnable as e:
             trouble = f"not all inputs that it found could be run on the target: {e}"
         on_target = self._transfer.verdicts
@@ -164,7 +164,7 @@ class Corpora:
             await asyncio.to_thread(self._tidy, before or [], slot)
         by_slot = await asyncio.to_thread(transferred_by_turn, self._run_dir.out)
         brought = by_slot[slot] | {"kills": len(self.matrix.killers(mutant))}
-        return TurnResult(brought, transferred.edges, trouble, by_slot)
+        return TurnResult(brought, edges, trouble, by_slot)
 
     async def _telling(self, command: Sequence[str], queue: list[Input]) -> dict[str, str]:
         """Return the kills by a different output; {} if the campaign does not count them."""

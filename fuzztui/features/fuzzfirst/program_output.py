@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fuzztui.features.fuzzfirst.batch import Progress, silent
 from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.scratch import read_input
 from fuzztui.features.fuzzfirst.showmap import Unrunnable
@@ -43,9 +42,7 @@ class Outputs:
         self._known: dict[str, _Answer | None] = {}
         """The target's results by digest; None: it timed out, or the second run differed."""
 
-    async def differing(
-        self, command: Sequence[str], inputs: Sequence[Input], progress: Progress = silent
-    ) -> dict[str, str]:
+    async def differing(self, command: Sequence[str], inputs: Sequence[Input]) -> dict[str, str]:
         """Return digests of inputs on which ``command``, a mutant, differs, each with "output".
 
         Compares exit status and stdout. Inputs on which two runs of the target differ do not
@@ -58,11 +55,10 @@ class Outputs:
             if why := subject.missing():
                 raise Unrunnable(why)
         found: dict[str, str] = {}
-        for at, one in enumerate(inputs):
+        for one in inputs:
             data = await asyncio.to_thread(read_input, one.path)
             if data is not None and await self._differs(mutant, one.digest, data):
                 found[one.digest] = "output"
-            progress((at + 1) / len(inputs))
         return found
 
     async def _differs(self, mutant: TargetProgram, digest: str, data: bytes) -> bool:

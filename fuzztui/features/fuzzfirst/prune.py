@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzztui.features.fuzzfirst.batch import CHUNK, BatchRunner, Progress, silent
+from fuzztui.features.fuzzfirst.batch import CHUNK, BatchRunner
 from fuzztui.features.fuzzfirst.scratch import read_input
 from fuzztui.features.fuzzfirst.showmap import InputResult
 from fuzztui.kernel.base.atomic import replace_bytes
@@ -47,10 +47,10 @@ class Pruned:
     """Inputs on which the program fails, with "crash" or "hang"."""
 
 
-async def prune(batch: BatchRunner, corpus: Sequence[Input], progress: Progress = silent) -> Pruned:
+async def prune(batch: BatchRunner, corpus: Sequence[Input]) -> Pruned:
     """Separate the inputs on which the batch's program fails from the others, in order."""
     pruned = Pruned()
-    async for some in run_all(batch, corpus, progress):
+    async for some in run_all(batch, corpus):
         for one, verdict in some:
             if verdict.outcome == "ok":
                 pruned.kept.append(one)
@@ -60,14 +60,12 @@ async def prune(batch: BatchRunner, corpus: Sequence[Input], progress: Progress 
 
 
 async def run_all(
-    batch: BatchRunner, corpus: Sequence[Input], progress: Progress = silent
+    batch: BatchRunner, corpus: Sequence[Input]
 ) -> AsyncIterator[list[tuple[Input, InputResult]]]:
     """Yield inputs with their results, in order, ``CHUNK`` at a time: traces take memory."""
     for at in range(0, len(corpus), CHUNK):
         some = corpus[at : at + CHUNK]
-        done, part = at / len(corpus), len(some) / len(corpus)
-        paths = [one.path for one in some]
-        verdicts = await batch.run(paths, lambda of: progress(done + part * of))  # noqa: B023
+        verdicts = await batch.run([one.path for one in some])
         yield list(zip(some, verdicts, strict=True))
 
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fuzztui.features.fuzzfirst.batch import BatchRunner, Progress, silent
+from fuzztui.features.fuzzfirst.batch import BatchRunner
 from fuzztui.features.fuzzfirst.build import Build
 from fuzztui.features.fuzzfirst.build_tree import MAX_SOURCE, BuildTreeError, mutated
 from fuzztui.features.fuzzfirst.duplicates import DuplicateMutants
@@ -50,19 +50,16 @@ class PythonOutputs:
         self._known: dict[str, str] = {}
         """The target's results by digest; "": it failed, or two runs differed."""
 
-    async def differing(
-        self, command: Sequence[str], inputs: Sequence[Input], progress: Progress = silent
-    ) -> dict[str, str]:
+    async def differing(self, command: Sequence[str], inputs: Sequence[Input]) -> dict[str, str]:
         """Return digests of inputs on which ``command``, a mutant, differs, each with "output".
 
         Inputs on which mutant or target fail are not compared. Raises
         :class:`~fuzztui.run.campaign.rundir.SupervisorError` if one of them cannot be run at all.
         """
         await self._learn([one for one in inputs if one.digest not in self._known])
-        progress(0.4)
         suspects = [one for one in inputs if self._known.get(one.digest)]
         mutant = self._batch(command)
-        for done in (0.7, 1.0):  # in two orders: effects of an earlier input must not kill
+        for _ in range(2):  # in two orders: effects of an earlier input must not kill
             answers = await mutant.answers(_paths(suspects))
             suspects = [
                 one
@@ -70,7 +67,6 @@ class PythonOutputs:
                 if at in answers and answers[at] != self._known[one.digest]
             ]
             suspects.reverse()
-            progress(done)
         telling = {one.digest for one in suspects}
         return {one.digest: "output" for one in inputs if one.digest in telling}
 

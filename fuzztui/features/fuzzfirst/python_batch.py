@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.engines.execute.overseer import stopped_text
-from fuzztui.features.fuzzfirst.batch import MAX_STALLS, Progress, silent
+from fuzztui.features.fuzzfirst.batch import MAX_STALLS
 from fuzztui.features.fuzzfirst.scratch import read_input, scratch, sweep_scratch
 from fuzztui.features.fuzzfirst.showmap import InputResult, Unrunnable
 from fuzztui.kernel.base.bounds import load_object
@@ -124,22 +124,22 @@ class PythonBatch:
         self._turn = asyncio.Lock()
         self._swept = False
 
-    async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[InputResult]:
+    async def run(self, inputs: Sequence[Path]) -> list[InputResult]:
         """As ``BatchRunner``. Cancelling ends the process at once."""
         async with self._turn:
             if not self._swept:  # left by an earlier supervisor that was killed
                 await asyncio.to_thread(self._mark.kill_leftovers)
                 await asyncio.to_thread(sweep_scratch, self._run_dir.path)
                 self._swept = True
-            return await self._run(inputs, progress)
+            return await self._run(inputs)
 
-    async def _run(self, inputs: Sequence[Path], progress: Progress) -> list[InputResult]:
+    async def _run(self, inputs: Sequence[Path]) -> list[InputResult]:
         found: dict[int, InputResult] = {}
         done = stalls = 0
         alone = False
         while done < len(inputs):
             part = inputs[done : done + 1] if alone else inputs[done:]
-            run = await self._pass(part, done, found, lambda n: progress(n / len(inputs)))
+            run = await self._pass(part, done, found)
             if not run.loaded:
                 raise Unrunnable(f"{self._campaign.subject}: {run.reply.reason}")
             before, done = done, max(found, default=-1) + 1
@@ -156,18 +156,13 @@ class PythonBatch:
         return [found.get(at, InputResult("unfit")) for at in range(len(inputs))]
 
     async def _pass(
-        self,
-        inputs: Sequence[Path],
-        first: int,
-        found: dict[int, InputResult],
-        progress: Callable[[int], None],
+        self, inputs: Sequence[Path], first: int, found: dict[int, InputResult]
     ) -> _Pass:
         def on_reply(answer: dict[str, Any]) -> None:
             if "loaded" in answer:
                 result.loaded = True
             elif (verdict := _verdict(answer)) and verdict[0] < len(inputs):
                 found[first + verdict[0]] = verdict[1]
-                progress(first + verdict[0] + 1)
 
         result = _Pass()
         result.reply = await ask(

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from fuzztui.features.fuzzfirst.batch import BatchRunner, Progress, silent
+from fuzztui.features.fuzzfirst.batch import BatchRunner
 from fuzztui.features.fuzzfirst.json_lines import JsonLines
 from fuzztui.features.fuzzfirst.prune import Input, file_name, gather, run_all, write_whole
 from fuzztui.features.fuzzfirst.scratch import read_input
@@ -31,22 +31,6 @@ TRACELESS = 20
 
 _PARTS = {"ok": "queue", "crash": "crashes", "hang": "hangs"}
 _ORIGIN = re.compile(r"([^/]+)/(?:(crashes|hangs)/)?([0-9]{1,10})")
-
-
-@dataclass(slots=True)
-class Transferred:
-    """The result of one transfer."""
-
-    entries: int = 0
-    """Inputs that cover a new edge, or an edge with a new bucket of hits."""
-    edges: int = 0
-    """New edges."""
-    crashes: int = 0
-    hangs: int = 0
-    alike: int = 0
-    """Crashes and hangs that were not kept, because they cover no new edge."""
-    verdicts: dict[str, str] = field(default_factory=dict)
-    """Digest -> outcome on the target ("ok", "crash", "hang"), of all fit inputs."""
 
 
 def transferred_by_turn(out: Path) -> Mapping[str, dict[str, int]]:
@@ -103,34 +87,29 @@ class Transfer:
         """Digest -> outcome on the target, of all inputs of this run that were run on it."""
         return self._verdicts
 
-    async def start(self, seeds: Sequence[Input], progress: Progress = silent) -> None:
+    async def start(self, seeds: Sequence[Input]) -> None:
         """Measure the coverage of the seeds, and of earlier transfers. Call once, at first."""
         async with self._turn:
             inputs = [*seeds, *await asyncio.to_thread(self._look)]
-            async for some in run_all(self._batch, inputs, progress):
+            async for some in run_all(self._batch, inputs):
                 await in_thread(partial(self._learn, some))
 
-    async def take(
-        self, inputs: Sequence[Input], progress: Progress = silent, time_ms: int = 0
-    ) -> Transferred:
+    async def take(self, inputs: Sequence[Input]) -> int:
         """Run inputs on the target and keep what is new, in the order given.
 
-        ``time_ms``: when the inputs were found, for their names. If cancelled, the inputs that were
-        already transferred are kept.
+        Returns the number of new edges. If cancelled, the inputs that were already transferred are
+        kept.
         """
-        transferred = Transferred()
+        edges = 0
         room = {"crash": TRACELESS, "hang": TRACELESS}
         async with self._turn:
             fresh: dict[str, Input] = {}
             for one in inputs:
                 if one.digest not in self._verdicts:
                     fresh.setdefault(one.digest, one)
-            async for some in run_all(self._batch, list(fresh.values()), progress):
-                await in_thread(partial(self._keep, some, transferred, room, time_ms))
-            for one in inputs:
-                if outcome := self._verdicts.get(one.digest):
-                    transferred.verdicts[one.digest] = outcome
-        return transferred
+            async for some in run_all(self._batch, list(fresh.values())):
+                edges += await in_thread(partial(self._keep, some, room))
+        return edges
 
     def _look(self) -> list[Input]:
         """Return the inputs of earlier transfers, and set the next ids."""
@@ -148,53 +127,43 @@ class Transfer:
                     rows.append(self._remember(one, verdict))
         self._ledger.append(rows)
 
-    def _keep(
-        self,
-        some: Sequence[tuple[Input, InputResult]],
-        transferred: Transferred,
-        room: dict[str, int],
-        time_ms: int,
-    ) -> None:
-        """Write new files first, then outcomes: an input with an outcome is never run again."""
+    def _keep(self, some: Sequence[tuple[Input, InputResult]], room: dict[str, int]) -> int:
+        """Write new files first, then outcomes: an input with an outcome is never run again.
+
+        Returns the number of new edges.
+        """
         rows: list[dict[str, str]] = []
+        edges = 0
         try:
             for one, verdict in some:
                 outcome = verdict.outcome
                 if outcome not in _PARTS:
                     continue
                 blind = outcome != "ok" and not verdict.trace
-                if not blind and not self._news(verdict):
-                    transferred.alike += outcome != "ok"
-                elif blind and not room[outcome]:
-                    transferred.alike += 1
-                else:
+                kept = room[outcome] if blind else self._news(verdict)
+                if kept:
                     data = read_input(one.path)
                     if data is None or hashlib.sha256(data).hexdigest() != one.digest:
                         continue  # the file has changed since it was run
-                    self._write(one, verdict, data, transferred, time_ms)
+                    edges += self._write(one, verdict, data)
                     if blind:
                         room[outcome] -= 1
                 rows.append(self._remember(one, verdict))
         finally:
             self._ledger.append(rows)
+        return edges
 
-    def _write(
-        self, one: Input, verdict: InputResult, data: bytes, transferred: Transferred, time_ms: int
-    ) -> None:
+    def _write(self, one: Input, verdict: InputResult, data: bytes) -> int:
+        """Write an input; return the number of new edges of an entry, 0 for a finding."""
         part = self._parts[verdict.outcome]
-        edges = len({tuple_ >> 3 for tuple_ in verdict.trace} - self._edges)
-        name = _name(part.next_id, one, verdict.sig, time_ms)
+        edges = 0
         if verdict.outcome == "ok":
-            name += ",+cov" if edges else ""
-            transferred.entries += 1
-            transferred.edges += edges
-        elif verdict.outcome == "crash":
-            transferred.crashes += 1
-        else:
-            transferred.hangs += 1
+            edges = len({tuple_ >> 3 for tuple_ in verdict.trace} - self._edges)
+        name = _name(part.next_id, one, verdict.sig) + (",+cov" if edges else "")
         write_whole(part.directory / name, data)
         part.next_id += 1
         self._cover(verdict)
+        return edges
 
     def _news(self, verdict: InputResult) -> set[int]:
         return _coverage(verdict) - self._parts[verdict.outcome].seen
@@ -216,14 +185,14 @@ def _coverage(verdict: InputResult) -> set[int]:
     return {tuple_ >> 3 for tuple_ in verdict.trace}
 
 
-def _name(number: int, one: Input, sig: int, time_ms: int) -> str:
+def _name(number: int, one: Input, sig: int) -> str:
     """Return a name like afl-fuzz's: ``id:000012,sync:m7,src:000045,time:0,execs:0,op:...``.
 
     ``src``: the entry's id in the turn's queue, or the id of the finding's parent; ``op``: the
     exact origin.
     """
     fields = [f"sig:{sig:02}"] if sig else []
-    times = [f"time:{time_ms}", "execs:0"]
+    times = ["time:0", "execs:0"]
     of = _ORIGIN.fullmatch(one.origin)
     if of is None:
         rest = [*fields, *times, f"orig:{file_name(one.origin)}"]
