@@ -30,6 +30,7 @@ from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import CorpusEntry
+from fuzztui.engines.loop.feedback import Feedback
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.stages import Stage
 from fuzztui.engines.process.worker import work
@@ -78,7 +79,7 @@ class Measured:
         return next(filter(None, (stage.propose() for stage in self._stages)), None)
 
 
-class Record:
+class Record(Feedback):
     """What there is to tell of a run, and when to end it. A feedback that judges nothing."""
 
     def __init__(self, context: Context, parts: Parts, seconds: float) -> None:

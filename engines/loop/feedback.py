@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from fuzztui.engines.execute.executor import SUCCESS, Execution
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.loop.corpus import CorpusEntry
 
 
-class Feedback(Protocol):
+class Feedback:
     """One reason to keep inputs. The loop passes each execution that did not fail to each feedback.
 
     ``judge`` does not change what the feedback has learned; ``learn`` does, and is called after
@@ -18,18 +16,23 @@ class Feedback(Protocol):
 
     def judge(self, execution: Execution) -> tuple[str, ...]:
         """Reasons to keep the input (``edge``, ``valid-edge``, ``kill`` ...); usually empty."""
+        return ()
 
     def keeps(self, execution: Execution, smaller: Execution) -> bool:
         """Whether ``smaller`` shows everything that is new in ``execution``."""
+        return True
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """Record what ``execution`` showed; its input was kept as ``entry``."""
+        raise NotImplementedError
 
     def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
         """Learn an entry again after a restart. Returns whether it shows anything new."""
+        self.learn(execution, entry)
+        return False
 
 
-class CoverageFeedback:
+class CoverageFeedback(Feedback):
     """Zest's feedback: new coverage of any input, and new coverage of *valid* inputs."""
 
     def __init__(self, coverage: CoverageMap) -> None:

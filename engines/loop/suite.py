@@ -20,7 +20,7 @@ from fuzztui.engines.instrument.recorder import OperandRecorder
 from fuzztui.engines.loop.comparisons import Comparisons
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, SteerError, ZestScheduler
-from fuzztui.engines.loop.feedback import CoverageFeedback
+from fuzztui.engines.loop.feedback import CoverageFeedback, Feedback
 from fuzztui.engines.loop.mutate import (
     ChoiceMutator,
     CopyMutator,
@@ -131,7 +131,7 @@ class PropertyCorpus:
             self.yielded.weight = float(weight)
 
 
-class SuiteCorpus:
+class SuiteCorpus(Feedback):
     """All properties: proposes candidates in turns, and judges executions.
 
     It is a stage, a feedback and an observer of the loop.

@@ -22,7 +22,7 @@ from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.exact_pass import PassBudget, RunningPass, Unsettled
 from fuzztui.engines.mu2.isolated import IsolatedResult
 from fuzztui.engines.mu2.runner import Kill
-from fuzztui.engines.mu2.schedule import FullSchedule
+from fuzztui.engines.mu2.schedule import MutantSchedule
 from fuzztui.engines.mu2.settled import NEVER, Settled, bits_of
 from fuzztui.engines.mu2.table import RAN
 from fuzztui.engines.mu2.waiting import Group, WaitingEntries
@@ -39,7 +39,7 @@ _ISOLATED_SHARE: Final = 0.05
 the results of children."""
 _WAIT_S: Final = 0.005
 _STRIKES: Final = 3
-_EXACT: Final = FullSchedule()
+_EXACT: Final = MutantSchedule()
 
 
 @dataclass(slots=True)

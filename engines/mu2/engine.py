@@ -36,7 +36,7 @@ from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.report import MutationReport
 from fuzztui.engines.mu2.runner import Runner
-from fuzztui.engines.mu2.schedule import AdaptiveSchedule, FullSchedule
+from fuzztui.engines.mu2.schedule import AdaptiveSchedule, MutantSchedule
 from fuzztui.engines.mu2.set_ups import follow_set_ups, reloader
 from fuzztui.engines.mu2.settled import Settled
 from fuzztui.engines.mu2.steering import MutantSteering
@@ -182,7 +182,7 @@ def _analysis(context: Context, program: Program, again: Reload, host: ChildHost
         runner=runner,
         isolated=isolated,
         pipeline=Pipeline(table, rng, context.log.message),
-        schedule=FullSchedule()
+        schedule=MutantSchedule()
         if options.get("schedule") == "full"
         else AdaptiveSchedule(rng, used),
         probes=ProbeSelection(program, table),

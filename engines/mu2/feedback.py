@@ -28,7 +28,7 @@ _INFECTING_COST: Final = 2
 """Cost of an input that infects mutants, in average trials."""
 
 
-class KillFeedback:
+class KillFeedback(Feedback):
     """Keeps an input that kills a mutant which no saved input has killed."""
 
     def __init__(self, parts: Analysis, coverage: Feedback, backlog: Backlog) -> None:

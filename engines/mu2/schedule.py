@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
-from typing import Final, Protocol
+from typing import Final
 
 from fuzztui.engines.mu2.table import MutantRecord
 
@@ -32,26 +32,34 @@ EPOCH: Final = 128
 """Trials between two decisions whether trials have probes."""
 
 
-class MutantSchedule(Protocol):
-    """Decides how many mutants run, and which first."""
+class MutantSchedule:
+    """Decides how many mutants run, and which first.
 
-    everything: bool
+    This one is ``full``, Algorithms 2 and 3 as published: run everything that is not soundly
+    pruned, at once.
+    """
+
+    everything = True
     """Whether each trial is analysed in full, and each saved input before the next trial."""
-    trial_turns: float
+    trial_turns = 1.0
     """Average cost of a trial, in iterations and calls."""
 
     @property
     def share(self) -> float:
         """The current share of mutants in all work, from 0 to 1; for display."""
+        return 1.0
 
     def probes(self, trial: int, *, waiting: bool) -> bool:
         """Whether this trial has probes. ``waiting``: saved inputs wait for analysis."""
+        return True
 
     def choose(self, rows: Iterable[MutantRecord], *, saved: bool) -> list[MutantRecord]:
         """Order and filter the mutants that an input infects."""
+        return sorted(rows, key=_rank)
 
     def may_work(self) -> bool:
         """Whether the account for saved inputs allows work."""
+        return True
 
     def sample(self, turns: int) -> None:
         """Record the cost of a sampled trial, at least 1."""
@@ -67,36 +75,7 @@ def _rank(row: MutantRecord) -> tuple[bool, int, int, int]:
     return (not row.promoted, row.order, row.runs, row.mutant.index)
 
 
-class FullSchedule:
-    """Algorithms 2 and 3 as published: run everything that is not soundly pruned, at once."""
-
-    everything = True
-    trial_turns = 1.0
-    share = 1.0
-
-    def probes(self, trial: int, *, waiting: bool) -> bool:
-        """Always."""
-        return True
-
-    def choose(self, rows: Iterable[MutantRecord], *, saved: bool) -> list[MutantRecord]:
-        """All mutants, in order."""
-        return sorted(rows, key=_rank)
-
-    def may_work(self) -> bool:
-        """Always."""
-        return True
-
-    def sample(self, turns: int) -> None:
-        """Nothing to count."""
-
-    def trial(self, *, covered: bool) -> None:
-        """Nothing to count."""
-
-    def spent(self, cost: int, kills: int, *, saved: bool) -> None:
-        """Nothing to count."""
-
-
-class AdaptiveSchedule:
+class AdaptiveSchedule(MutantSchedule):
     """The default schedule; the module's docstring describes it."""
 
     everything = False

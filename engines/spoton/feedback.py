@@ -8,7 +8,7 @@ from typing import Final, Literal
 from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import CorpusEntry
-from fuzztui.engines.loop.feedback import CoverageFeedback
+from fuzztui.engines.loop.feedback import CoverageFeedback, Feedback
 from fuzztui.engines.spoton.distances import Distances
 from fuzztui.engines.spoton.goals import Goal, Goals
 from fuzztui.kernel.base.text import listed
@@ -20,7 +20,7 @@ _EACH: Final = 32
 """Every so many trials one is examined for the decisions that it reached."""
 
 
-class GoalFeedback:
+class GoalFeedback(Feedback):
     """Updates goals and distances. Runs before the coverage feedback, to see which cells are new.
 
     Algorithm 1, line 29: a covered branch is no longer a goal. Distances are then recomputed from
@@ -162,10 +162,6 @@ class GoalFeedback:
                 location = self.goals.all[number].location
                 self.reached[location] = self.reached.get(location, 0) + 1
         return ()
-
-    def keeps(self, execution: Execution, smaller: Execution) -> bool:
-        """Always true: this feedback keeps no entry."""
-        return True
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """Credit new cells to the type that the mutation was directed at; update the goals."""

@@ -19,6 +19,7 @@ from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, SteerError
+from fuzztui.engines.loop.feedback import Feedback
 from fuzztui.engines.loop.mutate import Havoc
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.stages import Mutate, Seeds, Stage
@@ -39,7 +40,7 @@ from fuzztui.kernel.wire.mixture import Mixture
 COMBY: Final = ".comby-found"
 
 
-class FragmentFeedback:
+class FragmentFeedback(Feedback):
     """A feedback that keeps no input; it parses each kept entry once for its fragments."""
 
     def __init__(
@@ -51,23 +52,10 @@ class FragmentFeedback:
         """``on_parsed`` is called after each entry, which may have led to dropped templates."""
         self._parser, self._fragments, self._on_parsed = parser, fragments, on_parsed
 
-    def judge(self, execution: Execution) -> tuple[str, ...]:
-        """Always empty."""
-        return ()
-
-    def keeps(self, execution: Execution, smaller: Execution) -> bool:
-        """Always true: this feedback keeps no entry."""
-        return True
-
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """Add the entry's fragments to the pool."""
         self._fragments.add(entry.data, self._parser.spans(entry.data))
         self._on_parsed()
-
-    def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
-        """Add the entry's fragments after a restart."""
-        self.learn(execution, entry)
-        return False
 
 
 class UnmatchedTemplates:

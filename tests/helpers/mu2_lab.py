@@ -29,7 +29,7 @@ from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.runner import Runner
-from fuzztui.engines.mu2.schedule import FullSchedule, MutantSchedule
+from fuzztui.engines.mu2.schedule import MutantSchedule
 from fuzztui.engines.mu2.settled import Settled
 from fuzztui.engines.mu2.table import MutantTable
 
@@ -66,7 +66,7 @@ class Lab:
             table=self.table,
             isolation=self.isolation,
         )
-        self.schedule = schedule or FullSchedule()
+        self.schedule = schedule or MutantSchedule()
         self.pipeline = Pipeline(self.table, self.rng, self.log.message)
         self.probes = ProbeSelection(program, self.table)
         self.executor.observers.append(self.probes)

@@ -15,7 +15,7 @@ from fuzztui.kernel.base.ssh import users_ssh
 from fuzztui.kernel.base.text import ago, several, visible
 from fuzztui.machines.hosts.bundle import HostProcess, open_host, python_of
 from fuzztui.machines.hosts.facts import CHECKS
-from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost
+from fuzztui.machines.hosts.link import Hello, HostLink, LinkLost, LinkUser
 from fuzztui.machines.hosts.place import HERE, HostError, HostPlace
 from fuzztui.machines.hosts.sending import ship
 from fuzztui.machines.hosts.shipping import RUNS, shipment
@@ -250,8 +250,8 @@ def _afl(facts: Mapping[str, Any], text: Mapping[str, str]) -> Iterator[MachineF
 # ---------------------------------------------------------------------------- the visit
 
 
-class _Visitor:
-    """A short connection to a host: what a :class:`HostLink` calls."""
+class _Visitor(LinkUser):
+    """A short connection to a host, over which nothing is followed and no command sent."""
 
     def __init__(self, place: HostPlace, run: str) -> None:
         self._place = place
@@ -283,20 +283,11 @@ class _Visitor:
             self._hello.set_exception(error)
 
     async def connected(self, hello: Hello) -> int | None:
-        """Note the time; nothing is followed."""
+        """Note the time."""
         self.seconds = time.monotonic() - self._since
         if not self._hello.done():
             self._hello.set_result(hello)
         return None
-
-    async def arrived(self, batch: Batch) -> None:
-        """Nothing is followed."""
-
-    def replied(self, reply: dict[str, Any]) -> None:
-        """No commands are sent."""
-
-    def pong(self, running: int | None, trouble: str, last: int) -> None:
-        """The host is alive."""
 
     def changed(self, state: str, reason: str) -> None:
         """Take a lost connection for the end of the visit."""

@@ -15,7 +15,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from fuzztui.kernel.base.bounds import real, whole
 from fuzztui.kernel.remote.protocol import ProtocolError
@@ -87,11 +87,12 @@ class Batch:
     """Bytes of the records."""
 
 
-class LinkUser(Protocol):
+class LinkUser:
     """What a link calls. Exceptions that are no LinkLost end the link."""
 
     async def connected(self, hello: Hello) -> int | None:
         """Prepare the host. Return after which record to follow; None: not at all."""
+        raise NotImplementedError
 
     async def arrived(self, batch: Batch) -> None:
         """Take records and files; the next ones are only read when this has returned."""

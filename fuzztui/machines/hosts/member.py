@@ -30,7 +30,7 @@ from fuzztui.kernel.wire.events import (
 )
 from fuzztui.machines.hosts.bundle import HostProcess, open_host
 from fuzztui.machines.hosts.exchange import HUB, HostExchange
-from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost
+from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost, LinkUser
 from fuzztui.machines.hosts.paths import PathsHere
 from fuzztui.machines.hosts.place import HostError, HostPlace
 from fuzztui.machines.hosts.protocol import (
@@ -134,7 +134,7 @@ def host_instances(place: HostPlace) -> list[str]:
     return [f"{place.name}_main", *(f"{place.name}_s{i}" for i in range(1, place.instances))]
 
 
-class HostMember:
+class HostMember(LinkUser):
     """A host. Its run is prepared and started when it is connected; its log is relayed."""
 
     def __init__(

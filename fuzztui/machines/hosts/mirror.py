@@ -36,7 +36,7 @@ from fuzztui.kernel.session import LONG
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import Command
 from fuzztui.machines.hosts.bundle import HostProcess, open_host
-from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost
+from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost, LinkUser
 from fuzztui.machines.hosts.place import HostError, HostPlace
 from fuzztui.machines.hosts.protocol import to_bytes
 
@@ -55,7 +55,7 @@ _PATIENCE_S: Final = MAX_PATIENCE_S
 """Clients wait for their answers as long as they want; over there the answer may come late."""
 
 
-class RunMirror:
+class RunMirror(LinkUser):
     """Mirrors one run into ``directory``. ``given``: RUN as the user has written it."""
 
     def __init__(self, directory: Path, address: str, given: str, *, read_only: bool) -> None:

@@ -28,7 +28,7 @@ from fuzztui.kernel.wire.events import Message, Stats
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.observe.fuzzer_stats import own_rate, to_stats, whole
 from fuzztui.run.observe.pace import FILES_S, UNKNOWN, Pace
-from fuzztui.run.observe.stats_reader import StatsFile, unchanged
+from fuzztui.run.observe.stats_reader import StatsFile, StatsSource, unchanged
 from fuzztui.run.process.identity import ProcessId
 
 MAX_PACKET = 4096
@@ -76,7 +76,7 @@ def _memory(run_dir: RunDir, name: str) -> Path:
     return run_dir.supervisor / f"statsd-{name}.json"
 
 
-class Gauges:
+class Gauges(StatsSource):
     """The statistics of one instance; a :class:`~fuzztui.run.observe.stats_reader.StatsSource`.
 
     The port is kept in ``supervisor/``: an engine that outlives its supervisor continues to send to

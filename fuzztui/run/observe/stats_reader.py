@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.wire.events import Message, Stats
@@ -16,14 +15,16 @@ from fuzztui.run.observe.fuzzer_stats import MAX_SIZE, parse_stats, to_stats
 EVERY_S = 0.5
 
 
-class StatsSource(Protocol):
+class StatsSource:
     """The source of an instance's statistics. Belongs to the observer's thread."""
 
     def look(self, *, last: bool = False) -> Stats | None:
         """Return new statistics; None if there are none. ``last``: the engine has ended."""
+        raise NotImplementedError
 
     def notes(self) -> list[Message]:
         """Return messages about the source itself, each once."""
+        return []
 
     def interrupted(self) -> None:
         """Note that the instance did not run for a while: no rate spans the interruption."""
@@ -81,8 +82,11 @@ def unchanged(stats: Stats, before: Stats, *, last: bool) -> bool:
     return replace(stats, age=before.age, slow_age=before.slow_age, other=other) == before
 
 
-class FileStats:
-    """The statistics of an engine that rewrites ``fuzzer_stats`` about once a second."""
+class FileStats(StatsSource):
+    """The statistics of an engine that rewrites ``fuzzer_stats`` about once a second.
+
+    The engine itself leaves pauses out of its rate, and no file is kept open.
+    """
 
     def __init__(self, directory: Path, name: str) -> None:
         self._file = StatsFile(directory / "fuzzer_stats", name)
@@ -101,13 +105,3 @@ class FileStats:
         self._due = now + EVERY_S
         self._reported = stats
         return stats
-
-    def notes(self) -> list[Message]:
-        """Return no messages."""
-        return []
-
-    def interrupted(self) -> None:
-        """Do nothing: the engine itself leaves pauses out of its rate."""
-
-    def close(self) -> None:
-        """Do nothing: no file is kept open."""

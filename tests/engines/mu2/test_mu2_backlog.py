@@ -17,7 +17,7 @@ from fuzztui.engines.mu2 import backlog
 from fuzztui.engines.mu2.exact_pass import PassBudget, RunningPass, Unsettled
 from fuzztui.engines.mu2.isolated import IsolatedResult
 from fuzztui.engines.mu2.kill_criterion import KillEvidence
-from fuzztui.engines.mu2.schedule import AdaptiveSchedule, FullSchedule
+from fuzztui.engines.mu2.schedule import AdaptiveSchedule, MutantSchedule
 
 NUMBERS = """
 def clamp(n, low, high):
@@ -471,7 +471,7 @@ def run(data):
 
 def test_what_a_mutant_left_behind_many_trials_ago_is_noticed(make: Any) -> None:
     """All later runs of the program agree with each other: they see the same changed state."""
-    lab: Lab = make(LEAKY, FullSchedule())
+    lab: Lab = make(LEAKY, MutantSchedule())
     lab.table.set_verdict([r for r in lab.table.rows if r.operator != "boundary"], "skipped")
     (leaking,) = lab.table.survivors
     lab.trial(b"a")

@@ -12,7 +12,7 @@ from mu2_lab import Lab
 
 from fuzztui.engines.mu2.kill_criterion import KillEvidence
 from fuzztui.engines.mu2.pipeline import Watched
-from fuzztui.engines.mu2.schedule import AdaptiveSchedule, FullSchedule, MutantSchedule
+from fuzztui.engines.mu2.schedule import AdaptiveSchedule, MutantSchedule
 
 SOURCE = """
 def low(data):
@@ -59,7 +59,7 @@ def put(lab: Lab, rng: random.Random) -> None:
 @pytest.mark.parametrize("kind", ["full", "adaptive"])
 def test_counts_add_up_and_only_the_infected_are_chosen(lab: Lab, seed: int, kind: str) -> None:
     rng = random.Random(seed)
-    schedule: MutantSchedule = FullSchedule() if kind == "full" else AdaptiveSchedule(rng)
+    schedule: MutantSchedule = MutantSchedule() if kind == "full" else AdaptiveSchedule(rng)
     lab.fill([b"abc", b"\xffx"])  # so that `low` and `run` are watched, `never` is not
     put(lab, rng)
     probing = lab.probes.watch_all()
@@ -85,7 +85,7 @@ def test_counts_add_up_and_only_the_infected_are_chosen(lab: Lab, seed: int, kin
 def test_what_is_settled_is_not_chosen_again(lab: Lab) -> None:
     seen = Watched(frozenset(lab.table.survivors), tuple(sorted(lab.table.survivors)), 3)
     settled = 0b1011
-    chosen = lab.pipeline.todo(seen, FullSchedule(), saved=True, settled=settled)
+    chosen = lab.pipeline.todo(seen, MutantSchedule(), saved=True, settled=settled)
     assert {0, 1, 3}.isdisjoint(row.mutant.index for row in chosen)
     assert len(chosen) == len(seen.infected) - 3
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mu2_lab import Lab
 
-from fuzztui.engines.mu2.schedule import EPOCH, AdaptiveSchedule, FullSchedule
+from fuzztui.engines.mu2.schedule import EPOCH, AdaptiveSchedule, MutantSchedule
 from fuzztui.engines.mu2.table import MutantRecord
 
 SOURCE = "def run(data):\n" + "".join(f"    a{i} = len(data) + {i}\n" for i in range(40))
@@ -41,7 +41,7 @@ def test_full_takes_everything_promoted_first_then_moved_then_least_run(
         row.runs = 40 - i
     rows[3].promoted = True
     rows[5].order, rows[7].order = -1, 1
-    chosen = FullSchedule().choose(rows, saved=True)
+    chosen = MutantSchedule().choose(rows, saved=True)
     assert chosen[:2] == [rows[3], rows[5]]
     assert chosen[-1] is rows[7]
     assert sorted(r.mutant.index for r in chosen) == list(range(len(rows)))
