@@ -221,7 +221,7 @@ class Commands(MutantBuilder):
                     return twin
             last = room
         await self._settle(last.program, last, into)
-        self._duplicates.add(mutant.id, digest)
+        self.duplicates.add(mutant.id, digest)
         return ""
 
     async def _run(self, room: BuildEnvironment, name: str, text: bytes) -> ProcessResult:

@@ -353,7 +353,7 @@ async def test_it_builds_with_whatever_afl_path_has(tmp_path):
         "the build failed with exit status 1",
         (),
     )
-    assert set(builder.digests) == {"a/../#\0", "b", "c"}
+    assert set(builder.duplicates.digests) == {"a/../#\0", "b", "c"}
 
 
 @pytest.mark.slow

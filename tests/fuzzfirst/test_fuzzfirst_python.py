@@ -264,7 +264,7 @@ async def test_mutants_are_built_and_told_from_one_another(lab, tmp_path):
     assert blank.duplicate_of == "original"
     # A restart knows them by their digests.
     after = await lab.ready(["parcel.deep"])
-    after.restore_digests(ground.digests)
+    after.duplicates.restore_digests(ground.duplicates.digests)
     assert (await after.build(same, into / "2")).duplicate_of == first.id
     assert (await after.build(first, into / "1")).command
 

@@ -12,6 +12,7 @@ import psutil
 from fuzztui.features.fuzzfirst.batch import AflBatch, BatchRunner
 from fuzztui.features.fuzzfirst.build import Build, MutantBuilder
 from fuzztui.features.fuzzfirst.context import ReportStep
+from fuzztui.features.fuzzfirst.duplicates import DuplicateMutants
 from fuzztui.features.fuzzfirst.program_output import Outputs
 from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.python_backend import PythonBackend
@@ -35,6 +36,9 @@ class Comparison(Protocol):
 class MutantBackend(Protocol):
     """Builds and runs the mutants of one kind of target."""
 
+    duplicates: DuplicateMutants
+    """The digests of the mutants that were compiled."""
+
     @property
     def tree(self) -> Path:
         """Directory with a copy of the sources, as they were when the run first started."""
@@ -48,13 +52,6 @@ class MutantBackend(Protocol):
 
     async def build(self, mutant: SourceMutant, into: Path) -> Build:
         """Build one mutant into the directory ``into``; a failed build is part of the result."""
-
-    def restore_digests(self, digests: dict[str, str]) -> None:
-        """Restore the digests of an earlier start, by mutant id."""
-
-    @property
-    def digests(self) -> dict[str, str]:
-        """Digest of each mutant that was compiled, by mutant id."""
 
     def target(self, command: Sequence[str]) -> dict[str, Any]:
         """Return the campaign's ``target`` with ``command``, a mutant's, instead of its own."""
@@ -78,6 +75,7 @@ class AflBackend:
         self._builder = MutantBuilder(campaign, run_dir)
         self.prepare = self._builder.prepare
         self.build = self._builder.build
+        self.duplicates = self._builder.duplicates
 
     @property
     def tree(self) -> Path:
@@ -88,15 +86,6 @@ class AflBackend:
     def sources(self) -> list[tuple[str, str]]:
         """The campaign's ``mutants.sources``."""
         return list(self._campaign.mutants["sources"])
-
-    def restore_digests(self, digests: dict[str, str]) -> None:
-        """See :class:`MutantBackend`."""
-        self._builder.restore_digests(digests)
-
-    @property
-    def digests(self) -> dict[str, str]:
-        """See :class:`MutantBackend`."""
-        return dict(self._builder.digests)
 
     def target(self, command: Sequence[str]) -> dict[str, Any]:
         """As :class:`MutantBackend`; without a CmpLog binary, which would double the cost."""

@@ -12,7 +12,7 @@ import asyncio
 import hashlib
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,16 +54,7 @@ class MutantBuilder:
         self.baseline = Baseline(campaign, run_dir)
         self._campaign = campaign
         self._lock = asyncio.Lock()
-        self._duplicates = DuplicateMutants()
-
-    @property
-    def digests(self) -> Mapping[str, str]:
-        """Digest of the linked binary of each compiled mutant, to be kept over restarts."""
-        return self._duplicates.digests
-
-    def restore_digests(self, digests: Mapping[str, str]) -> None:
-        """Restore the digests of an earlier start."""
-        self._duplicates.restore_digests(digests)
+        self.duplicates = DuplicateMutants()
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
         """Prepare the original: see :meth:`Baseline.prepare`."""
@@ -113,14 +104,14 @@ class MutantBuilder:
         await self._check(mutant, outcome, environment.program, environment)
         await self._settle(environment.program, environment, into)
         if digest:
-            self._duplicates.add(mutant.id, digest)
+            self.duplicates.add(mutant.id, digest)
         return ""
 
     def _duplicate(self, mutant: SourceMutant, digest: str) -> str:
         """Return the mutant with the same program, and record that; an empty string: none."""
-        duplicate = self._duplicates.of(mutant.id, digest, self.baseline.original)
+        duplicate = self.duplicates.of(mutant.id, digest, self.baseline.original)
         if duplicate:
-            self._duplicates.add(mutant.id, digest)
+            self.duplicates.add(mutant.id, digest)
         return duplicate
 
     async def _check(

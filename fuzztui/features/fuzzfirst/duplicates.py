@@ -23,6 +23,7 @@ class DuplicateMutants:
 
     def __init__(self) -> None:
         self.digests: dict[str, str] = {}
+        """By mutant id; to be kept over restarts."""
         self._first: dict[str, str] = {}
 
     def restore_digests(self, digests: Mapping[str, str]) -> None:

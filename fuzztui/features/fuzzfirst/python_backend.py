@@ -145,7 +145,7 @@ class PythonBackend:
         self._work = run_dir.path.absolute() / "mutants" / "work" / "python"
         self._mark = ProcessMark(run_dir.path, _LABEL)
         self._lock = asyncio.Lock()
-        self._duplicates = DuplicateMutants()
+        self.duplicates = DuplicateMutants()
         self._state: dict[str, Any] = {}
 
     @property
@@ -157,15 +157,6 @@ class PythonBackend:
     def sources(self) -> list[tuple[str, str]]:
         """The mutated files of the tree, each with its lines ("": all); after :meth:`prepare`."""
         return [(row["name"], row["lines"]) for row in self._state["sources"]]
-
-    def restore_digests(self, digests: dict[str, str]) -> None:
-        """As ``MutantBackend``: restore the digests of an earlier start."""
-        self._duplicates.restore_digests(digests)
-
-    @property
-    def digests(self) -> dict[str, str]:
-        """Digest of each mutant's code, by mutant id."""
-        return dict(self._duplicates.digests)
 
     def target(self, command: Sequence[str]) -> dict[str, Any]:
         """Put the copy first on the path; a harness file that was copied is the copy's."""
@@ -330,11 +321,11 @@ class PythonBackend:
             raise BuildTreeError(visible(str(answer.get("error")))[:_SAID])
         digest = _digest(mutant.file, str(answer["code"]))
         if not (
-            duplicate := self._duplicates.of(mutant.id, digest, self._state["codes"][mutant.file])
+            duplicate := self.duplicates.of(mutant.id, digest, self._state["codes"][mutant.file])
         ):
             limit = max(MIN_LIMIT_S, TIMES_BASELINE * self._state["seconds"])
             await self._batch(self.target([str(into)]), _LABEL).load([row["module"]], limit)
-        self._duplicates.add(mutant.id, digest)
+        self.duplicates.add(mutant.id, digest)
         return duplicate
 
     def _text(self, name: str) -> bytes:
