@@ -41,6 +41,7 @@ _MAX_STEP_S: Final = 0.25
 _PR_SET_PDEATHSIG: Final = 1
 _SLACK_S: Final = 2.0
 """Seconds of silence that a child has beyond its trials' time limits."""
+_MAX_DEATHS: Final = 3
 _MAX_MESSAGE: Final = 300
 """Characters of an exception's message that are kept."""
 
@@ -172,6 +173,33 @@ class ChildHost:
                         ended(message)
                     elif not answer(message):
                         break
+
+    def each(self, count: int, work: Callable[[int, Tell], None]) -> list[tuple[int, Any]]:
+        """Have children do ``count`` pieces of work; return their messages with the numbers.
+
+        ``work`` gets the number of the first piece that is left, and sends a message after each
+        piece, whose ``next`` is the number of the next one. A piece that kills its child is left
+        out; after ``_MAX_DEATHS`` those that are left are.
+        """
+        at = deaths = 0
+        found: list[tuple[int, Any]] = []
+
+        def answer(message: dict[str, Any]) -> bool:
+            nonlocal at
+            found.append((at, message))
+            at = int(message["next"])
+            return True
+
+        def ended(death: Death) -> None:
+            nonlocal at, deaths
+            deaths += 1
+            at = at + 1 if death.how != "exited" else count
+
+        for _ in self.series(
+            lambda: at < count and deaths < _MAX_DEATHS, lambda send: work(at, send), answer, ended
+        ):
+            pass
+        return found
 
     def defect(self, death: Death) -> CannotStart:
         """The error for a death that only a defect of fuzztui explains."""

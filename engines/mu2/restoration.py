@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from fuzztui.engines.execute.executor import Execution, Executor
-from fuzztui.engines.execute.forks import ChildHost, Death, Tell
+from fuzztui.engines.execute.forks import ChildHost, Tell
 from fuzztui.engines.mu2.isolated import Reload
 from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mutants.program import Program
@@ -27,7 +27,6 @@ NOT_JUDGED: Final = (
 MAX_INPUTS: Final = 8
 """Inputs that are checked when a campaign starts."""
 _MAX_SHOWN: Final = 5
-_MAX_DEATHS: Final = 3
 
 
 class RestorationCheck:
@@ -97,10 +96,8 @@ class RestorationCheck:
         that it covers if it lacks any of the first run, else None.
         """
         criterion = self._criterion
-        at = deaths = 0
-        found: list[tuple[int, dict[str, Any]]] = []
 
-        def work(send: Tell) -> None:
+        def work(at: int, send: Tell) -> None:
             executor = self._in_child()
             if not fresh:
                 executor = self._reload(None)
@@ -115,21 +112,7 @@ class RestorationCheck:
                 less = sorted(after) if before - after else None
                 send({"next": number + 1, "differs": differs, "after": less})
 
-        def answer(message: dict[str, Any]) -> bool:
-            nonlocal at
-            found.append((at, message))
-            at = int(message["next"])
-            return True
-
-        def ended(death: Death) -> None:
-            nonlocal at, deaths
-            deaths += 1
-            at = at + 1 if death.how != "exited" else len(inputs)  # that input killed the child
-
-        for _ in self._host.series(
-            lambda: at < len(inputs) and deaths < _MAX_DEATHS, work, answer, ended
-        ):
-            pass
+        found = self._host.each(len(inputs), work)
         for number, compared in found:
             if compared["differs"]:
                 compared["differs"] = not self._changes_itself(inputs[number][1], fresh=fresh)

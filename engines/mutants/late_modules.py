@@ -17,7 +17,7 @@ from typing import Any, Final
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Executor
-from fuzztui.engines.execute.forks import ChildHost, Death, Tell
+from fuzztui.engines.execute.forks import ChildHost, Tell
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.loop.stages import BUILTIN, list_seeds
@@ -27,7 +27,6 @@ _MAX_SEEDS: Final = 64
 _FRESH: Final = 16
 """Inputs that are made for a generator without seeds."""
 _FRESH_BYTES: Final = 4096
-_MAX_DEATHS: Final = 3
 
 
 def first_inputs(
@@ -93,10 +92,8 @@ def _reported(
 ) -> Iterable[str]:
     """The names of the modules that these inputs import, in the order of these imports."""
     modules = application.table.modules
-    at = deaths = 0
-    found: list[str] = []
 
-    def work(send: Tell) -> None:
+    def work(at: int, send: Tell) -> None:
         executor.in_child()
         known = set(modules)
         for number in range(at, len(inputs)):
@@ -104,22 +101,10 @@ def _reported(
             send({"next": number + 1, "modules": [name for name in modules if name not in known]})
             known.update(modules)
 
-    def answer(message: dict[str, Any]) -> bool:
-        nonlocal at
-        at = int(message["next"])
-        found.extend(map(str, message["modules"]))
-        return True
-
-    def ended(death: Death) -> None:
-        nonlocal at, deaths
-        deaths += 1
-        at = at + 1 if death.how != "exited" else len(inputs)  # that input killed the child
-
     host = ChildHost.of(spec.target, "")
     host = ChildHost("", host.silence_s, meanwhile=meanwhile)
-    for _ in host.series(lambda: at < len(inputs) and deaths < _MAX_DEATHS, work, answer, ended):
-        pass
-    return dict.fromkeys(found)
+    found = host.each(len(inputs), work)
+    return dict.fromkeys(str(name) for _, message in found for name in message["modules"])
 
 
 def _spread(items: Sequence[Any], most: int) -> list[Any]:
