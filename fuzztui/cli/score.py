@@ -40,6 +40,7 @@ from fuzztui.kernel.wire.events import (
     VerdictsChanged,
 )
 from fuzztui.kernel.wire.verdicts import ACCEPTED, EQUIVALENT
+from fuzztui.machines.merge.scores import score_number
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.ask import ask
@@ -206,7 +207,7 @@ class _Progress:
     def show(self, report: dict[str, Any]) -> None:
         """``report``: the engine's progress: what, done, total, killed."""
         part = f"{report.get('what')}: {report.get('done')} of {report.get('total')}"
-        done, total = _number(report, "done"), _number(report, "total")
+        done, total = score_number(report, "done"), score_number(report, "total")
         now = time.monotonic()
         began, first = self._began.setdefault(str(report.get("what")), (now, done))
         left = time_left(now - began, done - first, total - done)
@@ -281,18 +282,13 @@ def state_of(result: dict[str, Any]) -> State:
             accepted.append({"id": text("id"), "verdict": ACCEPTED, "because": text("because")})
         reached[text("id")] = [int(item.get("reached") is True), 0, 0]
     events += [VerdictsChanged([], accepted), MutantRuns("score", reached)]
-    events.append(Stats("score", corpus=_number(result, "inputs")))
+    events.append(Stats("score", corpus=score_number(result, "inputs")))
     unsettled = int(result.get("exact") is False)
-    events.append(MutationStats("score", unsettled=unsettled, flaky=_number(result, "flaky")))
+    events.append(MutationStats("score", unsettled=unsettled, flaky=score_number(result, "flaky")))
     events.append(CampaignEnded("finished"))
     state = State()
     apply(state, [Record(n, 0.0, event) for n, event in enumerate(events, 1)])
     return state
-
-
-def _number(result: dict[str, Any], key: str) -> int:
-    number = result.get(key)
-    return number if type(number) is int else 0
 
 
 def report(result: dict[str, Any], corpus: list[Path], *, survivors: bool) -> Iterator[str]:

@@ -21,6 +21,7 @@ from fuzztui.machines.hosts.sending import ship
 from fuzztui.machines.hosts.shipping import RUNS, shipment
 from fuzztui.run.campaign import FrozenCampaign
 from fuzztui.run.campaign.schema import AFL
+from fuzztui.run.inprocess.ask import texts
 from fuzztui.tools.doctor.findings import (
     FAILED,
     OK,
@@ -134,7 +135,7 @@ async def _check(
         if loaded is None:
             return
         try:
-            if place.address and kind == AFL and not _texts(facts.get("afl")).get("path"):
+            if place.address and kind == AFL and not texts(facts.get("afl")).get("path"):
                 return  # reported already; nothing could be started
             await _target(report, visitor, loaded, index, progress)
         finally:
@@ -174,19 +175,13 @@ async def _target(
     answer = await ask("check", patience=_TARGET_S, campaign=cargo.campaign_text)
     if error := answer.get("error"):
         raise HostError(f"the target cannot be tried: {error}", "correct that on the host")
-    target = _texts(answer.get("target"))
+    target = texts(answer.get("target"))
     if problem := target.get("problem"):
         where = f"{loaded.origin(target['key'])}: " if target.get("key") else ""
         advice = target.get("advice") or "make the target start there, as it does here"
         report.add("target", FAILED, f"{where}{problem}", advice)
     else:
         report.add("target", OK, "starts" if campaign.kind == AFL else "can be imported")
-
-
-def _texts(value: Any) -> dict[str, str]:
-    """The texts of an object in an answer; others are left out."""
-    pairs = value.items() if isinstance(value, dict) else ()
-    return {name: text for name, text in pairs if isinstance(text, str)}
 
 
 # ------------------------------------------------------------------------ the machine
@@ -196,7 +191,7 @@ def machine_findings(
     place: HostPlace, clock_s: float, facts: Mapping[str, Any], kind: str
 ) -> Iterator[MachineFinding]:
     """Yield what a host's facts about itself mean."""
-    text = _texts(facts)
+    text = texts(facts)
     cores, load = whole(facts.get("cores")), real(facts.get("load"))
     yield judged(
         "cores",
@@ -234,7 +229,7 @@ def _clock_text(seconds: float) -> str:
 
 
 def _afl(facts: Mapping[str, Any], text: Mapping[str, str]) -> Iterator[MachineFinding]:
-    afl = _texts(facts.get("afl"))
+    afl = texts(facts.get("afl"))
     if not afl.get("path"):
         yield MachineFinding(
             "afl++",

@@ -47,8 +47,8 @@ def merge_scores(scores: Sequence[tuple[str, Score]]) -> tuple[Score, MergedShar
         "static": sum(int(s.get("static") or 0) for _, s in scores) if shards.of else _most(scores),
         "score": counts["killed"] / valid if valid else None,
         "exact": all(s.get("exact") is True for _, s in scores) and not shards.missing,
-        "inputs": max((_number(s, "inputs") for _, s in scores), default=0),
-        "flaky": max((_number(s, "flaky") for _, s in scores), default=0),
+        "inputs": max((score_number(s, "inputs") for _, s in scores), default=0),
+        "flaky": max((score_number(s, "flaky") for _, s in scores), default=0),
         "warnings": [*dict.fromkeys(w for _, s in scores for w in _list(s, "warnings"))],
         "program": scores[0][1].get("program"),
         "shard": _shard_row(shards),
@@ -56,7 +56,7 @@ def merge_scores(scores: Sequence[tuple[str, Score]]) -> tuple[Score, MergedShar
         "corpus": [*dict.fromkeys(f for _, s in scores for f in _list(s, "corpus"))],
         "problems": [*dict.fromkeys(p for _, s in scores for p in _list(s, "problems"))],
     }
-    if len({_number(score, "inputs") for _, score in scores}) > 1 and shards.of:
+    if len({score_number(score, "inputs") for _, score in scores}) > 1 and shards.of:
         found["exact"] = False
         found["warnings"].append("the shards were scored with different numbers of inputs")
     if all(isinstance(score.get("matrix"), dict) for _, score in scores):
@@ -139,10 +139,11 @@ def _reached(row: Mapping[str, Any] | None) -> bool:
 
 
 def _most(scores: Sequence[tuple[str, Score]]) -> int:
-    return max(_number(score, "static") for _, score in scores)
+    return max(score_number(score, "static") for _, score in scores)
 
 
-def _number(score: Score, key: str) -> int:
+def score_number(score: Score, key: str) -> int:
+    """A number of a score's JSON, which may come from anywhere; 0 if it is none."""
     number = score.get(key)
     return number if type(number) is int else 0
 

@@ -142,7 +142,7 @@ def ready(campaign: Campaign, progress: Callable[[str], None] = lambda text: Non
                 if isinstance(text := answer.get("progress"), str):
                     progress(text)
                 loaded |= answer.get("ready") is True
-                found.aliases |= _texts(answer.get("aliases"))
+                found.aliases |= texts(answer.get("aliases"))
                 if isinstance(made := answer.get("made"), int):
                     found.made = made
                 if isinstance(text := answer.get("words"), str):
@@ -182,7 +182,7 @@ def _key_in(text: str) -> str:
     return found[0] if found else "target.function"
 
 
-def _texts(value: object) -> dict[str, str]:
+def texts(value: object) -> dict[str, str]:
     """Texts by name, checked, because they come from a process that ran the target's code."""
     pairs = value.items() if isinstance(value, dict) else ()
     return {name: text for name, text in pairs if isinstance(text, str)}
