@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.limits import Limits
@@ -67,7 +67,7 @@ class Execution:
     """The cells that may be missing in ``observed``, until :meth:`Executor.complete`."""
 
 
-class Observer(Protocol):
+class Observer:
     """Collects something during executions, in addition to the coverage map."""
 
     def clear(self) -> None:

@@ -23,7 +23,7 @@ from types import CodeType, FrameType
 from typing import Any, Final, TypeAlias
 
 import fuzztui
-from fuzztui.engines.execute.executor import Execution
+from fuzztui.engines.execute.executor import Execution, Observer
 from fuzztui.kernel.wire.frames import is_generated, is_installed
 
 KEPT: Final = ".third_party"
@@ -89,7 +89,7 @@ def _read(kept: Path) -> set[tuple[str, int]]:
     return seen
 
 
-class Lines:
+class Lines(Observer):
     """Observes all lines, by ``sys.monitoring`` (Python 3.12 and newer)."""
 
     def __init__(self, counts: Callable[[str], bool], kept: Path | None = None) -> None:
@@ -112,14 +112,8 @@ class Lines:
         """Number of lines executed until now."""
         return self._lines.count()
 
-    def clear(self) -> None:
-        """Nothing to do."""
 
-    def finish(self, execution: Execution) -> None:
-        """Nothing to do."""
-
-
-class Functions:
+class Functions(Observer):
     """Observes functions that are entered in every 128th trial, by a profile function."""
 
     def __init__(self, counts: Callable[[str], bool], kept: Path | None = None) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.execute.executor import FAILURE, INVALID, TIMEOUT, Execution
+from fuzztui.engines.execute.executor import INVALID, Execution, Observer
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.recorder import OperandRecorder
@@ -86,7 +86,6 @@ class PropertyCorpus:
     """Whether it had a turn."""
     trials: int = 0
     invalid: int = 0
-    failures: int = 0
     findings: int = 0
     entries: int = 0
     cpu_ns: int = 0
@@ -131,7 +130,7 @@ class PropertyCorpus:
             self.yielded.weight = float(weight)
 
 
-class SuiteCorpus(Feedback):
+class SuiteCorpus(Feedback, Observer):
     """All properties: proposes candidates in turns, and judges executions.
 
     It is a stage, a feedback and an observer of the loop.
@@ -261,9 +260,6 @@ class SuiteCorpus(Feedback):
 
     # ------------------------------------------------------- an observer
 
-    def clear(self) -> None:
-        """Nothing to do before an execution."""
-
     def finish(self, execution: Execution) -> None:
         """Count the work of an execution, and its outcome."""
         one = self.of(execution.data)
@@ -272,8 +268,6 @@ class SuiteCorpus(Feedback):
         one.yielded.add(_TRIAL_WORK + _CHOICE_WORK * len(execution.data) + execution.turns)
         if execution.outcome is INVALID:
             one.invalid += 1
-        elif execution.outcome is FAILURE or execution.outcome is TIMEOUT:
-            one.failures += 1
 
     # ------------------------------------------------------------------ mutants
 

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Final
 
-from fuzztui.engines.execute.executor import Execution
+from fuzztui.engines.execute.executor import Execution, Observer
 from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.engines.mutants.program import Probing, Program
 
@@ -18,7 +18,7 @@ _UNITS: Final = 4
 """Units that are compiled in one step, which bounds the time for which commands wait."""
 
 
-class ProbeSelection:
+class ProbeSelection(Observer):
     """Keeps two sets of probes, compiled for the units that the corpus has entered.
 
     Probes of killed mutants cost a little time, compiling costs more: a set is recompiled only when
