@@ -34,11 +34,8 @@ class EngineProcess:
     it with the help of ``process.json``.
     """
 
-    def __init__(
-        self, identity: ProcessId, directory: Path, child: subprocess.Popen[bytes] | None
-    ) -> None:
+    def __init__(self, identity: ProcessId, child: subprocess.Popen[bytes] | None) -> None:
         self.identity = identity
-        self._directory = directory
         self._child = child
         self._exit: asyncio.Future[None] | None = None
 
@@ -67,13 +64,13 @@ class EngineProcess:
         identity = ProcessId.of(child.pid) or ProcessId(child.pid, -1, "")
         with contextlib.suppress(OSError):  # disk full: the process can be found by its marker
             replace_text(directory / _NAME, json.dumps(identity.to_json()))
-        return cls(identity, directory, child)
+        return cls(identity, child)
 
     @classmethod
     def adopt(cls, directory: Path) -> EngineProcess | None:
         """Return the engine that an earlier supervisor started here; None if it does not run."""
         identity = ProcessId.from_json(read_json(directory / _NAME))
-        return cls(identity, directory, None) if identity and identity.alive() else None
+        return cls(identity, None) if identity and identity.alive() else None
 
     @classmethod
     def unsupervised(cls, run: Path) -> list[str]:

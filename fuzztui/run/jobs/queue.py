@@ -69,7 +69,6 @@ class JobQueue:
         self.jobs = {id_: QueuedJob(id_) for id_ in ids}
         if len(self.jobs) != len(ids):
             raise QueueError(f"{journal}: two jobs have the same id")
-        self._path = journal
         self._waiting = deque(ids)
         self.counts = dict.fromkeys(JobState, 0) | {JobState.WAITING: len(ids)}
         fd = os.open(journal, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

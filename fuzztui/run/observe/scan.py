@@ -11,7 +11,7 @@ import stat
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -35,11 +35,10 @@ _SKIPPED = ("README.txt",)
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A new file: ``name`` in its directory, ``size`` in bytes, ``mtime``."""
+    """A new file: ``name`` in its directory, ``size`` in bytes."""
 
     name: str
     size: int
-    mtime: float = field(default=0.0, compare=False)
 
 
 class Known(Protocol):
@@ -198,7 +197,7 @@ class Listing:
             self._young_due = self._monotonic() + YOUNG_S
             return None
         self.known.add(name)
-        return NewFile(name, status.st_size, status.st_mtime)
+        return NewFile(name, status.st_size)
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:
