@@ -7,7 +7,7 @@ engine therefore consists of zest's parts, one more feedback and one more stage.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -17,7 +17,7 @@ from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.forks import ChildHost
-from fuzztui.engines.execute.isolation import Isolation
+from fuzztui.engines.execute.isolation import Isolation, read_index, write_index
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.loop.context import Context
@@ -31,7 +31,6 @@ from fuzztui.engines.mu2.exact_pass import PassBudget
 from fuzztui.engines.mu2.feedback import KillFeedback
 from fuzztui.engines.mu2.isolated import IsolatedRunner, Reload
 from fuzztui.engines.mu2.kill_criterion import KillCriterion
-from fuzztui.engines.mu2.new_mutants import NewMutants
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.report import MutationReport
@@ -47,6 +46,7 @@ from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Program
 from fuzztui.engines.zest import engine as zest
 from fuzztui.kernel.wire.commands import Command, WeighProperty
+from fuzztui.kernel.wire.events import MutantsShard
 
 SILENT_LIMITS: Final = 5
 """Time limits for which a child process may be silent: a single run of a mutant is shorter."""
@@ -96,13 +96,13 @@ def build(context: Context) -> Parts:
     feedback = KillFeedback(parts, base.feedbacks[0], backlog)
     exact = bool(spec.engine.options.get("exact", True))
     report = MutationReport(parts, backlog, context.log, exact=exact)  # its time begins here
-    new_mutants = NewMutants(context, parts)
+    known = dict(read_index(spec.dir))
     loading_host = replace(host, meanwhile=interrupts.still_loading)
     checks = Checks(context, parts, again, loading_host)
     backlog.on_exact = lambda: checks.check_corpus(base.corpus, backlog)
 
     def on_modules() -> None:
-        new_mutants.add()
+        _add_new_mutants(context, parts, known)
         program.remember(spec.target)
 
     import_late_modules(
@@ -135,6 +135,26 @@ class Interrupts:
         """The same before the first trial."""
         self._counters[j.STARTED] = time.monotonic_ns()  # else the monitor reports a hang
         self.stopping()
+
+
+def _add_new_mutants(context: Context, parts: Analysis, known: Mapping[str, str]) -> None:
+    """Add the mutants of newly loaded modules, also of late imports, to the table.
+
+    ``known``: the index of earlier workers, hashes by mutant id; it is written again.
+    """
+    program, table, log = parts.program, parts.table, context.log
+    fresh = program.scan()
+    if not fresh:
+        return
+    if (shard := program.shard) is not None:
+        whole = program.program_sum
+        log.write(MutantsShard(log.instance, shard.number, shard.of, whole.mutants, whole.hex))
+    table.add(fresh, {m.id for m in fresh if known.get(m.id, m.hash) != m.hash})
+    table.isolate(parts.isolation.outside)
+    ids = [(m.id, m.hash) for m in program.mutants]
+    # Keep hashes of modules that load late, even if the next worker dies before that.
+    late = [pair for pair in known.items() if pair[0] not in program.by_id]
+    write_index(context.spec.dir, ids + late)
 
 
 def _analysis(context: Context, program: Program, again: Reload, host: ChildHost) -> Analysis:
