@@ -77,10 +77,3 @@ WORDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "worker": add_worker,
 }
 """The second words of the command."""
-
-
-def cluster(parser: argparse.ArgumentParser) -> Run:
-    """Parse ``fuzztui cluster`` without one of :data:`WORDS`."""
-    parser.add_argument("what", choices=list(WORDS), help="fuzztui cluster WHAT --help explains it")
-    parser.usage = "fuzztui cluster WHAT ..."
-    return lambda options: parser.error(f"cluster {options.what}: its arguments are missing")

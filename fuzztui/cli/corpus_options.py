@@ -109,10 +109,3 @@ WORDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "why": _why,
 }
 """The second words of the command."""
-
-
-def corpus(parser: argparse.ArgumentParser) -> Run:
-    """Parse ``fuzztui corpus`` without one of :data:`WORDS`."""
-    parser.add_argument("what", choices=list(WORDS), help="fuzztui corpus WHAT --help explains it")
-    parser.usage = "fuzztui corpus WHAT ..."
-    return lambda options: parser.error(f"corpus {options.what}: its arguments are missing")

@@ -24,14 +24,5 @@ def _check(parser: argparse.ArgumentParser) -> Run:
     return command("hosts.check_all")
 
 
-HOSTS_WORDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {"check": _check}
+WORDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {"check": _check}
 """The second words of the command."""
-
-
-def add_hosts(parser: argparse.ArgumentParser) -> Run:
-    """Parse ``fuzztui hosts`` without one of :data:`HOSTS_WORDS`."""
-    parser.add_argument(
-        "what", choices=list(HOSTS_WORDS), help="fuzztui hosts WHAT --help explains it"
-    )
-    parser.usage = "fuzztui hosts WHAT ..."
-    return lambda options: parser.error(f"hosts {options.what}: its arguments are missing")

@@ -7,14 +7,14 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from fuzztui.cli import cluster_options, corpus_options
+from fuzztui.cli import cluster_options, corpus_options, host_options
 from fuzztui.cli.arguments import Run
 from fuzztui.cli.engine_options import add_comparisons, add_mutators, add_targets, add_types
 from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
-from fuzztui.cli.host_options import HOSTS_WORDS, add_hosts
 from fuzztui.cli.input_options import add_minimise, add_repro
 from fuzztui.cli.mutant_options import add_mutants, add_mutate, add_score
 from fuzztui.cli.output import at_terminal
@@ -124,6 +124,14 @@ def parsers() -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
             yield name, word, _command_parser(name, word)
 
 
+def _add_what(name: str, parser: argparse.ArgumentParser) -> Run:
+    """Parse the command without one of its second words."""
+    words = list(_WORDS[name])
+    parser.add_argument("what", choices=words, help=f"fuzztui {name} WHAT --help explains it")
+    parser.usage = f"fuzztui {name} WHAT ..."
+    return lambda options: parser.error(f"{name} {options.what}: its arguments are missing")
+
+
 def _add_help(parser: argparse.ArgumentParser) -> Run:
     """Add the options of ``fuzztui help``; return the command."""
     parser.add_argument(
@@ -196,8 +204,8 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "ci": add_ci,
     "export": add_export,
     "coverage": add_coverage,
-    "corpus": corpus_options.corpus,
-    "cluster": cluster_options.cluster,
+    "corpus": partial(_add_what, "corpus"),
+    "cluster": partial(_add_what, "cluster"),
     "mutate": add_mutate,
     "mutators": add_mutators,
     "targets": add_targets,
@@ -214,7 +222,7 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "minimise": add_minimise,
     "check": add_check,
     "doctor": add_doctor,
-    "hosts": add_hosts,
+    "hosts": partial(_add_what, "hosts"),
     "samples": add_samples,
     "schema": add_schema,
     "themes": add_themes,
@@ -228,7 +236,7 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
 _WORDS = {
     "cluster": cluster_options.WORDS,
     "corpus": corpus_options.WORDS,
-    "hosts": HOSTS_WORDS,
+    "hosts": host_options.WORDS,
 }
 """Commands whose second word has options of its own."""
 
