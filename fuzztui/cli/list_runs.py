@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from fuzztui.kernel.base.text import several, visible
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.home.listing import RunList
 from fuzztui.run.home.look import RunLook
-from fuzztui.run.home.size import disk_bytes
 from fuzztui.run.home.summary import UNREADABLE
 from fuzztui.tui.base import format
 from fuzztui.tui.base.last_looks import last_look
@@ -34,6 +34,12 @@ MAX_PATH = 200
 
 MAX_FAILURES = 3
 """Failed campaigns whose reasons are shown, the newest first; the others are counted."""
+
+BLOCK = 512
+"""Bytes of a block in ``st_blocks``."""
+
+FILES = 1000
+"""Files between two updates of the progress line."""
 
 NOTE_CELLS = 100
 """Characters of a failed campaign's line; ``status`` and ``--json`` have the whole reason."""
@@ -238,3 +244,33 @@ def notes(looks: Sequence[RunLook]) -> list[str]:
         more = several(failed - MAX_FAILURES, "earlier run")
         lines.append(f"{more} failed, too; fuzztui status RUN reports why")
     return lines
+
+
+def disk_bytes(run: Path, on_files: Callable[[int], None] = lambda _: None) -> int:
+    """Return the bytes that the files of a run occupy; a file with several names counts once.
+
+    ``on_files`` is called from time to time with the number of files so far. What cannot be read is
+    left out.
+    """
+    total = files = 0
+    several: set[tuple[int, int]] = set()
+    waiting = [os.fspath(run)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    status = entry.stat(follow_symlinks=False)
+                    files += 1
+                    if files % FILES == 0:
+                        on_files(files)
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    elif status.st_nlink > 1:
+                        name = (status.st_dev, status.st_ino)
+                        if name in several:
+                            continue
+                        several.add(name)
+                    total += status.st_blocks * BLOCK
+        except OSError:
+            continue
+    return total

@@ -1,5 +1,29 @@
 """For tests: replay a corpus with pytest, and make a generator's input again from its choices."""
 
-from fuzztui.testing.made import made
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fuzztui.engines.inputs.constants import ConstantPool
+from fuzztui.engines.inputs.source import Source
+from fuzztui.engines.strategies import generator_of
 
 __all__ = ["made"]
+
+_LIMIT = 1 << 20
+
+
+def made(generator: object, choices: bytes, constants: Path | None = None) -> Any:
+    """Return the input that a generator makes from its choices.
+
+    ``generator``: a function, a Hypothesis strategy or a type, as in ``target.generator``.
+    ``constants``: the file of constants that choices may select.
+    """
+    pool = ConstantPool.read(constants) if constants is not None else None
+    source = Source(choices, _LIMIT, random.Random(0).randbytes, pool)
+    found = generator_of("made(generator)", generator) or generator
+    call: Callable[[Source], Any] = found  # type: ignore[assignment]
+    return call(source)

@@ -3,7 +3,7 @@
 import pytest
 from fakes import running
 
-from fuzztui.tui.app.theme_picker import ThemeScreen
+from fuzztui.tui.app.action_app import ThemeScreen
 
 SIZES = [(120, 40), (40, 12)]
 

@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from textual import on
+from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.theme import Theme
+from textual.widgets import OptionList
 
 from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.palette_commands import ActionPalette, ActionProvider
-from fuzztui.tui.app.theme_picker import ThemeScreen
 from fuzztui.tui.base.background import in_thread
+from fuzztui.tui.base.list_dialog import ListScreen
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themed import ThemedApp
 from fuzztui.tui.base.themes import ThemeFile
@@ -27,6 +30,31 @@ from fuzztui.tui.frame.table import BigTable
 
 MAX_PROBLEM = 500
 """Maximal characters of the notification about the configuration."""
+
+
+class ThemeScreen(ListScreen):
+    """Returns the name of the chosen theme; None: the user wants the former one back."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("T", "move(1)", show=False)]
+    DEFAULT_CSS = """
+    ThemeScreen {
+        align: right middle;
+        background: transparent;
+        & > Vertical { width: 46; max-width: 60%; }
+    }
+    """
+
+    def __init__(
+        self, titles: Mapping[str, str], current: str, preview: Callable[[str], None]
+    ) -> None:
+        """``titles``: by name. ``preview`` is called with the name under the cursor."""
+        super().__init__("Theme", "⏎ keeps, esc restores", titles, current)
+        self._preview = preview
+
+    @on(OptionList.OptionHighlighted)
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        if self.is_current and event.option_id is not None:
+            self._preview(event.option_id)
 
 
 class ActionApp(ThemedApp):

@@ -48,7 +48,7 @@ class ConfigFile:
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Keys, as users name them, by the id of the action; none: the action has no key."""
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The columns of a screen's tables: see :func:`~fuzztui.tui.base.chosen_columns.chosen`."""
+    """The columns of a screen's tables: see :func:`~fuzztui.tui.base.columns.chosen`."""
 
 
 def read_config_file(path: Path) -> tuple[str, str]:

@@ -24,8 +24,7 @@ from textual.strip import Strip
 from textual.worker import WorkType
 
 from fuzztui.tui.base.canvas import TextSpan, changed_spans
-from fuzztui.tui.base.chosen_columns import chosen
-from fuzztui.tui.base.columns import Column, Layout
+from fuzztui.tui.base.columns import Column, Layout, chosen
 from fuzztui.tui.base.marked_rows import MarkedRows
 from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.palette import Palette
