@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from rich.cells import cell_len
 
 from fuzztui.kernel.wire.conditions import FilterKey
+from fuzztui.tui.base import format
 from fuzztui.tui.base.text import plain
 
 NEVER = sys.maxsize
@@ -278,3 +279,22 @@ def chosen(columns: Sequence[Column[Any]], wanted: Sequence[str]) -> Sequence[Co
     # The first column stays whatever the room.
     shown = [replace(c, needs=0, spare=False, drop=n > 0) for n, c in enumerate(first)]
     return [*shown, *(replace(c, needs=NEVER) for c in columns if c not in first)]
+
+
+def count_column(
+    id: str,
+    title: str,
+    of: Callable[[T], int],
+    style: str = "",
+    *,
+    zero: str = "",
+    needs: int = 0,
+    drop: bool = False,
+) -> Column[T]:
+    """Return a column of numbers, whose largest come first. ``zero``: what stands for 0, muted."""
+
+    def cell(row: T) -> Cell:
+        n = of(row)
+        return (format.count(n), style) if n else (zero, "muted" if zero else "")
+
+    return Column(id, title, cell, of, "right", needs=needs, descending=True, drop=drop)

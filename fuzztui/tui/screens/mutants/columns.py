@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from fuzztui.kernel.model.mutants import Knowledge
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.tui.base import format
-from fuzztui.tui.base.columns import NEVER, Cell, Column
+from fuzztui.tui.base.columns import NEVER, Cell, Column, count_column
 from fuzztui.tui.labels.mutant_details import PLACE, change_cell, cut_place
 from fuzztui.tui.labels.mutants import GROUP_LABELS, group_rank, place, rank, state_sign
 
@@ -53,8 +53,8 @@ def columns(
         Column("change", "change", change_cell, lambda m: (m.before, m.after), min=18, max=120,
                flex=True),
         Column("group", "survivor", survivor, group_rank, max=13, needs=140, spare=True),
-        _figure("runs", "runs", lambda m: m.runs, needs=70),
-        _figure("infected", "infected", lambda m: m.infected, needs=150),
+        count_column("runs", "runs", lambda m: m.runs, zero="0", needs=70),
+        count_column("infected", "infected", lambda m: m.infected, zero="0", needs=150),
         Column("killer", "killed by", _killer, lambda m: m.killer, max=12, needs=110, spare=True),
         Column("oracle", "how", _oracle, lambda m: m.oracle, max=9, needs=100, spare=True),
         Column("t", "killed", _killed, _kill_order, "right", min=7, max=12, needs=100,
@@ -96,11 +96,3 @@ def _text(mutant: Mutant) -> Cell:
     static = "static" if mutant.static else ""
     parts = (mutant.id, mutant.file, mutant.before, mutant.after, mutant.reason, mutant.detail)
     return " ".join((*parts, static)), ""
-
-
-def _figure(id: str, title: str, of: Callable[[Mutant], int], *, needs: int) -> Column[Mutant]:
-    def cell(mutant: Mutant) -> Cell:
-        n = of(mutant)
-        return format.count(n), "" if n else "muted"
-
-    return Column(id, title, cell, of, "right", needs=needs, descending=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from fuzztui.kernel.model.mutant_scores import CodeScore, CodeScores, file_key
 from fuzztui.kernel.model.mutants import NOT_RUN, RAN, REACHED, UNKNOWN_REACH, UNREACHED, WAITS
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
-from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.columns import Cell, Column, count_column
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.mutant_groups import MutantGroup, selection_text
 from fuzztui.tui.labels.mutants import GROUP_LABELS
@@ -48,20 +48,22 @@ def function_columns(scores: CodeScores) -> Sequence[Column[CodeScore]]:
                min=6),
         Column("bar", "", _bar, None, min=BAR, max=BAR, needs=100),
         Column(LEFT, "left", _left, by_left, "right", descending=True),
-        _figure("total", "mutants", lambda r: r.total),
-        _figure("killed", "killed", lambda r: r.states["killed"], "killed", needs=60),
-        _figure("alive", "alive", lambda r: r.states["alive"], "alive", needs=60),
-        _figure("pending", "pending", lambda r: r.states["pending"], "pending", needs=68),
-        _figure("ran", GROUP_LABELS[RAN], lambda r: r.groups[RAN], drop=True),
-        _figure("unreached", GROUP_LABELS[UNREACHED], lambda r: r.groups[UNREACHED], drop=True),
-        _figure(
+        count_column("total", "mutants", lambda r: r.total),
+        count_column("killed", "killed", lambda r: r.states["killed"], "killed", needs=60),
+        count_column("alive", "alive", lambda r: r.states["alive"], "alive", needs=60),
+        count_column("pending", "pending", lambda r: r.states["pending"], "pending", needs=68),
+        count_column("ran", GROUP_LABELS[RAN], lambda r: r.groups[RAN], drop=True),
+        count_column(
+            "unreached", GROUP_LABELS[UNREACHED], lambda r: r.groups[UNREACHED], drop=True
+        ),
+        count_column(
             "same", GROUP_LABELS[REACHED],
             lambda r: r.groups[REACHED] + r.groups[UNKNOWN_REACH], drop=True,
         ),
-        _figure(
+        count_column(
             "waits", GROUP_LABELS[WAITS], lambda r: r.groups[WAITS] + r.groups[NOT_RUN], drop=True
         ),
-        _figure(
+        count_column(
             "excluded", "excluded", lambda r: r.states["skipped"] + r.states["equivalent"],
             drop=True,
         ),
@@ -85,22 +87,6 @@ def _left(row: CodeScore) -> Cell:
 
 def _score(row: CodeScore) -> Cell:
     return format.score(row.score), "bold" if row.is_file else ""
-
-
-def _figure(
-    id: str,
-    title: str,
-    of: Callable[[CodeScore], int],
-    style: str = "",
-    *,
-    needs: int = 0,
-    drop: bool = False,
-) -> Column[CodeScore]:
-    def cell(row: CodeScore) -> Cell:
-        n = of(row)
-        return (format.count(n), style) if n else ("", "")
-
-    return Column(id, title, cell, of, "right", needs=needs, descending=True, drop=drop)
 
 
 def group_of(row: CodeScore, scores: CodeScores) -> MutantGroup:

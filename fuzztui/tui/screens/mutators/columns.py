@@ -8,7 +8,7 @@ from fuzztui.kernel.model.mutators import MutatorRow
 from fuzztui.kernel.model.yields import Yields
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
-from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.columns import Cell, Column, count_column
 from fuzztui.tui.labels.instance_columns import yield_cell
 from fuzztui.tui.labels.mutators import SIGNS, effect_of
 
@@ -34,11 +34,11 @@ def columns(
         Column("operator", "mutator", _operator, lambda a: a.name, min=12, max=44, give=20,
                value=lambda a: a.name),
         Column("class", "class", lambda a: (a.cls, "muted"), lambda a: a.cls, needs=96),
-        _figure("tried", "tried", lambda a: a.tried, needs=88),
-        _figure("applied", "applied", lambda a: a.applied, drop=True),
+        count_column("tried", "tried", lambda a: a.tried, zero="0", needs=88),
+        count_column("applied", "applied", lambda a: a.applied, zero="0", drop=True),
         Column("hits", "hits", _hits, lambda a: _part(a.applied, a.tried), "right", min=5,
                descending=True, drop=True),
-        _figure("found", "found", lambda a: a.found, style="corpus"),
+        count_column("found", "found", lambda a: a.found, "corpus", zero="0"),
         Column("crashes", "crash", _crashes, lambda a: a.crashes, "right", spare=True,
                descending=True, drop=True),
         Column(PAYS, "found/M", rate_cell, lambda a: a.order, "right", min=7, descending=True),
@@ -92,19 +92,3 @@ def _weight(arm: MutatorRow) -> Cell:
 
 def _share(arm: MutatorRow) -> Cell:
     return format.share(arm.share), "muted"
-
-
-def _figure(
-    id: str,
-    title: str,
-    of: Callable[[MutatorRow], int],
-    *,
-    needs: int = 0,
-    style: str = "",
-    drop: bool = False,
-) -> Column[MutatorRow]:
-    def cell(arm: MutatorRow) -> Cell:
-        n = of(arm)
-        return format.count(n), style if n else "muted"
-
-    return Column(id, title, cell, of, "right", needs=needs, descending=True, drop=drop)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from fuzztui.kernel.model.properties import PropertyRow
 from fuzztui.tui.base import format
-from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.columns import Cell, Column, count_column
 from fuzztui.tui.base.text import plain
 
 SHARE = "share"
@@ -42,9 +42,9 @@ def columns(
                spare=True),
         Column("killed", "killed", _killed, lambda r: r.killed, "right", spare=True,
                descending=True),
-        _figure("trials", "trials", lambda r: r.trials),
-        _figure("entries", "entries", lambda r: r.entries, style="corpus", drop=True),
-        _figure("edges", "edges", lambda r: r.edges),
+        count_column("trials", "trials", lambda r: r.trials),
+        count_column("entries", "entries", lambda r: r.entries, style="corpus", drop=True),
+        count_column("edges", "edges", lambda r: r.edges),
         Column("findings", "found", _findings, lambda r: r.findings, "right", descending=True,
                drop=True),
         Column("cpu", "CPU", lambda r: (format.span(r.cpu_s), "muted"), lambda r: r.cpu_s, "right",
@@ -80,15 +80,6 @@ def brief_name(text: str, room: int) -> str:
         return short
     end = (room - 1) // 2
     return f"{short[: room - 1 - end]}…{short[len(short) - end :]}"
-
-
-def _figure(
-    name: str, title: str, of: Callable[[PropertyRow], int], style: str = "", *, drop: bool = False
-) -> Column[PropertyRow]:
-    def cell(row: PropertyRow) -> Cell:
-        return (format.count(of(row)), style) if of(row) else ("", "")
-
-    return Column(name, title, cell, of, "right", descending=True, drop=drop)
 
 
 def _share(row: PropertyRow) -> Cell:

@@ -9,7 +9,7 @@ from fuzztui.kernel.model.targeting import GoalRow, TypeRow, reached_share
 from fuzztui.kernel.wire.commands import weight_text
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
-from fuzztui.tui.base.columns import NEVER, Cell, Column
+from fuzztui.tui.base.columns import NEVER, Cell, Column, count_column
 from fuzztui.tui.labels.targeting import (
     brief_location,
     brief_type,
@@ -81,9 +81,9 @@ def type_columns(context: TypeColumnContext) -> Sequence[Column[TypeRow]]:
         Column("distance", "dist", _distance, lambda r: (r.distance < 0, r.distance), "right",
                number=lambda r: r.distance,
                drop=True),
-        _figure("arms", "+branch", lambda r: r.new_arms, style="bold valid", drop=True),
+        count_column("arms", "+branch", lambda r: r.new_arms, "bold valid", zero="0", drop=True),
         Column("match", "match", _match, _match_share, "right", descending=True, drop=True),
-        _figure("picks", "drawn", lambda r: r.picks, drop=True),
+        count_column("picks", "drawn", lambda r: r.picks, zero="0", drop=True),
         Column("factor", "÷", _factor, lambda r: r.factor, "right", descending=True, drop=True),
         Column("text", "", lambda r: (r.name, ""), None, needs=NEVER),
     )  # fmt: skip
@@ -112,16 +112,6 @@ def _match(row: TypeRow) -> Cell:
 
 def _factor(row: TypeRow) -> Cell:
     return (f"{row.factor:.1f}", "hang") if row.factor >= 1.05 else ("1", "muted")
-
-
-def _figure(
-    id: str, title: str, of: Callable[[TypeRow], int], *, style: str = "", drop: bool = False
-) -> Column[TypeRow]:
-    def cell(row: TypeRow) -> Cell:
-        n = of(row)
-        return format.count(n), style if n else "muted"
-
-    return Column(id, title, cell, of, "right", descending=True, drop=drop)
 
 
 def goal_columns(context: TypeColumnContext) -> Sequence[Column[GoalRow]]:
