@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.since import changes
-from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.base.text import different_parts, several, visible
 from fuzztui.kernel.base.units import parse_ranges
 from fuzztui.run.campaign.extras import missing_extra
 
@@ -196,21 +196,7 @@ class _Changed(Protocol):
 def shown_change(m: _Changed) -> str:
     """Format a change on one line: the different parts of both lines, with some context."""
     before, after = " ".join(m.before.split()), " ".join(m.after.split())
-    head = _shared(before, after)
-    tail = _shared(before[head:][::-1], after[head:][::-1])
-    begin, end = max(0, head - _AROUND), max(0, tail - _AROUND)
-
-    def part(text: str) -> str:
-        lead, trail = "…" if begin else "", "…" if end else ""
-        return f"{lead}{text[begin : len(text) - end]}{trail}"
-
-    return visible(f"{part(before)}  ->  {part(after)}")
-
-
-def _shared(one: str, other: str) -> int:
-    """Return the length of the common prefix."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+    return visible("  ->  ".join(different_parts(before, after, _AROUND)))
 
 
 def _end(text: str, width: int) -> str:

@@ -15,7 +15,7 @@ from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
 from fuzztui.engines.text.reference import Rng, apply
 from fuzztui.engines.text.table import MUTATORS, NAMES
 from fuzztui.kernel.base.suggest import meant, near
-from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.base.text import common_head, different_parts, several, visible
 
 _TRIES: Final = 1000
 """Attempts to apply a mutator before the command gives up: many do not apply to a given input."""
@@ -152,9 +152,9 @@ def _mutant(
 
 def change(mutator: str, before: bytes, after: bytes) -> FileEdit:
     """Return the lines that a mutator has changed."""
-    head = _shared(before, after)
+    head = common_head(before, after)
     begin = before.rfind(b"\n", 0, head) + 1
-    tail = _shared(before[head:][::-1], after[head:][::-1])
+    tail = common_head(before[head:][::-1], after[head:][::-1])
     # Extend to the end of the line, so that both texts end with whole lines.
     end = before.find(b"\n", len(before) - tail) + 1 if tail else 0
     tail = len(before) - end if end else 0
@@ -188,34 +188,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
-def _shared(one: bytes | str, other: bytes | str) -> int:
-    """Return the length of the common prefix, by bisection: comparing slices is fast."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
 # ------------------------------------------------------------------------------ showing
-
-
-def _window(old: str, new: str, around: int, most: int) -> tuple[str, str]:
-    """Cut both texts to the different part with some context; long parts in their middle."""
-    head = _shared(old, new)
-    tail = _shared(old[head:][::-1], new[head:][::-1])
-    begin, left = max(0, head - around), max(0, tail - around)
-
-    def cut(text: str) -> str:
-        part = text[begin : len(text) - left]
-        if len(part) > most:
-            part = f"{part[: most // 2]}…{part[len(part) - most // 2 :]}"
-        return f"{'…' if begin else ''}{part}{'…' if left else ''}"
-
-    return cut(old), cut(new)
 
 
 def _shown(number: int, mutant: MutatedFile) -> None:
@@ -223,7 +196,7 @@ def _shown(number: int, mutant: MutatedFile) -> None:
     print(f"--- {visible(_path(mutant.file))}\n+++ {number:06}")
     for c in mutant.changes:
         print(f"@@ line {c.line}: {c.mutator} @@")
-        for sign, text in zip("-+", _window(c.old, c.new, 200, 2000), strict=True):
+        for sign, text in zip("-+", different_parts(c.old, c.new, 200, 2000), strict=True):
             for line in text.removesuffix("\n").split("\n") if text else []:
                 print(f"{sign}{visible(line)}")
     print()
@@ -234,7 +207,7 @@ def _summary(mutant: MutatedFile) -> str:
     alone = len(mutant.changes) == 1
     parts = []
     for c in mutant.changes:
-        old, new = _window(c.old.removesuffix("\n"), c.new.removesuffix("\n"), 20, 100)
+        old, new = different_parts(c.old.removesuffix("\n"), c.new.removesuffix("\n"), 20, 100)
         which = "" if alone else f"{c.mutator}  "
         parts.append(visible(f"{which}line {c.line}: {old}  ->  {new}"))
     return "; ".join(parts)

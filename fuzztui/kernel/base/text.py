@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 _MAX_S = 1e12
@@ -83,3 +84,30 @@ def ago(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} s"
+
+
+def common_head(one: bytes | str, other: bytes | str) -> int:
+    """The length of the common prefix, by bisection: comparing slices is fast."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def different_parts(old: str, new: str, around: int, most: int = sys.maxsize) -> tuple[str, str]:
+    """Both texts, cut to the different part with some context; long parts in their middle."""
+    head = common_head(old, new)
+    tail = common_head(old[head:][::-1], new[head:][::-1])
+    begin, left = max(0, head - around), max(0, tail - around)
+
+    def cut(text: str) -> str:
+        part = text[begin : len(text) - left]
+        if len(part) > most:
+            part = f"{part[: most // 2]}…{part[len(part) - most // 2 :]}"
+        return f"{'…' if begin else ''}{part}{'…' if left else ''}"
+
+    return cut(old), cut(new)
