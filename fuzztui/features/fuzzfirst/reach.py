@@ -6,7 +6,6 @@ is built once more for gcov (:mod:`fuzztui.features.fuzzfirst.gcov_build`), and 
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from fuzztui.engines.instrument.outline import outline_of
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
 from fuzztui.features.fuzzfirst.gcov_build import GcovBuild
 from fuzztui.features.fuzzfirst.scratch import read_input
@@ -63,20 +63,7 @@ class BuildReach:
 
 def python_functions(source: bytes) -> list[tuple[str, int, int]]:
     """Return a Python source's functions, as in :class:`BuildReach`. Raises SyntaxError."""
-    found: list[tuple[str, int, int]] = []
-
-    def visit(node: ast.AST, inside: str) -> None:
-        for child in ast.iter_child_nodes(node):
-            name = inside
-            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                name = f"{inside}.{child.name}" if inside else child.name
-                if not isinstance(child, ast.ClassDef):
-                    first = min([child.lineno, *(d.lineno for d in child.decorator_list)])
-                    found.append((name, first, child.end_lineno or child.lineno))
-            visit(child, name)
-
-    visit(ast.parse(source), "")
-    return found
+    return [(name, first, last) for first, last, name in outline_of(source, {}).functions]
 
 
 async def reach_by_gcov(
