@@ -128,7 +128,7 @@ def compiled(directory: Path) -> Path:
 def in_python(fragments: Fragments, entries: list[bytes], times: int) -> dict[str, float]:
     """Microseconds of the twins."""
     rng, took = Rng(1), {}
-    hosts = [host for host in map(fragments.find, entries) if host]
+    hosts = [host for host in map(fragments.pool.find, entries) if host]
     for name in ("fragment", "template", "balanced"):
         begun = time.process_time()
         for i in range(times):
@@ -136,9 +136,9 @@ def in_python(fragments: Fragments, entries: list[bytes], times: int) -> dict[st
             host.reset()
             match name:
                 case "fragment":
-                    fragments.splice(host, host.data, 1 << 20, rng)
+                    fragments.pool.splice(host, host.data, 1 << 20, rng)
                 case "template":
-                    fragments.template(host, host.data, 1 << 20, rng)
+                    fragments.pool.template(host, host.data, 1 << 20, rng)
                 case _:
                     balanced(host.data, 1 << 20, rng, other)
         took[name] = (time.process_time() - begun) / times * 1e6
@@ -195,7 +195,9 @@ def main() -> None:
             f"pool file: {size / 1e3:.0f} kB, "
             f"written in {(time.process_time() - begun) * 1e3:.1f} ms"
         )
-        kept = [data for data in entries if (host := fragments.find(data)) and host.entry.edits]
+        kept = [
+            data for data in entries if (host := fragments.pool.find(data)) and host.entry.edits
+        ]
         files = []
         for number, data in enumerate(kept):
             files.append(directory / f"entry{number}")

@@ -142,7 +142,7 @@ def build(context: Context) -> Parts:
         base.corpus,
         Havoc(rng, spec.engine.max_size, context.tokens, text=context.text),
         rng=rng,
-        fragments=fragments,
+        pool=None if fragments is None else fragments.pool,
     )
 
     def saved(candidate: Candidate, folder: str) -> None:

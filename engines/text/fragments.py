@@ -262,20 +262,6 @@ class Fragments:
         for forgotten in shelf.put(key, self._entries[key].size):
             del self._entries[forgotten]
 
-    def find(self, data: bytes) -> SpliceRecipient | None:
-        """See :meth:`Pool.find`."""
-        return self.pool.find(data)
-
-    def splice(self, recipient: SpliceRecipient, now: bytes, limit: int, rng: Rng) -> bytes | None:
-        """See :meth:`Pool.splice`."""
-        return self.pool.splice(recipient, now, limit, rng)
-
-    def template(
-        self, recipient: SpliceRecipient, now: bytes, limit: int, rng: Rng
-    ) -> bytes | None:
-        """See :meth:`Pool.template`."""
-        return self.pool.template(recipient, now, limit, rng)
-
     def _keep(self, kind: str, fragment: Fragment) -> None:
         hashes = self._hashes.setdefault(kind, [])
         digest = blake2b(fragment.text, digest_size=8, person=kind.encode()[:16]).digest()

@@ -16,7 +16,7 @@ from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 from fuzztui.engines.loop.mutate import Havoc
 from fuzztui.engines.text.arms import AT, MixtureState
-from fuzztui.engines.text.fragments import Fragments, SpliceRecipient, balanced
+from fuzztui.engines.text.fragments import Pool, SpliceRecipient, balanced
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.table import ARMS, BALANCED, FRAGMENT, HAVOC, TEMPLATE
 
@@ -50,11 +50,11 @@ class TextMixture:
         havoc: Havoc,
         *,
         rng: random.Random,
-        fragments: Fragments | None = None,
+        pool: Pool | None = None,
     ) -> None:
-        """``fragments``: the fragment pool; None if there is no grammar."""
+        """``pool``: of fragments; None if there is no grammar."""
         self._arms, self._apply, self._corpus, self._havoc = arms, apply, corpus, havoc
-        self._fragments = fragments
+        self._pool = pool
         self._rng = Rng(rng.getrandbits(64))
         self._recipient: SpliceRecipient | None = None
         self._entry: CorpusEntry | None = None
@@ -96,11 +96,11 @@ class TextMixture:
     def _begin(self, entry: CorpusEntry) -> None:
         self._other = NO_ENTRY
         self._between.clear()
-        if self._fragments is None or not self._arms.needs_spans:
+        if self._pool is None or not self._arms.needs_spans:
             self._recipient = None
             return
         if entry is not self._entry or self._recipient is None:
-            self._entry, self._recipient = entry, self._fragments.find(entry.data)
+            self._entry, self._recipient = entry, self._pool.find(entry.data)
         if self._recipient is not None:
             self._recipient.reset()
 
@@ -132,8 +132,8 @@ class TextMixture:
             arms.count_tried(arm)
             if arm != _TEMPLATE:
                 made = self._apply(data, limit, rng, arm)
-            elif self._recipient is not None and self._fragments is not None:
-                made = self._fragments.template(self._followed(self._recipient), data, limit, rng)
+            elif self._recipient is not None and self._pool is not None:
+                made = self._pool.template(self._followed(self._recipient), data, limit, rng)
             else:
                 continue
             if made is not None:
@@ -152,11 +152,11 @@ class TextMixture:
         return None
 
     def _by_kind(self, data: bytes) -> bytes | None:
-        if self._recipient is None or self._fragments is None:
+        if self._recipient is None or self._pool is None:
             return None
         self._arms.count_tried(_FRAGMENT)
         recipient = self._followed(self._recipient)
-        return self._fragments.splice(recipient, data, self._havoc.limit, self._rng)
+        return self._pool.splice(recipient, data, self._havoc.limit, self._rng)
 
     def _followed(self, recipient: SpliceRecipient) -> SpliceRecipient:
         """Update the recipient up to the last step but one; its methods follow the last step.

@@ -81,7 +81,7 @@ def test_a_stack_of_splices(readers, known, seed, room):
     read, native = readers(fragments.pool)
     for data, _ in known:
         outcomes = [
-            stack(pool, data, known[0][0], seed, room) for pool in (fragments, read, native)
+            stack(pool, data, known[0][0], seed, room) for pool in (fragments.pool, read, native)
         ]
         assert outcomes[1:] == outcomes[:-1]
 
@@ -128,7 +128,7 @@ def test_segments_are_followed_alike(readers, data, seed):
     fragments.add(data, Spans({"call": ((0, 1),)}))
     _, native = readers(fragments.pool)
     for _ in range(10):
-        host, twin, now = fragments.find(data), native.find(data), data
+        host, twin, now = fragments.pool.find(data), native.find(data), data
         assert host is not None
         assert twin is not None
         for _ in range(6):
@@ -151,7 +151,7 @@ def test_what_is_not_changed_is_where_it_was(known, seed):
     for data, spans in known:
         fragments.add(data, spans)
     for data, _ in known:
-        host, now = fragments.find(data), data
+        host, now = fragments.pool.find(data), data
         assert host is not None
         for _ in range(8):
             at = rng.position(len(now) + 1)

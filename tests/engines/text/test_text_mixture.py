@@ -14,7 +14,7 @@ from fuzztui.engines.loop.mutate import Havoc
 from fuzztui.engines.text import reference
 from fuzztui.engines.text.arms import AT, PERIOD, MixtureState
 from fuzztui.engines.text.block import StatsBlock, Writer
-from fuzztui.engines.text.fragments import Fragments
+from fuzztui.engines.text.fragments import Fragments, Pool
 from fuzztui.engines.text.mixture import TextMixture, arms_of
 from fuzztui.engines.text.syntax import Spans
 from fuzztui.engines.text.table import ARMS
@@ -32,7 +32,7 @@ class Bench:
         texts: Sequence[bytes] = PROGRAMS,
         *,
         without: Collection[str] = ("template", "fragment"),
-        fragments: Fragments | None = None,
+        pool: Pool | None = None,
         limit: int = 200,
         seed: int = 1,
     ) -> None:
@@ -43,7 +43,7 @@ class Bench:
         rng = random.Random(seed)
         havoc = Havoc(rng, limit, [b"token"], text=True)
         self.mutator = TextMixture(
-            self.arms, reference.apply, self.corpus, havoc, rng=rng, fragments=fragments
+            self.arms, reference.apply, self.corpus, havoc, rng=rng, pool=pool
         )
 
     def children(self, n: int) -> list[Candidate]:
@@ -110,7 +110,7 @@ def test_fragments_of_their_kind_go_on_from_what_became_of_it() -> None:
     texts = (b"aa bb cc", b"dd ee ff")
     for text in texts:
         fragments.add(text, Spans({"word": ((0, 2), (3, 2), (6, 2))}))
-    bench = Bench(StatsBlock(0, 0, 1), texts, without=("template",), fragments=fragments)
+    bench = Bench(StatsBlock(0, 0, 1), texts, without=("template",), pool=fragments.pool)
     words = {w for text in texts for w in text.split()}
     children = bench.children(300)
     assert bench.tried() <= {"fragment", "balanced", "havoc"}
