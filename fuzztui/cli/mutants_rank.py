@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Counter
@@ -182,20 +182,14 @@ def table(rows: Sequence[tuple[SourceMutant, float]], width: int = 0) -> Iterato
     of_place = min(max(map(len, places), default=0), 40)
     for n, ((m, distance), place) in enumerate(zip(rows, places, strict=True), 1):
         far = "    -" if distance < 0 else f"{distance:5.2f}"
-        line = f"{n:>{of_rank}} {far}  {_end(place, of_place):<{of_place}}  {shown_change(m)}"
+        change = shown_change(m.before, m.after)
+        line = f"{n:>{of_rank}} {far}  {_end(place, of_place):<{of_place}}  {change}"
         yield line if not width or len(line) <= width else line[: width - 1] + "…"
 
 
-class _Changed(Protocol):
-    @property
-    def before(self) -> str: ...
-    @property
-    def after(self) -> str: ...
-
-
-def shown_change(m: _Changed) -> str:
+def shown_change(before: str, after: str) -> str:
     """Format a change on one line: the different parts of both lines, with some context."""
-    before, after = " ".join(m.before.split()), " ".join(m.after.split())
+    before, after = " ".join(before.split()), " ".join(after.split())
     return visible("  ->  ".join(different_parts(before, after, _AROUND)))
 
 

@@ -73,7 +73,7 @@ def worklist_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iter
         text = f"{head} {line:>{of_line}} {name:<{of_id}}"
         left_over = (width or 1 << 30) - len(text) - 2
         if left_over >= MIN_CHANGE:
-            text = f"{text}  {cut(shown_change(m), left_over)}"
+            text = f"{text}  {cut(shown_change(m.before, m.after), left_over)}"
         yield text.rstrip()
 
 

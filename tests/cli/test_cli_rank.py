@@ -123,7 +123,7 @@ def test_a_change_is_shown_where_it_is_and_harmless():
         "int value = compute(first, second) + 1;",
         "int value = compute(first, second) - 1;",
     )
-    text = shown_change(SourceMutant("", "a.c", 1, "", "  " + before, "  " + after))
+    text = shown_change("  " + before, "  " + after)
     assert text == "…st, second) + 1;  ->  …st, second) - 1;"
     (row,) = table([(SourceMutant("", "\x1b[2Ja.c", 1, "", "\x1b[31m[/x]", "b\n"), -1.0)], 60)
     assert "\x1b" not in row and "\n" not in row
