@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from fuzztui.cli import cluster_options, corpus_options, host_options
+from fuzztui.cli import cluster_options, corpus_options
 from fuzztui.cli.arguments import Run
 from fuzztui.cli.engine_options import add_comparisons, add_mutators, add_targets, add_types
 from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
@@ -20,6 +20,7 @@ from fuzztui.cli.mutant_options import add_mutants, add_mutate, add_score
 from fuzztui.cli.output import at_terminal
 from fuzztui.cli.output_options import add_ci, add_coverage, add_events, add_export, add_metrics
 from fuzztui.cli.project_options import (
+    HOSTS_WORDS,
     add_check,
     add_completion,
     add_config,
@@ -236,7 +237,7 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
 _WORDS = {
     "cluster": cluster_options.WORDS,
     "corpus": corpus_options.WORDS,
-    "hosts": host_options.WORDS,
+    "hosts": HOSTS_WORDS,
 }
 """Commands whose second word has options of its own."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
-from fuzztui.cli.arguments import Run, add_campaign, add_set, command
+from fuzztui.cli.arguments import NEAREST, Run, add_campaign, add_host, add_set, command
 
 
 def add_init(parser: argparse.ArgumentParser) -> Run:
@@ -70,6 +71,26 @@ def add_check(parser: argparse.ArgumentParser) -> Run:
     )
     add_set(parser)
     return command("check.check")
+
+
+def _add_hosts_check(parser: argparse.ArgumentParser) -> Run:
+    """Add the options of ``fuzztui hosts check``; return the command."""
+    parser.add_argument(
+        "file",
+        metavar="CAMPAIGN.toml",
+        type=Path,
+        nargs="?",
+        help="the campaign file, whose hosts are checked, and its target on each of them; default: "
+        f"{NEAREST}; with --host: none",
+    )
+    add_host(parser)
+    add_set(parser)
+    parser.add_argument("--json", action="store_true", help="print a list of objects, one a host")
+    return command("hosts.check_all")
+
+
+HOSTS_WORDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {"check": _add_hosts_check}
+"""The second words of ``fuzztui hosts``."""
 
 
 def add_completion(parser: argparse.ArgumentParser) -> Run:
