@@ -14,7 +14,7 @@ from typing import Any
 
 from fuzztui.cli.ci_judging import CiJudge
 from fuzztui.cli.gates import Baseline, read_baseline
-from fuzztui.cli.headless import follow
+from fuzztui.cli.headless import wait_for_end
 from fuzztui.cli.mutants import AFL, found, python_campaign
 from fuzztui.cli.output import FAILED, USAGE, CliError, duration, in_ci_log, say
 from fuzztui.cli.run import load_file, start_campaign
@@ -356,7 +356,7 @@ class _Ci:
         left, kind = duration(self._left_s), loaded.campaign.kind
         say(f"fuzzing with {kind} for {duration(seconds)} of the {left} that are left of --budget")
         start_campaign(loaded, "starting")
-        follow(run, as_json=False, summary=False, until=until)
+        wait_for_end(run, as_json=False, summary=False, until=until)
         state = standing(run).state
         self.outcome.executions = max(0, totals(state).stats.execs)
         if state.state not in ENDED or state.state == "failed":

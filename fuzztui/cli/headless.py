@@ -33,7 +33,9 @@ _HURRY_S = 2.0
 LINE_EVERY = {"json": 1.0, "terminal": 0.5, "file": 10.0}
 
 
-def follow(run: Path, *, as_json: bool, summary: bool = True, until: float = float("inf")) -> int:
+def wait_for_end(
+    run: Path, *, as_json: bool, summary: bool = True, until: float = float("inf")
+) -> int:
     """Print progress until the campaign ends; return the exit code.
 
     ``summary``: print the status at the end. ``until``: the monotonic time at which the campaign

@@ -14,7 +14,7 @@ from pathlib import Path
 from fuzztui.cli.attach import screen
 from fuzztui.cli.changed_sources import changed_sources
 from fuzztui.cli.directories import no_campaign_file, show_run
-from fuzztui.cli.headless import exit_code, follow
+from fuzztui.cli.headless import exit_code, wait_for_end
 from fuzztui.cli.made_campaign import MadeCampaign, load_made
 from fuzztui.cli.origins import another, has_begun, newest, refuse_other_run, remember
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, duration, say
@@ -179,7 +179,7 @@ def _shown(options: argparse.Namespace, where: Path, *, over: bool) -> int:
             )
             print(text)
             return exit_code(now)
-        return follow(where, as_json=options.json)
+        return wait_for_end(where, as_json=options.json)
     code = screen(where, options.theme)
     now = standing(where)
     return code or (exit_code(now) if now.state.state in ENDED else DONE)

@@ -16,7 +16,7 @@ import pytest
 from homes import Home
 from waiting import wait_until
 
-from fuzztui.cli.headless import follow
+from fuzztui.cli.headless import wait_for_end
 from fuzztui.cli.output import CliError
 from fuzztui.cli.runs import standing
 from fuzztui.kernel.model.selectors import totals
@@ -342,7 +342,7 @@ def test_a_campaign_ends_at_the_time_limit_of_who_follows_it(project: Project) -
     run = project.path / "run"
     output = f"campaign.output={run}"
     project("fuzz.toml", "--detach", "--set", output, "--set", "campaign.budget=1h")
-    follow(run, as_json=False, until=0.0)
+    wait_for_end(run, as_json=False, until=0.0)
     assert standing(run).state.state == "stopped"
     assert running(run) is None
 

@@ -84,7 +84,7 @@ async def test_new_inputs_are_shared_with_the_group(tmp_path: Path) -> None:
     seen: list[Event] = []
     hub._sharing.saw = seen.append  # type: ignore[method-assign]
     event = FindingSaved("nowhere_main", "crash", "crashes/id:000000")
-    hub.relay(Record(1, 0.0, event, "nowhere"), event)
+    hub.log_from_host(Record(1, 0.0, event, "nowhere"), event)
     assert seen == [event]
 
 

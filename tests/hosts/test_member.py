@@ -93,7 +93,7 @@ class Hub:
         for event in events:
             self._add(Record(self.state.seq + 1, 0.0, event))
 
-    def relay(self, origin: Record, event: Event) -> None:
+    def log_from_host(self, origin: Record, event: Event) -> None:
         self._add(Record(self.state.seq + 1, 0.0, event, origin.host, origin.seq, origin.t))
 
     def _add(self, record: Record) -> None:
@@ -303,7 +303,7 @@ def test_a_host_that_was_lost_for_long_is_followed_from_its_last_record(
     for seq, t in there:
         origin = Record(int(seq), t, Message("info", "x"), "a")
         writer.append(origin.event, 0.0, origin)
-        hub.relay(origin, origin.event)
+        hub.log_from_host(origin, origin.event)
     for n in range(50):
         writer.append(Message("info", f"of another host {n}"), 1.0)
     writer.close()
@@ -392,7 +392,7 @@ async def test_a_host_that_cannot_say_what_it_has_is_not_relayed_again(
 ) -> None:
     hub.record(HostState("a", "connected", boot="one"))
     take_ = Message("info", "x")
-    hub.relay(Record(3, 1.0, take_, "a"), take_)
+    hub.log_from_host(Record(3, 1.0, take_, "a"), take_)
 
     async def ask(what: str, **fields: Any) -> dict[str, Any]:
         return {"error": "the disk does not answer"}
@@ -424,7 +424,7 @@ async def test_a_host_that_ran_and_cannot_be_started_now_is_tried_again(
     monkeypatch.setattr(member, "_shipment", cargo)
     if ran:
         take_ = CampaignState("running")
-        hub.relay(Record(1, 1.0, take_, "a"), take_)
+        hub.log_from_host(Record(1, 1.0, take_, "a"), take_)
     await member._start()
     assert (member.campaign_state == "failed") is not ran
     if ran:
@@ -458,7 +458,7 @@ async def test_a_campaign_that_is_stopped_before_it_began_on_a_host_has_ended_th
     monkeypatch.setattr(member, "_shipment", type("Cargo", (), {"campaign_text": ""}))
     if ran:
         event = CampaignState("running")
-        hub.relay(Record(1, 1.0, event, "a"), event)
+        hub.log_from_host(Record(1, 1.0, event, "a"), event)
     if when == "before":
         await ship()
     await member._start()

@@ -90,7 +90,8 @@ class Hub:
         notice = Notice(trouble)
         self._log = CampaignLog(run_dir, self._react, notice.setter("log"))
         self.state: State = self._log.state
-        self.record, self.flush, self.relay = self._log.record, self._log.flush, self._log.relay
+        self.record, self.flush = self._log.record, self._log.flush
+        self.log_from_host = self._log.log_from_host
         self._clock = self._log.clock
         budget = (campaign.budget_s, campaign.budget_trials)
         self._changed = budget != (self.state.budget_s, self.state.budget_trials)

@@ -116,7 +116,7 @@ class MemberContext(Protocol):
     def record(self, *events: Event) -> None:
         """Log events."""
 
-    def relay(self, origin: Record, event: Event) -> None:
+    def log_from_host(self, origin: Record, event: Event) -> None:
         """Log an event that has come from a record of a host's log."""
 
 
@@ -518,7 +518,7 @@ class HostMember(LinkUser):
         if sync and not self._is_sent(sync):
             event = replace(event, sync=self._inputs.named(sync))
         if event is not None:
-            self._context.relay(Record(record.seq, record.t, event, self._name), event)
+            self._context.log_from_host(Record(record.seq, record.t, event, self._name), event)
 
     def _problem(self, event: Event) -> str:
         """Why an event cannot be one of a host's log; an empty string if it can."""

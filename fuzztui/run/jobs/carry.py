@@ -63,7 +63,7 @@ def carry_out(
             env={**os.environ, **request["env"], "FUZZTUI_JOB": str(folder)},
             start_new_session=True,
         )
-        how, why, result = _relay(process, say, stopped, request["max_result"])
+        how, why, result = _read_output(process, say, stopped, request["max_result"])
         answer.update(how=how, why=why, result=result, status=_end(process))
         size = stderr.seek(0, os.SEEK_END)
         stderr.seek(max(0, size - _MAX_STDERR))
@@ -81,7 +81,7 @@ def carry_out(
     return answer
 
 
-def _relay(
+def _read_output(
     process: subprocess.Popen[bytes],
     say: Callable[[str], None],
     stopped: Callable[[], str],

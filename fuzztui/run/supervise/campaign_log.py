@@ -85,7 +85,7 @@ class CampaignLog:
         for event in events:
             self._react(event)
 
-    def relay(self, origin: Record, event: Event) -> None:
+    def log_from_host(self, origin: Record, event: Event) -> None:
         """Log ``event``, which has come from the record ``origin`` of a host's log."""
         record = self._writer.append(event, self.clock.now(), origin)
         apply(self.state, [record])

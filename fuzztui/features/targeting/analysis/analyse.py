@@ -22,8 +22,8 @@ from fuzztui.features.targeting.analysis.document import (
     Influence,
     TargetingAnalysis,
 )
+from fuzztui.features.targeting.analysis.first_pass import first_pass
 from fuzztui.features.targeting.analysis.flow import Flow
-from fuzztui.features.targeting.analysis.follow import follow
 from fuzztui.features.targeting.analysis.mypyapi import stub_distribution_name
 from fuzztui.features.targeting.analysis.overlay import Overlay, annotate, annotated, returned_type
 from fuzztui.features.targeting.analysis.strategies import given_types, made_type
@@ -90,7 +90,7 @@ def analyse(
     }
     given |= _unread(trees, types)
     entry = application.entry.full
-    flow = follow(trees, types, control=control, given=given, entry=entry)
+    flow = first_pass(trees, types, control=control, given=given, entry=entry)
     _hold(flow)
     reachable = reached(flow.of_node.values(), trees, entry)
     notes = [*application.notes, *types.notes, *flow.notes, *_unannotated(application, known)]

@@ -43,7 +43,7 @@ _BUILTINS = {
 _NARROWING = frozenset({"isinstance", "issubclass"})
 
 
-def follow(
+def first_pass(
     trees: dict[str, ast.Module],
     types: Types,
     *,
