@@ -102,6 +102,12 @@ DOCS = ("tests/docs", "tests/ci")
 ENGINES = PYTHON + MU2 + TEXT + TARGETING + MINIMISE + ORACLE
 
 # ---------------------------------------------------------------- the tables
+GROUPS = (
+    "engines",
+    *(f"fuzztui/{name}" for name in ("features", "kernel", "machines", "run", "tools")),
+)
+"""Folders with a README.md of their files and protocols."""
+
 ROOMS: dict[str, tuple[str, ...]] = {
     # The spine. What it carries for each feature, CORE tries.
     "fuzztui/kernel/wire": LOG + SUPERVISE + SCREENS,
@@ -187,6 +193,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ".pre-commit-config.yaml": DOCS,
     "CHANGELOG.md": DOCS,
     "CONTRIBUTING.md": DOCS,
+    **{f"{group}/README.md": DOCS for group in GROUPS},
     "LICENSE": DOCS,
     "Makefile": DOCS,
     "README.md": DOCS,

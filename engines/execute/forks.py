@@ -179,7 +179,7 @@ class ChildHost:
 
         ``work`` gets the number of the first piece that is left, and sends a message after each
         piece, whose ``next`` is the number of the next one. A piece that kills its child is left
-        out; after ``_MAX_DEATHS`` those that are left are.
+        out, after ``_MAX_DEATHS`` also all that are left, as after a child that exits by itself.
         """
         at = deaths = 0
         found: list[tuple[int, Any]] = []

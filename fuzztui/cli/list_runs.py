@@ -253,7 +253,7 @@ def disk_bytes(run: Path, on_files: Callable[[int], None] = lambda _: None) -> i
     left out.
     """
     total = files = 0
-    several: set[tuple[int, int]] = set()
+    linked: set[tuple[int, int]] = set()
     waiting = [os.fspath(run)]
     while waiting:
         try:
@@ -267,9 +267,9 @@ def disk_bytes(run: Path, on_files: Callable[[int], None] = lambda _: None) -> i
                         waiting.append(entry.path)
                     elif status.st_nlink > 1:
                         name = (status.st_dev, status.st_ino)
-                        if name in several:
+                        if name in linked:
                             continue
-                        several.add(name)
+                        linked.add(name)
                     total += status.st_blocks * BLOCK
         except OSError:
             continue

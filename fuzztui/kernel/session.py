@@ -133,6 +133,7 @@ class Session:
         self.reader = LogReader(path)
         self._file: CheckpointFile | None = None
         self._draft: CheckpointDraft | None = None
+        self._is_storable = True
         self.chain = self._load_chain(path)
         self.state = State()
         self.behind = False
@@ -271,23 +272,30 @@ class Session:
 
     def _remember(self) -> None:
         """Make a link in memory if the log has been folded far beyond the last one."""
+        if self._is_storable:
+            try:
+                self._add_to_draft()
+                self._add_link()
+            except (TypeError, ValueError):  # a package's feature keeps what JSON does not have
+                self._draft, self._is_storable = None, False
+
+    def _add_to_draft(self) -> None:
         if self._draft is not None and self._mark is not None:
             room = self.reader.bytes_upto(self.state.seq)
-            try:
-                if self._draft.due(self.state.cost - self._mark.cost, room) and self._draft.write(
-                    to_json(self.state, self._mark), room
-                ):
-                    self._mark = CheckpointMark.of(self.state)
-            except (TypeError, ValueError):  # a package's feature keeps what JSON does not have
-                self._draft = None
+            if self._draft.due(self.state.cost - self._mark.cost, room) and self._draft.write(
+                to_json(self.state, self._mark), room
+            ):
+                self._mark = CheckpointMark.of(self.state)
+
+    def _add_link(self) -> None:
         if self.mode == "live" or self.state.cost - self.chain.cost < EVERY:
             return
         mark = self._mark
         if mark is None or mark.seq != self.chain.seq:
             mark = self.chain.mark(len(self.chain.links))
         data = to_json(self.state, mark)
-        self._mark = CheckpointMark.of(self.state)
         packed = zlib.compress(json.dumps(data["head"]).encode(), 1)
+        self._mark = CheckpointMark.of(self.state)
 
         def head() -> dict[str, Any]:
             loaded: dict[str, Any] = json.loads(zlib.decompress(packed))

@@ -351,3 +351,12 @@ def test_a_state_that_json_does_not_have_ends_the_checkpoints_alone(run):
         assert not keeper.keep()
         assert keeper.problem.startswith("no more checkpoints: feature notify keeps what")
         assert not keeper.keep()
+
+
+def test_a_replay_of_such_a_state_goes_on(run, monkeypatch):
+    def refuse(*_):
+        raise TypeError("set")
+
+    monkeypatch.setattr(session_module, "to_json", refuse)
+    session = to_end(Session(run, ReplayClock(t=1e9, paused=True)))
+    assert session.state.seq == session.reader.last_seq

@@ -125,14 +125,13 @@ def test_a_command_whose_package_fails_is_invalid():
     @dataclass(frozen=True, slots=True)
     class Flow(Command):
         name: ClassVar[str] = "flow"
-        problem = property(boom)
-        summary = property(boom)
+        problem = summary = subject = affects = property(boom)
 
     assert Flow().problem == "its package failed: RuntimeError: boom"
-    assert Flow().summary == "flow"
+    assert (Flow().summary, Flow().subject, Flow().affects) == ("flow", "", "")
 
 
-@pytest.mark.parametrize("undo", [boom, lambda *_: None])
+@pytest.mark.parametrize("undo", [boom, lambda *_: None, lambda *_: ["x"]])
 def test_an_undo_that_fails_names_its_feature(undo, monkeypatch):
     @dataclass(frozen=True, slots=True)
     class Surge(Command):

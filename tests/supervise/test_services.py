@@ -105,47 +105,95 @@ def test_a_service_gets_what_it_asks_for(made):
     asyncio.run(campaign())
 
 
+def test_an_error_of_a_check_is_not_hidden(made):
+    async def finished():
+        services, _ = made(Endless(KeyError("x")))
+        await services.finish(is_stopped=False)
+
+    with pytest.raises(KeyError):
+        asyncio.run(finished())
+
+
 class Broken(Service):
-    """Fails wherever the end of a campaign asks it."""
+    """A package's, which fails wherever a campaign asks it."""
 
     @property
     def pending(self):
         raise RuntimeError("pending")
 
     def saw(self, event):
-        raise RuntimeError("saw")
+        raise RuntimeError(f"saw {event!r}")
 
     async def finish(self):
         raise RuntimeError("finish")
 
-    async def close(self):
-        raise RuntimeError("close")
+    def close(self):
+        """No coroutine function."""
 
 
-def test_an_error_of_a_service_is_recorded_and_ends_no_other(made):
-    async def campaign():
-        noted = Noted()
-        services, events = made(Broken(), noted)
-        services.saw(Message("info", "x"))
-        assert services.pending() == ""
-        await services.finish(is_stopped=False)
-        assert noted.calls == [Message("info", "x"), "close"]
-        return [event.text.partition(": ")[2].partition(";")[0] for event in events]
-
-    errors = [f"RuntimeError: {name}" for name in ("saw", "pending", "finish", "close")]
-    assert asyncio.run(campaign()) == errors
-
-
-@pytest.mark.parametrize("function", ["fails", "text"])
-def test_a_service_that_cannot_be_made_names_its_feature(function, monkeypatch):
-    module = ModuleType("broken_services")
-    module.fails = lambda context: 1 / 0
-    module.text = lambda context: "no service"
+@pytest.fixture
+def package(monkeypatch):
+    """Makes the function that returns the service of an installed feature."""
+    module = ModuleType("services_of_a_package")
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    feature = Feature("tide", service=f"broken_services:{function}")
-    monkeypatch.setattr("fuzztui.run.supervise.services.features", lambda: (feature,))
-    *_, make = all_services()
-    with pytest.raises(SupervisorError, match=f"feature tide: broken_services:{function}: "):
+
+    def make(function):
+        module.service = function
+        feature = Feature("tide", service=f"{module.__name__}:service")
+        monkeypatch.setattr("fuzztui.run.supervise.services.features", lambda: (feature,))
+        return all_services()[-1]
+
+    return make
+
+
+def test_an_error_of_a_packages_service_is_recorded_once_and_ends_no_other(package, tmp_path):
+    async def campaign():
+        events = []
+        noted = Noted()
+
+        def record(event):
+            events.append(event)
+            services.saw(event)
+
+        context = ServiceContext(SimpleNamespace(), RunDir(tmp_path), State(), record, float)
+        functions = [package(lambda _: Broken()), lambda _: noted]
+        services = Services(context, Tasks(record), functions)
+        services.saw(Message("info", "x"))
+        assert services.pending() == services.pending() == ""
+        await services.finish(is_stopped=False)
+        assert "close" in noted.calls
+        return [event.text for event in events]
+
+    texts = asyncio.run(campaign())
+    assert [text.split(": ")[:2] for text in texts] == [
+        ["feature tide", name] for name in ("saw", "pending", "finish", "close")
+    ]
+    assert max(map(len, texts)) < 600
+
+
+@pytest.mark.parametrize("part", ["handlers", "at_start"])
+def test_what_a_package_offers_wrongly_stops_the_start(package, part, made):
+    broken = Service()
+    setattr(broken, part, lambda: None)
+    service = package(lambda _: broken)
+    services, _ = made(service(SimpleNamespace(record=None)))
+    with pytest.raises(SupervisorError, match=f"feature tide: {part}: TypeError"):
+        services.handlers({}) if part == "handlers" else services.at_start()
+
+
+@pytest.mark.parametrize("function", [lambda _: 1 / 0, lambda _: "no service"])
+def test_a_service_that_cannot_be_made_names_its_feature(package, function):
+    make = package(function)
+    with pytest.raises(SupervisorError, match="feature tide: services_of_a_package:service: "):
+        make(None)
+
+
+def test_a_service_may_refuse_the_start(package):
+    def refuse(_):
+        raise SupervisorError("needs target.tide")
+
+    make = package(refuse)
+    with pytest.raises(SupervisorError, match=r"^needs target\.tide$"):
         make(None)
 
 

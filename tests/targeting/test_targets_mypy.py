@@ -24,7 +24,7 @@ def test_nothing_else_imports_mypy():
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             if any(name.partition(".")[0] == "mypy" for name in names):
                 importing.add(file.relative_to(PACKAGE).as_posix())
-    assert importing == {"targeting/analysis/mypyapi.py"}
+    assert importing == {"features/targeting/analysis/mypyapi.py"}
 
 
 def test_the_range_is_that_of_the_package():

@@ -51,7 +51,17 @@ def test_a_cell_that_fails_is_marked(feature, cell):
     feature("columns", lambda state: [Column("tide", "tide", cell, boom)])
     (column,) = module.feature_columns(State)
     assert column.cell(Instance("main"))[1] == "failed"
-    assert column.sort(Instance("main")) == ""
+    assert column.sort(Instance("main")) < (1, 0)
+
+
+def test_a_column_of_numbers_and_texts_is_sorted_and_filtered(feature):
+    keys = {"a": 3, "b": "", "c": 1.5}
+    columns = [Column("tide", "tide", lambda i: (i.id, ""), lambda i: keys[i.id], "right")]
+    feature("columns", lambda state: columns)
+    (column,) = module.feature_columns(State)
+    rows = sorted(map(Instance, "abcd"), key=column.sort)
+    assert [i.id for i in rows] == ["d", "c", "a", "b"]
+    assert [column.number(i) for i in rows] == [-1.0, 1.5, 3.0, -1.0]
 
 
 @pytest.mark.parametrize("columns", [boom, lambda: [], lambda state: None, lambda state: ["tide"]])
@@ -68,9 +78,15 @@ def test_facts_that_fail_are_a_fact(feature, facts):
     assert found.spans[0].text.startswith("feature tide: ")
 
 
-@pytest.mark.parametrize("texts", [boom, dict, lambda: {Unregistered: boom}, lambda: 3,
-                                   lambda: {Unregistered: lambda e: "high"}])  # fmt: skip
+@pytest.mark.parametrize("texts", [boom, dict, lambda: {Unregistered: boom}, lambda: 3])
 def test_an_event_without_a_usable_text_is_shown_by_its_kind(feature, texts):
     feature("texts", texts)
     assert base.describe(Unregistered()).label == ""
     assert "boom" in base.describe(Unregistered()).text or texts is not boom
+
+
+@pytest.mark.parametrize("text", ["high", base.Described("high", None)])
+def test_a_text_of_another_kind_is_no_error(feature, text):
+    feature("texts", lambda: {Unregistered: lambda e: text})
+    described = base.describe(Unregistered())
+    assert type(described.label) is type(described.text) is str

@@ -57,6 +57,7 @@ class Feature:
 
     def __post_init__(self) -> None:
         """Raise TypeError for a part that no checkpoint can contain, and for folds of no kind."""
+        object.__setattr__(self, "folds", tuple(self.folds))
         if not self.name or not all(isinstance(fold, EventFold) for fold in self.folds):
             raise TypeError(f"feature {self.name!r}: it needs a name, and folds are EventFolds")
         if self.part is None:
@@ -99,9 +100,7 @@ def features() -> tuple[Feature, ...]:
     names = [feature.name for feature in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         packages = ", ".join(sorted({p.dist.name for p in points(GROUP) if p.dist}))
-        raise PluginError(
-            f"{GROUP}: two features have the name {twice[0]}; uninstall or rename one of {packages}"
-        )
+        raise PluginError(f"{GROUP}: two features have the name {twice[0]}; look at {packages}")
     if len(found) > len(BUILT_IN):
         try:
             check_shapes()

@@ -77,7 +77,12 @@ def inverse(command: Command, before: State, now: State) -> Inverse:
     for feature in features():
         if type(command) in feature.undo:
             try:
-                return Inverse(tuple(feature.undo[type(command)](command, before, now)))
+                commands = tuple(feature.undo[type(command)](command, before, now))
+                if wrong := [one for one in commands if not isinstance(one, Command)]:
+                    raise TypeError(f"{wrong[0]!r:.100} is no command")
+                return Inverse(commands)
+            except UndoError:
+                raise
             except Exception as e:
                 text = f"feature {feature.name}: its undo failed: {type(e).__name__}: {e}"
                 raise UndoError(text) from e

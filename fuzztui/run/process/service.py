@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import Event
@@ -43,10 +43,10 @@ class ServiceContext:
 class Service:
     """One service. A subclass implements the methods that it needs."""
 
-    again_s: ClassVar[float] = 3.0
+    again_s: float = 3.0
     """Seconds after which :meth:`run` is called again when it has returned; infinite: never."""
 
-    directory: ClassVar[str] = ""
+    directory: str = ""
     """The directory in ``out/`` that the service fills with entries, which are observed."""
 
     def handlers(self) -> Mapping[str, Handler]:

@@ -309,7 +309,7 @@ class CommandRouter:
             why = instance.unable.get(command.name, "") if instance else ""
             reason = f"{engine} cannot {command.name}" + (f": {why}" if why else "")
             if not type(command).__module__.startswith("fuzztui."):
-                reason = f"{command.name}: its package had no service when the campaign started"
+                reason += "; its package had no service for it when the campaign started"
             self._reject(command_id, life.name, reason)
 
     def _control(self, life: InstanceLife) -> Path:

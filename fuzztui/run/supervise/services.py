@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import FIRST_COMPLETED
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from fuzztui.kernel.base.plugins import PluginError, named
-from fuzztui.kernel.model.feature import Feature, features
+from fuzztui.kernel.base.plugins import named
+from fuzztui.kernel.model.feature import features
 from fuzztui.kernel.wire.events import Event, Message
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.process.service import Handler, Service, ServiceContext
+from fuzztui.run.supervise.package_service import package_service
 from fuzztui.run.supervise.tasks import Tasks
 
 SERVICES: Final = (
@@ -35,26 +36,9 @@ PATIENT_S: Final = 300.0
 
 
 def all_services() -> list[Callable[[ServiceContext], Service | None]]:
-    """Return the functions that make services. Raises :class:`SupervisorError`."""
-    added = [partial(_service_of, feature) for feature in features() if feature.service]
+    """Return the functions that make services."""
+    added = [partial(package_service, feature) for feature in features() if feature.service]
     return [*map(named, SERVICES), *added]
-
-
-def _service_of(feature: Feature, context: ServiceContext) -> Service | None:
-    """Return the service of a feature, if there is one. Raises :class:`SupervisorError`."""
-    try:
-        made = feature.load(feature.service)(context)
-    except PluginError as e:
-        raise SupervisorError(str(e)) from None
-    except Exception as e:
-        problem = f"{type(e).__name__}: {e}"
-    else:
-        if made is None or isinstance(made, Service):
-            return made
-        problem = f"{made!r:.100} is no Service"
-    raise SupervisorError(
-        f"feature {feature.name}: {feature.service}: {problem}; upgrade or uninstall its package"
-    )
 
 
 class Services:
@@ -97,10 +81,7 @@ class Services:
     def saw(self, event: Event) -> None:
         """Pass on an event that was recorded and is in the state."""
         for saw in self._watchers:
-            try:
-                saw(event)
-            except Exception as e:
-                self._tasks.report_error(e)
+            saw(event)
 
     def start(self) -> None:
         """Run all services."""
@@ -114,42 +95,28 @@ class Services:
 
     def pending(self) -> str:
         """Return what is left to do before the end, as text; an empty string if nothing is."""
-        left = " and ".join(self._left())
+        left = " and ".join(filter(None, (service.pending for service in self._services)))
         return f"checking {left}" if left else ""
-
-    def _left(self) -> list[str]:
-        found = []
-        for service in self._services:
-            try:
-                found += [service.pending] if service.pending else []
-            except Exception as e:
-                self._tasks.report_error(e)
-        return found
-
-    async def _each(self, method: Callable[[Service], Awaitable[None]]) -> None:
-        """Call a method of all services. An error of one is recorded, and ends no other."""
-        done = await asyncio.gather(*map(method, self._services), return_exceptions=True)
-        for one in done:
-            if isinstance(one, Exception):
-                self._tasks.report_error(one)
 
     async def finish(self, *, is_stopped: bool) -> None:
         """Do what is left; after a while, or :meth:`hurry`, record what was not done. Then end."""
         limit = MAX_WAIT_S if is_stopped else PATIENT_S
-        work = asyncio.ensure_future(self._each(lambda service: service.finish()))
+        work = asyncio.gather(*(service.finish() for service in self._services))
         halt = asyncio.ensure_future(self._hurry.wait())
         both: set[asyncio.Future[Any]] = {work, halt}
         try:
-            await asyncio.wait(both, timeout=limit, return_when=FIRST_COMPLETED)
+            done, _ = await asyncio.wait(both, timeout=limit, return_when=FIRST_COMPLETED)
         finally:
             for one in (work, halt):
                 one.cancel()
             await asyncio.gather(work, halt, return_exceptions=True)
-        for left in self._left():
+        if work in done:
+            work.result()  # raises what a service has raised
+        for left in filter(None, (service.pending for service in self._services)):
             later = "resume the campaign to continue"
             later += ", or run one with fuzztui repro" if "finding" in left else ""
             self._record(Message("info", f"{left} not checked in time: {later}"))
-        await self._each(lambda service: service.close())
+        await asyncio.gather(*(service.close() for service in self._services))
 
     async def ended(self, end: str, reason: str) -> None:
         """Let services do what they do last, when the tasks are closed."""

@@ -5,28 +5,54 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Any, TypeVar
 
 from fuzztui.kernel.base.guarded import guarded
-from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.model.feature import features
 from fuzztui.kernel.model.state import Instance, State
+from fuzztui.tui.base.canvas import TextSpan
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.labels.facts import Fact, fact
 from fuzztui.tui.labels.legend import LEGEND
+
+T = TypeVar("T")
 
 
 def feature_columns(state: Callable[[], State]) -> Iterator[Column[Instance]]:
     """Yield the columns that features add; ``state`` returns the state that is shown."""
     for feature in features():
         if feature.columns:
-            for column in feature.call(feature.columns, Column, state):
-                sort = column.sort and guarded(column.sort, lambda *_: "")
-                yield replace(column, cell=guarded(partial(_cell, column), _failed), sort=sort)
+            yield from map(_guarded, feature.call(feature.columns, Column, state))
 
 
-def _cell(column: Column[Instance], instance: Instance) -> Cell:
-    text, style = column.cell(instance)
+def _guarded(column: Column[Instance]) -> Column[Instance]:
+    """The column, with functions that never raise and return what tables expect."""
+    sort, value, searched, cut = column.sort, column.value, column.searched, column.cut
+    number = column.number or (sort if column.align == "right" else None)
+    return replace(
+        column,
+        cell=guarded(partial(_cell, column.cell), _failed),
+        sort=sort and guarded(partial(_sort_key, sort), lambda *_: (0, 0.0, "")),
+        number=number and guarded(partial(_call, float, number), lambda *_: -1.0),
+        value=value and guarded(partial(_call, str, value), lambda *_: ""),
+        searched=searched and guarded(partial(_call, str, searched), lambda *_: ""),
+        cut=cut and guarded(partial(_call, str, cut), lambda _, text, room: text[:room]),
+    )
+
+
+def _call(kind: Callable[[Any], T], function: Callable[..., Any], *args: Any) -> T:
+    return kind(function(*args))
+
+
+def _cell(cell: Callable[[Instance], Cell], instance: Instance) -> Cell:
+    text, style = cell(instance)
     return str(text), str(style)
+
+
+def _sort_key(sort: Callable[[Instance], Any], instance: Instance) -> tuple[int, float, str]:
+    """Of numbers and texts, also where a column has both."""
+    key = sort(instance)
+    return (1, key, "") if isinstance(key, int | float) else (2, 0.0, str(key))
 
 
 def _failed(error: Exception, instance: Instance) -> Cell:
@@ -44,6 +70,12 @@ def feature_facts(instance: Instance, state: State) -> Iterator[Fact]:
     for feature in features():
         if feature.facts:
             try:
-                yield from feature.call(feature.facts, Fact, instance, state)
-            except PluginError as e:
+                found = feature.call(feature.facts, Fact, instance, state)
+                yield from [_checked(one) for one in found]
+            except Exception as e:
                 yield fact("", str(e), "failed")
+
+
+def _checked(one: Fact) -> Fact:
+    """The fact, with texts wherever lines expect them."""
+    return Fact(str(one.name), [TextSpan(str(text), str(style)) for text, style, _ in one.spans])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from fuzztui.kernel.base.guarded import guarded
@@ -18,9 +20,17 @@ def _error_text(error: Exception, command: Command) -> str:
     return f"its package failed: {type(error).__name__}: {error}"
 
 
-def _name_alone(error: Exception, command: Command) -> str:
-    return command.name
+def _text_of(own: property, command: Command) -> str:
+    return str(own.__get__(command))
 
+
+_OTHERWISE: dict[str, Callable[[Exception, Command], str]] = {
+    "problem": _error_text,
+    "summary": lambda _, command: command.name,
+    "subject": lambda *_: "",
+    "affects": lambda *_: "",
+}
+"""What the properties of a package's command are if they raise."""
 
 COMMAND_NAMES: dict[str, type[Command]] = {}
 """Every known command, by its name on the wire: those of the classes that are defined until now."""
@@ -49,9 +59,9 @@ class Command:
         if cls.name:
             register(COMMAND_NAMES, cls.name, cls)
         if not cls.__module__.startswith("fuzztui."):  # of a package, whose code may raise
-            for name, otherwise in (("problem", _error_text), ("summary", _name_alone)):
-                if isinstance(own := cls.__dict__.get(name), property) and own.fget:
-                    setattr(cls, name, property(guarded(own.fget, otherwise)))
+            for name, otherwise in _OTHERWISE.items():
+                if (own := getattr(cls, name)) is not getattr(Command, name):
+                    setattr(cls, name, property(guarded(partial(_text_of, own), otherwise)))
 
     @property
     def problem(self) -> str:

@@ -60,13 +60,17 @@ def _texts_of_features() -> dict[type[Event], Callable[[Any], Described]]:
         try:
             texts = feature.load(feature.texts)() if feature.texts else {}
             for kind, text in texts.items():
-                found[kind] = guarded(partial(_made, text), by_kind)
+                found.setdefault(kind, guarded(partial(_made, text), by_kind))
         except Exception as e:  # of a package
-            found.update((fold.kind, partial(by_kind, e)) for fold in feature.folds)
+            for fold in feature.folds:
+                found.setdefault(fold.kind, partial(by_kind, e))
     return found
 
 
 def _made(text: Callable[[Any], Described], event: Event) -> Described:
-    if isinstance(made := text(event), Described):
-        return made
-    raise TypeError(f"{made!r:.100} is no Described")
+    made = text(event)
+    if not isinstance(made, Described):
+        raise TypeError(f"{made!r:.100} is no Described")
+    group = made.group if made.group in KINDS else MESSAGES
+    label, what, style, instance = map(str, (made.label, made.text, made.style, made.instance))
+    return Described(label, what, style, instance, group)

@@ -1,0 +1,106 @@
+"""The service of a feature, whose errors end neither the campaign nor other services."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from fuzztui.kernel.base.plugins import PluginError
+from fuzztui.kernel.model.feature import Feature
+from fuzztui.kernel.wire.events import Event, Message
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.process.service import Handler, Service, ServiceContext
+
+MAX_TEXT: Final = 500
+"""Characters of an error's text."""
+
+T = TypeVar("T")
+
+
+def package_service(feature: Feature, context: ServiceContext) -> Service | None:
+    """Return the service of a feature, if there is one. Raises :class:`SupervisorError`."""
+    try:
+        made = feature.load(feature.service)(context)
+        if made is None:
+            return None
+        if not isinstance(made, Service):
+            raise TypeError(f"{made!r:.100} is no Service")
+        return PackageService(feature.name, made, context.record)
+    except (PluginError, SupervisorError) as e:
+        raise SupervisorError(str(e)) from None
+    except Exception as e:
+        raise SupervisorError(_text(feature.name, feature.service, e)) from e
+
+
+class PackageService(Service):
+    """Passes everything on to a service. Its errors become messages, each method's once."""
+
+    def __init__(self, feature: str, service: Service, record: Callable[..., None]) -> None:
+        self._feature, self._service, self._record = feature, service, record
+        self._failed: set[str] = set()
+        self.again_s, self.directory = float(service.again_s), str(service.directory)
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the handlers. Raises :class:`SupervisorError`."""
+        return self._at_start("handlers", lambda: dict(self._service.handlers()))
+
+    def at_start(self) -> Sequence[Event]:
+        """Return the events. Raises :class:`SupervisorError`."""
+        return self._at_start("at_start", lambda: list(self._service.at_start()))
+
+    def _at_start(self, method: str, call: Callable[[], T]) -> T:
+        try:
+            return call()
+        except SupervisorError:
+            raise
+        except Exception as e:
+            raise SupervisorError(_text(self._feature, method, e)) from e
+
+    def saw(self, event: Event) -> None:
+        """Pass an event on, until the service has failed with one."""
+        if "saw" not in self._failed:
+            try:
+                self._service.saw(event)
+            except Exception as e:
+                self._fails("saw", e)
+
+    @property
+    def pending(self) -> str:
+        """What is left to do; an empty string if the service fails to say."""
+        try:
+            return str(self._service.pending)
+        except Exception as e:
+            self._fails("pending", e)
+            return ""
+
+    async def run(self) -> None:
+        """Let the service work."""
+        await self._call("run", self._service.run)
+
+    async def finish(self) -> None:
+        """Let the service do what is left."""
+        await self._call("finish", self._service.finish)
+
+    async def close(self) -> None:
+        """Let the service end what it has begun."""
+        await self._call("close", self._service.close)
+
+    async def ended(self, end: str, reason: str) -> None:
+        """Let the service do what it does last."""
+        await self._call("ended", self._service.ended, end, reason)
+
+    async def _call(self, method: str, call: Callable[..., Awaitable[None]], *args: Any) -> None:
+        try:
+            await call(*args)  # TypeError: it is no coroutine function
+        except Exception as e:
+            self._fails(method, e)
+
+    def _fails(self, method: str, error: Exception) -> None:
+        if method not in self._failed:
+            self._failed.add(method)
+            self._record(Message("error", _text(self._feature, method, error)))
+
+
+def _text(feature: str, place: str, error: Exception) -> str:
+    text = f"feature {feature}: {place}: {type(error).__name__}: {error}"[:MAX_TEXT]
+    return f"{text}; upgrade or uninstall its package"
