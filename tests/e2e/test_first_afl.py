@@ -244,15 +244,15 @@ def test_a_slot_from_its_seeds_to_the_target(lab, zoo, tmp_path):
     fuzz(zoo / "open", slot / "seeds", slot / "out", "m1")
     found = gather(slot / "out", ["m1"], ("queue", "crashes", "hangs"))
     assert {one.origin for one in found if one.origin.startswith("seed:")} == {"seed:a"}
-    handed = asyncio.run(handover.take(found))
-    assert set(handed.verdicts) == {one.digest for one in found}
+    asyncio.run(handover.take(found))
+    assert {one.digest for one in found} <= set(handover.verdicts)
     queue = sorted((lab.home.out / "handed" / "queue").iterdir())
-    assert len(queue) == handed.entries
     names = [parse_name(file.name) for file in queue]
     assert [name.id for name in names] == list(range(len(names)))
     assert all(name.sync == "m1" and name.src for name in names)
-    again = asyncio.run(handover.take(found))
-    assert (again.entries, again.crashes, again.hangs) == (0, 0, 0)
+    kept = sorted((lab.home.out / "handed").rglob("*"))
+    assert asyncio.run(handover.take(found)) == 0
+    assert sorted((lab.home.out / "handed").rglob("*")) == kept
     # The target's afl-fuzz takes over what it lacks, as from any sibling.
     good = tmp_path / "good"
     good.mkdir()
