@@ -460,7 +460,7 @@ def _judge_ended(run: Path, commands: Sequence[tuple[Command, Sequence[str]]]) -
 
     ``commands``: each with the ids of the commands that it undoes.
     """
-    from fuzztui.run.supervise.afterwards import Judgement, can_judge, judge  # slow to import
+    from fuzztui.features.verdicts.after_end import Judgement, can_judge, judge  # slow to import
 
     judgements = [(c, undoes) for c, undoes in commands if isinstance(c, Judgement)]
     if len(judgements) < len(commands) or unsupervised(run):

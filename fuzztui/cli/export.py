@@ -20,6 +20,7 @@ from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import ask_score, corpus_of
 from fuzztui.engines.findings.candidates import compare_advice
+from fuzztui.features.minimise.rewrite import minimised_path
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.text import brief, listed, several, visible
 from fuzztui.kernel.model.finding_tallies import groups
@@ -30,7 +31,6 @@ from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.ask import ask
 from fuzztui.run.inprocess.constants import constants_of
-from fuzztui.run.minimise.turns import minimised_path
 from fuzztui.tools.export.cases import TestCase, cases_of, chosen_rows, shown_entry, word_of
 from fuzztui.tools.export.pytest_file import (
     MARK,

@@ -15,12 +15,12 @@ from fuzztui.cli.output import DONE, CliError
 from fuzztui.cli.repro import afl_campaign, finding_file, repro_by_engine
 from fuzztui.cli.runs import find_run
 from fuzztui.cli.until_eof import at_eof
+from fuzztui.features.minimise import python_inputs
+from fuzztui.features.minimise.program_inputs import minimise as minimised
+from fuzztui.features.minimise.python_inputs import minimise_by_engine
+from fuzztui.features.minimise.rewrite import minimised_path
 from fuzztui.kernel.base.text import visible
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.minimise import python_inputs
-from fuzztui.run.minimise.program_inputs import minimise as minimised
-from fuzztui.run.minimise.python_inputs import minimise_by_engine
-from fuzztui.run.minimise.turns import minimised_path
 
 
 def minimise(options: argparse.Namespace) -> int:

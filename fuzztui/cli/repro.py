@@ -14,6 +14,8 @@ from fuzztui.cli.output import DONE, FAILED, FINDINGS, NOT_RUNNING, USAGE, CliEr
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.status import afl_directories, finding_line
 from fuzztui.engines.execute.overseer import Overseer
+from fuzztui.features.minimise.program_inputs import judged_by_oracle
+from fuzztui.features.minimise.rewrite import instance_of
 from fuzztui.features.oracle.judge import OracleJudge
 from fuzztui.kernel.base.files import read_if_regular, read_regular
 from fuzztui.kernel.base.text import visible
@@ -21,8 +23,6 @@ from fuzztui.kernel.wire.events import FindingSaved
 from fuzztui.run.campaign import Campaign, CampaignError, load
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.spec import python_of, spec_near
-from fuzztui.run.minimise.program_inputs import judged_by_oracle
-from fuzztui.run.minimise.turns import instance_of
 from fuzztui.run.process.execute import ProcessMark
 from fuzztui.run.supervise.launchers import CANNOT_START
 from fuzztui.run.triage.afl import MAX_INPUT, category_of, description, examine_file

@@ -8,6 +8,7 @@ from pathlib import Path
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import short_path, standing
+from fuzztui.features.minimise.rewrite import minimised_path
 from fuzztui.kernel.base.files import inside
 from fuzztui.kernel.base.text import brief, several, without_folders
 from fuzztui.kernel.model.properties import new_to_tests
@@ -17,7 +18,6 @@ from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.home.origin import WRITE_EXAMPLES
 from fuzztui.run.inprocess.ask import NoAnswer
 from fuzztui.run.inprocess.made_examples import MadeExample, made_examples
-from fuzztui.run.minimise.turns import minimised_path
 from fuzztui.tools.export.example_patch import FailingExample, patch
 
 

@@ -7,15 +7,17 @@ import os
 import re
 import shutil
 import subprocess
+from functools import partial
 
 import pytest
 from commands import commands
 from homes import FUZZTUI
 
+from fuzztui.features.minimise.handlers import Minimiser
+from fuzztui.features.minimise.program_inputs import minimise
 from fuzztui.kernel.wire.commands import Minimise
 from fuzztui.run.campaign import load, write_frozen
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
-from fuzztui.run.minimise.program_inputs import minimise, minimiser
 from fuzztui.run.process.execute import children
 from fuzztui.run.triage.afl import examine_file
 from fuzztui.run.triage.gdb import LOOKS, hang_stacks
@@ -312,7 +314,7 @@ def test_minimise(campaign, name, arguments, engine):
     finding(made, b"n" + b"filling " * 50)
     told = []
     words = asyncio.run(
-        minimiser(made, home)(
+        Minimiser(home, partial(minimise, made, home)).minimise(
             Minimise("crashes/id:000000,sig:11", "main"), lambda *heard: told.append(heard)
         )
     )

@@ -3,7 +3,7 @@
 import asyncio
 from types import SimpleNamespace
 
-from fuzztui.run.minimise.program_inputs import minimise_by_oracle
+from fuzztui.features.minimise.program_inputs import minimise_by_oracle
 
 
 class Judge:

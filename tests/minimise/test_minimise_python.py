@@ -10,8 +10,8 @@ import pytest
 
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, FAILED, USAGE
+from fuzztui.features.minimise import python_inputs
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.minimise import python_inputs
 from fuzztui.run.process.execute import ProcessResult
 
 REASON = b"fuzztui: no process is available\n"

@@ -12,7 +12,7 @@ from fuzztui.kernel.base.plugins import PluginError, installed
 from fuzztui.kernel.model import checkpoint
 from fuzztui.kernel.model import feature as module
 from fuzztui.kernel.model.changes import ChangesBuilder
-from fuzztui.kernel.model.feature import Feature, features
+from fuzztui.kernel.model.feature import Feature, package_features
 from fuzztui.kernel.model.fold import _folds
 from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.inverses import UndoError, inverse
@@ -69,7 +69,7 @@ def test_a_part_is_made_when_it_is_first_read():
 def test_two_features_of_one_name_are_refused(monkeypatch):
     monkeypatch.setattr(module, "installed", lambda *_: [Feature("notify")])
     with pytest.raises(PluginError, match="two features have the name notify"):
-        features.__wrapped__()
+        package_features.__wrapped__()
 
 
 @pytest.mark.parametrize(

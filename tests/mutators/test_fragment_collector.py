@@ -21,7 +21,7 @@ from fuzztui.engines.text.fragments import Pool, key_of
 from fuzztui.engines.text.syntax import Spans, Syntax
 from fuzztui.features.mutators import fragments as harvest
 from fuzztui.features.mutators.fragments import FragmentCollector
-from fuzztui.features.mutators.process import CollectorProcess, service
+from fuzztui.features.mutators.process import CollectorProcess, services
 from fuzztui.kernel.model.state import State
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, prepare_run
@@ -299,7 +299,7 @@ def campaign(language: str, *templates: str) -> Campaign:
 def test_it_is_for_afl_with_a_grammar(tmp_path):
     def wanted(campaign: Campaign, *, is_hub: bool = False) -> bool:
         of = (RunDir(tmp_path), State(), print, float)
-        return service(ServiceContext(campaign, *of, is_hub=is_hub)) is not None
+        return bool(services(ServiceContext(campaign, *of, is_hub=is_hub)))
 
     assert wanted(campaign("c"))
     assert not wanted(campaign("c"), is_hub=True), "hosts collect"

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from waiting import until
 
+from fuzztui.features.minimise.program_inputs import minimise_by_oracle
 from fuzztui.features.oracle import command, judge
 from fuzztui.features.oracle import queue as look
 from fuzztui.features.oracle.command import MAX_OUTPUT, OracleReply, oracle_commands
@@ -26,7 +27,6 @@ from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.wire.events import FindingDescribed, FindingSaved, Message, Record, Stats
 from fuzztui.run.campaign import Campaign, CampaignError, load, write_frozen
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
-from fuzztui.run.minimise.program_inputs import minimise_by_oracle
 from fuzztui.run.observe.directory import DirectoryObserver
 from fuzztui.run.observe.relay import Offsets
 from fuzztui.run.process import helper

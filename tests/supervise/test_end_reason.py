@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fuzztui.features.fuzzfirst.context import CampaignStopping
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.run.instances.life import EndReason
+from fuzztui.run.instances.phase import CampaignStopping
 from fuzztui.run.supervise.ending import StopRequest, natural_end
 
 STOP = EndReason("stopped", "stopped by somebody")

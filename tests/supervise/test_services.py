@@ -8,14 +8,14 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from fuzztui.kernel.base.plugins import named
-from fuzztui.kernel.model.feature import Feature, features
+from fuzztui.kernel.model.feature import Feature, own_features
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import Message
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.launcher import Triage
 from fuzztui.run.process.service import Service, ServiceContext
-from fuzztui.run.supervise.services import SERVICES, Services, all_services
+from fuzztui.run.supervise.package_service import package_services
+from fuzztui.run.supervise.services import Services
 from fuzztui.run.supervise.tasks import Tasks
 
 
@@ -61,22 +61,20 @@ class Noted(Service):
 
 
 @pytest.fixture
-def made(tmp_path):
+def made():
     """Makes services of these objects, and a list of their events."""
     events: list[object] = []
 
-    def make(*services: Service | None) -> tuple[Services, list[object]]:
-        functions = [lambda _, service=service: service for service in services]
-        campaign = SimpleNamespace()
-        context = ServiceContext(campaign, RunDir(tmp_path), State(), events.append, float)
-        return Services(context, Tasks(events.append), functions), events
+    def make(*services: Service) -> tuple[Services, list[object]]:
+        return Services(services, Tasks(events.append), events.append), events
 
     return make
 
 
 def test_all_services_exist():
-    of_features = [feature.service for feature in features() if feature.service]
-    assert all(callable(named(name)) for name in [*SERVICES, *of_features])
+    for feature in own_features():
+        named = [feature.services, feature.phase, feature.spec]
+        assert all(callable(feature.load(text)) for text in filter(None, named))
 
 
 def test_two_services_with_one_command_are_refused(made):
@@ -88,7 +86,7 @@ def test_two_services_with_one_command_are_refused(made):
 def test_a_service_gets_what_it_asks_for(made):
     async def campaign():
         noted = Noted()
-        services, events = made(None, Service(), noted)
+        services, events = made(Service(), noted)
         assert services.directories == ["noted"]
         assert list(services.handlers({})) == ["note"]
         assert services.at_start() == [Message("info", "started")]
@@ -132,21 +130,21 @@ class Broken(Service):
 
 
 @pytest.fixture
-def package(monkeypatch):
-    """Makes the function that returns the service of an installed feature."""
+def package(monkeypatch, tmp_path):
+    """Makes the services of an installed feature, of the function that it names."""
     module = ModuleType("services_of_a_package")
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
-    def make(function):
-        module.service = function
-        feature = Feature("tide", service=f"{module.__name__}:service")
-        monkeypatch.setattr("fuzztui.run.supervise.services.features", lambda: (feature,))
-        return all_services()[-1]
+    def make(function, record=None):
+        module.services = function
+        feature = Feature("tide", services=f"{module.__name__}:services")
+        context = ServiceContext(SimpleNamespace(), RunDir(tmp_path), State(), record, float)
+        return package_services(feature, context)
 
     return make
 
 
-def test_an_error_of_a_packages_service_is_recorded_once_and_ends_no_other(package, tmp_path):
+def test_an_error_of_a_packages_service_is_recorded_once_and_ends_no_other(package):
     async def campaign():
         events = []
         noted = Noted()
@@ -155,9 +153,7 @@ def test_an_error_of_a_packages_service_is_recorded_once_and_ends_no_other(packa
             events.append(event)
             services.saw(event)
 
-        context = ServiceContext(SimpleNamespace(), RunDir(tmp_path), State(), record, float)
-        functions = [package(lambda _: Broken()), lambda _: noted]
-        services = Services(context, Tasks(record), functions)
+        services = Services([*package(lambda _: [Broken()], record), noted], Tasks(record), record)
         services.saw(Message("info", "x"))
         assert services.pending() == services.pending() == ""
         await services.finish(is_stopped=False)
@@ -171,30 +167,27 @@ def test_an_error_of_a_packages_service_is_recorded_once_and_ends_no_other(packa
     assert max(map(len, texts)) < 600
 
 
-@pytest.mark.parametrize("part", ["handlers", "at_start"])
-def test_what_a_package_offers_wrongly_stops_the_start(package, part, made):
+@pytest.mark.parametrize(("part", "of"), [("handlers", [{}]), ("at_start", []), ("setup", [print])])
+def test_what_a_package_offers_wrongly_stops_the_start(package, part, of, made):
     broken = Service()
-    setattr(broken, part, lambda: None)
-    service = package(lambda _: broken)
-    services, _ = made(service(SimpleNamespace(record=None)))
+    setattr(broken, part, lambda *_: None)
+    services, _ = made(*package(lambda _: [broken]))
     with pytest.raises(SupervisorError, match=f"feature tide: {part}: TypeError"):
-        services.handlers({}) if part == "handlers" else services.at_start()
+        getattr(services, part)(*of)
 
 
-@pytest.mark.parametrize("function", [lambda _: 1 / 0, lambda _: "no service"])
+@pytest.mark.parametrize("function", [lambda _: 1 / 0, lambda _: ["no service"], lambda _: None])
 def test_a_service_that_cannot_be_made_names_its_feature(package, function):
-    make = package(function)
-    with pytest.raises(SupervisorError, match="feature tide: services_of_a_package:service: "):
-        make(None)
+    with pytest.raises(SupervisorError, match="feature tide: services_of_a_package:services: "):
+        package(function)
 
 
 def test_a_service_may_refuse_the_start(package):
     def refuse(_):
         raise SupervisorError("needs target.tide")
 
-    make = package(refuse)
     with pytest.raises(SupervisorError, match=r"^needs target\.tide$"):
-        make(None)
+        package(refuse)
 
 
 def test_a_stop_ends_the_wait_and_what_is_left_is_recorded(made):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from fuzztui.engines.base.errors import Diagnostic
 from fuzztui.engines.base.spec import read_spec
-from fuzztui.features.targeting import run_analysis
+from fuzztui.features.targeting import run_analysis, setup
 from fuzztui.features.targeting.analysis import Influence, Request, TargetingAnalysis, TargetsError
 from fuzztui.features.targeting.analysis.application import AnalysedApplication
 from fuzztui.features.targeting.analysis.modules import Interpreter
@@ -18,7 +19,6 @@ from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.model import Campaign
 from fuzztui.run.campaign.rundir import RunDir, Unfit, prepare_run
 from fuzztui.run.inprocess.ask import Ready
-from fuzztui.run.supervise import launchers
 from fuzztui.run.supervise.launchers import launcher_for
 
 PYTHON = Interpreter((), (), (3, 11))
@@ -37,6 +37,11 @@ def campaign(tmp_path: Path, text: str = GOOD) -> Campaign:
     file = tmp_path / "c.toml"
     file.write_text(text)
     return load(file, ["campaign.output=" + str(tmp_path / "run")]).campaign
+
+
+def set_up(campaign: Campaign) -> Sequence[Message]:
+    """What the service of a campaign does before instances start."""
+    return setup.TargetingSetup(campaign, RunDir(campaign.output)).setup(lambda words: None)
 
 
 def said(tmp_path: Path, text: str) -> str:
@@ -70,7 +75,7 @@ def test_what_it_does_not_take(tmp_path: Path, old: str, new: str, words: str) -
 @pytest.fixture(autouse=True)
 def _fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """No engine is asked whether it could start; there are no sources but what a test says."""
-    monkeypatch.setattr(launchers, "ready", lambda campaign, progress: {})
+    monkeypatch.setattr(setup, "ready", lambda campaign, progress: {})
     monkeypatch.setattr(
         run_analysis, "gather", lambda request, progress: AnalysedApplication(PYTHON, ())
     )
@@ -86,11 +91,11 @@ def test_the_document_of_a_run_is_for_each_of_its_instances(
         return TargetingAnalysis(("thumbs",), "3.11", notes=("one",))
 
     monkeypatch.setattr(run_analysis, "find_targets", found)
-    monkeypatch.setattr(launchers, "ready", lambda campaign, progress: Ready())
+    monkeypatch.setattr(setup, "ready", lambda campaign, progress: Ready())
     made = campaign(tmp_path)
     prepare_run(made.output)
     home, launcher = RunDir(made.output), launcher_for("spoton")
-    launcher.setup(made, home, lambda words: None)
+    set_up(made)
     assert [r.generator for r in asked] == ["gens:gen_files"]
     assert json.loads(home.targets.read_text())["notes"] == ["one"]
     home.instance("main").mkdir()
@@ -112,11 +117,11 @@ def test_an_analysis_that_fails_stops_nobody(
 
     monkeypatch.setattr(run_analysis, "find_targets", fails)
     odd = Ready(aliases={"lib.Body": "odd"})
-    monkeypatch.setattr(launchers, "ready", lambda campaign, progress: odd)
+    monkeypatch.setattr(setup, "ready", lambda campaign, progress: odd)
     made = campaign(tmp_path)
     prepare_run(made.output)
     home = RunDir(made.output)
-    said = launcher_for("spoton").setup(made, home, lambda words: None)
+    said = set_up(made)
     words = 'engine.aliases: "lib.Body": odd'
     assert said == [Message("warning", words)], "what it had been asked before"
     found = TargetingAnalysis.loads(home.targets.read_bytes())
@@ -135,18 +140,17 @@ def test_aliases_that_come_to_nothing_are_for_the_log_once(
         Diagnostic("target.generator: odd", "target.generator", warns=True),
         Diagnostic("so", "", warns=False),
     ]
-    monkeypatch.setattr(launchers, "ready", lambda campaign, progress: Ready(remarks, nothing))
+    monkeypatch.setattr(setup, "ready", lambda campaign, progress: Ready(remarks, nothing))
     aliases = '{ "lib.Body" = "app.S3Object", "lib.Stub" = ["app.Gone"] }'
     made = campaign(tmp_path, GOOD.replace('{ "lib.Body" = "app.S3Object" }', aliases))
     prepare_run(made.output)
-    launcher = launcher_for("spoton")
-    said = launcher.setup(made, RunDir(made.output), lambda words: None)
+    said = set_up(made)
     assert [message.text for message in said] == [
         "target.generator: odd",
         'engine.aliases: "lib.Body": no branch depends on such a type; did you mean lib.Bodies?',
         'engine.aliases: "app.Gone": there is no such type',
     ], "a type of stubs is no class"
-    again = launcher.setup(made, RunDir(made.output), lambda words: None)
+    again = set_up(made)
     assert not [message for message in again if "aliases" in message.text]
 
 
@@ -158,6 +162,6 @@ def test_what_no_engine_could_start_with_is_not_analysed(
     monkeypatch.undo()
     monkeypatch.setattr(run_analysis, "find_targets", lambda *_: pytest.fail("it is analysed"))
     with pytest.raises(Unfit, match="No module named 'thumbs'") as caught:
-        launcher_for("spoton").setup(made, RunDir(made.output), lambda words: None)
+        set_up(made)
     assert caught.value.key == "target.function"
     assert not RunDir(made.output).targets.exists()

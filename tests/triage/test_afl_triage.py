@@ -9,20 +9,22 @@ import signal
 import subprocess
 import sys
 import tempfile
+from functools import partial
 
 import pytest
 from commands import commands
 from waiting import until, wait_until
 
+from fuzztui.features.minimise import program_inputs as minimising
+from fuzztui.features.minimise.handlers import Minimiser
+from fuzztui.features.minimise.program_inputs import minimise
+from fuzztui.features.minimise.rewrite import minimised_path
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import CancelMinimise, Minimise
 from fuzztui.kernel.wire.events import FindingDescribed, FindingSaved, Record
 from fuzztui.run.campaign import load
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.minimise import program_inputs as minimising
-from fuzztui.run.minimise.program_inputs import minimise, minimiser
-from fuzztui.run.minimise.turns import InTurn, minimised_path
 from fuzztui.run.process.execute import KEPT, ProcessMark, children, execute
 from fuzztui.run.process.identity import marked
 from fuzztui.run.process.reaper import Reaper
@@ -198,6 +200,7 @@ def test_cancelling_ends_the_target(tmp_path):
 def test_what_is_run_dies_with_who_runs_it(tmp_path):
     code = f"""
 import asyncio
+from functools import partial
 from pathlib import Path
 from fuzztui.run.process.execute import ProcessMark, execute
 place = Path({str(tmp_path)!r})
@@ -535,7 +538,7 @@ def tmin(tmp_path, monkeypatch, campaign):
         file = home.instance("main") / "crashes" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("null\n")
-    return minimiser(made, home)
+    return Minimiser(home, partial(minimise, made, home)).minimise
 
 
 def test_minimising_tells_how_far_it_is_and_takes_turns(tmin, tmp_path):
@@ -583,19 +586,19 @@ async def test_what_waits_or_is_minimised_can_be_cancelled(tmp_path):
     def quiet(words, part):
         pass
 
-    minimise = InTurn(home, one)
+    minimiser = Minimiser(home, one)
     first, second = Minimise("crashes/a", "s1"), Minimise("crashes/b", "s1")
-    jobs = [asyncio.ensure_future(minimise(c, quiet)) for c in (first, second)]
+    jobs = [asyncio.ensure_future(minimiser.minimise(c, quiet)) for c in (first, second)]
     await begun.wait()
     with pytest.raises(SupervisorError, match="already"):
-        await minimise(first, quiet)
+        await minimiser.minimise(first, quiet)
     for command in (second, first):
-        await minimise.cancel(CancelMinimise(command.file, "s1"), quiet)
+        await minimiser.cancel(CancelMinimise(command.file, "s1"), quiet)
     assert await jobs[0] == "a smaller"
     with pytest.raises(SupervisorError, match="cancelled before minimising started"):
         await jobs[1]
     with pytest.raises(SupervisorError, match="not being minimised"):
-        await minimise.cancel(CancelMinimise("crashes/a", "s1"), quiet)
+        await minimiser.cancel(CancelMinimise("crashes/a", "s1"), quiet)
 
 
 def test_minimise_without_the_tool(campaign, tmp_path):
@@ -609,7 +612,7 @@ def test_minimise_without_the_tool(campaign, tmp_path):
 
     with pytest.raises(SupervisorError, match="afl-tmin was not found"):
         asyncio.run(minimise(campaign(), home, file, tmp_path / "out", quiet))
-    deed = minimiser(campaign(), home)
+    deed = Minimiser(home, partial(minimise, campaign(), home)).minimise
     with pytest.raises(SupervisorError, match="afl-tmin was not found"):
         asyncio.run(deed(Minimise("crashes/id:0"), quiet))
     with pytest.raises(SupervisorError, match="no such finding"):

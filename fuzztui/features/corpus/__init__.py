@@ -1,1 +1,8 @@
 """Corpus care: what each input covers and kills, which inputs are enough, why an entry is kept."""
+
+from fuzztui.kernel.model.feature import Feature
+
+FEATURE = Feature(
+    "corpus",
+    services="fuzztui.features.corpus.setup:services",
+)

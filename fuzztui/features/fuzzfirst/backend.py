@@ -11,7 +11,6 @@ import psutil
 
 from fuzztui.features.fuzzfirst.batch import AflBatch, BatchRunner
 from fuzztui.features.fuzzfirst.build import Build, MutantBuilder
-from fuzztui.features.fuzzfirst.context import ReportStep
 from fuzztui.features.fuzzfirst.duplicates import DuplicateMutants
 from fuzztui.features.fuzzfirst.program_output import Outputs
 from fuzztui.features.fuzzfirst.prune import Input
@@ -20,6 +19,7 @@ from fuzztui.features.fuzzfirst.reach import BuildReach, reach_by_gcov
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.instances.phase import ReportStep
 from fuzztui.run.triage.program import keeps_shadow
 
 MIN_MEMORY = 1 << 30

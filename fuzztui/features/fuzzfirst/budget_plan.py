@@ -6,7 +6,7 @@ may have fuzzed its target alone before. The phase can start again when the budg
 
 from __future__ import annotations
 
-from fuzztui.kernel.model.fuzzfirst import MIN_LEFT, budget, queue
+from fuzztui.kernel.model.fuzzfirst import MIN_LEFT, queue
 from fuzztui.kernel.model.selectors import running_time
 from fuzztui.kernel.model.state import State
 from fuzztui.run.campaign import Campaign
@@ -52,12 +52,6 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
         "abreast": many,
         "count": count,
     }
-
-
-def spent_on_mutants(state: State, now: float) -> dict[str, float]:
-    """Return the plan for the target phase: with what mutants have used of their budget."""
-    used, _ = budget(state, now)
-    return {**state.plan, "before_s": 0.0 if state.plan.get("mutants_trials") else used}
 
 
 def wants_mutants(campaign: Campaign, state: State) -> bool:

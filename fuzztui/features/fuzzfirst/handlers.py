@@ -24,7 +24,7 @@ from fuzztui.kernel.wire.commands import (
 from fuzztui.kernel.wire.events import Event, MutantPositions, MutantProgress, MutantState
 from fuzztui.kernel.wire.selection import SelectionError, parse_selection
 from fuzztui.run.campaign.rundir import SupervisorError
-from fuzztui.run.process.service import Handler, Progress, Service, ServiceContext
+from fuzztui.run.process.service import Handler, Progress, Service
 
 
 class WorklistKeeper(Service):
@@ -222,12 +222,6 @@ class WorklistKeeper(Service):
 
 _NARROW = 1e-9
 """Distance of positions below which all positions are renumbered."""
-
-
-def service(context: ServiceContext) -> WorklistKeeper | None:
-    """The worklist, where mutants are fuzzed first."""
-    wanted = context.campaign.mutants and not context.is_hub
-    return WorklistKeeper(context.state, context.record) if wanted else None
 
 
 def _count(mutants: list[Mutant]) -> str:

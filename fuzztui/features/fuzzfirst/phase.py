@@ -13,8 +13,7 @@ import shutil
 from collections.abc import Coroutine
 
 from fuzztui.features.fuzzfirst.backend import backend_for
-from fuzztui.features.fuzzfirst.budget_plan import parallel_mutants, plan_of
-from fuzztui.features.fuzzfirst.context import CampaignStopping, MutantPhaseContext
+from fuzztui.features.fuzzfirst.budget_plan import parallel_mutants, plan_of, wants_mutants
 from fuzztui.features.fuzzfirst.corpora import Corpora
 from fuzztui.features.fuzzfirst.placed import PlacedLauncher, refuse_unfit_workers
 from fuzztui.features.fuzzfirst.supply import MutantSupply
@@ -38,6 +37,7 @@ from fuzztui.run.campaign.cluster import ClusterConfig
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.launcher import Launcher
 from fuzztui.run.instances.life import EndReason
+from fuzztui.run.instances.phase import CampaignStopping, PhaseContext
 from fuzztui.run.instances.process import EngineProcess
 
 _NEWS = (CampaignState, MutantProgress, MutantState, MutantPositions, MutantsFound)
@@ -48,7 +48,7 @@ class MutantPhase:
     """Fuzzes mutants of the target for their share of the budget. Call :meth:`run` once."""
 
     def __init__(
-        self, campaign: Campaign, run_dir: RunDir, launcher: Launcher, context: MutantPhaseContext
+        self, campaign: Campaign, run_dir: RunDir, launcher: Launcher, context: PhaseContext
     ) -> None:
         self._campaign = campaign
         self._run_dir = run_dir
@@ -95,7 +95,7 @@ class MutantPhase:
         """Run to the end of the phase.
 
         Raises :class:`SupervisorError` if no mutant can be made or run, and
-        :class:`~fuzztui.features.fuzzfirst.context.CampaignStopping` if the campaign ends earlier.
+        :class:`~fuzztui.run.instances.phase.CampaignStopping` if the campaign ends earlier.
         """
         context, state = self._context, self._context.state
         context.record(PhaseStarted("mutants", plan_of(self._campaign, state)))
@@ -192,3 +192,11 @@ class MutantPhase:
     def _spent(self) -> bool:
         used, of = budget(self._context.state, self._context.now())
         return used >= of
+
+
+def phase(
+    campaign: Campaign, run_dir: RunDir, launcher: Launcher, context: PhaseContext
+) -> MutantPhase | None:
+    """The mutant phase, while mutants wait and have budget."""
+    wanted = campaign.mutants and wants_mutants(campaign, context.state)
+    return MutantPhase(campaign, run_dir, launcher, context) if wanted else None

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from fuzztui.features.fuzzfirst.backend import MutantBackend
 from fuzztui.features.fuzzfirst.build import directory_name
-from fuzztui.features.fuzzfirst.context import MutantPhaseContext
 from fuzztui.features.fuzzfirst.ranked import RankedMutants
 from fuzztui.features.fuzzfirst.ranking import Ranking
 from fuzztui.features.fuzzfirst.reach import BuildReach
@@ -32,6 +31,7 @@ from fuzztui.kernel.wire.events import (
 )
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.instances.phase import PhaseContext
 
 LISTED_EVERY_S = 0.5
 """Seconds between two records of ranked mutants."""
@@ -63,7 +63,7 @@ class MutantSupply:
         campaign: Campaign,
         run_dir: RunDir,
         backend: MutantBackend,
-        context: MutantPhaseContext,
+        context: PhaseContext,
     ) -> None:
         self._campaign = campaign
         self._run_dir = run_dir

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzztui.features.fuzzfirst.backend import MutantBackend
-from fuzztui.features.fuzzfirst.context import MutantPhaseContext
 from fuzztui.features.fuzzfirst.corpora import Corpora, turn_instances, turn_number
 from fuzztui.features.fuzzfirst.showmap import Unrunnable
 from fuzztui.features.fuzzfirst.turn_budget import UNWANTED, TurnBudget
@@ -25,6 +24,7 @@ from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.launcher import Launcher, instance_names
 from fuzztui.run.instances.life import TERM_GRACE_S, EndReason, InstanceLife
+from fuzztui.run.instances.phase import PhaseContext
 from fuzztui.run.instances.process import EngineProcess
 from fuzztui.run.process.identity import marked
 from fuzztui.run.process.reaper import children
@@ -52,7 +52,7 @@ class TurnResources:
     campaign: Campaign
     run_dir: RunDir
     launcher: Launcher
-    context: MutantPhaseContext
+    context: PhaseContext
     backend: MutantBackend
     corpora: Corpora
 

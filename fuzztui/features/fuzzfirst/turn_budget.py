@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 
 from fuzztui.features.fuzzfirst.budget_plan import ADAPTIVE_FACTOR
-from fuzztui.features.fuzzfirst.context import MutantPhaseContext
 from fuzztui.kernel.model.fuzzfirst import budget, fuzzed_for, share_of
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.run.campaign import Campaign
+from fuzztui.run.instances.phase import PhaseContext
 
 UNWANTED = ("skipped", "equivalent")
 """Mutant states set by a user that end the mutant's turn."""
@@ -22,7 +22,7 @@ class TurnBudget:
     """The budget of the mutant ``key``, which the instances ``names`` fuzz."""
 
     def __init__(
-        self, campaign: Campaign, context: MutantPhaseContext, key: str, names: Sequence[str]
+        self, campaign: Campaign, context: PhaseContext, key: str, names: Sequence[str]
     ) -> None:
         self._context = context
         self._key = key

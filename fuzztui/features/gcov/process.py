@@ -51,8 +51,8 @@ class GcovProcess(HelperProcess):
                     self._record(event)
 
 
-def service(context: ServiceContext) -> GcovProcess | None:
+def services(context: ServiceContext) -> list[GcovProcess]:
     """The process, if the target's lines are to be measured by a build for gcov."""
     campaign = context.campaign
     wanted = campaign.kind == "afl" and campaign.target.get("coverage")
-    return GcovProcess(context.run_dir, context.record) if wanted else None
+    return [GcovProcess(context.run_dir, context.record)] if wanted else []

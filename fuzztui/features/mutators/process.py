@@ -39,9 +39,9 @@ class CollectorProcess(HelperProcess):
         await super().run()
 
 
-def service(context: ServiceContext) -> CollectorProcess | None:
+def services(context: ServiceContext) -> list[CollectorProcess]:
     """The process, if the campaign uses fragments or templates, and its engine does not parse."""
     campaign, text = context.campaign, context.campaign.text
     used = text and (text["language"] or text["templates"])
     wanted = campaign.kind == "afl" and used and not context.is_hub
-    return CollectorProcess(campaign, context.run_dir, context.record) if wanted else None
+    return [CollectorProcess(campaign, context.run_dir, context.record)] if wanted else []

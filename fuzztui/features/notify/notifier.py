@@ -139,8 +139,8 @@ class Notifier(Service):
             self._record(Notified(news.kind, news.text, reported, problem))
 
 
-def service(context: ServiceContext) -> Notifier | None:
+def services(context: ServiceContext) -> list[Notifier]:
     """The notifier, if the campaign has a table ``[notify]``."""
     run, settings = context.run_dir.path, context.campaign.notify
     of = (run, context.state, context.record, context.now)
-    return Notifier(settings, *of) if settings else None
+    return [Notifier(settings, *of)] if settings else []

@@ -1,1 +1,8 @@
 """The program oracle: ``[oracle]`` of an AFL++ campaign finds bugs besides crashes and hangs."""
+
+from fuzztui.kernel.model.feature import Feature
+
+FEATURE = Feature(
+    "oracle",
+    services="fuzztui.features.oracle.process:services",
+)

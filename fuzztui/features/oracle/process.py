@@ -65,8 +65,8 @@ class OracleProcess(HelperProcess):
             self._record(Stats(ORACLE, pending=left))
 
 
-def service(context: ServiceContext) -> OracleProcess | None:
+def services(context: ServiceContext) -> list[OracleProcess]:
     """The process, if the campaign has an oracle that its engine does not run itself."""
     campaign = context.campaign
     wanted = campaign.kind == "afl" and campaign.oracle and not context.is_hub
-    return OracleProcess(context.run_dir, context.record) if wanted else None
+    return [OracleProcess(context.run_dir, context.record)] if wanted else []

@@ -1,1 +1,9 @@
 """Type targeting (SpotOn): find the types that influence the goals of a Python target."""
+
+from fuzztui.kernel.model.feature import Feature
+
+FEATURE = Feature(
+    "targeting",
+    services="fuzztui.features.targeting.setup:services",
+    spec="fuzztui.features.targeting.setup:spec",
+)

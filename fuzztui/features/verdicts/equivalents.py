@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from fuzztui.features.verdicts.file import change_mutant_verdicts, read_mutant_verdicts
-from fuzztui.features.verdicts.judging import row_about
+from fuzztui.features.verdicts.file import (
+    VerdictsError,
+    change_mutant_verdicts,
+    read_mutant_verdicts,
+)
+from fuzztui.features.verdicts.judging import row_about, verdicts_file
 from fuzztui.kernel.base.text import brief
 from fuzztui.kernel.model.commands import command_of
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import MarkEquivalent
 from fuzztui.kernel.wire.verdicts import EQUIVALENT, MAX_NAME, MAX_NOTE
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.rundir import RunDir
 
 Reasons = Mapping[str, str]
 """The reason of each mutant that is marked as equivalent, by id."""
@@ -47,6 +54,19 @@ def file_equivalents(file: Path, state: State, before: Reasons, now: Reasons) ->
     removed = gone & filed.keys()
     if put or removed:
         change_mutant_verdicts(file, put, removed)
+
+
+def spec(campaign: Campaign, directory: Path, _path: Path) -> Mapping[str, Any]:
+    """Return reason and change of the mutants that the file marks as equivalent, by id."""
+    if campaign.kind != "mu2":
+        return {}
+    try:
+        file = verdicts_file(RunDir(directory.parent.parent), campaign.verdicts)
+        verdicts = read_mutant_verdicts(file).values()
+    except VerdictsError:  # broken by an edit since the start: the supervisor reports that
+        return {}
+    marked = {v.id: [v.because, v.change] for v in verdicts if v.verdict == EQUIVALENT}
+    return {"equivalent": marked} if marked else {}
 
 
 def _author(state: State) -> str:

@@ -141,7 +141,7 @@ class VerdictsKeeper(Service):
         return s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns
 
 
-def service(context: ServiceContext) -> VerdictsKeeper:
+def services(context: ServiceContext) -> list[VerdictsKeeper]:
     """The verdicts of a campaign: each one has a file, which need not exist."""
     file = verdicts_file(context.run_dir, context.campaign.verdicts)
-    return VerdictsKeeper(file, context.state, context.record, context.run_dir.out)
+    return [VerdictsKeeper(file, context.state, context.record, context.run_dir.out)]

@@ -129,7 +129,7 @@ _OBJECTS = (
 )  # fmt: skip
 _SCALARS = tuple(n for n in _names(State) if n not in _OBJECTS)
 
-_VERSIONS = [(feature.name, feature.version) for feature in features()]
+_VERSIONS = [(feature.name, feature.version) for feature in features() if feature.folds]
 SCHEMA = crc32(
     repr((FOLD_VERSION, _VERSIONS, [[*types.items()] for types in _TYPES.values()])).encode()
 )
@@ -140,12 +140,11 @@ T = TypeVar("T")
 
 def unstorable(state: State) -> str:
     """Return which features' parts hold what JSON does not have, as text for users."""
-    names = [name for name, cls in _PARTS.items() if cls in state.parts]
     wrong = []
-    for name in names:
-        part = state.parts[_PARTS[name]]
+    for name, cls in _PARTS.items():
+        part = state.parts.get(cls)
         try:
-            json.dumps([getattr(part, one) for one in _TYPES[_PARTS[name]]], allow_nan=False)
+            json.dumps(part and [getattr(part, one) for one in _TYPES[cls]], allow_nan=False)
         except (TypeError, ValueError) as e:
             wrong.append(f"feature {name} keeps what no checkpoint can contain ({e})")
     return "; ".join(wrong)

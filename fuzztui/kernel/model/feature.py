@@ -6,8 +6,9 @@ Its events and commands are known once their classes are defined.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, TypeVar
@@ -20,8 +21,22 @@ from fuzztui.kernel.wire.commands import Command
 
 GROUP = "fuzztui.features"
 
-BUILT_IN = ("fuzztui.kernel.model.new_groups:FEATURE",)
-"""The features of fuzztui itself."""
+BUILT_IN = (
+    "fuzztui.features.verdicts:FEATURE",
+    "fuzztui.features.fuzzfirst:FEATURE",
+    "fuzztui.features.targeting:FEATURE",
+    "fuzztui.features.oracle:FEATURE",
+    "fuzztui.features.gcov:FEATURE",
+    "fuzztui.features.mutators:FEATURE",
+    "fuzztui.features.minimise:FEATURE",
+    "fuzztui.features.corpus:FEATURE",
+    "fuzztui.machines.hosts:FEATURE",
+    "fuzztui.kernel.model.new_groups:FEATURE",
+)
+"""The features of fuzztui itself. They are asked in this order, then those of packages."""
+
+MAX_FAULT = 500
+"""Characters of the error in the message of :meth:`Feature.fault`."""
 
 T = TypeVar("T")
 
@@ -46,8 +61,14 @@ class Feature:
     )
     """By class of a command: the commands that set back what it has changed, of the command, the
     state before it and the present state."""
-    service: str = ""
-    """Returns its service for a :class:`~fuzztui.run.process.service.ServiceContext`, or None."""
+    services: str = ""
+    """Returns its services for a :class:`~fuzztui.run.process.service.ServiceContext`."""
+    phase: str = ""
+    """Returns the :class:`~fuzztui.run.instances.phase.Phase` that comes before the target's, or
+    None, of campaign, run directory, launcher and context."""
+    spec: str = ""
+    """Returns tables for ``spec.json`` of in-process engines, of the campaign, the instance's
+    directory and the path of ``spec.json``; keys of ``engine`` are added to that table."""
     texts: str = ""
     """Returns functions that describe its events for the log screen, by class of event."""
     columns: str = ""
@@ -80,30 +101,66 @@ class Feature:
                 "or uninstall its package"
             ) from e
 
-    def call(self, text: str, kind: type[T], *args: Any) -> list[T]:
+    def objects(self, text: str, kind: type[T], *args: Any) -> list[T]:
         """Return the objects of a class that ``MODULE:NAME`` makes. Raises PluginError."""
+
+        def checked(made: Iterable[T]) -> list[T]:
+            found = list(made)
+            if wrong := [one for one in found if not isinstance(one, kind)]:
+                raise TypeError(f"{wrong[0]!r:.100} is no {kind.__name__}")
+            return found
+
+        return self._made(text, checked, *args)
+
+    def tables(self, text: str, *args: Any) -> dict[str, dict[str, Any]]:
+        """Return the tables, which JSON can contain, that ``MODULE:NAME`` makes, by name.
+
+        Raises PluginError.
+        """
+
+        def checked(made: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+            found = {name: dict(table) for name, table in made.items()}
+            return json.loads(json.dumps(found))  # type: ignore[no-any-return]
+
+        return self._made(text, checked, *args)
+
+    def _made(self, text: str, checked: Callable[[Any], T], *args: Any) -> T:
         function = self.load(text)
         try:
-            made = list(function(*args))
-            if wrong := [one for one in made if not isinstance(one, kind)]:
-                raise TypeError(f"{wrong[0]!r:.100} is no {kind.__name__}")
+            return checked(function(*args))
         except Exception as e:
-            raise PluginError(f"feature {self.name}: {text}: {type(e).__name__}: {e}") from e
-        return made
+            raise PluginError(self.fault(text, e)) from e
+
+    def fault(self, place: str, error: Exception) -> str:
+        """Return the message about an error of the feature; ``place``: a method or function."""
+        text = f"feature {self.name}: {place}: {type(error).__name__}: {error}"[:MAX_FAULT]
+        return f"{text}; upgrade or uninstall its package"
 
 
 @cache
-def features() -> tuple[Feature, ...]:
-    """All features, those of fuzztui first. Raises
-    :class:`~fuzztui.kernel.base.plugins.PluginError`."""
-    found = [*map(named, BUILT_IN), *installed(GROUP, Feature)]
-    names = [feature.name for feature in found]
+def own_features() -> tuple[Feature, ...]:
+    """The features of fuzztui itself."""
+    return tuple(map(named, BUILT_IN))
+
+
+@cache
+def package_features() -> tuple[Feature, ...]:
+    """The features of installed packages, whose errors must end nothing else.
+
+    Raises :class:`~fuzztui.kernel.base.plugins.PluginError`.
+    """
+    found = installed(GROUP, Feature)
+    names = [feature.name for feature in (*own_features(), *found)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         packages = ", ".join(sorted({p.dist.name for p in points(GROUP) if p.dist}))
         raise PluginError(f"{GROUP}: two features have the name {twice[0]}; look at {packages}")
-    if len(found) > len(BUILT_IN):
-        try:
-            check_shapes()
-        except TypeError as e:
-            raise PluginError(f"{GROUP}: {e}; upgrade or uninstall the package") from None
+    try:
+        check_shapes() if found else None
+    except TypeError as e:
+        raise PluginError(f"{GROUP}: {e}; upgrade or uninstall the package") from None
     return tuple(found)
+
+
+def features() -> tuple[Feature, ...]:
+    """All features. Raises :class:`~fuzztui.kernel.base.plugins.PluginError`."""
+    return (*own_features(), *package_features())

@@ -31,7 +31,7 @@ from fuzztui.kernel.model import (
     verdicts,
 )
 from fuzztui.kernel.model.changes import ChangesBuilder
-from fuzztui.kernel.model.feature import BUILT_IN, Feature, features
+from fuzztui.kernel.model.feature import Feature, own_features, package_features
 from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.representable import representable
 from fuzztui.kernel.model.state import Changes, State
@@ -81,8 +81,8 @@ def _folds(feature: Feature) -> Iterator[EventFold]:
 
 _FOLDS = [
     *(fold for module in MODULES for fold in module.FOLDS),
-    *(fold for feature in features()[: len(BUILT_IN)] for fold in feature.folds),
-    *(fold for feature in features()[len(BUILT_IN) :] for fold in _folds(feature)),
+    *(fold for feature in own_features() for fold in feature.folds),
+    *(fold for feature in package_features() for fold in _folds(feature)),
 ]
 _APPLY: dict[type[Event], tuple[Callable[[State, Any, ChangesBuilder], None], ...]] = {
     kind: tuple(fold.apply for fold in _FOLDS if fold.kind is kind)

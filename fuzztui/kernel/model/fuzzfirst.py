@@ -171,6 +171,12 @@ def budget(state: State, now: float | None = None) -> tuple[float, float]:
     return min(of, max(0.0, used)), of
 
 
+def spent_on_mutants(state: State, now: float) -> dict[str, float]:
+    """Return the plan for the target phase: with what mutants have used of their budget."""
+    used, _ = budget(state, now)
+    return {**state.plan, "before_s": 0.0 if state.plan.get("mutants_trials") else used}
+
+
 MIN_LEFT = 1.0
 """A smaller rest of the budget, in its unit, counts as none."""
 

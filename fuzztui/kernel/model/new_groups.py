@@ -102,5 +102,5 @@ FEATURE = Feature(
     "notify",
     folds=[EventFold(Notified, _notified)],
     part=Notifications,
-    service="fuzztui.features.notify.notifier:service",
+    services="fuzztui.features.notify.notifier:services",
 )

@@ -93,9 +93,9 @@ class HostExamples(Service):
         return brief(str(why))
 
 
-def service(context: ServiceContext) -> HostExamples | None:
+def services(context: ServiceContext) -> list[HostExamples]:
     """The examples, if findings of a suite on hosts are saved for Hypothesis."""
     campaign = context.campaign
     wanted = context.is_hub and campaign.target.get("examples") and campaign.target.get("suite")
     of = (context.run_dir, context.state, context.record)
-    return HostExamples(campaign, *of) if wanted else None
+    return [HostExamples(campaign, *of)] if wanted else []

@@ -18,7 +18,6 @@ from dataclasses import replace
 from typing import Any
 
 import fuzztui
-from fuzztui.engines.kinds import kind_named
 from fuzztui.features.fuzzfirst.ranked import rank_once
 from fuzztui.kernel.model.selectors import ENDED, running_time
 from fuzztui.kernel.model.state import State
@@ -125,7 +124,8 @@ class Hub:
             for index, place in enumerate(campaign.hosts)
         }
         of = (campaign, run_dir, self.state, self.record, self._clock.now)
-        self._services = Services(ServiceContext(*of, is_hub=True), self._tasks, all_services())
+        made = all_services(ServiceContext(*of, is_hub=True))
+        self._services = Services(made, self._tasks, self.record)
         self.paths = PathsHere({})
         self._first_events: list[Event] = []
         self.handlers = self._services.handlers({AddSeed.name: self._add_seed})
@@ -148,10 +148,10 @@ class Hub:
             link_to_run(self._run_dir.path, socket_path(self._run_dir.path))
         self._first_events += self._services.at_start()
         campaign = self._campaign
-        once = "command" in campaign.target or campaign.draws_constants or campaign.mutants
-        if once or kind_named(campaign.kind).analysis:
+        if campaign.kind == AFL:
             launcher = launcher_for(campaign.kind)
             self._first_events += launcher.setup(campaign, self._run_dir, self._progress)
+        self._first_events += self._services.setup(self._progress)
         if campaign.kind != AFL:  # findings are run and minimised here, too
             try:
                 self._run_dir.expose_package(campaign.kind)

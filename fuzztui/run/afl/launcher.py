@@ -21,7 +21,7 @@ from fuzztui.engines.text.block import BLOCK
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.kernel.base.files import read_json, read_regular
 from fuzztui.kernel.model.state import Instance
-from fuzztui.kernel.wire.commands import AddSeed, CancelMinimise, Minimise, TypeCommand, names_of
+from fuzztui.kernel.wire.commands import TypeCommand, names_of
 from fuzztui.kernel.wire.events import InstanceHello, Message
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 from fuzztui.run.afl.build import build_target
@@ -38,18 +38,16 @@ from fuzztui.run.afl.statsd import Gauges, statsd_port
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.fleet import MOPT, Options, parse_options, split_options, spread
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.instances.add_seed import seeder
 from fuzztui.run.instances.launcher import (
     Launch,
     Triage,
     instance_names,
     trials_share,
 )
-from fuzztui.run.minimise.program_inputs import minimiser
 from fuzztui.run.observe.stats_reader import StatsSource
 from fuzztui.run.process.identity import ProcessId
 from fuzztui.run.process.library import steering_library, text_library
-from fuzztui.run.process.service import Handler, ServiceContext
+from fuzztui.run.process.service import ServiceContext
 from fuzztui.run.triage.afl import AflTriage as FindingTriage
 
 _DEFAULTS = {
@@ -213,15 +211,6 @@ class AflFuzz:
     def stats_source(self, run_dir: RunDir, name: str, known: Instance) -> StatsSource:
         """Return the source that reads StatsD packets and ``fuzzer_stats``."""
         return Gauges(run_dir, name, known)
-
-    def handlers(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Handler]:
-        """Return the handlers of add-seed, minimise and cancel-minimise."""
-        minimise = minimiser(campaign, run_dir)
-        return {
-            AddSeed.name: seeder(run_dir),
-            Minimise.name: minimise,
-            CancelMinimise.name: minimise.cancel,
-        }
 
     def triage(self, context: ServiceContext) -> Triage | None:
         """Return the triage, because afl-fuzz does not describe its findings."""

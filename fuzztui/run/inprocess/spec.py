@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.engines.kinds import KINDS, kind_named
-from fuzztui.features.verdicts.file import VerdictsError, read_mutant_verdicts
-from fuzztui.features.verdicts.judging import verdicts_file
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.bounds import loads
-from fuzztui.kernel.wire.verdicts import EQUIVALENT
+from fuzztui.kernel.base.plugins import PluginError
+from fuzztui.kernel.model.feature import features
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.constants import constants_file
@@ -23,7 +22,10 @@ CONSTANTS_FILE: Final = "constants_file"
 
 
 def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: int = 0) -> None:
-    """Write the ``spec.json`` of the instance in ``directory`` to ``path``. Raises OSError."""
+    """Write the ``spec.json`` of the instance in ``directory`` to ``path``.
+
+    Raises OSError, and :class:`SupervisorError` if a package's feature fails.
+    """
     engine = campaign.engine
     if campaign.exact_s:
         engine = {**engine, "exact_budget": (campaign.exact_s, 0)}
@@ -41,28 +43,19 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
         "engine": engine,
         "target": campaign.target,
     }
-    tables = {
-        "text": _text(campaign),
-        "oracle": campaign.oracle,
-        "equivalent": _equivalent(campaign, directory),
-    }
+    tables = {"text": _text(campaign), "oracle": campaign.oracle}
     spec |= {name: table for name, table in tables.items() if table}
+    try:
+        for feature in features():
+            of = (campaign, directory, path)
+            for name, table in feature.tables(feature.spec, *of).items() if feature.spec else ():
+                spec[name] = {**spec.get(name, {}), **table}
+    except PluginError as e:
+        raise SupervisorError(str(e)) from None
     if campaign.kind not in KINDS:
         row = kind_named(campaign.kind)
         spec["plugin"] = {"module": row.module, "commands": list(row.commands)}
     replace_text(path, json.dumps(spec, indent=1))
-
-
-def _equivalent(campaign: Campaign, directory: Path) -> dict[str, list[str]]:
-    """Reason and change of the mutants that the verdicts file marks as equivalent, by id."""
-    if campaign.kind != "mu2":
-        return {}
-    try:
-        file = verdicts_file(RunDir(directory.parent.parent), campaign.verdicts)
-        verdicts = read_mutant_verdicts(file).values()
-    except VerdictsError:  # broken by an edit since the start: the supervisor reports that
-        return {}
-    return {v.id: [v.because, v.change] for v in verdicts if v.verdict == EQUIVALENT}
 
 
 def _text(campaign: Campaign) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from fuzztui.kernel.wire.events import InstanceHello, Message
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.observe.stats_reader import StatsSource
-from fuzztui.run.process.service import Handler, Service, ServiceContext
+from fuzztui.run.process.service import Service, ServiceContext
 
 
 class Triage(Service):
@@ -106,10 +106,6 @@ class Launcher(Protocol):
 
     def stats_source(self, run_dir: RunDir, name: str, known: Instance) -> StatsSource:
         """Return the source of the statistics of instance ``name``; ``known``: its state."""
-        ...
-
-    def handlers(self, campaign: Campaign, run_dir: RunDir) -> Mapping[str, Handler]:
-        """Return the handlers for campaigns of this kind, by the command's name."""
         ...
 
     def triage(self, context: ServiceContext) -> Triage | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.events import Event
+from fuzztui.kernel.wire.events import Event, Message
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
 
@@ -57,6 +57,14 @@ class Service:
         """Return events to log before the campaign starts. Blocking.
 
         Raises :class:`~fuzztui.run.campaign.rundir.SupervisorError` if the campaign must not start.
+        """
+        return ()
+
+    def setup(self, progress: Callable[[str], None]) -> Sequence[Message]:
+        """Prepare what all instances need, after their launcher has, unless engines run already.
+
+        Blocking. ``progress``: called with a message about each slow step. Returns messages to log.
+        Raises :class:`~fuzztui.run.campaign.rundir.SupervisorError` if nothing can be started.
         """
         return ()
 

@@ -9,9 +9,9 @@ import asyncio
 from asyncio import FIRST_COMPLETED
 from collections.abc import Awaitable, Mapping
 
-from fuzztui.features.fuzzfirst.context import CampaignStopping
 from fuzztui.kernel.model.state import State
 from fuzztui.run.instances.life import EndReason, InstanceLife
+from fuzztui.run.instances.phase import CampaignStopping
 
 
 class StopRequest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.model.feature import Feature
@@ -11,31 +11,24 @@ from fuzztui.kernel.wire.events import Event, Message
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.process.service import Handler, Service, ServiceContext
 
-MAX_TEXT: Final = 500
-"""Characters of an error's text."""
-
 T = TypeVar("T")
 
 
-def package_service(feature: Feature, context: ServiceContext) -> Service | None:
-    """Return the service of a feature, if there is one. Raises :class:`SupervisorError`."""
+def package_services(feature: Feature, context: ServiceContext) -> list[PackageService]:
+    """Return the services of a feature. Raises :class:`SupervisorError`."""
     try:
-        made = feature.load(feature.service)(context)
-        if made is None:
-            return None
-        if not isinstance(made, Service):
-            raise TypeError(f"{made!r:.100} is no Service")
-        return PackageService(feature.name, made, context.record)
-    except (PluginError, SupervisorError) as e:
-        raise SupervisorError(str(e)) from None
-    except Exception as e:
-        raise SupervisorError(_text(feature.name, feature.service, e)) from e
+        made = feature.objects(feature.services, Service, context)
+        return [PackageService(feature, service, context.record) for service in made]
+    except PluginError as e:
+        if isinstance(e.__cause__, SupervisorError):
+            raise e.__cause__ from None
+        raise SupervisorError(str(e)) from e
 
 
 class PackageService(Service):
     """Passes everything on to a service. Its errors become messages, each method's once."""
 
-    def __init__(self, feature: str, service: Service, record: Callable[..., None]) -> None:
+    def __init__(self, feature: Feature, service: Service, record: Callable[..., None]) -> None:
         self._feature, self._service, self._record = feature, service, record
         self._failed: set[str] = set()
         self.again_s, self.directory = float(service.again_s), str(service.directory)
@@ -48,13 +41,17 @@ class PackageService(Service):
         """Return the events. Raises :class:`SupervisorError`."""
         return self._at_start("at_start", lambda: list(self._service.at_start()))
 
+    def setup(self, progress: Callable[[str], None]) -> Sequence[Message]:
+        """Let the service prepare what it needs. Raises :class:`SupervisorError`."""
+        return self._at_start("setup", lambda: list(self._service.setup(progress)))
+
     def _at_start(self, method: str, call: Callable[[], T]) -> T:
         try:
             return call()
         except SupervisorError:
             raise
         except Exception as e:
-            raise SupervisorError(_text(self._feature, method, e)) from e
+            raise SupervisorError(self._feature.fault(method, e)) from e
 
     def saw(self, event: Event) -> None:
         """Pass an event on, until the service has failed with one."""
@@ -98,9 +95,4 @@ class PackageService(Service):
     def _fails(self, method: str, error: Exception) -> None:
         if method not in self._failed:
             self._failed.add(method)
-            self._record(Message("error", _text(self._feature, method, error)))
-
-
-def _text(feature: str, place: str, error: Exception) -> str:
-    text = f"feature {feature}: {place}: {type(error).__name__}: {error}"[:MAX_TEXT]
-    return f"{text}; upgrade or uninstall its package"
+            self._record(Message("error", self._feature.fault(method, error)))

@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fuzztui.features.fuzzfirst.budget_plan import spent_on_mutants, wants_mutants
-from fuzztui.features.fuzzfirst.context import CampaignStopping, MutantPhaseContext
-from fuzztui.features.fuzzfirst.phase import MutantPhase
+from fuzztui.kernel.model.feature import features
+from fuzztui.kernel.model.fuzzfirst import spent_on_mutants
 from fuzztui.kernel.wire.events import InstanceHello, PhaseStarted
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.launcher import Launcher, instance_names
 from fuzztui.run.instances.life import EndReason, InstanceLife
+from fuzztui.run.instances.phase import CampaignStopping, Phase, PhaseContext
 from fuzztui.run.instances.process import EngineProcess
 from fuzztui.run.supervise.observation import ObservationLoop
 from fuzztui.run.supervise.tasks import Tasks
@@ -27,7 +27,7 @@ class CampaignPhases:
         campaign: Campaign,
         run_dir: RunDir,
         launcher: Launcher,
-        context: MutantPhaseContext,
+        context: PhaseContext,
         *,
         observation: ObservationLoop,
         tasks: Tasks,
@@ -40,13 +40,14 @@ class CampaignPhases:
         self._tasks = tasks
         self.lives: dict[str, InstanceLife] = {}
         """The instances of the current phase: of mutants' turns, or of the target."""
-        self.first: MutantPhase | None = None
-        """The mutant phase; None once it is over."""
+        self.first: Phase | None = None
+        """The phase before the target's; None if there is none, or once it is over."""
         # Target instances that still run (an earlier supervisor started them) continue.
-        target = context.state.stage == "target" and self._target_lives()
-        if campaign.mutants and not target and wants_mutants(campaign, context.state):
-            self.first = MutantPhase(campaign, run_dir, launcher, context)
-        else:
+        if not (context.state.stage == "target" and self._target_lives()):
+            of = (campaign, run_dir, launcher, context)
+            found = (feature.load(feature.phase)(*of) for feature in features() if feature.phase)
+            self.first = next(filter(None, found), None)
+        if self.first is None:
             self._create_lives()
 
     def living(self) -> bool:
@@ -54,7 +55,7 @@ class CampaignPhases:
         return self._target_lives() or bool(self.first and self.first.running_instances())
 
     async def run(self) -> None:
-        """Fuzz the mutants first, if the campaign has the mutant phase, then the target."""
+        """Run the phase before the target's, if there is one, then the target's instances."""
         context = self._context
         if self.first is not None:
             try:

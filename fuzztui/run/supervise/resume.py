@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping, Sequence
 
 import fuzztui
-from fuzztui.features.fuzzfirst.phase import MutantPhase
 from fuzztui.kernel.base.cpus import usable_cpus
 from fuzztui.kernel.model.passive import is_passive
 from fuzztui.kernel.model.selectors import ENDED
@@ -26,6 +25,7 @@ from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.instances.launcher import instance_names
 from fuzztui.run.instances.life import TERM_GRACE_S, InstanceLife
+from fuzztui.run.instances.phase import Phase
 from fuzztui.run.instances.process import EngineProcess
 from fuzztui.run.supervise.campaign_log import CampaignLog
 from fuzztui.run.supervise.observation import ObservationLoop
@@ -46,7 +46,7 @@ class CampaignStartup:
     async def take_up(
         self,
         lives: Mapping[str, InstanceLife],
-        first: MutantPhase | None,
+        first: Phase | None,
         notes: Sequence[Message],
         *,
         first_events: Sequence[Event] = (),
@@ -54,7 +54,7 @@ class CampaignStartup:
     ) -> None:
         """Adopt running engines, record the new supervisor, end instances no longer configured.
 
-        ``first``: the mutant phase, None if it is over; ``notes``: messages to record;
+        ``first``: the phase before the target's, None if it is over; ``notes``: messages to record;
         ``first_events``: events to record before the start, which shows regressions thereby;
         ``spent``: no budget is left. The directories of ``lives`` are already observed.
         """

@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import FIRST_COMPLETED
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from fuzztui.kernel.base.plugins import named
-from fuzztui.kernel.model.feature import features
+from fuzztui.kernel.model.feature import own_features, package_features
 from fuzztui.kernel.wire.events import Event, Message
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.process.service import Handler, Service, ServiceContext
-from fuzztui.run.supervise.package_service import package_service
+from fuzztui.run.supervise.launchers import launcher_for
+from fuzztui.run.supervise.package_service import package_services
 from fuzztui.run.supervise.tasks import Tasks
-
-SERVICES: Final = (
-    "fuzztui.features.verdicts.keeper:service",
-    "fuzztui.features.fuzzfirst.handlers:service",
-    "fuzztui.run.supervise.launchers:service",
-    "fuzztui.features.oracle.process:service",
-    "fuzztui.features.gcov.process:service",
-    "fuzztui.features.mutators.process:service",
-    "fuzztui.machines.hosts.examples:service",
-)
-"""Functions that return the service for a :class:`ServiceContext`; None: there is nothing to do.
-Those of the features come after them."""
 
 MAX_WAIT_S: Final = 10.0
 """Seconds by which services may delay the end of a campaign that a user stops."""
@@ -35,24 +22,24 @@ PATIENT_S: Final = 300.0
 """The same where no user stops it: some hundred findings can be examined."""
 
 
-def all_services() -> list[Callable[[ServiceContext], Service | None]]:
-    """Return the functions that make services."""
-    added = [partial(package_service, feature) for feature in features() if feature.service]
-    return [*map(named, SERVICES), *added]
+def all_services(context: ServiceContext) -> list[Service]:
+    """Return the services of a campaign. Raises :class:`SupervisorError`."""
+    triage = None if context.is_hub else launcher_for(context.campaign.kind).triage(context)
+    found: list[Service] = [] if triage is None else [triage]
+    for feature in own_features():
+        found += feature.load(feature.services)(context) if feature.services else ()
+    for feature in package_features():
+        found += package_services(feature, context) if feature.services else ()
+    return found
 
 
 class Services:
     """The services of one campaign, which run until ``tasks`` are closed."""
 
     def __init__(
-        self,
-        context: ServiceContext,
-        tasks: Tasks,
-        functions: Iterable[Callable[[ServiceContext], Service | None]],
+        self, services: Sequence[Service], tasks: Tasks, record: Callable[..., None]
     ) -> None:
-        self._record, self._tasks = context.record, tasks
-        made = [function(context) for function in functions]
-        self._services = [service for service in made if service is not None]
+        self._services, self._tasks, self._record = services, tasks, record
         self._watchers = [s.saw for s in self._services if type(s).saw is not Service.saw]
         self._hurry = asyncio.Event()
 
@@ -77,6 +64,13 @@ class Services:
     def at_start(self) -> list[Event]:
         """Return events to log before the campaign starts. Blocking. Raises SupervisorError."""
         return [event for service in self._services for event in service.at_start()]
+
+    def setup(self, progress: Callable[[str], None]) -> list[Message]:
+        """Prepare what instances need. Blocking. Returns messages to log. Raises SupervisorError.
+
+        ``progress``: called with a message about each slow step.
+        """
+        return [message for service in self._services for message in service.setup(progress)]
 
     def saw(self, event: Event) -> None:
         """Pass on an event that was recorded and is in the state."""

@@ -16,7 +16,7 @@ from fuzztui.kernel.model.selectors import ENDED, running_time
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.address import link_to_run, socket_path
 from fuzztui.kernel.remote.server import ControlServer
-from fuzztui.kernel.wire.commands import Command, Pause, Resume, SetMixture, Stop
+from fuzztui.kernel.wire.commands import AddSeed, Command, Pause, Resume, SetMixture, Stop
 from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignState,
@@ -35,6 +35,7 @@ from fuzztui.kernel.wire.events import (
 )
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.instances.add_seed import seeder
 from fuzztui.run.instances.life import EndReason, InstanceLife
 from fuzztui.run.observe.passive import PassiveDirectories
 from fuzztui.run.process.execute import children
@@ -116,10 +117,10 @@ class Supervisor:
         self.lives = self._phases.lives
         self.live = self._phases.live
         context = ServiceContext(campaign, run_dir, self.state, self.record, self.now)
-        self._services = Services(context, self._tasks, all_services())
+        self._services = Services(all_services(context), self._tasks, self.record)
         self._first_events: Sequence[Event] = ()
         self.pending_work = self._services.pending
-        self.handlers = self._services.handlers(launcher.handlers(campaign, run_dir))
+        self.handlers = self._services.handlers({AddSeed.name: seeder(run_dir)})
         self._router = CommandRouter(self)
         self._server = ControlServer(run_dir.path, self._router.submit, self._sharing.access)
 
@@ -132,16 +133,8 @@ class Supervisor:
             link_to_run(self._run_dir.path, socket_path(self._run_dir.path))
         self._first_events = self._services.at_start()
         if not self._phases.living():
-            self._setup_messages = self._launcher.setup(
-                self._campaign, self._run_dir, self._progress
-            )
-            if self._campaign.engine.get("minimise_seeds"):
-                from fuzztui.features.corpus.seeds import (
-                    minimise_seeds,  # slow to import, rarely needed
-                )
-
-                more = minimise_seeds(self._campaign, self._run_dir, self._progress)
-                self._setup_messages = [*self._setup_messages, *more]
+            messages = self._launcher.setup(self._campaign, self._run_dir, self._progress)
+            self._setup_messages = [*messages, *self._services.setup(self._progress)]
             self._clock.start()
 
     async def run(self, ready: Callable[[], None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from fuzztui.kernel.base.guarded import guarded
@@ -22,10 +22,10 @@ def feature_columns(state: Callable[[], State]) -> Iterator[Column[Instance]]:
     """Yield the columns that features add; ``state`` returns the state that is shown."""
     for feature in features():
         if feature.columns:
-            yield from map(_guarded, feature.call(feature.columns, Column, state))
+            yield from map(_safe, feature.objects(feature.columns, Column, state))
 
 
-def _guarded(column: Column[Instance]) -> Column[Instance]:
+def _safe(column: Column[Instance]) -> Column[Instance]:
     """The column, with functions that never raise and return what tables expect."""
     sort, value, searched, cut = column.sort, column.value, column.searched, column.cut
     number = column.number or (sort if column.align == "right" else None)
@@ -59,6 +59,7 @@ def _failed(error: Exception, instance: Instance) -> Cell:
     return f"({type(error).__name__})", "failed"
 
 
+@cache
 def whole_legend() -> dict[str, dict[str, str]]:
     """Return the meanings of all columns by screen and column, with those of features."""
     added = {column.id: column.meaning for column in feature_columns(State)}
@@ -70,7 +71,7 @@ def feature_facts(instance: Instance, state: State) -> Iterator[Fact]:
     for feature in features():
         if feature.facts:
             try:
-                found = feature.call(feature.facts, Fact, instance, state)
+                found = feature.objects(feature.facts, Fact, instance, state)
                 yield from [_checked(one) for one in found]
             except Exception as e:
                 yield fact("", str(e), "failed")

@@ -1,4 +1,4 @@
-"""The part of the supervisor that the mutant phase uses."""
+"""A phase of a campaign that comes before the target's, and the part of the supervisor it uses."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.events import Event
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.instances import life
 from fuzztui.run.instances.life import EndReason, InstanceLife
@@ -19,8 +20,30 @@ class CampaignStopping(Exception):
     """The campaign is ending; unfinished steps are continued when it is resumed."""
 
 
-class MutantPhaseContext(life.LifeContext, Protocol):
-    """The part of the supervisor that the mutant phase uses."""
+class Phase(Protocol):
+    """What a campaign does before the target's instances start, such as fuzzing mutants."""
+
+    def on_event(self, event: Event) -> None:
+        """Note an event that was recorded and is in the state."""
+
+    def running_instances(self) -> list[str]:
+        """Return the phase's instances whose engines an earlier supervisor left running."""
+        ...
+
+    def remaining_turn_s(self) -> float:
+        """Return the budget, in seconds, that these had when the last supervisor ended."""
+        ...
+
+    async def run(self) -> None:
+        """Run to the end of the phase.
+
+        Raises :class:`~fuzztui.run.campaign.rundir.SupervisorError` with the reason why the
+        campaign fails, and :class:`CampaignStopping` if it ends earlier.
+        """
+
+
+class PhaseContext(life.LifeContext, Protocol):
+    """The part of the supervisor that a phase uses."""
 
     @property
     def state(self) -> State:

@@ -13,10 +13,10 @@ import re
 import signal
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from fuzztui.engines.inputs.reduce import shrink
+from fuzztui.features.minimise.rewrite import instance_of, rewrite
 from fuzztui.features.oracle.judge import OracleJudge
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.text import several, span, visible
@@ -24,7 +24,6 @@ from fuzztui.kernel.model.oracle import ORACLE
 from fuzztui.kernel.wire.finding_kinds import HANG
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.minimise.turns import InTurn, instance_of, rewrite
 from fuzztui.run.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.run.process.service import Progress
 from fuzztui.run.triage.afl import MAX_INPUT, category_of, examine_file
@@ -46,11 +45,6 @@ _LEFT = re.compile(r"Block length = (\d+), remaining size = (\d+)")
 _STAGE = re.compile(r"Stage #(\d): (.*?)\.*\s*\Z")
 _PASS = re.compile(r"--- Pass #(\d+) ---")
 _REASON = re.compile(r"\[-\] +(?:PROGRAM ABORT|SYSTEM ERROR) : (.*)")
-
-
-def minimiser(campaign: Campaign, run_dir: RunDir) -> InTurn:
-    """Return the handler of the commands ``minimise`` and ``cancel-minimise``."""
-    return InTurn(run_dir, partial(minimise, campaign, run_dir))
 
 
 async def minimise(

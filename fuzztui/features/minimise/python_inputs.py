@@ -9,18 +9,17 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.engines.execute.forks import how_it_ended
+from fuzztui.features.minimise.rewrite import rewrite
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.base.text import brief, several, span, visible
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.spec import python_of, saves_examples, spec_near
-from fuzztui.run.minimise.turns import InTurn, rewrite
 from fuzztui.run.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.run.process.service import Progress
 from fuzztui.run.triage.afl import MAX_INPUT
@@ -33,11 +32,6 @@ TRIES: Final = 100_000
 
 _GRACE_S: Final = 60.0
 _REASON: Final = b"fuzztui: "
-
-
-def engine_minimiser(run_dir: RunDir) -> InTurn:
-    """Return the handler of ``minimise`` and ``cancel-minimise`` for in-process engines."""
-    return InTurn(run_dir, partial(minimise_by_engine, run_dir))
 
 
 async def minimise_by_engine(

@@ -1,21 +1,22 @@
-"""Minimise findings: find the input, choose the output path, run one minimisation at a time."""
+"""Minimise findings while a campaign runs: the handlers of the commands, one file at a time."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from fuzztui.kernel.base.atomic import replace_bytes
-from fuzztui.kernel.base.files import check_writable, read_regular
-from fuzztui.kernel.base.text import several
+from fuzztui.features.minimise.program_inputs import minimise
+from fuzztui.features.minimise.python_inputs import minimise_by_engine
+from fuzztui.features.minimise.rewrite import minimised_path
 from fuzztui.kernel.wire.commands import CancelMinimise, Command, Minimise
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.campaign.schema import AFL
 from fuzztui.run.process.execute import ProcessMark
-from fuzztui.run.process.service import Progress
-from fuzztui.run.triage.afl import MAX_INPUT
+from fuzztui.run.process.service import Handler, Progress, Service, ServiceContext
 from fuzztui.run.triage.program import find_file
 
 _numbers = itertools.count(1)
@@ -36,8 +37,8 @@ class MinimiseFile(Protocol):
         """``mark``: marks the processes. ``stop()``: once true, the smallest input is written."""
 
 
-class InTurn:
-    """The handler that minimises findings, one at a time; called with :class:`Minimise`."""
+class Minimiser(Service):
+    """Minimises findings, one at a time."""
 
     def __init__(self, run_dir: RunDir, minimise: MinimiseFile) -> None:
         self._run_dir, self._minimise = run_dir, minimise
@@ -45,7 +46,11 @@ class InTurn:
         self._open: dict[Minimise, bool] = {}
         """Commands that wait or are running, and whether they were cancelled."""
 
-    async def __call__(self, command: Command, progress: Progress) -> str:
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the handlers of ``minimise`` and ``cancel-minimise``."""
+        return {Minimise.name: self.minimise, CancelMinimise.name: self.cancel}
+
+    async def minimise(self, command: Command, progress: Progress) -> str:
         """Minimise a finding."""
         if not isinstance(command, Minimise):
             raise SupervisorError(f"{command.name} is not the command minimise")
@@ -86,46 +91,11 @@ class InTurn:
         raise SupervisorError(f"{command.file}: no such finding in {run_dir.out}")
 
 
-def minimised_path(run_dir: RunDir, file: Path) -> Path:
-    """Return the output path for a file: ``minimised/INSTANCE/NAME`` in the run directory."""
-    instance = instance_of(run_dir, file)
-    return run_dir.path / "minimised" / (instance.name if instance else "") / file.name
-
-
-def instance_of(run_dir: RunDir, file: Path) -> Path | None:
-    """Return the instance directory that contains a file; None if none does."""
-    file, out = file.absolute(), run_dir.out.absolute()
-    return out / file.relative_to(out).parts[0] if file.is_relative_to(out) else None
-
-
-async def rewrite(
-    file: Path, output: Path, shorten: Callable[[bytes], Awaitable[tuple[bytes, str]]]
-) -> str:
-    """Write the input that ``shorten`` makes of ``file`` to ``output``. Returns a summary.
-
-    ``shorten`` returns the smaller input and a note for the summary. Raises
-    :class:`SupervisorError`.
-    """
-    try:
-        data = read_regular(file, MAX_INPUT)
-        _check(output)  # the search may take minutes
-        shorter, note = await shorten(data)
-        _write(output, shorter)
-    except OSError as e:
-        raise SupervisorError(f"{e.filename or file}: {e.strerror or e}") from None
-    return f"{len(data)} -> {several(len(shorter), 'byte')}: {output}{note}"
-
-
-def _check(output: Path) -> None:
-    """Raise OSError if the folder of ``output``, or its first existing parent, is not writable."""
-    folder = next(parent for parent in output.absolute().parents if parent.exists())
-    try:
-        check_writable(folder)
-    except OSError as e:
-        raise OSError(e.errno, e.strerror or str(e), str(folder)) from None
-
-
-def _write(output: Path, data: bytes) -> None:
-    """Write the result, completely or not at all, readable for the user only."""
-    output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    replace_bytes(output, data)
+def services(context: ServiceContext) -> list[Minimiser]:
+    """The minimiser, where the instances run."""
+    campaign, run_dir = context.campaign, context.run_dir
+    if context.is_hub:
+        return []
+    by_program = partial(minimise, campaign, run_dir)
+    one = by_program if campaign.kind == AFL else partial(minimise_by_engine, run_dir)
+    return [Minimiser(run_dir, one)]

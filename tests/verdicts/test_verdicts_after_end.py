@@ -11,6 +11,7 @@ from fuzztui.cli import main
 from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE
 from fuzztui.cli.runs import standing
 from fuzztui.engines.directory.events import read_reported
+from fuzztui.features.verdicts.after_end import judge
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.model.mutants import mutants_summary
@@ -35,7 +36,6 @@ from fuzztui.kernel.wire.events import (
 )
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.observe.relay import Offsets, Relay, relayed
-from fuzztui.run.supervise.afterwards import judge
 from fuzztui.run.supervise.command_router import sent_commands
 
 KINDS = ["skip-mutants", "mark-equivalent", "requeue-mutants"]
