@@ -37,7 +37,7 @@ from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.app.app import FuzzApp, Opening
 from fuzztui.tui.base.pauses import short_pauses
 from fuzztui.tui.base.themes import load_themes
-from fuzztui.tui.screens.source.screen import SourceScreen
+from fuzztui.features.source.screen.screen import SourceScreen
 
 FRAME_MS = 1000 / 60
 NAMES = ("main", "s1")

@@ -7,9 +7,11 @@ import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fuzztui import __version__
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, duration, say
@@ -32,6 +34,10 @@ from fuzztui.tools.report.compared import (
     check,
     used_budget,
 )
+
+if TYPE_CHECKING:
+    from fuzztui.tui.base.themed import ThemedApp
+    from fuzztui.tui.base.themes import ThemeFile
 
 MAX_RUNS = 500
 PANES = 2
@@ -78,14 +84,20 @@ def compare(options: argparse.Namespace) -> int:
 
 def _on_screen(of: RunComparison, problems: Sequence[str]) -> int:
     """Show two runs side by side."""
-    from fuzztui.tui import run_compare
+    from fuzztui.tui import run_still
 
     if of.groups or len(of.runs) != PANES:
         raise CliError("--screen shows two runs: name two, without groups", USAGE)
-    code = run_compare(of)
+    code = run_still(partial(_compare_app, of))
     for problem in problems:
         say(problem)
     return code
+
+
+def _compare_app(of: RunComparison, themes: Iterable[ThemeFile], theme: str) -> ThemedApp:
+    from fuzztui.tools.report.compare_screen import CompareApp  # importing Textual is slow
+
+    return CompareApp(of, themes, theme)
 
 
 def parsed(words: Sequence[str]) -> tuple[list[str], list[tuple[str, int]]]:

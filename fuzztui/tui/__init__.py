@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from fuzztui.kernel.model.state import State
     from fuzztui.kernel.remote.mirrored import RunUser
     from fuzztui.kernel.session import Session
-    from fuzztui.tools.report.compared import RunComparison
     from fuzztui.tui.app.app import Opening
     from fuzztui.tui.app.home import HomeApp, HomeOpening
     from fuzztui.tui.base.themed import ThemedApp
     from fuzztui.tui.base.themes import ThemeFile
     from fuzztui.tui.labels.status import Status
 
-__all__ = ["run_app", "run_compare", "run_home"]
+__all__ = ["run_app", "run_home", "run_still"]
 
 _App = TypeVar("_App", bound="ThemedApp")
 
@@ -136,13 +135,17 @@ def _last_words(opening: Opening, seen: State, status: Status) -> None:
         print(f"The campaign continues ({state}). Come back with: {opening.come_back}")
 
 
-def run_compare(of: RunComparison, theme: str | None = None) -> int:
-    """Show two runs side by side until the user leaves. Returns an exit status for the shell."""
+def run_still(
+    make: Callable[[Iterable[ThemeFile], str], ThemedApp], theme: str | None = None
+) -> int:
+    """Show an application that follows no campaign until the user leaves.
+
+    ``make`` gets the themes, and the name of the one to use. Returns an exit status for the shell.
+    """
     if not _at_terminal("leave out --screen"):
         return 2
     from textual.theme import BUILTIN_THEMES
 
-    from fuzztui.tui.app.compare import CompareApp
     from fuzztui.tui.app.config import config_path, load_config
     from fuzztui.tui.app.failure import report_failure
     from fuzztui.tui.base.themes import load_themes
@@ -152,7 +155,7 @@ def run_compare(of: RunComparison, theme: str | None = None) -> int:
     chosen, _ = _chosen_theme(theme, config.file.theme, themes)
     if chosen is None:
         return 2
-    app = _draw(lambda name: CompareApp(of, themes.values(), name), chosen)
+    app = _draw(lambda name: make(themes.values(), name), chosen)
     if app.failure is not None:
         print(f"fuzztui: {report_failure(app.failure)}", file=sys.stderr)
         return 1

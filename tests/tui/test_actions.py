@@ -4,6 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from fuzztui.features.corpus.screen.screen import CorpusScreen
+from fuzztui.features.findings.screen.screen import FindingsScreen
+from fuzztui.features.mutants.screen.screen import MutantsScreen
+from fuzztui.features.mutators.screen.screen import MutatorsScreen
+from fuzztui.features.properties.screen.screen import PropertiesScreen
+from fuzztui.features.source.screen.screen import SourceScreen
+from fuzztui.features.targeting.screen.screen import TypesScreen
 from fuzztui.kernel.wire.commands import COMMAND_NAMES
 from fuzztui.kernel.wire.mixture import Mixture
 from fuzztui.tui.app.action_app import ActionApp
@@ -20,16 +27,9 @@ from fuzztui.tui.frame.property_context import PropertyContext
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.targeting_context import TargetingContext
-from fuzztui.tui.screens.corpus.screen import CorpusScreen
-from fuzztui.tui.screens.findings.screen import FindingsScreen
 from fuzztui.tui.screens.log.screen import LogScreen
-from fuzztui.tui.screens.mutants.screen import MutantsScreen
-from fuzztui.tui.screens.mutators.screen import MutatorsScreen
 from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.screen import OverviewScreen
-from fuzztui.tui.screens.properties.screen import PropertiesScreen
-from fuzztui.tui.screens.source.screen import SourceScreen
-from fuzztui.tui.screens.targeting.screen import TypesScreen
 
 SCREENS = (
     OverviewScreen,

@@ -12,10 +12,10 @@ from fuzztui.kernel.model.mutants import RAN, survivor_group
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base.canvas import TextSpan, width_of
 from fuzztui.tui.base.text import ELLIPSIS
+from fuzztui.tui.frame.overview_line import whole_spans
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.instance_columns import SPARK
 from fuzztui.tui.screens.overview.aside import Aside
-from fuzztui.tui.screens.overview.lines import whole_spans
 from fuzztui.tui.screens.overview.tiles import DISPENSABLE, Tile, fitting, tiles_of
 
 VAST = (220, 60)

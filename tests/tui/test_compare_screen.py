@@ -7,8 +7,8 @@ import pytest
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
+from fuzztui.tools.report.compare_screen import CompareApp, CompareHeader, _curves, pane_lines
 from fuzztui.tools.report.compared import ComparedRun, RunComparison
-from fuzztui.tui.app.compare import CompareApp, CompareHeader, _curves, pane_lines
 from fuzztui.tui.base.chart import Chart
 from fuzztui.tui.base.pane import DetailPane
 

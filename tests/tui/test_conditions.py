@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.features.mutants.screen.groups import parse_filter as parse_mutants
 from fuzztui.kernel.wire.conditions import FilterKey, exactly, parse_filter, parse_number
 from fuzztui.kernel.wire.selection import (
     MAX_SELECTION,
@@ -15,7 +16,6 @@ from fuzztui.kernel.wire.selection import (
 )
 from fuzztui.tui.base.columns import Column, column_keys
 from fuzztui.tui.base.filterbar import ConditionSuggester
-from fuzztui.tui.labels.mutant_groups import parse_filter as parse_mutants
 
 
 @dataclass

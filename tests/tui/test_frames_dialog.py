@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from fakes import running
 
+from fuzztui.features.findings.screen.frames_dialog import Consequence, FrameList, FramesScreen
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
@@ -12,7 +13,6 @@ from fuzztui.kernel.wire.commands import CountFrames, SkipFrames
 from fuzztui.kernel.wire.frames import LIBRARY, Basis, StackFrame, frame_rows
 from fuzztui.tui.app.attention import Attention
 from fuzztui.tui.frame.actions import BY_ID
-from fuzztui.tui.screens.findings.frames_dialog import Consequence, FrameList, FramesScreen
 
 REQUIRE = StackFrame("require", "/src/checks.py", 5)
 LOADS = StackFrame("loads", "/usr/lib/python3/json.py", 2, LIBRARY)
@@ -130,7 +130,7 @@ async def test_an_ended_run_gets_its_rules_by_a_process(drive, monkeypatch):
         asked.append(command)
         return True, "recorded"
 
-    monkeypatch.setattr("fuzztui.tui.screens.findings.screen.record_verdict", record)
+    monkeypatch.setattr("fuzztui.features.findings.screen.screen.record_verdict", record)
     log = with_frames()
     log.add(ev.CampaignEnded("finished"))
     async with drive(log) as d:

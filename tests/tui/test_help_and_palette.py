@@ -4,10 +4,10 @@ import pytest
 from fakes import running
 from fleet import fleet
 
+from fuzztui.features.findings.screen.screen import FindingsScreen
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.app.help import HelpScreen, flat, found, help_sections
 from fuzztui.tui.frame.action_context import ActionContext
-from fuzztui.tui.screens.findings.screen import FindingsScreen
 from fuzztui.tui.screens.overview.screen import OverviewScreen
 
 

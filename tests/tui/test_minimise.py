@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from fakes import running
 
+from fuzztui.features.findings.screen.local_minimise import LocalMinimiser
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.frame.actions import BY_ID
-from fuzztui.tui.screens.findings.local_minimise import LocalMinimiser
 
 
 def ended():
@@ -38,7 +38,7 @@ def minimiser(monkeypatch):
             self.cancelled = True
             self.end.set()
 
-    monkeypatch.setattr("fuzztui.tui.screens.findings.screen.LocalMinimiser", Fake)
+    monkeypatch.setattr("fuzztui.features.findings.screen.screen.LocalMinimiser", Fake)
     return Fake
 
 

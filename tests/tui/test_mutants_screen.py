@@ -8,6 +8,11 @@ from mutated import PROGRAM, STEERING, analysis, found, killed, mutated
 from textual.widgets import Input
 from turnlog import midway
 
+from fuzztui.features.mutants.screen import steering
+from fuzztui.features.mutants.screen.functions import FunctionTable
+from fuzztui.features.mutants.screen.group_menu import ScopeScreen
+from fuzztui.features.mutants.screen.screen import FIGURES
+from fuzztui.features.mutants.screen.strip import MutantStrip
 from fuzztui.kernel.model.mutants import REACHED
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import (
@@ -25,11 +30,6 @@ from fuzztui.kernel.wire.selection import parse_selection
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.strip import ChoiceStrip
-from fuzztui.tui.screens.mutants import steering
-from fuzztui.tui.screens.mutants.functions import FunctionTable
-from fuzztui.tui.screens.mutants.group_menu import ScopeScreen
-from fuzztui.tui.screens.mutants.screen import FIGURES
-from fuzztui.tui.screens.mutants.strip import MutantStrip
 
 FIRST = "tests.program:is_digit:boundary:0:x"
 

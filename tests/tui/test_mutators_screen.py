@@ -11,6 +11,10 @@ from mixed import figures, mixed
 
 from fuzztui.engines.text import reference
 from fuzztui.engines.text.table import ARMS, NAMES
+from fuzztui.features.mutators.screen.columns import columns, rate_cell, rate_text
+from fuzztui.features.mutators.screen.labels import effect_of, mixture_bar
+from fuzztui.features.mutators.screen.overview_line import MixtureLine
+from fuzztui.features.mutators.screen.strip import MixtureStrip
 from fuzztui.kernel.model.mutators import MutatorRow, named_by
 from fuzztui.kernel.model.state import Changes
 from fuzztui.kernel.wire import events as ev
@@ -19,10 +23,6 @@ from fuzztui.kernel.wire.commands import SetMixture
 from fuzztui.kernel.wire.mixture import Mixture
 from fuzztui.tui.base.canvas import width_of
 from fuzztui.tui.labels.events import STATS, command_text, describe
-from fuzztui.tui.labels.mutators import effect_of, mixture_bar
-from fuzztui.tui.screens.mutators.columns import columns, rate_cell, rate_text
-from fuzztui.tui.screens.mutators.strip import MixtureStrip
-from fuzztui.tui.screens.overview.lines import MixtureLine
 
 HOSTILE = "[/x]\x1b[31m\u202e"
 

@@ -5,6 +5,8 @@ import shlex
 import pytest
 from fakes import CAPABILITIES, started
 
+from fuzztui.features.properties.screen.columns import brief_name, shared_start
+from fuzztui.features.properties.screen.detail import property_lines
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.properties import property_rows
 from fuzztui.kernel.model.state import State
@@ -19,8 +21,6 @@ from fuzztui.tui.labels.details import finding_lines
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.run_commands import examples_command, set_file
 from fuzztui.tui.labels.status import status_of
-from fuzztui.tui.screens.properties.columns import brief_name, shared_start
-from fuzztui.tui.screens.properties.detail import property_lines
 
 A, B, C = "tests/test_shop.py::test_price", "tests/test_shop.py::test_parse", "tests/t.py::test_no"
 HOSTILE = "tests/test_x.py::test[\x1b[31m\u202e[/b]]"

@@ -11,6 +11,14 @@ from hypothesis import strategies as st
 from textual.widgets import Input
 from turnlog import begun, built, collected, handed, ids, midway, on_target, turn
 
+from fuzztui.features.fuzzfirst.screen.detail import (
+    TurnDetail,
+    change_of_line,
+    worklist_mutant_lines,
+)
+from fuzztui.features.mutants.screen.group_menu import ScopeMenu, ScopeScreen
+from fuzztui.features.mutants.screen.groups import MutantGroup
+from fuzztui.features.mutants.screen.screen import MutantsScreen
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.fuzzfirst import mutant_behind, outlook
 from fuzztui.kernel.model.progress import NO_TURN, PHASES, WAITING, phase
@@ -29,11 +37,7 @@ from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.labels.events import MUTANTS, describe
 from fuzztui.tui.labels.lineage import Lineage
-from fuzztui.tui.labels.mutant_groups import MutantGroup
 from fuzztui.tui.labels.worklist import STAGES, Worklist, progress_glyph
-from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, change_of_line, worklist_mutant_lines
-from fuzztui.tui.screens.mutants.group_menu import ScopeMenu, ScopeScreen
-from fuzztui.tui.screens.mutants.screen import MutantsScreen
 
 M = ids(40)
 HOSTILE = "[/x]\x1b[31m\u202e"

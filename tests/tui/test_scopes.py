@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.features.mutants.screen.groups import one, parse_filter, scopes
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.wire.conditions import FilterCondition
 from fuzztui.kernel.wire.selection import Selection, parse_selection
-from fuzztui.tui.labels.mutant_groups import one, parse_filter, scopes
 
 
 def mutant(n=0, file="a.py", function="f", operator="math", state="alive"):

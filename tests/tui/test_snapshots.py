@@ -12,8 +12,8 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_yields import compared
 from turnlog import midway, on_target
 
+from fuzztui.features.corpus.screen.yields import YieldScreen
 from fuzztui.kernel.wire.events import CampaignStarted
-from fuzztui.tui.screens.corpus.yields import YieldScreen
 
 
 class TextFile(SingleFileSnapshotExtension):

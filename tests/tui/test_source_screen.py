@@ -10,14 +10,14 @@ from fakes import Log, running, started
 from mutated import mutated
 from sourced import PATH, source_file, sourced
 
+from fuzztui.features.source.screen.code import CHANGED, load_text
+from fuzztui.features.source.screen.labels import GUTTER, MEANINGS
+from fuzztui.features.source.screen.measure import MeasuredLines
 from fuzztui.kernel.model.source_lines import STATES
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base.dialogs import ConfirmScreen
 from fuzztui.tui.labels.events import describe
 from fuzztui.tui.labels.legend import LEGEND
-from fuzztui.tui.labels.source import GUTTER, MEANINGS
-from fuzztui.tui.screens.source.code import CHANGED, load_text
-from fuzztui.tui.screens.source.measure import MeasuredLines
 
 
 def gutter(d, line):

@@ -6,6 +6,8 @@ from aimed import PINNED, figures, left
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.features.targeting.screen.columns import TypeColumnContext, goal_columns, type_columns
+from fuzztui.features.targeting.screen.detail import goal_lines
 from fuzztui.kernel.model.targeting import GoalRow, TypeRow
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import (
@@ -28,8 +30,6 @@ from fuzztui.tui.labels.targeting import (
     place_of,
     short_names,
 )
-from fuzztui.tui.screens.targeting.columns import TypeColumnContext, goal_columns, type_columns
-from fuzztui.tui.screens.targeting.detail import goal_lines
 
 
 def test_names_are_shortened_from_where_they_say_least():

@@ -10,6 +10,9 @@ from aimed import LEFT, PINNED, TYPES, aimed, figures
 from fakes import Supervisor, running, started
 from mixed import mixed
 
+from fuzztui.features.targeting.screen import source
+from fuzztui.features.targeting.screen.overview_line import TargetingLine
+from fuzztui.features.targeting.screen.strip import TargetingStrip
 from fuzztui.kernel.remote.client import Result
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
@@ -25,9 +28,6 @@ from fuzztui.tui.frame.targeting_context import MOST, PendingTargeting, Targetin
 from fuzztui.tui.labels.targeting import (
     place_of,
 )
-from fuzztui.tui.screens.overview.lines import TargetingLine
-from fuzztui.tui.screens.targeting import source
-from fuzztui.tui.screens.targeting.strip import TargetingStrip
 
 HOSTILE = "[/x]\x1b[31m\u202e"
 

@@ -6,10 +6,10 @@ import pytest
 from fakes import running
 from textual.widgets import Input
 
+from fuzztui.features.findings.screen.verdict_dialog import VerdictChoices, VerdictScreen
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import JudgeFinding
 from fuzztui.tui.frame.actions import BY_ID
-from fuzztui.tui.screens.findings.verdict_dialog import VerdictChoices, VerdictScreen
 
 
 def verdict(signature, name, note="issue 12"):
@@ -69,7 +69,7 @@ async def test_an_ended_run_is_judged_by_a_process(drive, monkeypatch):
         asked.append(command)
         return True, "recorded"
 
-    monkeypatch.setattr("fuzztui.tui.screens.findings.screen.record_verdict", record)
+    monkeypatch.setattr("fuzztui.features.findings.screen.screen.record_verdict", record)
     log = running()
     log.add(ev.CampaignEnded("finished"))
     async with drive(log) as d:
@@ -109,7 +109,7 @@ async def test_a_failure_after_the_dialog_was_closed_is_notified(drive, monkeypa
     async def record(run, command):
         return await answer
 
-    monkeypatch.setattr("fuzztui.tui.screens.findings.screen.record_verdict", record)
+    monkeypatch.setattr("fuzztui.features.findings.screen.screen.record_verdict", record)
     log = running()
     log.add(ev.CampaignEnded("finished"))
     async with drive(log) as d:

@@ -4,6 +4,8 @@ import pytest
 from fakes import started
 from mixed import mixed
 
+from fuzztui.features.mutators.screen.columns import columns as mutator_columns
+from fuzztui.features.mutators.screen.detail import mutator_lines
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.mutators import arms
 from fuzztui.kernel.model.state import State
@@ -13,8 +15,6 @@ from fuzztui.tui.app.kept_yields import EVERY_S, KeptYields
 from fuzztui.tui.labels.instance_columns import columns
 from fuzztui.tui.labels.instances import facts
 from fuzztui.tui.labels.status import status_of
-from fuzztui.tui.screens.mutators.columns import columns as mutator_columns
-from fuzztui.tui.screens.mutators.detail import mutator_lines
 
 
 def with_cpu(log, finds=3):

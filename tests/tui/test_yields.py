@@ -4,10 +4,10 @@ import pytest
 from fakes import running
 from mutated import analysis, mutated
 
+from fuzztui.features.corpus.screen.yields import YieldScreen, YieldStrip
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.events import Stats
 from fuzztui.tui.frame.footer import MORE, Footer
-from fuzztui.tui.screens.corpus.yields import YieldScreen, YieldStrip
 
 
 def compared():

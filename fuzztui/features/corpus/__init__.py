@@ -5,4 +5,5 @@ from fuzztui.kernel.model.feature import Feature
 FEATURE = Feature(
     "corpus",
     services="fuzztui.features.corpus.setup:services",
+    screen="fuzztui.features.corpus.screen.screen:CorpusScreen",
 )

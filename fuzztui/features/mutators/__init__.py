@@ -5,4 +5,6 @@ from fuzztui.kernel.model.feature import Feature
 FEATURE = Feature(
     "mutators",
     services="fuzztui.features.mutators.process:services",
+    screen="fuzztui.features.mutators.screen.screen:MutatorsScreen",
+    overview="fuzztui.features.mutators.screen.overview_line:lines",
 )

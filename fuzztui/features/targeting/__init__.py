@@ -6,4 +6,6 @@ FEATURE = Feature(
     "targeting",
     services="fuzztui.features.targeting.setup:services",
     spec="fuzztui.features.targeting.setup:spec",
+    screen="fuzztui.features.targeting.screen.screen:TypesScreen",
+    overview="fuzztui.features.targeting.screen.overview_line:lines",
 )

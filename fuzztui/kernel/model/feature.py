@@ -30,6 +30,10 @@ BUILT_IN = (
     "fuzztui.features.mutators:FEATURE",
     "fuzztui.features.minimise:FEATURE",
     "fuzztui.features.corpus:FEATURE",
+    "fuzztui.features.findings:FEATURE",
+    "fuzztui.features.mutants:FEATURE",
+    "fuzztui.features.properties:FEATURE",
+    "fuzztui.features.source:FEATURE",
     "fuzztui.machines.hosts:FEATURE",
     "fuzztui.kernel.model.new_groups:FEATURE",
 )
@@ -71,6 +75,10 @@ class Feature:
     directory and the path of ``spec.json``; keys of ``engine`` are added to that table."""
     texts: str = ""
     """Returns functions that describe its events for the log screen, by class of event."""
+    screen: str = ""
+    """Its :class:`~fuzztui.tui.frame.screen.CampaignScreen`: of fuzztui's own features only."""
+    overview: str = ""
+    """Returns its lines on the Overview: :class:`~fuzztui.tui.frame.overview_line.OverviewLine`."""
     columns: str = ""
     """Returns its columns of the table of instances, of a function that returns the state."""
     facts: str = ""

@@ -1,4 +1,4 @@
-"""The application: one state, eight screens, one registry of actions.
+"""The application: one state, its screens, one registry of actions.
 
 Changes arrive through the :class:`~fuzztui.tui.app.feed.Feed`; every key calls
 :meth:`FuzzApp.perform`. Nothing in here or below reads a file in the event loop.
@@ -47,6 +47,7 @@ from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.controls import CampaignControls
+from fuzztui.tui.frame.feature_screens import feature_screens
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.header import FINDINGS
 from fuzztui.tui.frame.keymap import RESERVED
@@ -58,15 +59,8 @@ from fuzztui.tui.labels import hosts, instances
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status, status_of
 from fuzztui.tui.labels.worklist import Worklist
-from fuzztui.tui.screens.corpus.screen import CorpusScreen
-from fuzztui.tui.screens.findings.screen import FindingsScreen
 from fuzztui.tui.screens.log.screen import LogScreen
-from fuzztui.tui.screens.mutants.screen import MutantsScreen
-from fuzztui.tui.screens.mutators.screen import MutatorsScreen
 from fuzztui.tui.screens.overview.screen import OverviewScreen
-from fuzztui.tui.screens.properties.screen import PropertiesScreen
-from fuzztui.tui.screens.source.screen import SourceScreen
-from fuzztui.tui.screens.targeting.screen import TypesScreen
 
 EVERYTHING = Changes(campaign=True, reset=True)
 
@@ -123,15 +117,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
 
     TITLE = "fuzztui"
     MODES: ClassVar[dict[str, Any]] = {
-        "overview": OverviewScreen,
-        "corpus": CorpusScreen,
-        "findings": FindingsScreen,
-        "mutants": MutantsScreen,
-        "log": LogScreen,
-        "mutators": MutatorsScreen,
-        "types": TypesScreen,
-        "properties": PropertiesScreen,
-        "source": SourceScreen,
+        screen.TAB: screen for screen in (OverviewScreen, LogScreen, *feature_screens())
     }
     DEFAULT_MODE = "overview"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("app"), *bindings("always")]

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from fuzztui.kernel.base.text import visible
+from fuzztui.kernel.model.targeting import GoalRow
 from fuzztui.kernel.wire.commands import (
     Command,
     IgnoreGoal,
@@ -37,6 +39,27 @@ COVERED_WHEN = {
     "kept": "an element is kept",
 }
 """When a branch is covered."""
+
+
+class GoalGlyph(NamedTuple):
+    """How goals of one kind are drawn; colour is not the only difference."""
+
+    glyph: str
+    word: str
+    style: str
+
+
+PINNED = GoalGlyph("▼", "pinned", "promoted")
+FRONTIER = GoalGlyph("◆", "frontier", "rate")
+FURTHER = GoalGlyph("·", "further", "muted")
+IGNORED = GoalGlyph("⊘", "ignored", "skipped")
+
+
+def sign_of(row: GoalRow) -> GoalGlyph:
+    """Return the glyph: pinned, ignored, on the frontier, or further off."""
+    if row.ignored:
+        return IGNORED
+    return PINNED if row.pinned else FRONTIER if row.frontier else FURTHER
 
 
 def brief_type(name: str, room: int) -> str:

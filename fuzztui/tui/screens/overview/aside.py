@@ -21,8 +21,7 @@ from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.mutants import GROUP_LABELS, brief_change, brief_place
 from fuzztui.tui.labels.report import report_lines
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.targeting import brief_location
-from fuzztui.tui.screens.targeting.columns import sign_of
+from fuzztui.tui.labels.targeting import brief_location, sign_of
 
 MAX_STACK = 8
 """Lines of the latest finding's report if there is more to show below."""

@@ -18,6 +18,8 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext, row_context
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.command_sender import pending_for
+from fuzztui.tui.frame.feature_screens import overview_lines
+from fuzztui.tui.frame.overview_line import OverviewLine
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.closing import closing_rows, closing_title
@@ -34,7 +36,6 @@ from fuzztui.tui.screens.overview.closing_card import ClosingCard
 from fuzztui.tui.screens.overview.event_list import EventList
 from fuzztui.tui.screens.overview.hosts import HostTable, HostTabs
 from fuzztui.tui.screens.overview.instance import InstanceScreen, InstanceStrip
-from fuzztui.tui.screens.overview.lines import MixtureLine, MutationLine, TargetingLine
 from fuzztui.tui.screens.overview.tiles import Tiles
 
 ROOMY = 38
@@ -88,8 +89,6 @@ class OverviewScreen(CampaignScreen):
         &.-fleet.-tall #lower { height: 1fr; }
         &.-fleet.-tall #instances, &.-fleet.-tall #hosts { height: 3fr; }
         &.-fleet.-tall EventList { height: 2fr; }
-        &.-first MutationLine { height: 2; }
-        &.-first.-tiny MutationLine { height: 1; }
         &.-short #charts { height: 6; min-height: 6; padding: 0 1; }
         &.-short #lower, &.-tiny #lower { height: 1fr; }
         &.-short Tiles, &.-short #instances, &.-short HostTabs { margin-top: 0; }
@@ -112,9 +111,7 @@ class OverviewScreen(CampaignScreen):
     def body(self) -> Iterable[Widget]:
         """Yield tiles, charts, instances and events."""
         yield Tiles()
-        yield MutationLine()
-        yield MixtureLine()
-        yield TargetingLine()
+        yield from overview_lines()
         yield ChartGrid(id="charts")
         yield Horizontal(
             Vertical(
@@ -265,9 +262,8 @@ class OverviewScreen(CampaignScreen):
 
     def _show_totals(self, status: Status) -> None:
         self.query_one(Tiles).show(status)
-        self.query_one(MutationLine).show(status)
-        self.query_one(MixtureLine).show(status)
-        self.query_one(TargetingLine).show(status)
+        for line in self.query(OverviewLine):
+            line.show(status)
 
     def _lay_out(self, state: State) -> None:
         """Set the classes of this kind of campaign."""

@@ -1,0 +1,50 @@
+"""The line of the Overview about mutants."""
+
+from __future__ import annotations
+
+from fuzztui.features.fuzzfirst.screen.strip import gains, phase_line, work_line
+from fuzztui.features.mutants.screen.strip import activity_text, brief_times, with_audits
+from fuzztui.tui.base.canvas import Line, TextSpan
+from fuzztui.tui.frame.overview_line import OverviewLine
+from fuzztui.tui.labels.status import Status
+
+
+class MutationLine(OverviewLine):
+    """Mutation analysis: last kill, use of time, audits. Fuzz-first: the phase and the turns.
+
+    Hidden if there are no mutants.
+    """
+
+    SCOPED_CSS = False  # the screen's classes say whether there are two lines
+    DEFAULT_CSS = """
+    OverviewScreen.-first MutationLine { height: 2; }
+    OverviewScreen.-first.-tiny MutationLine { height: 1; }
+    """
+
+    def has_content(self, status: Status) -> bool:
+        """Whether there are mutants."""
+        return status.mutants is not None or status.first is not None
+
+    def content(self, width: int) -> list[Line]:
+        """Draw one line or two."""
+        s, analysis = self._status, self._status.analysis
+        if s.first is not None:
+            if s.first.stage != "mutants":
+                below = gains(s.first)
+            else:
+                below = work_line(s.first, width)
+            return [phase_line(s, s.first, width), below]
+        if s.mutants is None:
+            return []
+        line = [TextSpan(" last kill ", "muted"), TextSpan(s.when(s.last_kill_t))]
+        if analysis is None:
+            return [line]
+        if analysis.phase and not s.over:
+            line.append(TextSpan(f"  {activity_text(analysis, s.mutants)}", "bold pending"))
+        line += [TextSpan(" "), *brief_times(analysis)]
+        return [with_audits(line, analysis, width)]
+
+
+def lines() -> list[OverviewLine]:
+    """The lines that the feature adds to the Overview."""
+    return [MutationLine()]

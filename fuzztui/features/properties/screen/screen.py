@@ -1,0 +1,142 @@
+"""The Properties screen: the properties of a suite with their shares, which keys change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from textual.geometry import Size
+
+from fuzztui.features.properties.screen.columns import SHARE, columns, shared_start
+from fuzztui.features.properties.screen.detail import (
+    findings_of,
+    no_properties_lines,
+    property_lines,
+)
+from fuzztui.kernel.model.commands import unanswered
+from fuzztui.kernel.model.properties import PropertyRow, property_rows
+from fuzztui.kernel.wire.commands import Command, WeighProperty
+from fuzztui.tui.base import shell
+from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action_context import ActionContext, shared_context
+from fuzztui.tui.frame.property_context import PropertyContext
+from fuzztui.tui.frame.steered import SteeredScreen
+from fuzztui.tui.frame.table import BigTable
+
+
+class PropertiesScreen(SteeredScreen[PropertyRow, None]):
+    """A row for each property, and the details of one."""
+
+    TAB = "properties"
+    SCOPES = ("listing", "marking")
+    # Names are long: only a very wide terminal has room for the details next to the table.
+    DEFAULT_CSS = """
+    PropertiesScreen.-wide {
+        & #listing { layout: vertical; }
+        & BigTable { width: 100%; height: 1fr; }
+        & DetailPane, & DetailPane:focus {
+            width: 100%; height: 45%; border-left: none; border-top: solid $rule;
+        }
+        & DetailPane:focus { height: 80%; border-top: solid $primary; }
+    }
+    """
+    HINT = "words: test_shop, or conditions such as state=failed"
+
+    def __init__(self) -> None:
+        super().__init__(lambda op: (), _label)
+        self._rows: dict[str, PropertyRow] = {}
+        self._asked: list[Command] = []
+        self._shared = ""
+        """The start of all names, which the table leaves out."""
+
+    def make_table(self) -> BigTable[PropertyRow]:
+        """Return the table, the largest shares first."""
+        every = columns(self._weight_asked, lambda: self._shared)
+        table: BigTable[PropertyRow] = BigTable(every, empty="no properties yet")
+        table.rows.sort(next(c for c in every if c.id == SHARE), reverse=True)
+        return table
+
+    def sources(self) -> Sequence[object]:
+        """Return figures, and the states of the instances and the campaign."""
+        state = self.campaign
+        lives = [state.instances[name].state for name in list(state.properties)]
+        figures = [*state.properties.values(), state.property_kills]
+        return [*figures, *state.property_reasons.values(), *lives, state.state]
+
+    def rebuild(self, *, reset: bool) -> None:
+        """Update the rows."""
+        now = property_rows(self.campaign)
+        if (shared := shared_start(now)) != self._shared:
+            self._shared = shared
+            self.table.invalidate()
+        self.table.replace_rows(self._rows, now, reset=reset)
+
+    def _update_empty(self) -> None:
+        words = "no property passes the filter" if self._rows else "no properties yet"
+        self.table.show_empty(words)
+
+    def nothing(self) -> Sequence[Line]:
+        """Return why there are no properties."""
+        return () if self._rows else no_properties_lines()
+
+    def details(self, row: PropertyRow, preview: None, size: Size) -> Sequence[Line]:
+        """Return the details of a property."""
+        return property_lines(row, self.campaign)
+
+    # -------------------------------------------------------------- looking
+
+    def do_properties_find(self) -> None:
+        """Go to the latest finding of this property."""
+        row = self.table.current
+        if row is not None:
+            found = findings_of(self.campaign, row.name)
+            self.go_to_latest([*found], "This property has no findings.")
+
+    def do_properties_copy(self) -> None:
+        """Copy the property's name, for pytest."""
+        row = self.table.current
+        if row is not None:
+            self.host.copy(shell.word(row.name), "name")
+
+    # ------------------------------------------------------------- steering
+
+    def describe_row(self) -> ActionContext:
+        """Return what any running engine can do, and the property after pending commands."""
+        row = next(iter(self.chosen()), None)
+        return replace(
+            shared_context(self.campaign.instances.values()),
+            row=row is not None,
+            property=PropertyContext.of(row, self._asked),
+        )
+
+    def _weight_asked(self, name: str) -> str:
+        found = [c for c in self._asked if isinstance(c, WeighProperty) and c.property == name]
+        return f"×{found[-1].weight:g}…" if found else ""
+
+    def _show_pending(self) -> None:
+        waiting = unanswered(self.campaign, WeighProperty)
+        asked = [*(command for _, command in waiting), *self._pending.commands]
+        if asked != self._asked:
+            subjects = [*self._asked, *asked]
+            self._asked = asked
+            self.table.touch({c.property for c in subjects if isinstance(c, WeighProperty)})
+
+    def do_properties_command(self, action: Action) -> None:
+        """Send the command of an action for the chosen properties."""
+        if action.command is None:
+            return
+        every = [PropertyContext.of(row, self._asked) for row in self.chosen()]
+        now = self.host.action_context()
+        possible = [c for c in every if not action.check(replace(now, property=c))]
+        self._pending.add(action.command(c) for c in possible)
+        if not self.unmark():
+            self.table.hold()
+
+
+def _label(command: Command) -> str:
+    """A label of a command, for notifications."""
+    if isinstance(command, WeighProperty):
+        return f"{plain(command.property, 60)} ×{command.weight:g}"
+    return command.name

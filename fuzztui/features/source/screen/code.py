@@ -1,0 +1,169 @@
+"""The lines of one file, and what is known of each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from fuzztui.features.source.screen.labels import GUTTER, findings_cell, mutants_cell, types_cell
+from fuzztui.kernel.model.source_index import SourceIndex
+from fuzztui.kernel.model.source_lines import FileLines
+from fuzztui.kernel.model.source_tree import node_key
+from fuzztui.kernel.model.state import Finding, Mutant, State
+from fuzztui.kernel.model.targeting import GoalRow
+from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.source_excerpt import MAX_BYTES, lines_of, read
+
+MAX_LINES: Final = 100_000
+"""Lines of a file that are listed."""
+
+CHANGED: Final = "changed since the campaign loaded it: lines may not match"
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """The content of a file. ``problem``: why there is none; ``warning``: what is wrong with it."""
+
+    path: str
+    lines: Sequence[str] = ()
+    problem: str = ""
+    warning: str = ""
+
+
+def load_text(path: str, sha: str, started: float) -> FileText:
+    """Read a file. Blocking.
+
+    ``sha``: the first digits of the SHA-256 of the content that the campaign has loaded; an empty
+    string: unknown, then the file must not be newer than ``started`` (Unix time; 0: unknown).
+    """
+    data = read(path, MAX_BYTES)
+    if isinstance(data, str):
+        return FileText(path, problem=data)
+    lines = lines_of(data)
+    warning = ""
+    if len(lines) > MAX_LINES:
+        warning = f"only the first {MAX_LINES:,} of {len(lines):,} lines are listed"
+    if sha:
+        changed = sha256(data).hexdigest()[: len(sha)] != sha
+    else:
+        try:
+            changed = 0 < started < Path(path).stat().st_mtime
+        except OSError:
+            changed = False
+    return FileText(path, lines[:MAX_LINES], warning=CHANGED if changed else warning)
+
+
+class CodeLine(NamedTuple):
+    """One line. ``text``: an empty string if the file cannot be read."""
+
+    number: int
+    text: str
+
+
+@dataclass(slots=True)
+class OpenFile:
+    """The file in the code table, with what is known of its lines."""
+
+    path: str
+    index: SourceIndex
+    state: State
+    rows: dict[str, CodeLine] = field(default_factory=dict)
+
+    @property
+    def coverage(self) -> FileLines | None:
+        """The coverage of the file; None: unknown."""
+        return self.index.lines(self.path)
+
+    def function_key(self, line: int) -> str:
+        """Return the key of the tree's row of the innermost function around a line, or the file."""
+        functions = self.coverage.functions if self.coverage is not None else ()
+        around = [f for f in functions if f.first <= line <= f.last]
+        inner = min(around, key=lambda f: f.last - f.first, default=None)
+        return self.path if inner is None else node_key(self.path, inner.first, inner.name)
+
+    def states(self) -> Mapping[int, str]:
+        """Return the state of each statement; empty before any line was measured."""
+        coverage = self.coverage
+        return coverage.states if coverage is not None and coverage.measured else {}
+
+    def mutants(self, line: int) -> list[Mutant]:
+        """Return the mutants on a line, survivors first."""
+        every = (self.state.mutants.get(id) for id in self.index.mutants_at(self.path, line))
+        return sorted((m for m in every if m is not None), key=lambda m: not m.survives)
+
+    def findings(self, line: int) -> list[Finding]:
+        """Return the findings at a line."""
+        every = (self.state.findings.get(key) for key in self.index.findings_at(self.path, line))
+        return [f for f in every if f is not None]
+
+    def goals(self, line: int) -> list[GoalRow]:
+        """Return the uncovered goals at a line."""
+        return self.index.goals_at(self.path, line)
+
+    def fill(self, text: FileText) -> None:
+        """Make the rows: all lines, or without a text those of which something is known."""
+        self.rows.clear()
+        if text.lines:
+            self.rows.update((str(n), CodeLine(n, t)) for n, t in enumerate(text.lines, 1))
+        else:
+            self.rows.update((str(n), CodeLine(n, "")) for n in sorted(self._known()))
+
+    def _known(self) -> set[int]:
+        index, path = self.index, self.path
+        of_mutants = index.mutants.get(path, {})
+        of_findings = index.findings.get(path, {})
+        return {*self.states(), *of_mutants, *of_findings, *index.goals.get(path, {})}
+
+    def interest(self) -> list[int]:
+        """Return the lines to look at: with findings, survivors, or on the frontier."""
+        lines = {n for n, s in self.states().items() if s == "frontier"}
+        lines |= set(self.index.findings.get(self.path, {}))
+        lines |= {n for n in self.index.mutants.get(self.path, {})
+                  if any(m.survives and not m.accepted for m in self.mutants(n))}  # fmt: skip
+        return sorted(lines)
+
+
+class CodeColumns:
+    """The columns of the code table, about the file that is open now."""
+
+    def __init__(self) -> None:
+        self.file: OpenFile | None = None
+
+    def columns(self) -> Sequence[Column[CodeLine]]:
+        """Return the columns."""
+        return (
+            Column("line", "line", lambda r: (str(r.number), "muted"), lambda r: r.number, "right",
+                   min=4),
+            Column("cov", "cov", self._gutter, None, min=3, max=3, value=self._state),
+            Column("mutants", "mutants", self._mutants, None, min=7, max=14, spare=True),
+            Column("findings", "finds", self._findings, None, min=5, max=8, spare=True),
+            Column("types", "types", self._types, None, min=5, max=12, spare=True),
+            Column("code", "code", self._code, None, min=20, max=400, flex=True),
+        )  # fmt: skip
+
+    def _state(self, row: CodeLine) -> str:
+        return self.file.states().get(row.number, "") if self.file is not None else ""
+
+    def _gutter(self, row: CodeLine) -> Cell:
+        return GUTTER.get(self._state(row), ("", ""))
+
+    def _mutants(self, row: CodeLine) -> Cell:
+        mutants = self.file.mutants(row.number) if self.file is not None else []
+        return mutants_cell(mutants) if mutants else ("", "")
+
+    def _findings(self, row: CodeLine) -> Cell:
+        findings = self.file.findings(row.number) if self.file is not None else []
+        return findings_cell(findings) if findings else ("", "")
+
+    def _types(self, row: CodeLine) -> Cell:
+        return types_cell(self.file.goals(row.number)) if self.file is not None else ("", "")
+
+    def _code(self, row: CodeLine) -> Cell:
+        state = self._state(row)
+        style = "muted" if state == "never" else ""
+        if self.file is not None and self.file.findings(row.number):
+            style = "bold crash"
+        return row.text.expandtabs(4).rstrip(), style

@@ -1,0 +1,43 @@
+"""What features add to the screens: their own screens, and lines of the Overview."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fuzztui.kernel.base.plugins import PluginError
+from fuzztui.kernel.model.feature import features, own_features
+from fuzztui.tui.base.canvas import Line, TextSpan
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.overview_line import OverviewLine
+from fuzztui.tui.frame.screen import CampaignScreen
+from fuzztui.tui.labels.status import Status
+
+
+def feature_screens() -> list[type[CampaignScreen]]:
+    """Return the screens of the features of fuzztui itself, which have keys and actions."""
+    return [feature.load(feature.screen) for feature in own_features() if feature.screen]
+
+
+def overview_lines() -> Iterator[OverviewLine]:
+    """Yield the lines that features add to the Overview; of one that fails, the error."""
+    for feature in features():
+        try:
+            yield from feature.objects(feature.overview, OverviewLine) if feature.overview else ()
+        except PluginError as e:
+            yield _Failure(str(e))
+
+
+class _Failure(OverviewLine):
+    """Why a package's lines cannot be made."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    def has_content(self, status: Status) -> bool:
+        """Return True."""
+        return True
+
+    def content(self, width: int) -> list[Line]:
+        """Draw the error."""
+        return [[TextSpan(plain(f" {self._text}")[:width], "failed")]]

@@ -1,0 +1,61 @@
+"""A line of the Overview, which a feature adds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fuzztui.tui.base.canvas import Line, TextSpan, width_of
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.strip import StatusCanvas
+from fuzztui.tui.labels.status import Status
+
+
+class OverviewLine(StatusCanvas):
+    """A line below the tiles that is hidden as long as it has nothing to show.
+
+    An error of a subclass, which may be a package's, stands in its place.
+    """
+
+    DEFAULT_CSS = "OverviewLine { height: 1; display: none; }"
+
+    def has_content(self, status: Status) -> bool:
+        """Whether there is something to show."""
+        raise NotImplementedError
+
+    def content(self, width: int) -> Sequence[Line]:
+        """Return the lines for ``self._status``; those that fit into the height are drawn."""
+        raise NotImplementedError
+
+    def show(self, status: Status) -> None:
+        """Draw ``status``, or hide the line."""
+        try:
+            self.display = self.has_content(status)
+        except Exception:
+            self.display = True  # the error is drawn
+        super().show(status)
+
+    def paint(self, width: int, height: int) -> Sequence[Line]:
+        """Draw the content, without spans that do not fit whole."""
+        try:
+            lines = self.content(width) if self.has_content(self._status) else ()
+            return [whole_spans(line, width) for line in lines]
+        except Exception as e:
+            text = plain(f" {type(self).__name__}: {type(e).__name__}: {e}")
+            return [[TextSpan(text[:width], "failed")]]
+
+
+def whole_spans(line: Line, width: int) -> Line:
+    """Return ``line`` without the spans that do not fit whole: half a number is a wrong number.
+
+    Nor does it end in a label without its value.
+    """
+    shown = [*line]
+    if width_of(shown) <= width:
+        return shown
+    while shown and (width_of(shown) > width or _is_label(shown[-1])):
+        shown.pop()
+    return shown
+
+
+def _is_label(span: TextSpan) -> bool:
+    return span.style == "muted" or span.text.endswith(" ")
