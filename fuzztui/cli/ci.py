@@ -22,6 +22,7 @@ from fuzztui.cli.runs import standing
 from fuzztui.cli.samples import campaign_or_project
 from fuzztui.cli.score import ask_score, judged
 from fuzztui.cli.since import code_changes, in_scopes, tree
+from fuzztui.features.corpus.cover import CoverInput, greedy_cover
 from fuzztui.features.verdicts.file import MutantVerdict, VerdictsError, read_mutant_verdicts
 from fuzztui.features.verdicts.judging import changes as verdict_changes
 from fuzztui.kernel.base.atomic import publish_text, replace_bytes
@@ -32,7 +33,6 @@ from fuzztui.kernel.base.published import published
 from fuzztui.kernel.base.shards import Shard
 from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.changes.code import CodeChanges
-from fuzztui.kernel.model.cover import CoverInput, greedy_cover
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.measured import unmeasured
 from fuzztui.kernel.model.selectors import ENDED, totals

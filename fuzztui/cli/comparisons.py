@@ -10,8 +10,7 @@ from typing import Final
 
 from fuzztui.cli.output import DONE, CliError, at_terminal
 from fuzztui.cli.runs import find_run, none_left, standing
-from fuzztui.kernel.base.text import several, visible
-from fuzztui.kernel.model.comparisons import (
+from fuzztui.features.comparisons.fold import (
     ComparisonRow,
     OperationYield,
     comparison_rows,
@@ -19,6 +18,7 @@ from fuzztui.kernel.model.comparisons import (
     operation_yields,
     totals_of,
 )
+from fuzztui.kernel.base.text import several, visible
 from fuzztui.run.campaign import CampaignError, load
 
 _SHOWN: Final = 40

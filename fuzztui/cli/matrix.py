@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.cli.output import CliError, say
+from fuzztui.features.corpus.cover import greedy_cover
+from fuzztui.features.corpus.matrix import CorpusMatrix, MatrixError
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.base.text import brief, several
-from fuzztui.kernel.model.cover import greedy_cover
-from fuzztui.kernel.model.matrix import CorpusMatrix, MatrixError
 from fuzztui.run.campaign.rundir import RunDir
 
 _MAX_BYTES = 1 << 30

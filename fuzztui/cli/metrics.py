@@ -14,8 +14,8 @@ from fuzztui.cli.output import DONE, USAGE, CliError, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.status import afl_directories, status_object, watched_object
 from fuzztui.kernel.base.atomic import publish_text
-from fuzztui.kernel.model.metrics import exposition
 from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.tools.status.metrics import exposition
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -11,9 +11,9 @@ from fuzztui.cli.coverage import corpus_inputs
 from fuzztui.cli.mutants import AFL, own_campaign
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.progress import Estimate
+from fuzztui.features.source.annotated import SourceText, annotated_files
 from fuzztui.kernel.base.files import read_if_regular, status
 from fuzztui.kernel.base.published import SUFFIXES
-from fuzztui.kernel.model.source import SourceText, annotated_files
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.frames import parse_frames
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError

@@ -26,9 +26,9 @@ from fuzztui.cli.properties import property_lines, property_summary
 from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsupervised
 from fuzztui.cli.types import targeting_rows
 from fuzztui.cli.worklist import folded_slots, stage_rows
+from fuzztui.features.comparisons.fold import made_for_comparisons
 from fuzztui.kernel.base.signals import is_by_signal, signal_name
 from fuzztui.kernel.base.text import ago, brief, several
-from fuzztui.kernel.model.comparisons import made_for_comparisons
 from fuzztui.kernel.model.discovery import discovery_rate, discovery_text
 from fuzztui.kernel.model.finding_tallies import (
     FindingTally,
@@ -55,7 +55,6 @@ from fuzztui.kernel.model.selectors import (
 )
 from fuzztui.kernel.model.state import Finding, Instance, State
 from fuzztui.kernel.model.stats import PASSIVE
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.model.verdicts import verdict_of
 from fuzztui.kernel.model.yields import Yields, campaign_yields, rate_words
 from fuzztui.kernel.remote.mirrored import origin_of, run_name
@@ -64,6 +63,7 @@ from fuzztui.kernel.wire.verdicts import NEW, label
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.observe.afl_names import ADDED
 from fuzztui.run.watch.directories import Trees, WatchError
+from fuzztui.tools.status.status import figures_of_packages, status_dict
 
 if TYPE_CHECKING:
     from fuzztui.run.watch.snapshot import Snapshot
@@ -267,8 +267,19 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         *targeting_rows(state),
         *property_summary(state, run),
         *found_rows(state, at_least=now.is_lower_bound),
+        *_added(state),
         ("run", run_name(run)),
     ]
+
+
+def _added(state: State) -> Iterator[tuple[str, str]]:
+    """The figures of installed features."""
+    for name, figures in figures_of_packages(state).items():
+        texts = (
+            f"{key} {value if isinstance(value, str) else json.dumps(value)}"
+            for key, value in figures.items()
+        )
+        yield brief(name), ", ".join(texts)
 
 
 def _shard(state: State) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,6 @@ from fuzztui.cli.status import MAX_GROUPS, status_text
 from fuzztui.kernel.base.text import brief
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.wire.events import (
     CampaignStarted,
     CampaignState,
@@ -20,6 +19,7 @@ from fuzztui.kernel.wire.events import (
     MutationStats,
     Record,
 )
+from fuzztui.tools.status.status import status_dict
 
 LONG = "\x1b" + "x" * 1_000_000
 

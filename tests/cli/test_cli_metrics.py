@@ -13,8 +13,8 @@ from waiting import DEADLINE_S
 
 from fuzztui.cli import main
 from fuzztui.kernel.log.writer import LogWriter
-from fuzztui.kernel.model.metrics import METRICS, exposition
 from fuzztui.kernel.wire import events as ev
+from fuzztui.tools.status.metrics import METRICS, exposition
 
 HOSTILE = 'a"b\\c\nd{}=,\udcff'
 

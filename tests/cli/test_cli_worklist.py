@@ -19,7 +19,6 @@ from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.fuzzfirst import first_dict
 from fuzztui.kernel.model.selectors import running_time
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.wire.commands import MoveMutants
 from fuzztui.kernel.wire.events import (
     CampaignStarted,
@@ -35,6 +34,7 @@ from fuzztui.kernel.wire.events import (
     Record,
     Stats,
 )
+from fuzztui.tools.status.status import status_dict
 
 HOSTILE = "[/x]\x1b[31m\u202e"
 ERROR = f"a.c:2: error: {HOSTILE}\n  here\n"

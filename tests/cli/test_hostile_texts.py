@@ -29,7 +29,6 @@ from fuzztui.features.verdicts.file import VerdictsError, change_verdicts, read_
 from fuzztui.kernel.base.markdown import markdown_code, markdown_text
 from fuzztui.kernel.base.patches import renamed_diff, unified_diff
 from fuzztui.kernel.base.text import brief, visible
-from fuzztui.kernel.model.metrics import _braced
 from fuzztui.run.inprocess.coverage import Coverage, FileCoverage
 from fuzztui.run.inprocess.made_examples import MadeExample
 from fuzztui.run.jobs.ssh_workers import worker_command
@@ -54,6 +53,7 @@ from fuzztui.tools.report.markdown import markdown_page
 from fuzztui.tools.report.parts import Block, Code, Facts, Folded, Item, Note, Page, Section, Table
 from fuzztui.tools.report.plain import plain_page
 from fuzztui.tools.scaffold.files import CampaignDraft
+from fuzztui.tools.status.metrics import _braced
 from fuzztui.tui.base.shell import command as shell_command
 from fuzztui.tui.base.text import plain
 

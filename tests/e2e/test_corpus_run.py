@@ -13,8 +13,8 @@ from waiting import wait_until
 from fuzztui.cli.mutants import own_campaign, python_campaign
 from fuzztui.cli.score import ask_score
 from fuzztui.features.corpus.entries import directory_inputs
+from fuzztui.features.corpus.matrix import CorpusMatrix
 from fuzztui.features.corpus.measure import Measurer
-from fuzztui.kernel.model.matrix import CorpusMatrix
 
 pytestmark = pytest.mark.slow
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from homes import Home, of_trials
 
+from fuzztui.features.source.fold import LineCoverage
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.source_lines import LineCoverage
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import InputShown
 from fuzztui.testing.replay import Replay

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -52,6 +53,10 @@ def test_a_note_on_an_instance(home: Home, site: Path, terminal) -> None:
     live: Terminal = terminal(run)
     home("ctl", run, "note", "slow since the upgrade", "--instance", "main")
     live.wait(lambda text: text.count("slow since the upgrade") == 3)  # column, command, event
+    live.wait("notes 1")  # the line of the Overview
+    assert json.loads(home("status", run, "--json"))["features"] == {"note": {"notes": 1}}
+    assert "note      notes 1\n" in home("status", run)
+    assert 'fuzztui_feature_figure{campaign="e2e",' in home("metrics", run)
     live.keys("Enter")
     live.wait("note  slow since the upgrade")  # the instance's details
     live.keys("Escape")

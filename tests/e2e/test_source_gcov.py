@@ -13,9 +13,9 @@ import pytest
 from homes import FUZZTUI
 from waiting import DEADLINE_S
 
+from fuzztui.features.source.fold import LineCoverage
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.source_lines import LineCoverage
 from fuzztui.kernel.model.state import State
 
 pytestmark = [

@@ -3,9 +3,9 @@
 import pytest
 from coverage_judge import measured
 
+from fuzztui.features.source.fold import LineCoverage
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.source_lines import LineCoverage
 from fuzztui.kernel.model.state import State
 
 pytestmark = pytest.mark.slow

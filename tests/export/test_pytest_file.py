@@ -13,7 +13,7 @@ import pytest
 
 from fuzztui.engines.export.literals import literal
 from fuzztui.engines.findings import frozen
-from fuzztui.kernel.model.matrix import CorpusMatrix
+from fuzztui.features.corpus.matrix import CorpusMatrix
 from fuzztui.tools.export.cases import TestCase, chosen_rows, shown_entry, word_of
 from fuzztui.tools.export.pytest_file import CannotExport, TargetNames, data_dir, write_tests
 from fuzztui.tools.export.recorded import Recorded, RecordError

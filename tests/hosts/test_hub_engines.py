@@ -15,8 +15,8 @@ import pytest
 from host_lab import Hosts
 from hub_lab import HubCampaign
 
-from fuzztui.kernel.model.source_index import SourceIndex
-from fuzztui.kernel.model.source_lines import LineCoverage
+from fuzztui.features.source.fold import LineCoverage
+from fuzztui.features.source.index import SourceIndex
 from fuzztui.kernel.model.state import Changes
 from fuzztui.kernel.wire.events import Message, MutantsFound
 

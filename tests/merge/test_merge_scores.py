@@ -8,7 +8,7 @@ import random
 import pytest
 
 from fuzztui.cli.output import DONE, USAGE
-from fuzztui.kernel.model.matrix import CorpusMatrix
+from fuzztui.features.corpus.matrix import CorpusMatrix
 
 
 def row(id_, state, **more):

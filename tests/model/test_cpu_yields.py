@@ -8,7 +8,6 @@ from restored import restored
 from fuzztui.kernel.model.checkpoint import to_json
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.model.yields import CampaignYields, CpuYield, campaign_yields, rate_words
 from fuzztui.kernel.wire.events import (
     CampaignStarted,
@@ -25,6 +24,7 @@ from fuzztui.kernel.wire.events import (
     Record,
     Resources,
 )
+from fuzztui.tools.status.status import status_dict
 
 HOUR = 3600.0
 

@@ -8,9 +8,9 @@ from fuzztui.cli.runs import RunStatus
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.measured import executed, may_still_start, unguided, unmeasured
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.events import Record
+from fuzztui.tools.status.status import status_dict
 
 CAUSE = "No module named 'x'"
 

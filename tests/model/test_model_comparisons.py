@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from restored import restored
 
-from fuzztui.kernel.model.changes import ChangesBuilder
-from fuzztui.kernel.model.checkpoint import to_json
-from fuzztui.kernel.model.comparisons import (
+from fuzztui.features.comparisons.fold import (
     MAX_TEXT,
     MAX_TOKENS,
     comparison_rows,
@@ -15,6 +13,8 @@ from fuzztui.kernel.model.comparisons import (
     operation_yields,
     totals_of,
 )
+from fuzztui.kernel.model.changes import ChangesBuilder
+from fuzztui.kernel.model.checkpoint import to_json
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.kernel.model.cover import CoverInput, Numbering, bits_of, greedy_cover
+from fuzztui.features.corpus.cover import CoverInput, Numbering, bits_of, greedy_cover
 
 
 @dataclass(frozen=True)

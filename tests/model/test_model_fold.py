@@ -9,7 +9,6 @@ from fuzztui.kernel.model.checkpoint import to_json
 from fuzztui.kernel.model.fold import MAX_UNKNOWN_KINDS, apply
 from fuzztui.kernel.model.selectors import progress, remaining, running_time, totals
 from fuzztui.kernel.model.state import RECENT_COMMANDS, RECENT_RECORDS, State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -34,6 +33,7 @@ from fuzztui.kernel.wire.events import (
     Synced,
     Unknown,
 )
+from fuzztui.tools.status.status import status_dict
 
 
 def fold(*events, state=None, step=1.0):

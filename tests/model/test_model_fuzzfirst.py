@@ -23,7 +23,6 @@ from fuzztui.kernel.model.lineage import lineage
 from fuzztui.kernel.model.progress import PHASES, phase, tally, verdict
 from fuzztui.kernel.model.selectors import totals
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.wire.events import (
     CampaignStarted,
     CampaignState,
@@ -40,6 +39,7 @@ from fuzztui.kernel.wire.events import (
     Stats,
 )
 from fuzztui.kernel.wire.selection import parse_selection
+from fuzztui.tools.status.status import status_dict
 
 PLAN = {"mutants_s": 100.0, "each_s": 30.0, "abreast": 1}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fuzztui.kernel.model.matrix import CorpusMatrix, MatrixError
+from fuzztui.features.corpus.matrix import CorpusMatrix, MatrixError
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ from fuzztui.kernel.model.mutants import (
 )
 from fuzztui.kernel.model.selectors import overtime, throughput
 from fuzztui.kernel.model.state import Instance, State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CommandApplied,
@@ -39,6 +38,7 @@ from fuzztui.kernel.wire.events import (
     Record,
     Stats,
 )
+from fuzztui.tools.status.status import status_dict
 
 FOUND = MutantsFound(
     "main", "lib", "lib/__init__.py", "/p/lib/__init__.py",

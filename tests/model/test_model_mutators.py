@@ -26,7 +26,6 @@ from fuzztui.kernel.model.mutators import (
     mixture_summary as summary,
 )
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import SetMixture
 from fuzztui.kernel.wire.events import (
@@ -41,6 +40,7 @@ from fuzztui.kernel.wire.events import (
     Record,
 )
 from fuzztui.kernel.wire.mixture import STACK, STEPS, Mixture, class_of, completed, moved, stuck
+from fuzztui.tools.status.status import status_dict
 
 NAMES = ["swap-args", "eq-to-ne", "fragment", "balanced", "havoc"]
 

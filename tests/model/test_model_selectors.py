@@ -11,7 +11,6 @@ from fuzztui.kernel.model import finding_tallies, lineage, selectors
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.series import BRIEF_LIMIT, LIMIT, Series
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.wire.events import (
     CampaignStarted,
     CampaignState,
@@ -25,6 +24,7 @@ from fuzztui.kernel.wire.events import (
     Unknown,
 )
 from fuzztui.run.observe.saved_inputs import entry_event
+from fuzztui.tools.status.status import status_dict
 
 
 def fold(*timed):

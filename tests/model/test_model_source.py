@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fuzztui.kernel.model.source import COVERED, MISSED, SourceText, annotated_files
+from fuzztui.features.source.annotated import COVERED, MISSED, SourceText, annotated_files
 from fuzztui.kernel.model.state import Finding, Mutant, State
 from fuzztui.kernel.wire.frames import LIBRARY, MAX_TEXT
 

@@ -10,7 +10,6 @@ from fuzztui.kernel.model.checkpoint import to_json
 from fuzztui.kernel.model.commands import unanswered
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State, UncoveredGoal
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.model.targeting import (
     MAX_GOALS,
     MAX_TYPES,
@@ -42,6 +41,7 @@ from fuzztui.kernel.wire.events import (
     Record,
     TargetingStats,
 )
+from fuzztui.tools.status.status import status_dict
 
 DATE, PATH = "datetime.date", "pathlib.Path"
 THEN, ELSE, LOOP = "a/app.py:18:then", "a/app.py:18:else", "a/app.py:7:loop"

@@ -10,7 +10,6 @@ from fuzztui.kernel.model.finding_tallies import tallies
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.new_groups import target_groups
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.model.verdicts import verdict_of
 from fuzztui.kernel.wire.events import (
     Event,
@@ -19,6 +18,7 @@ from fuzztui.kernel.wire.events import (
     SupervisorStarted,
     VerdictsChanged,
 )
+from fuzztui.tools.status.status import status_dict
 
 
 class Folded:

@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.features.mutants.scores import CodeScores, file_key, function_key
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.mutant_scores import CodeScores, file_key, function_key
 from fuzztui.kernel.model.mutants import LIKELY, Knowledge, knowledge, mutants_summary, survivors
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import MutantRuns, MutantsFound, MutantState, MutationStats, Record

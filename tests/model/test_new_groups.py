@@ -9,12 +9,12 @@ from fuzztui.kernel.base.signals import signal_signature
 from fuzztui.kernel.model.checkpoint import to_json
 from fuzztui.kernel.model.finding_tallies import group_heads, tallies
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.metrics import exposition
 from fuzztui.kernel.model.new_groups import Notifications, groups_after, new_groups, target_groups
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.wire.events import Event, FindingDescribed, FindingSaved, Notified, Record
 from fuzztui.kernel.wire.finding_kinds import CRASH, HANG
+from fuzztui.tools.status.metrics import exposition
+from fuzztui.tools.status.status import status_dict
 
 
 def state_of(*events: Event) -> State:

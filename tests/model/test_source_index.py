@@ -2,9 +2,10 @@
 
 import random
 
-from fuzztui.kernel.model import source_lines, source_tree
+from fuzztui.features.source import fold as source_lines
+from fuzztui.features.source import tree as source_tree
+from fuzztui.features.source.index import SourceIndex, goal_line, goal_place, location
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.source_index import SourceIndex, goal_line, goal_place, location
 from fuzztui.kernel.model.state import Changes, State
 from fuzztui.kernel.wire.events import (
     FindingDescribed,

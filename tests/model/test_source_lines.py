@@ -4,9 +4,9 @@ import json
 
 from restored import restored
 
+from fuzztui.features.source.fold import MAX_STATEMENTS, LineCoverage
 from fuzztui.kernel.model.checkpoint import CheckpointMark, to_json
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.source_lines import MAX_STATEMENTS, LineCoverage
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import InstanceHello, LinesCovered, Record, SourceFile
 

@@ -6,11 +6,11 @@ from fuzztui.cli import main
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.selectors import other_text
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.wire.afl import MAX_OTHER
 from fuzztui.kernel.wire.codec import decode_record, encode_record
 from fuzztui.kernel.wire.events import Record, Stats
 from fuzztui.run.observe.fuzzer_stats import to_stats
+from fuzztui.tools.status.status import status_dict
 
 KNOWN = {"execs_done": "9", "corpus_count": "3", "start_time": "1700000000", "afl_banner": "x"}
 

@@ -27,7 +27,6 @@ from fuzztui.kernel.model.state import (
     Changes,
     State,
 )
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.wire.codec import decode_record
 from fuzztui.kernel.wire.commands import SetMixture, TypeCommand
 from fuzztui.kernel.wire.events import (
@@ -42,6 +41,7 @@ from fuzztui.kernel.wire.events import (
     VerdictsChanged,
 )
 from fuzztui.kernel.wire.mixture import MAX_ARMS, MAX_NAME
+from fuzztui.tools.status.status import status_dict
 
 thorough = settings(max_examples=examples(80))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from strict_html import StrictPage
 
-from fuzztui.kernel.model.source import SourceText, annotated_files
+from fuzztui.features.source.annotated import SourceText, annotated_files
 from fuzztui.kernel.model.state import Finding, Mutant, State
 from fuzztui.tools.report.html import html_page
 from fuzztui.tools.report.markdown import markdown_page

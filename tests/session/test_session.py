@@ -500,7 +500,7 @@ def test_a_full_disk_only_costs_the_checkpoint(run, monkeypatch):
 
 
 def test_the_final_state_is_json(kept):
-    from fuzztui.kernel.model.status import status_dict
+    from fuzztui.tools.status.status import status_dict
 
     session = Session(kept, LiveClock())
     drain(session)

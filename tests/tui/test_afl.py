@@ -10,11 +10,11 @@ from fleet import NO_COMPILER, REASON, fleet, hello
 
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import Changes, Instance, State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import AddSeed, CancelMinimise, Minimise, SkipCurrent
 from fuzztui.kernel.wire.events import Record
+from fuzztui.tools.status.status import status_dict
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.labels.events import describe

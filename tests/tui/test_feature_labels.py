@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from math import nan
 from types import ModuleType
 
 import pytest
@@ -12,7 +13,11 @@ from fuzztui.kernel.model.feature import Feature
 from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.wire.events import Event
+from fuzztui.tools.status import status
+from fuzztui.tools.status.metrics import exposition
 from fuzztui.tui.base.columns import Column
+from fuzztui.tui.frame import feature_screens
+from fuzztui.tui.frame.overview_line import OverviewLine
 from fuzztui.tui.labels import features as module
 from fuzztui.tui.labels.events import base
 
@@ -40,6 +45,8 @@ def feature(monkeypatch):
         )
         monkeypatch.setattr(module, "features", lambda: (made,))
         monkeypatch.setattr(base, "features", lambda: (made,))
+        monkeypatch.setattr(feature_screens, "features", lambda: (made,))
+        monkeypatch.setattr(status, "package_features", lambda: (made,))
         base._texts_of_features.cache_clear()
 
     yield make
@@ -90,3 +97,31 @@ def test_a_text_of_another_kind_is_no_error(feature, text):
     feature("texts", lambda: {Unregistered: lambda e: text})
     described = base.describe(Unregistered())
     assert type(described.label) is type(described.text) is str
+
+
+class BrokenLine(OverviewLine):
+    content = boom
+
+
+@pytest.mark.parametrize("lines", [boom, lambda: None, lambda: ["notes 3"], lambda: [BrokenLine()]])
+def test_a_line_of_the_overview_that_fails_is_an_error_in_its_place(feature, lines):
+    feature("overview", lines)
+    (line,) = feature_screens.overview_lines()
+    ((span,),) = line.paint(80, 1)
+    assert span.style == "failed" and "Error: " in span.text
+
+
+@pytest.mark.parametrize("figures", [boom, lambda _: 3, lambda _: {"n": {1}}, lambda _: {"n": nan}])
+def test_figures_that_fail_are_an_error_in_their_place(feature, figures):
+    feature("figures", figures)
+    (error,) = status.status_dict(State())["features"]["tide"].values()
+    assert error.startswith("feature tide: functions_of_a_feature:figures: ")
+
+
+def test_numbers_among_the_figures_are_metrics(feature):
+    feature("figures", lambda _: {"level": 3, "name": "low", "ebb": True})
+    of = {**status.status_dict(State(name="c")), "run": "r"}
+    lines = exposition([of]).splitlines()
+    assert [line for line in lines if line.startswith("fuzztui_feature_figure")] == [
+        'fuzztui_feature_figure{campaign="c",run="r",feature="tide",figure="level"} 3'
+    ]

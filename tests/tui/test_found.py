@@ -13,9 +13,9 @@ from fuzztui.kernel.base.signals import signal_signature
 from fuzztui.kernel.model.finding_tallies import FindingTally, group_heads, tallies
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.finding_kinds import CRASH, DIFFERS, KINDS, OTHER, kind_of
+from fuzztui.tools.status.status import status_dict
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.instance_columns import columns, rate_cell
 from fuzztui.tui.labels.instances import whole

@@ -10,10 +10,10 @@ from fakes import Log, running, started
 from mutated import mutated
 from sourced import PATH, source_file, sourced
 
+from fuzztui.features.source.fold import STATES
 from fuzztui.features.source.screen.code import CHANGED, load_text
 from fuzztui.features.source.screen.labels import GUTTER, MEANINGS
 from fuzztui.features.source.screen.measure import MeasuredLines
-from fuzztui.kernel.model.source_lines import STATES
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base.dialogs import ConfirmScreen
 from fuzztui.tui.labels.events import describe

@@ -137,6 +137,11 @@ def comparisons_dict(state: State) -> dict[str, Any] | None:
     }
 
 
+def figures(state: State) -> dict[str, Any]:
+    """Return the key of ``status --json``."""
+    return {"comparisons": comparisons_dict(state)}
+
+
 FOLDS = (
     EventFold(
         ComparisonsReported,

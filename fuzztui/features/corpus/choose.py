@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fuzztui.features.corpus.cover import cover_of_masks
 from fuzztui.features.corpus.entries import CorpusInput
 from fuzztui.features.corpus.measure import Covered, Measured
-from fuzztui.kernel.model.cover import cover_of_masks
 
 
 @dataclass(frozen=True, slots=True)

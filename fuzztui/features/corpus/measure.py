@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from fuzztui.engines.suite.properties import KEY_SIZE
+from fuzztui.features.corpus.cover import Numbering
 from fuzztui.features.fuzzfirst.batch import AflBatch
 from fuzztui.kernel.base.files import read_json, read_regular
-from fuzztui.kernel.model.cover import Numbering
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.campaign.schema import AFL

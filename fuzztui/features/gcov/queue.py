@@ -30,10 +30,10 @@ from fuzztui.features.gcov.measure import (
     build_for,
     read_entry,
 )
+from fuzztui.features.source.fold import LineCoverage
 from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.source_lines import LineCoverage
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.codec import encode_event
 from fuzztui.kernel.wire.events import CoverageBuild, Event

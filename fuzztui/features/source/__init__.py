@@ -1,8 +1,10 @@
 """Coverage by line: the text of the target, with lines, mutants, findings and goals."""
 
+from fuzztui.features.source.fold import FOLDS
 from fuzztui.kernel.model.feature import Feature
 
 FEATURE = Feature(
     "source",
+    folds=FOLDS,
     screen="fuzztui.features.source.screen.screen:SourceScreen",
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from fuzztui.kernel.model.source_lines import FileLines, LineCoverage
-from fuzztui.kernel.model.source_tree import CodeNode, FileTree
+from fuzztui.features.source.fold import FileLines, LineCoverage
+from fuzztui.features.source.tree import CodeNode, FileTree
 from fuzztui.kernel.model.state import Changes, Finding, Mutant, State
 from fuzztui.kernel.model.targeting import GoalRow, goal_rows
 from fuzztui.kernel.wire.frames import parse_frames

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from fuzztui.kernel.model.source_lines import COVERED, FRONTIER, NEVER, PARTLY, FileLines
+from fuzztui.features.source.fold import COVERED, FRONTIER, NEVER, PARTLY, FileLines
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ BUILT_IN = (
     "fuzztui.features.mutants:FEATURE",
     "fuzztui.features.properties:FEATURE",
     "fuzztui.features.source:FEATURE",
+    "fuzztui.features.comparisons:FEATURE",
     "fuzztui.machines.hosts:FEATURE",
     "fuzztui.kernel.model.new_groups:FEATURE",
 )
@@ -79,6 +80,9 @@ class Feature:
     """Its :class:`~fuzztui.tui.frame.screen.CampaignScreen`: of fuzztui's own features only."""
     overview: str = ""
     """Returns its lines on the Overview: :class:`~fuzztui.tui.frame.overview_line.OverviewLine`."""
+    figures: str = ""
+    """Returns its figures for ``status --json``, of the state: JSON data by key. Those of a package
+    are in ``features``, and numbers are metrics, too."""
     columns: str = ""
     """Returns its columns of the table of instances, of a function that returns the state."""
     facts: str = ""
@@ -120,15 +124,11 @@ class Feature:
 
         return self._made(text, checked, *args)
 
-    def tables(self, text: str, *args: Any) -> dict[str, dict[str, Any]]:
-        """Return the tables, which JSON can contain, that ``MODULE:NAME`` makes, by name.
+    def data(self, text: str, *args: Any) -> dict[str, Any]:
+        """Return the data for JSON that ``MODULE:NAME`` makes, by key. Raises PluginError."""
 
-        Raises PluginError.
-        """
-
-        def checked(made: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-            found = {name: dict(table) for name, table in made.items()}
-            return json.loads(json.dumps(found))  # type: ignore[no-any-return]
+        def checked(made: Mapping[str, Any]) -> dict[str, Any]:
+            return json.loads(json.dumps(dict(made), allow_nan=False))  # type: ignore[no-any-return]
 
         return self._made(text, checked, *args)
 

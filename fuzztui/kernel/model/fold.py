@@ -17,7 +17,6 @@ from fuzztui.kernel.base.guarded import guarded
 from fuzztui.kernel.model import (
     campaign,
     commands,
-    comparisons,
     fuzzfirst,
     groups,
     hosts,
@@ -25,7 +24,6 @@ from fuzztui.kernel.model import (
     mutators,
     properties,
     saved,
-    source_lines,
     stats,
     targeting,
     verdicts,
@@ -38,8 +36,8 @@ from fuzztui.kernel.model.state import Changes, State
 from fuzztui.kernel.wire.events import Event, Record, Unknown
 
 MODULES = (
-    campaign, commands, hosts, stats, saved, comparisons, properties, groups, verdicts, mutants,
-    mutators, targeting, source_lines, fuzzfirst,
+    campaign, commands, hosts, stats, saved, properties, groups, verdicts, mutants,
+    mutators, targeting, fuzzfirst,
 )  # fmt: skip
 
 FOLD_VERSION = 26

@@ -48,7 +48,7 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
     try:
         for feature in features():
             of = (campaign, directory, path)
-            for name, table in feature.tables(feature.spec, *of).items() if feature.spec else ():
+            for name, table in feature.data(feature.spec, *of).items() if feature.spec else ():
                 spec[name] = {**spec.get(name, {}), **table}
     except PluginError as e:
         raise SupervisorError(str(e)) from None

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fuzztui.kernel.model.cover import greedy_cover
-from fuzztui.kernel.model.matrix import CorpusMatrix, MatrixEntry
+from fuzztui.features.corpus.cover import greedy_cover
+from fuzztui.features.corpus.matrix import CorpusMatrix, MatrixEntry
 from fuzztui.tools.export.recorded import Recorded
 
 _MAX_WORD = 40

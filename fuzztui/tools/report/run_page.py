@@ -8,7 +8,6 @@ from fuzztui.kernel.base.text import brief, clock
 from fuzztui.kernel.model.mutants import knowledge, survivors
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Mutant, State
-from fuzztui.kernel.model.status import status_dict
 from fuzztui.tools.report.engines import engine_sections
 from fuzztui.tools.report.findings import bounded, findings_section, shown_groups
 from fuzztui.tools.report.mutants import mutants_section
@@ -18,6 +17,7 @@ from fuzztui.tools.report.properties import properties_section
 from fuzztui.tools.report.run import MAX_FINDINGS, ReportedRun, short_target
 from fuzztui.tools.report.setup import corpus_section, setup_section, steering_section
 from fuzztui.tools.report.source import source_json, source_section
+from fuzztui.tools.status.status import status_dict
 
 _RESULT_ONLY = frozenset({"campaign", "run", "directory"})
 """Rows of ``status`` that the title and the setup have."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from fuzztui.features.source.annotated import MISSED, AnnotatedFile, AnnotatedLine
 from fuzztui.kernel.base.text import brief, several
-from fuzztui.kernel.model.source import MISSED, AnnotatedFile, AnnotatedLine
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.tools.report.parts import (
     Cell,

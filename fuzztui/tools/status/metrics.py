@@ -53,6 +53,7 @@ METRICS: Final = {
     ),
     "fuzztui_mutants": ("gauge", "Mutants of the program, by state"),
     "fuzztui_mutation_score_ratio": ("gauge", "Killed of all mutants, 0 to 1; a lower bound"),
+    "fuzztui_feature_figure": ("gauge", "Numbers of installed features, by feature and figure"),
     "fuzztui_log_lost_records": ("gauge", "Records that a repair of the log has given up"),
     "fuzztui_at_least": ("gauge", "1: the log is damaged, each figure is at least so large"),
     "fuzztui_host_connected": ("gauge", "1: the host is connected to the hub, 0: it is not"),
@@ -139,6 +140,10 @@ def _samples(status: Mapping[str, Any]) -> Iterator[Sample]:
         for state in COUNTED_STATES:
             yield "fuzztui_mutants", {**own, "state": state}, mutants[state]
         yield from _known(own, {"fuzztui_mutation_score_ratio": mutants["score"]})
+    for name, added in status.get("features", {}).items():
+        for key, value in added.items():
+            if type(value) in (int, float):
+                yield "fuzztui_feature_figure", {**own, "feature": name, "figure": key}, value
     for host in status["hosts"]:
         yield from _of_host({**own, "host": host["name"]}, host)
     for instance in status["instances"]:

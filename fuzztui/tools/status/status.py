@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from fuzztui.kernel.model.comparisons import comparisons_dict
+from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.model.discovery import discovery_dict
+from fuzztui.kernel.model.feature import own_features, package_features
 from fuzztui.kernel.model.finding_tallies import FindingTally, Group, files_of, groups, tallies
 from fuzztui.kernel.model.fuzzfirst import first_dict
 from fuzztui.kernel.model.host_summary import hosts_list, is_reached
@@ -72,7 +73,7 @@ def status_dict(state: State) -> dict[str, Any]:
             **yields_dict(yields.campaign),
             "mutators": {name: yields_dict(of) for name, of in yields.mutators.items()},
         },
-        "comparisons": comparisons_dict(state),
+        **_own_figures(state),
         "findings": [_group_dict(g, state) for g in groups(state)],
         "instances": [
             _instance_dict(i, state, found, yields.instances.get(i.id))
@@ -85,7 +86,25 @@ def status_dict(state: State) -> dict[str, Any]:
         "unknown_events": sum(state.unknown.values()),
         "unknown_kinds": dict(state.unknown),
         "log_seq": state.seq,
+        **({"features": added} if (added := figures_of_packages(state)) else {}),
     }
+
+
+def _own_figures(state: State) -> dict[str, Any]:
+    every = (feature.load(feature.figures)(state) for feature in own_features() if feature.figures)
+    return {key: value for figures in every for key, value in figures.items()}
+
+
+def figures_of_packages(state: State) -> dict[str, dict[str, Any]]:
+    """Return the figures of installed features by name and key; of one that fails, the error."""
+    found: dict[str, dict[str, Any]] = {}
+    for feature in package_features():
+        if feature.figures:
+            try:
+                found[feature.name] = feature.data(feature.figures, state)
+            except PluginError as e:
+                found[feature.name] = {"error": str(e)}
+    return found
 
 
 _Figure = TypeVar("_Figure", int, float)

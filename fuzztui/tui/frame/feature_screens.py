@@ -10,7 +10,6 @@ from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.overview_line import OverviewLine
 from fuzztui.tui.frame.screen import CampaignScreen
-from fuzztui.tui.labels.status import Status
 
 
 def feature_screens() -> list[type[CampaignScreen]]:
@@ -33,10 +32,6 @@ class _Failure(OverviewLine):
     def __init__(self, text: str) -> None:
         super().__init__()
         self._text = text
-
-    def has_content(self, status: Status) -> bool:
-        """Return True."""
-        return True
 
     def content(self, width: int) -> list[Line]:
         """Draw the error."""

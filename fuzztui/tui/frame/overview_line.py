@@ -18,27 +18,22 @@ class OverviewLine(StatusCanvas):
 
     DEFAULT_CSS = "OverviewLine { height: 1; display: none; }"
 
-    def has_content(self, status: Status) -> bool:
-        """Whether there is something to show."""
-        raise NotImplementedError
-
     def content(self, width: int) -> Sequence[Line]:
-        """Return the lines for ``self._status``; those that fit into the height are drawn."""
+        """Return the lines for ``self._status``; those that fit into the height are drawn.
+
+        None: the line is hidden.
+        """
         raise NotImplementedError
 
     def show(self, status: Status) -> None:
         """Draw ``status``, or hide the line."""
-        try:
-            self.display = self.has_content(status)
-        except Exception:
-            self.display = True  # the error is drawn
         super().show(status)
+        self.display = bool(self.paint(self.app.size.width, 1))
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         """Draw the content, without spans that do not fit whole."""
         try:
-            lines = self.content(width) if self.has_content(self._status) else ()
-            return [whole_spans(line, width) for line in lines]
+            return [whole_spans(line, width) for line in self.content(width)]
         except Exception as e:
             text = plain(f" {type(self).__name__}: {type(e).__name__}: {e}")
             return [[TextSpan(text[:width], "failed")]]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import fuzztui
-from fuzztui.kernel.model.matrix import CorpusMatrix
+from fuzztui.features.corpus.matrix import CorpusMatrix
 
 pytestmark = pytest.mark.slow
 

@@ -11,11 +11,11 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.worker import WorkType
 
+from fuzztui.features.comparisons.fold import comparison_rows, operation_yields
 from fuzztui.features.corpus.screen.yield_labels import yield_lines
 from fuzztui.features.corpus.screen.yields import YieldScreen, YieldStrip
-from fuzztui.kernel.model.comparisons import comparison_rows, operation_yields
+from fuzztui.features.source.fold import first_line
 from fuzztui.kernel.model.selectors import ENDED
-from fuzztui.kernel.model.source_lines import first_line
 from fuzztui.kernel.model.state import Changes, Entry, State
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread

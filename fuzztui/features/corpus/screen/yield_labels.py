@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.kernel.model.comparisons import COMPARE, ComparisonRow, OperationYield, totals_of
+from fuzztui.features.comparisons.fold import COMPARE, ComparisonRow, OperationYield, totals_of
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan, width_of
 from fuzztui.tui.base.text import fit, plain

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fuzztui.features.comparisons.fold import COMPARE, OperationYield
 from fuzztui.features.corpus.screen.yield_labels import yield_spans
-from fuzztui.kernel.model.comparisons import COMPARE, OperationYield
 from fuzztui.tui.base.canvas import Canvas, Line
 from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.frame.host import host

@@ -14,10 +14,10 @@ from textual.worker import WorkType
 from fuzztui.features.findings.screen.frames_dialog import FramesScreen
 from fuzztui.features.findings.screen.local_minimise import LocalMinimiser
 from fuzztui.features.findings.screen.verdict_dialog import VerdictScreen
+from fuzztui.features.source.index import location
 from fuzztui.kernel.base.signals import is_by_signal
 from fuzztui.kernel.model.finding_tallies import groups
 from fuzztui.kernel.model.groups import regrouping
-from fuzztui.kernel.model.source_index import location
 from fuzztui.kernel.model.state import Changes, CommandStatus, Finding
 from fuzztui.kernel.model.verdicts import given_about, verdict_of
 from fuzztui.kernel.wire.commands import (

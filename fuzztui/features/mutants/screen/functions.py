@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from fuzztui.features.mutants.scores import CodeScore, CodeScores, file_key
 from fuzztui.features.mutants.screen.groups import MutantGroup, selection_text
-from fuzztui.kernel.model.mutant_scores import CodeScore, CodeScores, file_key
 from fuzztui.kernel.model.mutants import NOT_RUN, RAN, REACHED, UNKNOWN_REACH, UNREACHED, WAITS
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge

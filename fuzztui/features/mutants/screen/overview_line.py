@@ -6,7 +6,6 @@ from fuzztui.features.fuzzfirst.screen.strip import gains, phase_line, work_line
 from fuzztui.features.mutants.screen.strip import activity_text, brief_times, with_audits
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.frame.overview_line import OverviewLine
-from fuzztui.tui.labels.status import Status
 
 
 class MutationLine(OverviewLine):
@@ -20,10 +19,6 @@ class MutationLine(OverviewLine):
     OverviewScreen.-first MutationLine { height: 2; }
     OverviewScreen.-first.-tiny MutationLine { height: 1; }
     """
-
-    def has_content(self, status: Status) -> bool:
-        """Whether there are mutants."""
-        return status.mutants is not None or status.first is not None
 
     def content(self, width: int) -> list[Line]:
         """Draw one line or two."""

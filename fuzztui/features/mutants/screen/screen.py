@@ -18,13 +18,13 @@ from textual.widget import Widget
 from fuzztui.features.fuzzfirst.screen.columns import worklist_columns
 from fuzztui.features.fuzzfirst.screen.detail import TurnDetail, worklist_mutant_lines
 from fuzztui.features.fuzzfirst.screen.strip import QueueStrip
+from fuzztui.features.mutants.scores import CodeScore
 from fuzztui.features.mutants.screen.columns import columns
 from fuzztui.features.mutants.screen.detail import mutant_lines, no_mutants_lines
 from fuzztui.features.mutants.screen.functions import FunctionTable, group_of
 from fuzztui.features.mutants.screen.groups import parse_filter
 from fuzztui.features.mutants.screen.steering import MutantControls
 from fuzztui.features.mutants.screen.strip import MutantStrip
-from fuzztui.kernel.model.mutant_scores import CodeScore
 from fuzztui.kernel.model.mutants import LIKELY, SURVIVORS, knowledge, nearest, outcome
 from fuzztui.kernel.model.progress import AT_WORK, PHASES, phase
 from fuzztui.kernel.model.selectors import ENDED

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from textual.notifications import SeverityLevel
 
+from fuzztui.features.mutants.scores import CodeScore, CodeScores
 from fuzztui.features.mutants.screen.functions import group_of
 from fuzztui.features.mutants.screen.group_menu import ScopeScreen
 from fuzztui.features.mutants.screen.groups import Filter, MutantGroup, marked, one, scopes
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.mutant_scores import CodeScore, CodeScores
 from fuzztui.kernel.model.mutants import NOT_RUN, UNREACHED, knowledge
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.wire.commands import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from fuzztui.features.mutants.scores import CodeScores
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.mutant_scores import CodeScores
 from fuzztui.kernel.model.mutants import (
     NOT_RUN,
     RAN,

@@ -7,15 +7,10 @@ from fuzztui.features.mutators.screen.strip import best_spans, mode_span
 from fuzztui.kernel.wire.mixture import CLASSES, percentage
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.frame.overview_line import OverviewLine
-from fuzztui.tui.labels.status import Status
 
 
 class MixtureLine(OverviewLine):
     """The three probabilities and the best mutators. Hidden if there is no mixture."""
-
-    def has_content(self, status: Status) -> bool:
-        """Whether there is a mixture."""
-        return status.mixture is not None
 
     def content(self, width: int) -> list[Line]:
         """Draw one line."""

@@ -8,10 +8,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from fuzztui.features.source.fold import FileLines
+from fuzztui.features.source.index import SourceIndex
 from fuzztui.features.source.screen.labels import GUTTER, findings_cell, mutants_cell, types_cell
-from fuzztui.kernel.model.source_index import SourceIndex
-from fuzztui.kernel.model.source_lines import FileLines
-from fuzztui.kernel.model.source_tree import node_key
+from fuzztui.features.source.tree import node_key
 from fuzztui.kernel.model.state import Finding, Mutant, State
 from fuzztui.kernel.model.targeting import GoalRow
 from fuzztui.tui.base.columns import Cell, Column

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fuzztui.features.source.fold import FileLines, FirstEntry
 from fuzztui.features.source.screen.code import CodeLine, OpenFile
 from fuzztui.features.source.screen.labels import GUTTER, MEANINGS
+from fuzztui.features.source.tree import CodeNode
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.source_lines import FileLines, FirstEntry
-from fuzztui.kernel.model.source_tree import CodeNode
 from fuzztui.kernel.model.state import Entry, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from fuzztui.kernel.model.source_lines import COVERED, FINDING, FRONTIER, NEVER, PARTLY
+from fuzztui.features.source.fold import COVERED, FINDING, FRONTIER, NEVER, PARTLY
 from fuzztui.kernel.model.state import Finding, Mutant
 from fuzztui.kernel.model.targeting import GoalRow
 from fuzztui.tui.base.columns import Cell

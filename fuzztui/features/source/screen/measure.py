@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fuzztui.features.source.fold import FileLines, FirstEntry
 from fuzztui.features.source.screen.detail import Smallest
 from fuzztui.kernel.base import ranges
 from fuzztui.kernel.base.bounds import loads
-from fuzztui.kernel.model.source_lines import FileLines, FirstEntry
 from fuzztui.kernel.model.state import SourceRow
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.local_command import LocalCommand

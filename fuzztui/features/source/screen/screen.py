@@ -13,12 +13,12 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.worker import WorkType
 
+from fuzztui.features.source.index import SourceIndex
 from fuzztui.features.source.screen.code import CodeColumns, CodeLine, FileText, OpenFile, load_text
 from fuzztui.features.source.screen.detail import Measuring, line_lines, node_lines
 from fuzztui.features.source.screen.measure import MeasuredLines, Measurement
 from fuzztui.features.source.screen.tree import CODE, tree_columns
-from fuzztui.kernel.model.source_index import SourceIndex
-from fuzztui.kernel.model.source_tree import CodeNode
+from fuzztui.features.source.tree import CodeNode
 from fuzztui.kernel.model.state import Changes
 from fuzztui.kernel.wire.conditions import FilterKey
 from fuzztui.tui.base import shell

@@ -6,16 +6,11 @@ from fuzztui.features.targeting.screen.strip import fitting, targeted_spans, unc
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.overview_line import OverviewLine
-from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.targeting import PINNED, brief_location
 
 
 class TargetingLine(OverviewLine):
     """Uncovered goals, the pin, the targeted share. Hidden until an engine has reported types."""
-
-    def has_content(self, status: Status) -> bool:
-        """Whether an engine has reported types."""
-        return status.targeting is not None
 
     def content(self, width: int) -> list[Line]:
         """Draw one line."""

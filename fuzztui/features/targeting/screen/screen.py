@@ -10,6 +10,7 @@ from textual.containers import Container
 from textual.geometry import Size
 from textual.widget import Widget
 
+from fuzztui.features.source.index import goal_place
 from fuzztui.features.targeting.screen import source
 from fuzztui.features.targeting.screen.columns import TypeColumnContext
 from fuzztui.features.targeting.screen.detail import (
@@ -21,7 +22,6 @@ from fuzztui.features.targeting.screen.detail import (
 from fuzztui.features.targeting.screen.strip import TargetingStrip
 from fuzztui.features.targeting.screen.tables import TypeTables
 from fuzztui.kernel.model.commands import unanswered
-from fuzztui.kernel.model.source_index import goal_place
 from fuzztui.kernel.model.targeting import (
     GoalRow,
     TargetingSummary,
