@@ -33,3 +33,17 @@ async def test_ctrl_c_copies_what_is_selected_in_a_question(drive):
         await d.press(*"abc", "shift+home", "ctrl+c")
         assert d.app.clipboard == "abc"
         assert not d.app._exit
+
+
+async def test_what_waits_for_the_log_is_not_drawn_while_the_app_closes(drive, monkeypatch):
+    """Textual removes the widgets before it cancels the worker that follows the log."""
+    async with drive(running()) as d:
+        waiting = []
+        monkeypatch.setattr(d.app._feed, "when_free", waiting.append)
+        await d.press("2")  # the Corpus screen waits until it may read the state
+        await d.until(lambda: waiting)
+        await d.screen.query_one("#body").remove()
+        monkeypatch.setattr(d.app, "_running", False)
+        for look in waiting:
+            look()
+        monkeypatch.undo()

@@ -64,6 +64,8 @@ from fuzztui.tui.screens.overview.screen import OverviewScreen
 
 EVERYTHING = Changes(campaign=True, reset=True)
 
+SCREENS: tuple[type[CampaignScreen], ...] = (OverviewScreen, LogScreen, *feature_screens())
+
 ALIVE_S = 2.0
 """Seconds between checks whether the supervisor is alive."""
 
@@ -116,9 +118,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
     """The terminal monitor and controller."""
 
     TITLE = "fuzztui"
-    MODES: ClassVar[dict[str, Any]] = {
-        screen.TAB: screen for screen in (OverviewScreen, LogScreen, *feature_screens())
-    }
+    MODES: ClassVar[dict[str, Any]] = {screen.TAB: screen for screen in SCREENS}
     DEFAULT_MODE = "overview"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("app"), *bindings("always")]
 
@@ -250,11 +250,14 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         return self._empty if self.session is None else self.session.state
 
     def when_free(self, look: Callable[[], None]) -> None:
-        """Call ``look`` as soon as no other thread changes the state."""
+        """Call ``look`` as soon as no other thread changes the state, unless the app ends before.
+
+        While it ends, Textual removes the widgets before it cancels the worker that calls ``look``.
+        """
         if self._feed is None:
             look()
         else:
-            self._feed.when_free(look)
+            self._feed.when_free(lambda: look() if self.is_running else None)
 
     def on_changes(self, changes: Changes) -> None:
         """Show changes on the current screen, and collect them for the other screens."""
@@ -267,8 +270,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         self._update_status()
         for tab, missed in self._unseen_changes.items():
             self._unseen_changes[tab] = missed | changes
-        screen = self._campaign_screen
-        if screen is not None and screen.is_mounted:
+        if (screen := self._drawn_screen) is not None:
             screen.show(self.take_changes(screen.TAB))
             screen.tick(self.status)
             self.draw_frame()
@@ -381,8 +383,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         if self._attention.waiting:
             self._announce()
         self._update_status()
-        screen = self._campaign_screen
-        if screen is not None and screen.is_mounted:
+        if (screen := self._drawn_screen) is not None:
             screen.tick(self.status)
             self.draw_frame()
 
@@ -412,8 +413,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
 
     def draw_frame(self) -> None:
         """Draw banner, footer and timeline of the current screen."""
-        screen = self._campaign_screen
-        if screen is None or not screen.is_mounted:
+        if (screen := self._drawn_screen) is None:
             return
         screen.query_one(Banner).show(self._problem_texts())
         self.refresh_footer()
@@ -490,6 +490,12 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         bottom = self.bottom_screen
         return bottom if isinstance(bottom, CampaignScreen) else None
 
+    @property
+    def _drawn_screen(self) -> CampaignScreen | None:
+        """The same, once it has its widgets."""
+        screen = self._campaign_screen
+        return screen if screen is not None and screen.is_mounted else None
+
     # ------------------------------------------------------------- actions
 
     @property
@@ -500,8 +506,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
 
     def action_context(self) -> ActionContext:
         """Return which actions are possible now, including those of the row under the cursor."""
-        screen = self._campaign_screen
-        here = screen if screen is not None and screen.is_mounted else None
+        here = self._drawn_screen
         row = ActionContext() if here is None else here.describe_row()
         return replace(
             row,
@@ -545,8 +550,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
 
     def refresh_footer(self) -> None:
         """Draw the footer again."""
-        screen = self._campaign_screen
-        if screen is not None and screen.is_mounted:
+        if (screen := self._drawn_screen) is not None:
             screen.query_one(Footer).show(self.action_context())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
