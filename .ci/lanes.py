@@ -108,6 +108,9 @@ GROUPS = (
 )
 """Folders with a README.md of their files and protocols."""
 
+WITH_SCREENS = ("corpus", "fuzzfirst", "mutators", "targeting")
+"""Features that have more than a screen, by which further tests are chosen."""
+
 ROOMS: dict[str, tuple[str, ...]] = {
     # The spine. What it carries for each feature, CORE tries.
     "fuzztui/kernel/wire": LOG + SUPERVISE + SCREENS,
@@ -138,10 +141,22 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/run/home": ("tests/home", *COMMANDS),
     "fuzztui/tui": SCREENS,
     "themes": SCREENS,
+    **{f"fuzztui/features/{name}/screen": SCREENS for name in WITH_SCREENS},
+    "fuzztui/features/findings": SCREENS,
+    "fuzztui/features/mutants": SCREENS,
+    "fuzztui/features/properties": SCREENS,
+    "fuzztui/features/source": (
+        *SCREENS,
+        "tests/model",
+        "tests/gcov",
+        "tests/e2e/test_source_*.py",
+    ),
+    "fuzztui/features/comparisons": ("tests/model", *COMMANDS),
+    "fuzztui/tools/status": COMMANDS,
     # Capabilities.
     "fuzztui/run/afl": AFL + FUZZFIRST + ("tests/e2e/test_text_*.py",),
     "fuzztui/run/triage": AFL + ORACLE,
-    "fuzztui/run/minimise": MINIMISE + AFL + ORACLE,
+    "fuzztui/features/minimise": MINIMISE + AFL + ORACLE,
     "fuzztui/features/oracle": ORACLE + AFL,
     "fuzztui/features/fuzzfirst": (*FUZZFIRST, "tests/e2e/test_cluster_turns.py"),
     "fuzztui/features/mutators": TEXT,

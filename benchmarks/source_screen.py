@@ -29,6 +29,7 @@ from lab.rows import Rows
 from textual.app import App, ComposeResult
 from textual.widgets import TextArea
 
+from fuzztui.features.source.screen.screen import SourceScreen
 from fuzztui.kernel.base import ranges
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.log.writer import LogWriter
@@ -37,7 +38,6 @@ from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.app.app import FuzzApp, Opening
 from fuzztui.tui.base.pauses import short_pauses
 from fuzztui.tui.base.themes import load_themes
-from fuzztui.features.source.screen.screen import SourceScreen
 
 FRAME_MS = 1000 / 60
 NAMES = ("main", "s1")

@@ -32,7 +32,7 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
     if (constants := constants_file(directory)) is not None:
         # Relative, because runs can be moved.
         engine = {**engine, CONSTANTS_FILE: os.path.relpath(constants, path.parent)}
-    spec = {
+    spec: dict[str, Any] = {
         "proto": 1,
         "instance": directory.name,
         "dir": str(directory),
