@@ -58,7 +58,7 @@ def test_each_test_is_in_a_lane():
 @pytest.mark.parametrize(
     ("path", "some", "none"),
     [
-        ("fuzztui/tui/frame/actions/corpus.py", "tests/tui", "tests/e2e/test_afl_run.py"),
+        ("fuzztui/features/corpus/screen/actions.py", "tests/tui", "tests/e2e/test_afl_run.py"),
         ("engines/text/mutators.h", "tests/engines/text", "tests/tui"),
         ("engines/loop/loop.py", "tests/engines", "tests/tui"),
         ("fuzztui/run/afl/steer.c", "tests/afl", "tests/tui"),

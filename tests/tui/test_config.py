@@ -263,10 +263,11 @@ def test_reasons_name_the_users_keys(load):
 
 
 def test_reasons_name_the_registrys_keys():
-    folder = Path(__file__).parents[2] / "fuzztui" / "tui"
+    folder = Path(__file__).parents[2] / "fuzztui"
     named = [
         found
-        for file in (*folder.glob("frame/*.py"), folder / "app" / "help.py")
+        for files in ("tui/frame/*.py", "tui/app/help.py", "features/*/screen/[ac]*s.py")
+        for file in folder.glob(files)
         for found in re.findall(r"(?<!`)\{([a-z_]+\.[a-z_.]+):([^{}]+)\}", file.read_text())
         if found[0].partition(".")[0] in {id.partition(".")[0] for id in BY_ID}
     ]

@@ -6,4 +6,5 @@ FEATURE = Feature(
     "corpus",
     services="fuzztui.features.corpus.setup:services",
     screen="fuzztui.features.corpus.screen.screen:CorpusScreen",
+    actions="fuzztui.features.corpus.screen.actions:ACTIONS",
 )

@@ -5,5 +5,6 @@ from fuzztui.kernel.model.feature import Feature
 FEATURE = Feature(
     "mutants",
     screen="fuzztui.features.mutants.screen.screen:MutantsScreen",
+    actions="fuzztui.features.mutants.screen.actions:ACTIONS",
     overview="fuzztui.features.mutants.screen.overview_line:lines",
 )

@@ -6,5 +6,6 @@ FEATURE = Feature(
     "mutators",
     services="fuzztui.features.mutators.process:services",
     screen="fuzztui.features.mutators.screen.screen:MutatorsScreen",
+    actions="fuzztui.features.mutators.screen.actions:ACTIONS",
     overview="fuzztui.features.mutators.screen.overview_line:lines",
 )

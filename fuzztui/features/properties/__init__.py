@@ -5,4 +5,5 @@ from fuzztui.kernel.model.feature import Feature
 FEATURE = Feature(
     "properties",
     screen="fuzztui.features.properties.screen.screen:PropertiesScreen",
+    actions="fuzztui.features.properties.screen.actions:ACTIONS",
 )

@@ -7,4 +7,5 @@ FEATURE = Feature(
     "source",
     folds=FOLDS,
     screen="fuzztui.features.source.screen.screen:SourceScreen",
+    actions="fuzztui.features.source.screen.actions:ACTIONS",
 )

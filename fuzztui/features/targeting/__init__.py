@@ -7,5 +7,6 @@ FEATURE = Feature(
     services="fuzztui.features.targeting.setup:services",
     spec="fuzztui.features.targeting.setup:spec",
     screen="fuzztui.features.targeting.screen.screen:TypesScreen",
+    actions="fuzztui.features.targeting.screen.actions:ACTIONS",
     overview="fuzztui.features.targeting.screen.overview_line:lines",
 )

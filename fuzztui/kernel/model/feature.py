@@ -78,6 +78,8 @@ class Feature:
     """Returns functions that describe its events for the log screen, by class of event."""
     screen: str = ""
     """Its :class:`~fuzztui.tui.frame.screen.CampaignScreen`: of fuzztui's own features only."""
+    actions: str = ""
+    """Its :class:`~fuzztui.tui.frame.action.Action` objects: of fuzztui's own features only."""
     overview: str = ""
     """Returns its lines on the Overview: :class:`~fuzztui.tui.frame.overview_line.OverviewLine`."""
     figures: str = ""

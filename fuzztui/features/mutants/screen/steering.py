@@ -9,6 +9,7 @@ from pathlib import Path
 from textual.notifications import SeverityLevel
 
 from fuzztui.features.mutants.scores import CodeScore, CodeScores
+from fuzztui.features.mutants.screen.actions import ACTIONS
 from fuzztui.features.mutants.screen.functions import group_of
 from fuzztui.features.mutants.screen.group_menu import ScopeScreen
 from fuzztui.features.mutants.screen.groups import Filter, MutantGroup, marked, one, scopes
@@ -31,7 +32,7 @@ from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import judges_ended
-from fuzztui.tui.frame.actions import BY_ID, MUTANTS
+from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.local_verdict import record_verdict
 
@@ -104,7 +105,7 @@ class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
             self._notify_unsendable()
             return
         now = self.host.action_context()
-        verbs = [a.with_keys(now) for a in MUTANTS if a.command and a.queue in (None, self._queue)]
+        verbs = [a.with_keys(now) for a in ACTIONS if a.command and a.queue in (None, self._queue)]
         verbs.sort(key=_needs_reason)
 
         def chosen(answer: tuple[str, MutantGroup] | None) -> None:

@@ -11,33 +11,31 @@ from collections.abc import Iterable
 
 from textual.binding import Binding, BindingType
 
+from fuzztui.kernel.model.feature import own_features
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.actions.campaign import CAMPAIGN
-from fuzztui.tui.frame.actions.corpus import CORPUS
-from fuzztui.tui.frame.actions.findings import FINDINGS
 from fuzztui.tui.frame.actions.general import GENERAL
 from fuzztui.tui.frame.actions.home import HOME, HOME_SCREENS
 from fuzztui.tui.frame.actions.log import LOG
-from fuzztui.tui.frame.actions.mutants import MUTANTS
-from fuzztui.tui.frame.actions.mutators import MUTATORS
 from fuzztui.tui.frame.actions.overview import CHARTS, OVERVIEW
-from fuzztui.tui.frame.actions.properties import PROPERTIES
 from fuzztui.tui.frame.actions.replay import REPLAY
 from fuzztui.tui.frame.actions.screens import SCREENS
-from fuzztui.tui.frame.actions.source import SOURCE
 from fuzztui.tui.frame.actions.tables import LISTING, MARKING, SORTING, TABLE
-from fuzztui.tui.frame.actions.types import TYPES
+
+_ORDER = ("Corpus", "Mutants", "Mutators", "Properties", "Types", "Source", "Findings")
+"""The groups of features' actions in the help."""
+
+
+def _of_features() -> list[Action]:
+    texts = (feature for feature in own_features() if feature.actions)
+    found = [action for feature in texts for action in feature.load(feature.actions)]
+    return sorted(found, key=lambda action: _ORDER.index(action.group))
+
 
 ACTIONS: tuple[Action, ...] = (
     *SCREENS,
     *CAMPAIGN,
-    *CORPUS,
-    *MUTANTS,
-    *MUTATORS,
-    *PROPERTIES,
-    *TYPES,
-    *SOURCE,
-    *FINDINGS,
+    *_of_features(),
     *OVERVIEW,
     *LOG,
     *REPLAY,

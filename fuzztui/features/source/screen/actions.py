@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_no_row, why_not_measure
 
-SOURCE = (
+ACTIONS: Final[tuple[Action, ...]] = (
     Action(
         "source.other", ("t",), "Files", "Switch between the files and the lines", "Source",
         scope="source", footer=1,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from fuzztui.kernel.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_no_row, why_no_type, why_not_target
-from fuzztui.tui.frame.actions.row_actions import source_link
+from fuzztui.tui.frame.row_actions import source_link
 from fuzztui.tui.frame.targeting_context import TargetingContext
 
 _SHARE = "change the targeted share during the campaign"
 
-TYPES = (
+ACTIONS: Final[tuple[Action, ...]] = (
     Action(
         "types.other", ("t",), "Goals",
         "Switch between the types and the uncovered goals", "Types",

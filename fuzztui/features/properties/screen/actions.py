@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from fuzztui.kernel.wire.commands import WeighProperty
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_no_row, why_not_weigh
 from fuzztui.tui.frame.property_context import PropertyContext
 
-PROPERTIES = (
+ACTIONS: Final[tuple[Action, ...]] = (
     *(
         Action(
             f"properties.{name}", (key,), label, text, "Properties",

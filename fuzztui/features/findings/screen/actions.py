@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_no_row, why_not_judge_finding, why_not_minimise
-from fuzztui.tui.frame.actions.row_actions import editor, source_link, view_input
+from fuzztui.tui.frame.row_actions import editor, source_link, view_input
 
-FINDINGS = (
+ACTIONS: Final[tuple[Action, ...]] = (
     source_link("findings", "Findings", "the line at which the stack ends"),
     view_input("findings", "Findings"),
     editor("findings", "Findings", "a copy of the input"),

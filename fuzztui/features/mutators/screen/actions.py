@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_no_row, why_not_mix, why_not_move_boundary
 
 _MIX = "change its mixture during the campaign"
 
-MUTATORS = (
+ACTIONS: Final[tuple[Action, ...]] = (
     *(
         Action(
             f"mixture.{name}", (key,), label, text, "Mutators",

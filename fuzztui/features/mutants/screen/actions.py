@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
+from fuzztui.features.mutants.screen.checks import (
+    why_not_accept,
+    why_not_equivalent,
+    why_not_move,
+    why_not_move_step,
+    why_not_promote,
+    why_not_requeue,
+    why_not_select_mutants,
+    why_not_skip,
+)
 from fuzztui.kernel.wire.commands import (
     AcceptMutants,
     MarkEquivalent,
@@ -14,19 +25,9 @@ from fuzztui.kernel.wire.commands import (
 )
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_no_row, why_not_pause
-from fuzztui.tui.frame.actions.row_actions import editor, source_link
-from fuzztui.tui.frame.mutant_checks import (
-    why_not_accept,
-    why_not_equivalent,
-    why_not_move,
-    why_not_move_step,
-    why_not_promote,
-    why_not_requeue,
-    why_not_select_mutants,
-    why_not_skip,
-)
+from fuzztui.tui.frame.row_actions import editor, source_link
 
-MUTANTS = (
+ACTIONS: Final[tuple[Action, ...]] = (
     Action(
         "mutant.promote", ("u",), "Promote",
         "Run it on every input that reaches it; in a worklist: next, triple time",
