@@ -131,10 +131,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *SUPERVISE,
     ),
     "fuzztui/features/notify": ("tests/notify", "tests/e2e/test_notify.py", *SUPERVISE),
-    "fuzztui/run/jobs": JOBS,
+    "fuzztui/features/jobs": JOBS,
     "fuzztui/kernel/remote": SUPERVISE + COMMANDS + HOSTS,
     # What people see.
-    "fuzztui/kernel/changes": ("tests/changes", *COMMANDS),
+    "fuzztui/tools/changes": ("tests/changes", *COMMANDS),
     "fuzztui/tools/ci": ("tests/ci_command", "tests/e2e/test_ci*.py"),
     ".github/actions": ("tests/e2e/test_ci_action.py",),
     "fuzztui/cli": COMMANDS + CORPUS + SYNC + MERGE,
@@ -176,7 +176,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/pytest_plugin.py": EXPORT,
     "fuzztui/machines/hosts": HOSTS,
     "fuzztui/features/targeting": TARGETING,
-    "fuzztui/run/watch": WATCH,
+    "fuzztui/features/watch": WATCH,
     "fuzztui/run/inprocess": PYTHON + TARGETING + MINIMISE,
     # Engines, and after them the parts that they share.
     "engines/zest": PYTHON,

@@ -149,7 +149,7 @@ def latency(home: Path, seconds: float) -> list[float]:
     log = home / "latency-log"
     (log / "log").mkdir(parents=True)
     watcher = subprocess.Popen(
-        [sys.executable, "-m", "fuzztui.run.watch", log, out], stdin=subprocess.PIPE
+        [sys.executable, "-m", "fuzztui.features.watch", log, out], stdin=subprocess.PIPE
     )
     closed: dict[str, float] = {}
     seen: dict[str, float] = {}

@@ -32,14 +32,14 @@ import psutil
 from lab.options import parse
 from lab.rows import Rows
 
-from fuzztui.run.jobs.bag import Bag
-from fuzztui.run.jobs.dask_client import connect
-from fuzztui.run.jobs.dask_place import DaskPlace
-from fuzztui.run.jobs.nodes import SETTINGS, KeptProcess, OwnScheduler, worker_argv
-from fuzztui.run.jobs.places import LocalSlots, Place
-from fuzztui.run.jobs.queue import JobQueue, JobState
-from fuzztui.run.jobs.request import request_of
-from fuzztui.run.jobs.tls import TlsFiles, make_certificates, tls_files
+from fuzztui.features.jobs.bag import Bag
+from fuzztui.features.jobs.dask_client import connect
+from fuzztui.features.jobs.dask_place import DaskPlace
+from fuzztui.features.jobs.nodes import SETTINGS, KeptProcess, OwnScheduler, worker_argv
+from fuzztui.features.jobs.places import LocalSlots, Place
+from fuzztui.features.jobs.queue import JobQueue, JobState
+from fuzztui.features.jobs.request import request_of
+from fuzztui.features.jobs.tls import TlsFiles, make_certificates, tls_files
 
 WORK = """
 import sys, time

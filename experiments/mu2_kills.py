@@ -40,7 +40,7 @@ from lab.rows import Rows
 from lab.runs import Instance, check, score
 from lab.subjects import SUBJECTS_HELP, Subject, choose
 
-from fuzztui.kernel.base.two_samples import mann_whitney
+from fuzztui.tools.report.two_samples import mann_whitney
 
 KINDS = ("zest", "mu2")
 _FIRST_SEED = 101

@@ -38,9 +38,9 @@ from lab.rows import Rows
 from lab.runs import RunFailed, environment
 
 from fuzztui.features.targeting.analysis import Request, find_targets
-from fuzztui.kernel.base.two_samples import mann_whitney
 from fuzztui.run.campaign import Campaign, load
 from fuzztui.run.inprocess.spec import write_spec
+from fuzztui.tools.report.two_samples import mann_whitney
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 CAPS = {"simple": 5000, "chained": 8000}

@@ -47,7 +47,7 @@ from lab.options import parse
 from lab.rows import Rows
 from lab.runs import stop
 
-from fuzztui.kernel.base.two_samples import mann_whitney
+from fuzztui.tools.report.two_samples import mann_whitney
 
 SECONDS = 10.0
 """Of a cell: with two to three of loading, 560 of them fit into an hour on two cores."""

@@ -27,8 +27,8 @@ from lab.rows import Rows
 from lab.runs import Instance, stop
 from lab.subjects import Subject
 
-from fuzztui.kernel.base.two_samples import mann_whitney
 from fuzztui.run.process.library import text_library
+from fuzztui.tools.report.two_samples import mann_whitney
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 

@@ -48,7 +48,7 @@ from lab.figures import ratio, table
 from lab.options import parse
 from lab.rows import Rows
 
-from fuzztui.kernel.base.two_samples import mann_whitney
+from fuzztui.tools.report.two_samples import mann_whitney
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 TARGETS = ("lua", "mujs", "tcc")

@@ -48,7 +48,7 @@ from lab.rows import Rows
 from lab.runs import Instance, call, check
 from lab.subjects import SETS, SUBJECTS_HELP, Subject, choose
 
-from fuzztui.kernel.base.two_samples import mann_whitney
+from fuzztui.tools.report.two_samples import mann_whitney
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LAB = REPOSITORY / "benchmarks" / "lab"

@@ -24,12 +24,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from fuzztui.features.jobs.bag import Bag, BagListener
+from fuzztui.features.jobs.opening import open_place
+from fuzztui.features.jobs.queue import ENDS, JobQueue, JobState, QueuedJob
+from fuzztui.features.jobs.request import request_of
 from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
 from fuzztui.run.campaign.cluster_file import read_cluster
-from fuzztui.run.jobs.bag import Bag, BagListener
-from fuzztui.run.jobs.opening import open_place
-from fuzztui.run.jobs.queue import ENDS, JobQueue, JobState, QueuedJob
-from fuzztui.run.jobs.request import request_of
 from lab.runs import RunFailed, stop
 
 Key = Sequence[Any]

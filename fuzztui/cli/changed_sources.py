@@ -11,10 +11,10 @@ from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.since import code_changes
 from fuzztui.kernel.base.text import listed
 from fuzztui.kernel.base.units import parse_ranges
-from fuzztui.kernel.changes.code import CodeChanges
-from fuzztui.kernel.changes.lines import Lines, joined, touches
 from fuzztui.run.campaign import Campaign, FrozenCampaign
 from fuzztui.run.campaign.values import absolute
+from fuzztui.tools.changes.code import CodeChanges
+from fuzztui.tools.changes.lines import Lines, joined, touches
 
 
 def changed_sources(loaded: FrozenCampaign, options: argparse.Namespace) -> list[str] | None:

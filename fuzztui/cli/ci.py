@@ -32,7 +32,6 @@ from fuzztui.kernel.base.files import status as lstat
 from fuzztui.kernel.base.published import published
 from fuzztui.kernel.base.shards import Shard
 from fuzztui.kernel.base.text import brief, several
-from fuzztui.kernel.changes.code import CodeChanges
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.measured import unmeasured
 from fuzztui.kernel.model.selectors import ENDED, totals
@@ -49,6 +48,7 @@ from fuzztui.run.campaign import Campaign, CampaignError, FrozenCampaign, load
 from fuzztui.run.campaign.rundir import SupervisorError, prepare_run
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.inprocess.replay import Replayed, replay, replayed_files
+from fuzztui.tools.changes.code import CodeChanges
 from fuzztui.tools.ci.annotations import github, plain
 from fuzztui.tools.ci.corpus import FINDINGS, MAX_INPUT_BYTES, KeptCorpus
 from fuzztui.tools.ci.outcome import CiOutcome, CodeLocation, Gate, located, named

@@ -11,13 +11,13 @@ from fuzztui.cli.gates import Baseline, new_survivors
 from fuzztui.cli.output import BELOW_THRESHOLD, FAILED, FINDINGS
 from fuzztui.cli.score import accepted_ids, state_of
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.changes.code import CodeChanges
 from fuzztui.kernel.model.mutants import knowledge, mutants_summary
 from fuzztui.kernel.model.mutants import outcome as outcome_of
 from fuzztui.kernel.model.state import Finding, Mutant, State
 from fuzztui.kernel.model.verdicts import verdict_of
 from fuzztui.kernel.wire.finding_kinds import kind_of
 from fuzztui.kernel.wire.verdicts import OPEN, REGRESSION, label
+from fuzztui.tools.changes.code import CodeChanges
 from fuzztui.tools.ci.outcome import (
     CiOutcome,
     CodeLocation,

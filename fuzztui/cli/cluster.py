@@ -12,13 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
-from fuzztui.kernel.base.cpus import usable_cpus
-from fuzztui.kernel.base.text import several, visible
-from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError, address_problem, is_loopback
-from fuzztui.run.campaign.cluster_file import read_cluster
-from fuzztui.run.campaign.extras import missing_extra
-from fuzztui.run.jobs.checking import Checked, check_cluster
-from fuzztui.run.jobs.nodes import (
+from fuzztui.features.jobs.checking import Checked, check_cluster
+from fuzztui.features.jobs.nodes import (
     SETTINGS,
     bracketed,
     free_port,
@@ -26,7 +21,12 @@ from fuzztui.run.jobs.nodes import (
     scheduler_argv,
     worker_argv,
 )
-from fuzztui.run.jobs.tls import CA, CERT, DAYS, KEY, TlsFiles, make_certificates, tls_for
+from fuzztui.features.jobs.tls import CA, CERT, DAYS, KEY, TlsFiles, make_certificates, tls_for
+from fuzztui.kernel.base.cpus import usable_cpus
+from fuzztui.kernel.base.text import several, visible
+from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError, address_problem, is_loopback
+from fuzztui.run.campaign.cluster_file import read_cluster
+from fuzztui.run.campaign.extras import missing_extra
 
 _PORT = 8786
 _SCHEMES = ("tls:/", "tcp:/")

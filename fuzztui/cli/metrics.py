@@ -44,7 +44,7 @@ def metrics(options: argparse.Namespace) -> int:
 def _source(path: Path | None) -> Callable[[], dict[str, object]]:
     """Return a function that reads the status of a run or of an AFL output directory."""
     if path is not None and (trees := afl_directories(path)) is not None:
-        from fuzztui.run.watch.snapshot import snapshot
+        from fuzztui.features.watch.snapshot import snapshot
 
         return lambda: watched_object(path, snapshot(trees))
     run = find_run(path)

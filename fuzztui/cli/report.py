@@ -25,7 +25,7 @@ from fuzztui.tools.report.setup import flat_keys
 from fuzztui.tools.report.source import ReportedSource
 
 if TYPE_CHECKING:
-    from fuzztui.run.watch.directories import Trees
+    from fuzztui.features.watch.directories import Trees
 
 MAX_INPUT: Final = 400
 """Characters of an input that are shown."""
@@ -77,7 +77,7 @@ def _of_run(
 
 
 def _watched(path: Path, trees: Trees) -> ReportedRun:
-    from fuzztui.run.watch.snapshot import snapshot
+    from fuzztui.features.watch.snapshot import snapshot
 
     seen = snapshot(trees)
     return ReportedRun(

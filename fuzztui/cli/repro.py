@@ -17,6 +17,8 @@ from fuzztui.engines.execute.overseer import Overseer
 from fuzztui.features.minimise.program_inputs import judged_by_oracle
 from fuzztui.features.minimise.rewrite import instance_of
 from fuzztui.features.oracle.judge import OracleJudge
+from fuzztui.features.watch.directories import Trees
+from fuzztui.features.watch.reproduced import keep
 from fuzztui.kernel.base.files import read_if_regular, read_regular
 from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.wire.events import FindingSaved
@@ -34,8 +36,6 @@ from fuzztui.run.triage.program import (
     find_file,
     repro_command_line,
 )
-from fuzztui.run.watch.directories import Trees
-from fuzztui.run.watch.reproduced import keep
 
 MAX_SHOWN = 1 << 20
 """Bytes of a target's output that are shown."""
@@ -69,7 +69,7 @@ def repro(options: argparse.Namespace) -> int:
 
 def _list(run: Path, trees: Trees | None) -> int:
     """Print the findings among which the user may choose."""
-    from fuzztui.run.watch.snapshot import snapshot
+    from fuzztui.features.watch.snapshot import snapshot
 
     state = standing(find_run(run)).state if trees is None else snapshot(trees).state
     for finding in sorted(state.findings.values(), key=lambda f: f.t):

@@ -14,6 +14,7 @@ from fuzztui.cli.output import DAMAGED, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.remote_runs import spec_of
 from fuzztui.cli.samples import named
+from fuzztui.features.watch.directories import Trees, WatchError
 from fuzztui.kernel.base.suggest import meant, near
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.log.files import SEALED, LogError, list_tails
@@ -26,7 +27,6 @@ from fuzztui.kernel.remote.lock import running, trouble
 from fuzztui.kernel.session import LiveClock, ReplayClock, Session
 from fuzztui.run.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.run.home.finding import is_run, runs_in
-from fuzztui.run.watch.directories import Trees, WatchError
 
 _STEP_S = 0.1
 """Seconds of verifying a log between two updates of the progress line."""

@@ -17,6 +17,11 @@ from typing import Any, Final
 from fuzztui import __version__
 from fuzztui.cli.output import USAGE, CliError, say
 from fuzztui.cli.progress import PROGRESS_EVERY_S, TextLine, time_left
+from fuzztui.features.jobs.bag import Bag, BagListener
+from fuzztui.features.jobs.opening import check_workers, open_place
+from fuzztui.features.jobs.places import Place
+from fuzztui.features.jobs.queue import JobQueue, JobState, QueuedJob, QueueError
+from fuzztui.features.jobs.request import request_of
 from fuzztui.kernel.base.files import status
 from fuzztui.kernel.base.text import several
 from fuzztui.run.campaign import Campaign
@@ -24,11 +29,6 @@ from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.inprocess.score_job import ScoreWork
 from fuzztui.run.inprocess.score_parts import damage_of, doubtful_of, flaky_of, merged
-from fuzztui.run.jobs.bag import Bag, BagListener
-from fuzztui.run.jobs.opening import check_workers, open_place
-from fuzztui.run.jobs.places import Place
-from fuzztui.run.jobs.queue import JobQueue, JobState, QueuedJob, QueueError
-from fuzztui.run.jobs.request import request_of
 
 _SHARDS_PER_SLOT: Final = 3
 """Jobs for each slot: the last ones end at about the same time, and little is lost with one."""

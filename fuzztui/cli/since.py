@@ -11,9 +11,9 @@ from typing import Any
 from fuzztui.cli.output import USAGE, CliError, say
 from fuzztui.kernel.base.files import real_path
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.changes.code import CodeChanges
-from fuzztui.kernel.changes.git import changes_since
-from fuzztui.kernel.changes.lines import ChangedFiles, ChangesError, read_diff
+from fuzztui.tools.changes.code import CodeChanges
+from fuzztui.tools.changes.git import changes_since
+from fuzztui.tools.changes.lines import ChangedFiles, ChangesError, read_diff
 
 NO_MODULE = "-"
 """A name that no module can have: an empty list would mean all of them."""

@@ -27,6 +27,7 @@ from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsuperv
 from fuzztui.cli.types import targeting_rows
 from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.features.comparisons.fold import made_for_comparisons
+from fuzztui.features.watch.directories import Trees, WatchError
 from fuzztui.kernel.base.signals import is_by_signal, signal_name
 from fuzztui.kernel.base.text import ago, brief, several
 from fuzztui.kernel.model.discovery import discovery_rate, discovery_text
@@ -62,11 +63,10 @@ from fuzztui.kernel.wire.finding_kinds import CRASH, CRASHES, KINDS
 from fuzztui.kernel.wire.verdicts import NEW, label
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.observe.afl_names import ADDED
-from fuzztui.run.watch.directories import Trees, WatchError
 from fuzztui.tools.status.status import figures_of_packages, status_dict
 
 if TYPE_CHECKING:
-    from fuzztui.run.watch.snapshot import Snapshot
+    from fuzztui.features.watch.snapshot import Snapshot
 
 FRESH_S = 3.0
 """Seconds up to which ``status`` does not print the age of an instance's statistics."""
@@ -81,7 +81,7 @@ LATEST = 10
 def status(options: argparse.Namespace) -> int:
     """Print the status of a run or of an AFL output directory: a page of text or a JSON object."""
     if (trees := afl_directories(options.run)) is not None:
-        from fuzztui.run.watch.snapshot import snapshot
+        from fuzztui.features.watch.snapshot import snapshot
 
         seen = snapshot(trees)
         if options.json:

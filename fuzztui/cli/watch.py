@@ -19,9 +19,9 @@ from typing import BinaryIO
 from fuzztui.cli import damage
 from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.remote_runs import end_by_stdin
+from fuzztui.features.watch.directories import Trees, WatchError
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.run.home.finding import is_run
-from fuzztui.run.watch.directories import Trees, WatchError
 
 PATIENCE_S = 10.0
 """Seconds to wait until the watcher has started its log, and until it has ended."""
@@ -109,7 +109,7 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     remove = [] if keep else ["--remove"]
     # -P: do not import a fuzztui/ in the current directory. The watcher ends with its stdin.
-    command = [sys.executable, "-P", "-m", "fuzztui.run.watch", *remove, str(log_dir)]
+    command = [sys.executable, "-P", "-m", "fuzztui.features.watch", *remove, str(log_dir)]
     return subprocess.Popen(
         [*command, *(str(d.absolute()) for d in directories)],
         stdin=subprocess.PIPE,

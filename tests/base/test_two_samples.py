@@ -5,7 +5,7 @@ from itertools import combinations, permutations, product
 
 import pytest
 
-from fuzztui.kernel.base.two_samples import (
+from fuzztui.tools.report.two_samples import (
     a12,
     effect,
     exact_p,

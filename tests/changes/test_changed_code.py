@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.kernel.changes.code import CodeChanges, changed_code
-from fuzztui.kernel.changes.lines import ChangedFile, ChangedFiles, ChangesError, Lines
+from fuzztui.tools.changes.code import CodeChanges, changed_code
+from fuzztui.tools.changes.lines import ChangedFile, ChangedFiles, ChangesError, Lines
 
 BEFORE = '''\
 """A module."""

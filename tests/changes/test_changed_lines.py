@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.kernel.changes.lines import ChangesError, changed_files, read_diff
+from fuzztui.tools.changes.lines import ChangesError, changed_files, read_diff
 
 NOW = "".join(f"x{n} = {n}\n" for n in range(1, 10))
 

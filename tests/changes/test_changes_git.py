@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.kernel.changes.git import changes_since
-from fuzztui.kernel.changes.lines import ChangesError
+from fuzztui.tools.changes.git import changes_since
+from fuzztui.tools.changes.lines import ChangesError
 
 
 class Repository:

@@ -15,8 +15,6 @@ from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.since import name_in_tree
 from fuzztui.cli.status import status_text
-from fuzztui.kernel.changes.code import CodeChanges
-from fuzztui.kernel.changes.lines import ChangedFiles
 from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.mutants import (
@@ -42,6 +40,8 @@ from fuzztui.kernel.wire.events import (
     RecordsLost,
     Stats,
 )
+from fuzztui.tools.changes.code import CodeChanges
+from fuzztui.tools.changes.lines import ChangedFiles
 
 HOSTILE = "[/x]\x1b[31m\u202e"
 

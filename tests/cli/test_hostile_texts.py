@@ -24,14 +24,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from strict_html import StrictPage
 
 from fuzztui.cli.output import say
+from fuzztui.features.jobs.ssh_workers import worker_command
 from fuzztui.features.verdicts.block import verdict_block
 from fuzztui.features.verdicts.file import VerdictsError, change_verdicts, read_verdicts
-from fuzztui.kernel.base.markdown import markdown_code, markdown_text
 from fuzztui.kernel.base.patches import renamed_diff, unified_diff
 from fuzztui.kernel.base.text import brief, visible
 from fuzztui.run.inprocess.coverage import Coverage, FileCoverage
 from fuzztui.run.inprocess.made_examples import MadeExample
-from fuzztui.run.jobs.ssh_workers import worker_command
 from fuzztui.tools.ci.annotations import github, gitlab
 from fuzztui.tools.ci.junit import junit
 from fuzztui.tools.ci.markdown import markdown
@@ -50,6 +49,7 @@ from fuzztui.tools.export.pytest_file import TargetNames, write_tests
 from fuzztui.tools.export.recorded import Recorded
 from fuzztui.tools.report.html import html_page
 from fuzztui.tools.report.markdown import markdown_page
+from fuzztui.tools.report.markdown_text import markdown_code, markdown_text
 from fuzztui.tools.report.parts import Block, Code, Facts, Folded, Item, Note, Page, Section, Table
 from fuzztui.tools.report.plain import plain_page
 from fuzztui.tools.scaffold.files import CampaignDraft

@@ -186,7 +186,7 @@ def watchers(directory):
     found = []
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
-        if "fuzztui.run.watch" in words and str(directory) in words:
+        if "fuzztui.features.watch" in words and str(directory) in words:
             found.append(process)
     return found
 

@@ -40,7 +40,7 @@ def watchers(tmp: Path) -> list[int]:
     found = []
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
-        if "fuzztui.run.watch" in words and any(str(tmp) in word for word in words):
+        if "fuzztui.features.watch" in words and any(str(tmp) in word for word in words):
             found.append(process.pid)
     return found
 

@@ -9,11 +9,17 @@ from pathlib import Path
 
 import psutil
 
-from fuzztui.run.jobs.dask_client import connect
-from fuzztui.run.jobs.dask_place import DaskPlace
-from fuzztui.run.jobs.nodes import SETTINGS, KeptProcess, OwnScheduler, own_address, worker_argv
-from fuzztui.run.jobs.request import request_of
-from fuzztui.run.jobs.tls import make_certificates, tls_files
+from fuzztui.features.jobs.dask_client import connect
+from fuzztui.features.jobs.dask_place import DaskPlace
+from fuzztui.features.jobs.nodes import (
+    SETTINGS,
+    KeptProcess,
+    OwnScheduler,
+    own_address,
+    worker_argv,
+)
+from fuzztui.features.jobs.request import request_of
+from fuzztui.features.jobs.tls import make_certificates, tls_files
 from fuzztui.run.process.identity import ProcessId
 
 TREE = """

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from waiting import wait_until
 
+from fuzztui.features.watch.directories import Trees
+from fuzztui.features.watch.watcher import CampaignWatcher
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import Record
-from fuzztui.run.watch.directories import Trees
-from fuzztui.run.watch.watcher import CampaignWatcher
 
 PLOT = (
     "# relative_time, cycles_done, cur_item, corpus_count, pending_total, pending_favs, map_size, "

@@ -6,10 +6,10 @@ from queue import SimpleQueue
 
 import pytest
 
-from fuzztui.run.jobs.bag import MAX_ATTEMPTS, MAX_LOST, Bag, BagListener
-from fuzztui.run.jobs.places import Ended, JobTicket, LocalSlots, Progress
-from fuzztui.run.jobs.queue import JobQueue, JobState
-from fuzztui.run.jobs.request import JobOutcome, outcome_of, progress_of, request_of
+from fuzztui.features.jobs.bag import MAX_ATTEMPTS, MAX_LOST, Bag, BagListener
+from fuzztui.features.jobs.places import Ended, JobTicket, LocalSlots, Progress
+from fuzztui.features.jobs.queue import JobQueue, JobState
+from fuzztui.features.jobs.request import JobOutcome, outcome_of, progress_of, request_of
 
 
 class Scripted:

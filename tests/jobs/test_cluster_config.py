@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from skipped import needs
 
+from fuzztui.features.jobs.nodes import scheduler_argv, worker_argv
+from fuzztui.features.jobs.opening import connected
+from fuzztui.features.jobs.tls import TlsFiles
 from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError, is_loopback
 from fuzztui.run.campaign.load import load
 from fuzztui.run.campaign.model import CampaignError
-from fuzztui.run.jobs.nodes import scheduler_argv, worker_argv
-from fuzztui.run.jobs.opening import connected
-from fuzztui.run.jobs.tls import TlsFiles
 
 
 def keys(**table):
@@ -65,7 +65,7 @@ def test_loopback():
 
 def test_certificates_are_private(tmp_path):
     pytest.importorskip("cryptography")
-    from fuzztui.run.jobs.tls import days_left, make_certificates, tls_files
+    from fuzztui.features.jobs.tls import days_left, make_certificates, tls_files
 
     made = tmp_path / "made"
     make_certificates(made)
@@ -91,7 +91,7 @@ def test_certificates_are_private(tmp_path):
 
 def test_certificates_for_loopback_are_made_once_by_whoever_is_first(tmp_path, monkeypatch):
     pytest.importorskip("cryptography")
-    from fuzztui.run.jobs.tls import tls_for
+    from fuzztui.features.jobs.tls import tls_for
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     with ThreadPoolExecutor(4) as pool:
@@ -105,7 +105,7 @@ def test_certificates_for_loopback_are_made_once_by_whoever_is_first(tmp_path, m
     assert tls_for("", "localhost") == files
     assert Path(files.key).read_bytes() != before
     before = Path(files.key).read_bytes()
-    monkeypatch.setattr("fuzztui.run.jobs.tls.days_left", lambda files: 0)
+    monkeypatch.setattr("fuzztui.features.jobs.tls.days_left", lambda files: 0)
     assert tls_for("", "::1") == files
     assert Path(files.key).read_bytes() != before
     with pytest.raises(ClusterError, match="cluster init"):

@@ -12,7 +12,7 @@ import pytest
 from waiting import wait_until
 
 from fuzztui.cli import main
-from fuzztui.run.jobs.nodes import free_port
+from fuzztui.features.jobs.nodes import free_port
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ import asyncio, json, os, pickle, sys, tempfile
 import distributed
 from distributed.core import rpc
 from pathlib import Path
-from fuzztui.run.jobs.tls import make_certificates, tls_files
+from fuzztui.features.jobs.tls import make_certificates, tls_files
 
 places, keys, uid = json.loads(sys.argv[1])
 temporary = tempfile.TemporaryDirectory()

@@ -11,13 +11,13 @@ import pytest
 from dask_cluster import Cluster, alive, dask_process, pids_of, stopped, tree_job
 from waiting import wait_until
 
+from fuzztui.features.jobs.bag import MAX_LOST, Bag, BagListener
+from fuzztui.features.jobs.dask_client import ByValue, Versions, refuse_other_versions
+from fuzztui.features.jobs.dask_task import carry_out_on_worker
+from fuzztui.features.jobs.places import Ended, JobTicket, Progress
+from fuzztui.features.jobs.queue import JobQueue, JobState
+from fuzztui.features.jobs.request import request_of
 from fuzztui.run.campaign.cluster import ClusterError
-from fuzztui.run.jobs.bag import MAX_LOST, Bag, BagListener
-from fuzztui.run.jobs.dask_client import ByValue, Versions, refuse_other_versions
-from fuzztui.run.jobs.dask_task import carry_out_on_worker
-from fuzztui.run.jobs.places import Ended, JobTicket, Progress
-from fuzztui.run.jobs.queue import JobQueue, JobState
-from fuzztui.run.jobs.request import request_of
 
 pytestmark = pytest.mark.slow
 
@@ -204,7 +204,7 @@ def test_when_we_are_killed_our_jobs_end(cluster, tmp_path):
 import sys
 sys.path[:0] = {sys.path!r}
 from dask_cluster import *
-from fuzztui.run.jobs.places import JobTicket
+from fuzztui.features.jobs.places import JobTicket
 tls = tls_files({os.path.dirname(cluster.tls.key)!r})
 place = DaskPlace(lambda: connect({cluster.address!r}, tls))
 place.submit(JobTicket("x", 1), tree_job(Path({str(tmp_path)!r}), "x"))
@@ -266,8 +266,8 @@ def test_a_bag_is_continued_after_our_process_was_killed(cluster, tmp_path):
 import sys
 sys.path[:0] = {sys.path!r}
 from dask_cluster import *
-from fuzztui.run.jobs.bag import Bag
-from fuzztui.run.jobs.queue import JobQueue
+from fuzztui.features.jobs.bag import Bag
+from fuzztui.features.jobs.queue import JobQueue
 here = Path({str(tmp_path)!r})
 tls = tls_files({os.path.dirname(cluster.tls.key)!r})
 place = DaskPlace(lambda: connect({cluster.address!r}, tls))

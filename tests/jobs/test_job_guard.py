@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from waiting import DEADLINE_S, wait_until
 
-from fuzztui.run.jobs import guard
-from fuzztui.run.jobs.carry import carry_out
-from fuzztui.run.jobs.request import request_of
+from fuzztui.features.jobs import guard
+from fuzztui.features.jobs.carry import carry_out
+from fuzztui.features.jobs.request import request_of
 from fuzztui.run.process.identity import ProcessId
 
 pytestmark = pytest.mark.slow
@@ -89,8 +89,8 @@ def test_stopping_ends_the_whole_tree_before_the_answer(tmp_path):
 
 def test_the_process_that_carries_a_job_out_is_killed(tmp_path):
     code = (
-        "import sys; from fuzztui.run.jobs.carry import carry_out; "
-        "from fuzztui.run.jobs.request import request_of\n"
+        "import sys; from fuzztui.features.jobs.carry import carry_out; "
+        "from fuzztui.features.jobs.request import request_of\n"
         "carry_out(request_of([sys.executable, '-c', sys.argv[1]]), print, lambda: '')"
     )
     (tmp_path / "tmp").mkdir()

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from fuzztui.run.jobs.queue import JobQueue, JobState, QueueError
+from fuzztui.features.jobs.queue import JobQueue, JobState, QueueError
 
 IDS = ["a", "b", "c", "d"]
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
+from fuzztui.features.jobs.bag import Bag
+from fuzztui.features.jobs.opening import check_workers, open_place
+from fuzztui.features.jobs.queue import JobQueue
+from fuzztui.features.jobs.request import request_of
+from fuzztui.features.jobs.slurm import script_of, slurm
+from fuzztui.features.jobs.tls import make_certificates
 from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
-from fuzztui.run.jobs.bag import Bag
-from fuzztui.run.jobs.opening import check_workers, open_place
-from fuzztui.run.jobs.queue import JobQueue
-from fuzztui.run.jobs.request import request_of
-from fuzztui.run.jobs.slurm import script_of, slurm
-from fuzztui.run.jobs.tls import make_certificates
 
 CONF = """\
 ClusterName=fuzztui
@@ -133,7 +133,7 @@ def queued():
 @pytest.mark.slow
 @pytest.mark.nightly
 def test_jobs_on_slurm(controller, tmp_path, monkeypatch):
-    monkeypatch.setattr("fuzztui.run.jobs.slurm._LOOK_S", 1.0)
+    monkeypatch.setattr("fuzztui.features.jobs.slurm._LOOK_S", 1.0)
     make_certificates(tmp_path / "tls")
     config = ClusterConfig(
         slurm={"jobs": 2, "cores": 1, "logs": str(tmp_path)},

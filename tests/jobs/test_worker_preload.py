@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 from lab_clock import LabClock
 
-from fuzztui.run.jobs import worker_preload
-from fuzztui.run.jobs.worker_preload import watch
+from fuzztui.features.jobs import worker_preload
+from fuzztui.features.jobs.worker_preload import watch
 
 
 def worker(status):

@@ -4,10 +4,10 @@ import os
 
 import pytest
 
+from fuzztui.features.watch.directories import is_instance
 from fuzztui.kernel.wire.events import PassiveInstance
 from fuzztui.run.observe import passive
 from fuzztui.run.observe.passive import MARK, PassiveDirectories, make_passive, source_of
-from fuzztui.run.watch.directories import is_instance
 
 
 def put(directory, *numbers):

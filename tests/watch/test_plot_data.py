@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.run.watch.plot_data import Plot
+from fuzztui.features.watch.plot_data import Plot
 
 NEW = (
     "# relative_time, cycles_done, cur_item, corpus_count, pending_total, pending_favs, map_size, "

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.run.watch.directories import Trees, WatchError
+from fuzztui.features.watch.directories import Trees, WatchError
 
 
 def instance(path: Path) -> Path:

@@ -12,15 +12,15 @@ import pytest
 from lab_clock import LabClock, aged
 from watch_lab import PLOT, Fuzzer, row, stats
 
+from fuzztui.features.watch import instance as watch_instance
+from fuzztui.features.watch import stats as watch_stats
+from fuzztui.features.watch.directories import WatchedDirectory
+from fuzztui.features.watch.instance import UNSEEN, WatchedInstance, held, process_is
+from fuzztui.features.watch.snapshot import _NoWatcher
+from fuzztui.features.watch.stats import WatchedStats
 from fuzztui.kernel.base.text import ago
 from fuzztui.kernel.wire.events import DIRECTORY_GONE, Stats
 from fuzztui.run.observe import stats_reader
-from fuzztui.run.watch import instance as watch_instance
-from fuzztui.run.watch import stats as watch_stats
-from fuzztui.run.watch.directories import WatchedDirectory
-from fuzztui.run.watch.instance import UNSEEN, WatchedInstance, held, process_is
-from fuzztui.run.watch.snapshot import _NoWatcher
-from fuzztui.run.watch.stats import WatchedStats
 
 
 @pytest.fixture
@@ -71,7 +71,9 @@ def test_where_locks_tell_nothing_nothing_is_told(fuzzer, monkeypatch):
 def test_a_free_lock_is_probed_again_only_when_something_has_changed(fuzzer, monkeypatch):
     i = instance(fuzzer)
     probed = []
-    monkeypatch.setattr("fuzztui.run.watch.instance.held", lambda path: bool(probed.append(path)))
+    monkeypatch.setattr(
+        "fuzztui.features.watch.instance.held", lambda path: bool(probed.append(path))
+    )
     for _ in range(3):
         i.standing()
     assert len(probed) == 1

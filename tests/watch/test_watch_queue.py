@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.run.watch.queue import Numbered, WatchedQueue, choose, number_of
+from fuzztui.features.watch.queue import Numbered, WatchedQueue, choose, number_of
 
 
 def queue(tmp_path: Path, name: str, *files: str) -> WatchedQueue:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from watch_lab import Fuzzer, row, stats, watching
 
+from fuzztui.features.watch import instance, watcher
+from fuzztui.features.watch import stats as figures
 from fuzztui.kernel.model.selectors import throughput
 from fuzztui.kernel.wire.events import DIRECTORY_GONE, InstanceHello, InstanceState, Message, Stats
-from fuzztui.run.watch import instance, watcher
-from fuzztui.run.watch import stats as figures
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from watch_lab import PLOT, Fuzzer, row, stats, watching
 
+from fuzztui.features.watch.directories import Trees
+from fuzztui.features.watch.instance import STOPPED, UNSEEN
+from fuzztui.features.watch.snapshot import snapshot
 from fuzztui.kernel.model.selectors import throughput
 from fuzztui.kernel.model.state import State
 from fuzztui.run.observe.afl_names import parse_name
-from fuzztui.run.watch.directories import Trees
-from fuzztui.run.watch.instance import STOPPED, UNSEEN
-from fuzztui.run.watch.snapshot import snapshot
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_fresh_copy_is_that_of_a_running_instance_an_old_one_is_not(tmp_path):
 
 
 def test_an_instance_that_has_just_ended_is_stopped(tmp_path, begin, monkeypatch):
-    monkeypatch.setattr("fuzztui.run.watch.instance.ROW_S", 0.5)
+    monkeypatch.setattr("fuzztui.features.watch.instance.ROW_S", 0.5)
     fuzzer = Fuzzer(tmp_path / "main", ago=60, run=60)
     fuzzer.live()
     seen = begin(fuzzer.path)

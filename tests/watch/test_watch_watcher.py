@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from watch_lab import PLOT, Fuzzer, row, stats, watching
 
+from fuzztui.features.watch import history, instance, queue
 from fuzztui.kernel.model.lineage import lineage
 from fuzztui.kernel.wire.events import (
     ALL_GONE,
@@ -20,7 +21,6 @@ from fuzztui.kernel.wire.events import (
     Message,
     Stats,
 )
-from fuzztui.run.watch import history, instance, queue
 
 
 @pytest.fixture
@@ -421,7 +421,7 @@ def test_the_log_goes_on_when_something_unforeseen_happens(tmp_path, fuzzers, wa
         raise RuntimeError("a fault")
 
     monkeypatch.setattr(seen.watch, "_looked", fail)
-    monkeypatch.setattr("fuzztui.run.watch.watcher.LOOK_S", 0.01)
+    monkeypatch.setattr("fuzztui.features.watch.watcher.LOOK_S", 0.01)
     seen.watch.run()
     faults = [r.event.text for r in seen.records if isinstance(r.event, Message)]
     assert faults == ["while watching: RuntimeError: a fault"]
@@ -440,7 +440,7 @@ def test_a_full_disk_stops_the_looking_and_loses_nothing(tmp_path, fuzzers, watc
         seen.watch.stop()
         flush()
 
-    monkeypatch.setattr("fuzztui.run.watch.watcher.RETRY_S", 0.01)
+    monkeypatch.setattr("fuzztui.features.watch.watcher.RETRY_S", 0.01)
     main.put("crashes/id:000000,sig:06,src:000000,op:havoc")
     monkeypatch.setattr(seen.watch._writer, "flush", full)
     seen.watch.run()

@@ -9,12 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from fuzztui.features.jobs.opening import check_workers, connected
+from fuzztui.features.jobs.standin import write_standin
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.launcher import Launch, Launcher, instance_names
-from fuzztui.run.jobs.opening import check_workers, connected
-from fuzztui.run.jobs.standin import write_standin
 
 
 class PlacedLauncher:

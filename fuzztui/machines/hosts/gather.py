@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from fuzztui.features.jobs.tls import CA, KEY
 from fuzztui.kernel.base.text import visible
 from fuzztui.machines.hosts.place import HostError
-from fuzztui.run.jobs.tls import CA, KEY
 
 SHIPPED: Final = "shipped"
 """The directory in the host's run that has the files."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from fuzztui.features.verdicts.block import verdict_block
-from fuzztui.kernel.base.markdown import fenced, markdown_code, markdown_text
 from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.wire.verdicts import REGRESSION, label
 from fuzztui.tools.ci.outcome import CiOutcome, CodeLocation, ReportedFinding
+from fuzztui.tools.report.markdown_text import fenced, markdown_code, markdown_text
 
 MAX_BYTES: Final = 900_000
 """GitHub drops a summary of more than 1 MiB as a whole."""

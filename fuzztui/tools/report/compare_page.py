@@ -9,7 +9,6 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from fuzztui.kernel.base.text import brief, listed, several
-from fuzztui.kernel.base.two_samples import effect, smallest_p
 from fuzztui.tools.report.compared import (
     FIGURES,
     ComparedRun,
@@ -38,6 +37,7 @@ from fuzztui.tools.report.parts import (
     moment,
 )
 from fuzztui.tools.report.run import short_target
+from fuzztui.tools.report.two_samples import effect, smallest_p
 
 _FEW: Final = 10
 """Runs in a group below which a note says that they are few."""

@@ -10,11 +10,11 @@ from statistics import median
 from typing import Final
 
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.base.two_samples import a12, quartiles, rank_p
 from fuzztui.kernel.model.finding_tallies import groups
 from fuzztui.kernel.model.selectors import running_time, totals
 from fuzztui.kernel.model.state import Mutant, State
 from fuzztui.tools.report.run import short_target
+from fuzztui.tools.report.two_samples import a12, quartiles, rank_p
 
 FIGURES: Final = {
     "execs": "executions",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from fuzztui.kernel.base.markdown import fenced, markdown_code, markdown_text
+from fuzztui.tools.report.markdown_text import fenced, markdown_code, markdown_text
 from fuzztui.tools.report.parts import (
     Block,
     Cell,

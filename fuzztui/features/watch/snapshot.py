@@ -6,14 +6,14 @@ import os
 import time
 from dataclasses import dataclass, replace
 
+from fuzztui.features.watch.directories import Trees
+from fuzztui.features.watch.history import Times, began, ended, found_at
+from fuzztui.features.watch.instance import WatchedInstance
+from fuzztui.features.watch.watcher import campaign_started, campaign_state
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import CampaignEnded, CampaignState, Event, Record, Stats
 from fuzztui.run.observe.pace import UNKNOWN
-from fuzztui.run.watch.directories import Trees
-from fuzztui.run.watch.history import Times, began, ended, found_at
-from fuzztui.run.watch.instance import WatchedInstance
-from fuzztui.run.watch.watcher import campaign_started, campaign_state
 
 EVERY_S = 0.2
 """Seconds between two reads of statistics that may be about to change."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 import shlex
 import sys
 
+from fuzztui.features.jobs.nodes import KeptProcess
+from fuzztui.features.jobs.request import guard_source
 from fuzztui.kernel.base.ssh import ssh_command
 from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
-from fuzztui.run.jobs.nodes import KeptProcess
-from fuzztui.run.jobs.request import guard_source
 
 
 def worker_command(config: ClusterConfig, scheduler: str) -> list[str]:

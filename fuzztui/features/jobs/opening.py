@@ -12,12 +12,12 @@ from typing import Any, Final
 from uuid import uuid4
 
 from fuzztui import __version__
+from fuzztui.features.jobs.places import LocalSlots, Place
+from fuzztui.features.jobs.tls import tls_for
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.text import several
 from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError, address_problem
 from fuzztui.run.campaign.extras import missing_extra
-from fuzztui.run.jobs.places import LocalSlots, Place
-from fuzztui.run.jobs.tls import tls_for
 
 WORKERS_S: Final = 120.0
 """Seconds in which the first worker of a cluster must come."""
@@ -54,8 +54,8 @@ def connected(
 
     ``python``: the workers' interpreter; empty: that of the configuration, or this one.
     """
-    from fuzztui.run.jobs.dask_client import connect, refuse_other_versions
-    from fuzztui.run.jobs.dask_place import DaskPlace
+    from fuzztui.features.jobs.dask_client import connect, refuse_other_versions
+    from fuzztui.features.jobs.dask_place import DaskPlace
 
     if wrong := address_problem(config.scheduler):  # of a run of a former version
         raise ClusterError(f"cluster.scheduler: {wrong}")
@@ -105,19 +105,19 @@ def started(config: ClusterConfig, say: Say) -> Started:
     """Start the scheduler and the workers of ``ssh`` or ``slurm``. Raises :class:`ClusterError`."""
     if config.scheduler:
         return Started(config.scheduler)
-    from fuzztui.run.jobs.nodes import OwnScheduler
+    from fuzztui.features.jobs.nodes import OwnScheduler
 
     say(f"starting a scheduler at {config.address}")
     scheduler = OwnScheduler(config.address, tls_for(config.tls, config.address))
     closing: list[Callable[[], object]] = [scheduler.close]
     try:
         if config.ssh:
-            from fuzztui.run.jobs.ssh_workers import start_workers
+            from fuzztui.features.jobs.ssh_workers import start_workers
 
             say(f"starting workers on {', '.join(config.ssh)}")
             closing += [worker.close for worker in start_workers(config, scheduler.address)]
         else:
-            from fuzztui.run.jobs.slurm import SlurmWorkers
+            from fuzztui.features.jobs.slurm import SlurmWorkers
 
             closing.append(SlurmWorkers(config, scheduler.address).close)
     except BaseException:

@@ -12,12 +12,12 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from fuzztui.features.watch.instance import STOPPED, WatchedInstance
+from fuzztui.features.watch.plot_data import PlotRow
+from fuzztui.features.watch.queue import WatchedQueue, choose
+from fuzztui.features.watch.stats import FIRST_AFL, of_row
 from fuzztui.kernel.wire.events import EntrySaved, Event, FindingSaved, InstanceState, Stats
 from fuzztui.run.observe.pace import MIN_S, UNKNOWN
-from fuzztui.run.watch.instance import STOPPED, WatchedInstance
-from fuzztui.run.watch.plot_data import PlotRow
-from fuzztui.run.watch.queue import WatchedQueue, choose
-from fuzztui.run.watch.stats import FIRST_AFL, of_row
 
 ROWS = 6_000
 """Rows of plot_data for all instances together; a series of the model has at most 512 points."""

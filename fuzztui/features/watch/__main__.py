@@ -1,4 +1,4 @@
-"""The watcher's process: ``python -m fuzztui.run.watch LOG DIR...``.
+"""The watcher's process: ``python -m fuzztui.features.watch LOG DIR...``.
 
 Separate from the screen, so that keys never wait for a directory listing. The process ends when its
 stdin is closed: a screen that is killed leaves no process behind, and with ``--remove`` no files.
@@ -13,9 +13,9 @@ import sys
 import threading
 from pathlib import Path
 
+from fuzztui.features.watch.directories import Trees, WatchError
+from fuzztui.features.watch.watcher import CampaignWatcher
 from fuzztui.kernel.log.files import LogError
-from fuzztui.run.watch.directories import Trees, WatchError
-from fuzztui.run.watch.watcher import CampaignWatcher
 
 
 def main(arguments: list[str]) -> int:

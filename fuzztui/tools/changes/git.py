@@ -9,7 +9,7 @@ from typing import Final
 
 from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.base.text import visible
-from fuzztui.kernel.changes.lines import (
+from fuzztui.tools.changes.lines import (
     MAX_FILE_BYTES,
     ChangedFile,
     ChangedFiles,

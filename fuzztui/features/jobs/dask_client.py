@@ -11,9 +11,9 @@ from typing import Any, Final, TypeVar
 import cloudpickle
 import distributed
 
+from fuzztui.features.jobs import carry, dask_task
+from fuzztui.features.jobs.tls import TlsFiles
 from fuzztui.run.campaign.cluster import ClusterError
-from fuzztui.run.jobs import carry, dask_task
-from fuzztui.run.jobs.tls import TlsFiles
 
 CONNECT_S: Final = 20.0
 ANSWER_S: Final = 30.0

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzztui import __version__
+from fuzztui.features.jobs.opening import check_workers, open_place
+from fuzztui.features.jobs.places import Place
+from fuzztui.features.jobs.tls import days_left, tls_for
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
-from fuzztui.run.jobs.opening import check_workers, open_place
-from fuzztui.run.jobs.places import Place
-from fuzztui.run.jobs.tls import days_left, tls_for
 
 _SOON_DAYS = 14
 

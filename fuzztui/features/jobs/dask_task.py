@@ -1,6 +1,7 @@
 """The function that Dask runs on a worker for one attempt.
 
-Pickled by value, with :mod:`~fuzztui.run.jobs.carry`: a worker needs Dask, but not fuzztui, for it.
+Pickled by value, with :mod:`~fuzztui.features.jobs.carry`: a worker needs Dask, but not fuzztui,
+for it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import distributed
 
-from fuzztui.run.jobs.carry import carry_out
+from fuzztui.features.jobs.carry import carry_out
 
 LEASE_S = 30.0
 """Seconds after which a worker that hears nothing of the scheduler ends its jobs: the scheduler

@@ -11,6 +11,10 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from fuzztui.features.watch.directories import WatchedDirectory
+from fuzztui.features.watch.queue import Numbered, WatchedQueue, choose, number_of
+from fuzztui.features.watch.reproduced import Reproduced
+from fuzztui.features.watch.stats import WatchedStats
 from fuzztui.kernel.base.signals import signal_signature, signal_title
 from fuzztui.kernel.base.text import ago
 from fuzztui.kernel.wire.commands import COMMAND_NAMES, MutantCommand, names_of
@@ -30,10 +34,6 @@ from fuzztui.run.observe.inotify import file_system, is_remote
 from fuzztui.run.observe.pace import UNKNOWN
 from fuzztui.run.observe.peers import Peers
 from fuzztui.run.observe.saved_inputs import SavedInputs, Watching, entry_event
-from fuzztui.run.watch.directories import WatchedDirectory
-from fuzztui.run.watch.queue import Numbered, WatchedQueue, choose, number_of
-from fuzztui.run.watch.reproduced import Reproduced
-from fuzztui.run.watch.stats import WatchedStats
 
 STALE_S = 180.0
 """Age of statistics above which a running instance counts as stalled: AFL writes each minute."""

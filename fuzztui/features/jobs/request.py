@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from fuzztui.features.jobs.queue import MAX_RESULT
 from fuzztui.kernel.base.bounds import loads
-from fuzztui.run.jobs.queue import MAX_RESULT
 
 _MAX_WHY: Final = 500
 _MAX_PROGRESS: Final = 64 << 10
@@ -30,7 +30,7 @@ def request_of(
     env: Mapping[str, str] | None = None,
     python: str = "",
 ) -> dict[str, Any]:
-    """Return a request for :func:`fuzztui.run.jobs.carry.carry_out`: plain data."""
+    """Return a request for :func:`fuzztui.features.jobs.carry.carry_out`: plain data."""
     return {
         "argv": list(argv),
         "files": dict(files or {}),

@@ -14,11 +14,11 @@ import time
 from dataclasses import replace
 from itertools import pairwise
 
+from fuzztui.features.watch.plot_data import Plot, PlotRow
 from fuzztui.kernel.wire.events import Stats
 from fuzztui.run.observe.fuzzer_stats import own_rate, whole
 from fuzztui.run.observe.pace import FILES_S, STEPS, UNKNOWN, Pace
 from fuzztui.run.observe.stats_reader import StatsFile
-from fuzztui.run.watch.plot_data import Plot, PlotRow
 
 FIRST_AFL = 1384000000
 """Unix time of AFL's first release, in November 2013: no campaign started before."""

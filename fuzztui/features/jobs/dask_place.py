@@ -20,11 +20,9 @@ from typing import Any, Final
 
 import distributed
 
-from fuzztui.kernel.base.text import several
-from fuzztui.run.campaign.cluster import ClusterError
-from fuzztui.run.jobs.dask_client import ByValue, answered, versions
-from fuzztui.run.jobs.dask_task import LEASE_S, carry_out_on_worker, probe
-from fuzztui.run.jobs.places import (
+from fuzztui.features.jobs.dask_client import ByValue, answered, versions
+from fuzztui.features.jobs.dask_task import LEASE_S, carry_out_on_worker, probe
+from fuzztui.features.jobs.places import (
     CANCELLED,
     CLOSED,
     Ended,
@@ -34,7 +32,9 @@ from fuzztui.run.jobs.places import (
     PlaceNote,
     Progress,
 )
-from fuzztui.run.jobs.request import JobOutcome, outcome_of, progress_of
+from fuzztui.features.jobs.request import JobOutcome, outcome_of, progress_of
+from fuzztui.kernel.base.text import several
+from fuzztui.run.campaign.cluster import ClusterError
 
 _LOOK_S: Final = 1.0
 _CANCEL_S: Final = 20.0
@@ -142,7 +142,7 @@ class DaskPlace:
         return PlaceFacts(sum(threads.values()), found.here, workers)
 
     def probe(self, question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Ask each worker what it can do (:func:`~fuzztui.run.jobs.dask_task.probe`)."""
+        """Ask each worker what it can do (:func:`~fuzztui.features.jobs.dask_task.probe`)."""
         asked = {"python": self._python, **question}
         try:
             ask = partial(self._client.run, ByValue(probe), asked, on_error="return")

@@ -1,9 +1,9 @@
 """A stand-in: the process here of an engine that runs on a worker of a cluster.
 
-``python -P -m fuzztui.run.jobs.standin DIR/.standin.json``. For the supervisor it is the engine: it
-has a pid, outlives the supervisor, is adopted, and ends as the engine ends. A request to stop
-becomes the engine's ``stop`` command; when the stand-in is killed, the scheduler releases the job,
-and the worker ends all its processes.
+``python -P -m fuzztui.features.jobs.standin DIR/.standin.json``. For the supervisor it is the
+engine: it has a pid, outlives the supervisor, is adopted, and ends as the engine ends. A request to
+stop becomes the engine's ``stop`` command; when the stand-in is killed, the scheduler releases the
+job, and the worker ends all its processes.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from queue import Empty
 from types import FrameType
 from typing import Any, Final
 
+from fuzztui.features.jobs.opening import connected
+from fuzztui.features.jobs.places import Ended, JobTicket, Place
+from fuzztui.features.jobs.request import JobOutcome, request_of
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.files import open_regular
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import Stop
 from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
-from fuzztui.run.jobs.opening import connected
-from fuzztui.run.jobs.places import Ended, JobTicket, Place
-from fuzztui.run.jobs.request import JobOutcome, request_of
 
 FILE: Final = ".standin.json"
 LOST: Final = 75
@@ -57,7 +57,7 @@ def write_standin(
     }
     file = directory / FILE
     replace_text(file, json.dumps(request))
-    return [sys.executable, "-P", "-m", "fuzztui.run.jobs.standin", str(file)]
+    return [sys.executable, "-P", "-m", "fuzztui.features.jobs.standin", str(file)]
 
 
 class StandIn:
@@ -67,7 +67,7 @@ class StandIn:
         self._place, self._directory = place, file.parent
         marks = {name: value for name, value in os.environ.items() if name.startswith("FUZZTUI_")}
         text = json.dumps({**request, "env": {**request["env"], **marks}})
-        argv = ["", "-P", "-m", "fuzztui.run.jobs.engine_job", "request.json"]
+        argv = ["", "-P", "-m", "fuzztui.features.jobs.engine_job", "request.json"]
         self._request = request_of(argv, files={"request.json": text})
         self._ticket = JobTicket(f"{self._directory.name}-{os.getpid()}", 1)
         self._stop_at = 0.0

@@ -14,6 +14,10 @@ from datetime import datetime
 from pathlib import Path
 
 import fuzztui
+from fuzztui.features.watch.directories import Trees, WatchedDirectory
+from fuzztui.features.watch.history import Times, began, ended, history
+from fuzztui.features.watch.instance import STOPPED, UNSEEN, WatchedInstance
+from fuzztui.features.watch.queue import WatchedQueue
 from fuzztui.kernel.base.text import ago, listed
 from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire.events import (
@@ -27,10 +31,6 @@ from fuzztui.kernel.wire.events import (
 )
 from fuzztui.run.observe.inotify import Watcher
 from fuzztui.run.process.error_reporter import ErrorReporter
-from fuzztui.run.watch.directories import Trees, WatchedDirectory
-from fuzztui.run.watch.history import Times, began, ended, history
-from fuzztui.run.watch.instance import STOPPED, UNSEEN, WatchedInstance
-from fuzztui.run.watch.queue import WatchedQueue
 
 LOOK_S, LOOK_EACH_S = 2.0, 0.08
 """Seconds between two passes over everything, plus seconds for each instance: redrawing a screen of

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from queue import Empty
 from typing import Any, Final
 
-from fuzztui.run.jobs.places import Ended, JobTicket, Place, PlaceNote, Progress
-from fuzztui.run.jobs.queue import JobQueue, QueuedJob
-from fuzztui.run.jobs.request import JobOutcome
+from fuzztui.features.jobs.places import Ended, JobTicket, Place, PlaceNote, Progress
+from fuzztui.features.jobs.queue import JobQueue, QueuedJob
+from fuzztui.features.jobs.request import JobOutcome
 
 MAX_LOST: Final = 3
 """Attempts that may be lost with their worker before the job has failed."""

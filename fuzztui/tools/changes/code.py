@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from fuzztui.kernel.base.files import read_regular, real_path
-from fuzztui.kernel.changes.lines import (
+from fuzztui.tools.changes.lines import (
     MAX_FILE_BYTES,
     ChangedFile,
     ChangedFiles,

@@ -1,4 +1,4 @@
-"""An engine as a job: ``python -P -m fuzztui.run.jobs.engine_job REQUEST.json``, on a worker.
+"""An engine as a job: ``python -P -m fuzztui.features.jobs.engine_job REQUEST.json``, on a worker.
 
 The engine works in its directory of the run, which all machines have in common. What it prints goes
 to ``worker.log`` there, as at home; the result of the job is its exit status.

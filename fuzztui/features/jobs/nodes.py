@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from fuzztui.features.jobs.guard import FOLDER
+from fuzztui.features.jobs.request import guard_source
+from fuzztui.features.jobs.tls import TlsFiles
 from fuzztui.kernel.base.files import read_tail, temporary_directory
 from fuzztui.run.campaign.cluster import ClusterError
-from fuzztui.run.jobs.guard import FOLDER
-from fuzztui.run.jobs.request import guard_source
-from fuzztui.run.jobs.tls import TlsFiles
 
 START_S: Final = 60.0
 _AGAIN_S: Final = 1.0
@@ -70,7 +70,7 @@ def worker_argv(python: str, scheduler: str, host: str, threads: int, tls: TlsFi
         *(python, "-P", "-m", "distributed.cli.dask_worker", scheduler),
         *("--host", f"tls://{bracketed(host)}", "--nthreads", str(threads)),
         *("--no-nanny", "--memory-limit", "0", "--death-timeout", str(_DEATH_S)),
-        *("--preload", "fuzztui.run.jobs.worker_preload"),
+        *("--preload", "fuzztui.features.jobs.worker_preload"),
         *_NO_HTTP,
         *tls.arguments(),
     ]

@@ -10,8 +10,8 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
 from fuzztui import __version__
-from fuzztui.run.jobs.carry import carry_out
-from fuzztui.run.jobs.request import JobOutcome, outcome_of, progress_of
+from fuzztui.features.jobs.carry import carry_out
+from fuzztui.features.jobs.request import JobOutcome, outcome_of, progress_of
 
 CANCELLED = "cancelled"
 CLOSED = "the place was closed"
@@ -86,8 +86,8 @@ class Place(Protocol):
         """Return what the place has. Raises :class:`ClusterError`."""
 
     def probe(self, question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Ask each worker what it can do (:func:`fuzztui.run.jobs.dask_task.probe`), by its name;
-        nothing if jobs run on this machine. Raises :class:`ClusterError`.
+        """Ask each worker what it can do (:func:`~fuzztui.features.jobs.dask_task.probe`), by its
+        name; nothing if jobs run on this machine. Raises :class:`ClusterError`.
         """
 
 
