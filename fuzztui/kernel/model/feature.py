@@ -70,7 +70,7 @@ class Feature:
     """Returns its services for a :class:`~fuzztui.run.process.service.ServiceContext`."""
     phase: str = ""
     """Returns the :class:`~fuzztui.run.instances.phase.Phase` that comes before the target's, or
-    None, of campaign, run directory, launcher and context."""
+    None, of campaign, run directory, launcher and context: of fuzztui's own features only."""
     spec: str = ""
     """Returns tables for ``spec.json`` of in-process engines, of the campaign, the instance's
     directory and the path of ``spec.json``; keys of ``engine`` are added to that table."""

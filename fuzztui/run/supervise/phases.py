@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fuzztui.kernel.model.feature import features
+from fuzztui.kernel.model.feature import own_features
 from fuzztui.kernel.model.fuzzfirst import spent_on_mutants
 from fuzztui.kernel.wire.events import InstanceHello, PhaseStarted
 from fuzztui.run.campaign import Campaign
@@ -45,7 +45,8 @@ class CampaignPhases:
         # Target instances that still run (an earlier supervisor started them) continue.
         if not (context.state.stage == "target" and self._target_lives()):
             of = (campaign, run_dir, launcher, context)
-            found = (feature.load(feature.phase)(*of) for feature in features() if feature.phase)
+            makers = (f.load(f.phase) for f in own_features() if f.phase)
+            found = (make(*of) for make in makers)
             self.first = next(filter(None, found), None)
         if self.first is None:
             self._create_lives()
