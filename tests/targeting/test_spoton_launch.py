@@ -102,6 +102,13 @@ def test_the_document_of_a_run_is_for_each_of_its_instances(
     launcher.prepare(made, home, 0)
     spec = json.loads((home.instance("main") / "spec.json").read_text())
     assert spec["engine"]["targets"] == "../../targets.json"
+    text = home.targets.read_text()
+    home.targets.unlink()  # the engine says so, and does not start
+    launcher.prepare(made, home, 0)
+    assert json.loads((home.instance("main") / "spec.json").read_text()) == spec, (
+        "it must not start"
+    )
+    home.targets.write_text(text)
     moved = made.output.rename(tmp_path / "elsewhere")
     (tmp_path / "link").symlink_to(moved)
     for run in (moved, tmp_path / "link"):

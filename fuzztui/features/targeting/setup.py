@@ -60,9 +60,12 @@ def services(context: ServiceContext) -> list[TargetingSetup]:
 
 
 def spec(campaign: Campaign, directory: Path, path: Path) -> Mapping[str, Any]:
-    """Return the path of the analysis, relative to ``spec.json``, because runs can be moved."""
+    """Return the path of the analysis, relative to ``spec.json``, because runs can be moved.
+
+    An instance's own ``spec.json`` always has it: an engine whose analysis is gone must say so.
+    """
     targets = RunDir(directory.parent.parent).targets
-    if not _is_targeted(campaign) or not targets.exists():
+    if not _is_targeted(campaign) or not (path.parent == directory or targets.exists()):
         return {}
     return {"engine": {"targets": os.path.relpath(targets, path.parent)}}
 
