@@ -37,3 +37,26 @@ def test_the_files_that_a_page_names_exist(page):
     known = {str(f.relative_to(ROOT)) for f in ROOT.rglob("*.py") if ".venv" not in f.parts}
     named = re.findall(r"`([\w/]+\.py)`", (ROOT / page).read_text())
     assert [n for n in named if not any(k == n or k.endswith("/" + n) for k in known)] == []
+
+
+_REFERENCE = re.compile(r":\w+:`~?fuzztui\.([\w.]+)`")
+
+
+def test_docstrings_refer_to_what_exists():
+    texts = {file.relative_to(ROOT): file.read_text() for file in modules()}
+    by_module = {
+        ".".join(path.with_suffix("").parts)
+        .removeprefix("fuzztui.")
+        .removesuffix(".__init__"): text
+        for path, text in texts.items()
+    }
+    wrong = []
+    for path, text in texts.items():
+        for name in _REFERENCE.findall(text):
+            parts = name.split(".")
+            modules_of = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
+            module = next((m for m in modules_of if m in by_module), "")
+            rest = name.removeprefix(module).strip(".").split(".")[0]
+            if not module or not re.search(rf"\b{rest}\b", by_module[module]):
+                wrong.append(f"{path}: {name}")
+    assert wrong == []

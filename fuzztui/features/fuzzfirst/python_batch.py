@@ -74,11 +74,11 @@ async def ask(
     limit: float = LOAD_S,
     on_reply: Callable[[dict[str, Any]], None] | None = None,
 ) -> BatchReply:
-    """Run the campaign's engine with the arguments that ``question`` returns.
+    """Run the campaign's engine with the arguments that ``arguments_for`` returns.
 
-    ``question`` is called with a temporary directory, which is removed afterwards. ``hear`` is
-    called with each reply, a JSON object, as it arrives; None: the replies are in the result.
-    ``limit``: seconds. Raises :class:`SupervisorError` if the engine cannot be started.
+    ``arguments_for`` is called with a temporary directory, which is removed afterwards.
+    ``on_reply`` is called with each reply, a JSON object, as it arrives; None: the replies are in
+    the result. ``limit``: seconds. Raises :class:`SupervisorError` if the engine cannot be started.
     """
     answers: list[dict[str, Any]] = []
     lines = _Lines(on_reply or answers.append)
