@@ -94,7 +94,10 @@ def is_reached(state: State, instance: Instance) -> bool:
 
 
 def host_summaries(state: State, found: Mapping[str, FindingTally]) -> dict[str, HostSummary]:
-    """Return the hosts by name; ``found``: :func:`~fuzztui.kernel.model.finding_tallies.tallies`."""
+    """Return the hosts by name.
+
+    ``found``: of :func:`~fuzztui.kernel.model.finding_tallies.tallies`.
+    """
     by_host: dict[str, list[Instance]] = {name: [] for name in list(state.hosts)}
     for i in list(state.instances.values()):
         if i.host in by_host:

@@ -165,10 +165,11 @@ class _Stopper:
             return
         self._look_at = now + LOOK_EVERY_S
         states = [process.state() for process in self._below]
+        is_new = not states  # on a busy machine it may run already at the first look
         if not all(states) or not states or self._stopping:
             self._below = descendants(pid)
             states = [process.state() for process in self._below]
-        held = not any(states) or (_HELD in states and now < self._patience)
+        held = is_new or not any(states) or (_HELD in states and now < self._patience)
         if held and not self._stopping:
             self._due = now + self._limit
         elif now >= self._due:
