@@ -9,6 +9,7 @@ import json
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from fuzztui.features.targeting.analysis import (
@@ -35,6 +36,11 @@ _NONE: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 Progress = Callable[[str], None]
 Hashes = dict[str, str]
+
+
+def hashes_file(home: RunDir) -> Path:
+    """Return the file of the hashes of all sources that the run's analysis has read."""
+    return home.supervisor / "analysed.json"
 
 
 def analyse(
@@ -94,7 +100,7 @@ class _Analysis:
 
     def __init__(self, campaign: Campaign, home: RunDir, progress: Progress) -> None:
         self._campaign, self._home, self._progress = campaign, home, progress
-        self._kept = home.supervisor / "analysed.json"
+        self._kept = hashes_file(home)
         self.messages: list[Message] = []
         self.read: dict[str, ModuleSource] = {}
         """Sources by module name, as they were before the analysis."""

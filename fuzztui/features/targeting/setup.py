@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.engines.kinds import kind_named
-from fuzztui.features.targeting.run_analysis import analyse, analyse_again
+from fuzztui.features.targeting.run_analysis import analyse, analyse_again, hashes_file
 from fuzztui.features.targeting.run_constants import keep_constants
 from fuzztui.kernel.wire.events import Message
 from fuzztui.run.campaign import Campaign
@@ -62,10 +62,11 @@ def services(context: ServiceContext) -> list[TargetingSetup]:
 def spec(campaign: Campaign, directory: Path, path: Path) -> Mapping[str, Any]:
     """Return the path of the analysis, relative to ``spec.json``, because runs can be moved.
 
-    An instance's own ``spec.json`` always has it: an engine whose analysis is gone must say so.
+    Also if the analysis is gone: the engine must say so, and not start.
     """
-    targets = RunDir(directory.parent.parent).targets
-    if not _is_targeted(campaign) or not (path.parent == directory or targets.exists()):
+    home = RunDir(directory.parent.parent)
+    targets, hashes = home.targets, hashes_file(home)
+    if not _is_targeted(campaign) or not (targets.exists() or hashes.exists()):
         return {}
     return {"engine": {"targets": os.path.relpath(targets, path.parent)}}
 

@@ -23,8 +23,8 @@ GROUP = "fuzztui.features"
 
 BUILT_IN = (
     "fuzztui.features.verdicts:FEATURE",
-    "fuzztui.features.fuzzfirst:FEATURE",
     "fuzztui.features.targeting:FEATURE",
+    "fuzztui.features.fuzzfirst:FEATURE",
     "fuzztui.features.oracle:FEATURE",
     "fuzztui.features.gcov:FEATURE",
     "fuzztui.features.mutators:FEATURE",
@@ -38,7 +38,8 @@ BUILT_IN = (
     "fuzztui.machines.hosts:FEATURE",
     "fuzztui.kernel.model.new_groups:FEATURE",
 )
-"""The features of fuzztui itself. They are asked in this order, then those of packages."""
+"""The features of fuzztui itself. They are asked in this order, then those of packages: constants
+that choices select (targeting) are fixed before any seed is run (fuzzfirst, corpus)."""
 
 MAX_FAULT = 500
 """Characters of the error in the message of :meth:`Feature.fault`."""
