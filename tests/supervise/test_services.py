@@ -176,7 +176,14 @@ def test_what_a_package_offers_wrongly_stops_the_start(package, part, of, made):
         getattr(services, part)(*of)
 
 
-@pytest.mark.parametrize("function", [lambda _: 1 / 0, lambda _: ["no service"], lambda _: None])
+class Timeless(Service):
+    again_s = None
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda _: 1 / 0, lambda _: ["no service"], lambda _: None, lambda _: [Timeless()]],
+)
 def test_a_service_that_cannot_be_made_names_its_feature(package, function):
     with pytest.raises(SupervisorError, match="feature tide: services_of_a_package:services: "):
         package(function)

@@ -119,7 +119,7 @@ def test_figures_that_fail_are_an_error_in_their_place(feature, figures):
 
 
 def test_numbers_among_the_figures_are_metrics(feature):
-    feature("figures", lambda _: {"level": 3, "name": "low", "ebb": True})
+    feature("figures", lambda _: {"level": 3, "name": "low", "ebb": True, "n": 10**400})
     of = {**status.status_dict(State(name="c")), "run": "r"}
     lines = exposition([of]).splitlines()
     assert [line for line in lines if line.startswith("fuzztui_feature_figure")] == [

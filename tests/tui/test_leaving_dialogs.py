@@ -3,6 +3,8 @@
 import pytest
 from fakes import running
 from textual.command import CommandPalette
+from textual.css.query import NoMatches
+from textual.worker import WorkerFailed
 
 from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen, Dialog
 
@@ -46,4 +48,12 @@ async def test_what_waits_for_the_log_is_not_drawn_while_the_app_closes(drive, m
         monkeypatch.setattr(d.app, "_running", False)
         for look in waiting:
             look()
+        monkeypatch.undo()
+
+
+async def test_a_worker_that_misses_a_widget_while_the_app_closes_is_no_failure(drive, monkeypatch):
+    async with drive(running()) as d:
+        monkeypatch.setattr(d.app, "_running", False)
+        d.app._handle_exception(WorkerFailed(NoMatches("No nodes match")))
+        assert d.app.failure is None
         monkeypatch.undo()

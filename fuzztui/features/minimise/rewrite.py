@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -11,8 +10,6 @@ from fuzztui.kernel.base.files import check_writable, read_regular
 from fuzztui.kernel.base.text import several
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.triage.afl import MAX_INPUT
-
-_numbers = itertools.count(1)
 
 
 def minimised_path(run_dir: RunDir, file: Path) -> Path:

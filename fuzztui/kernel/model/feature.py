@@ -23,15 +23,15 @@ GROUP = "fuzztui.features"
 
 BUILT_IN = (
     "fuzztui.features.verdicts:FEATURE",
+    "fuzztui.features.mutants:FEATURE",
+    "fuzztui.features.mutators:FEATURE",
     "fuzztui.features.targeting:FEATURE",
     "fuzztui.features.fuzzfirst:FEATURE",
     "fuzztui.features.oracle:FEATURE",
     "fuzztui.features.gcov:FEATURE",
-    "fuzztui.features.mutators:FEATURE",
     "fuzztui.features.minimise:FEATURE",
     "fuzztui.features.corpus:FEATURE",
     "fuzztui.features.findings:FEATURE",
-    "fuzztui.features.mutants:FEATURE",
     "fuzztui.features.properties:FEATURE",
     "fuzztui.features.source:FEATURE",
     "fuzztui.features.comparisons:FEATURE",
@@ -74,7 +74,7 @@ class Feature:
     None, of campaign, run directory, launcher and context: of fuzztui's own features only."""
     spec: str = ""
     """Returns tables for ``spec.json`` of in-process engines, of the campaign, the instance's
-    directory and the path of ``spec.json``; keys of ``engine`` are added to that table."""
+    directory and the path of ``spec.json``. Keys are added to tables that exist."""
     texts: str = ""
     """Returns functions that describe its events for the log screen, by class of event."""
     screen: str = ""

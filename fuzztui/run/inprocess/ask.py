@@ -54,6 +54,8 @@ def ask(
             process = _start(campaign, run_dir, [str(spec), *request])
         except OSError as e:
             raise NoAnswer(f"{e.filename}: {e.strerror}") from None
+        except SupervisorError as e:
+            raise NoAnswer(str(e)) from None
         overseer = Overseer(process.pid, lambda: kill_marked(run_dir.path), limit_s)
         try:
             assert process.stdout is not None

@@ -11,7 +11,7 @@ from fuzztui.engines.kinds import KINDS, kind_named
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.plugins import PluginError
-from fuzztui.kernel.model.feature import features
+from fuzztui.kernel.model.feature import Feature, own_features, package_features
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.constants import constants_file
@@ -45,17 +45,29 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
     }
     tables = {"text": _text(campaign), "oracle": campaign.oracle}
     spec |= {name: table for name, table in tables.items() if table}
-    try:
-        for feature in features():
-            of = (campaign, directory, path)
-            for name, table in feature.data(feature.spec, *of).items() if feature.spec else ():
-                spec[name] = {**spec.get(name, {}), **table}
-    except PluginError as e:
-        raise SupervisorError(str(e)) from None
+    of = (campaign, directory, path)
+    for feature in own_features():
+        for name, table in feature.load(feature.spec)(*of).items() if feature.spec else ():
+            spec[name] = {**spec.get(name, {}), **table}
+    for feature in package_features():
+        _add_tables(spec, feature, of)
     if campaign.kind not in KINDS:
         row = kind_named(campaign.kind)
         spec["plugin"] = {"module": row.module, "commands": list(row.commands)}
     replace_text(path, json.dumps(spec, indent=1))
+
+
+def _add_tables(spec: dict[str, Any], feature: Feature, of: tuple[Any, ...]) -> None:
+    """Add the tables of a package's feature; nothing of fuzztui's own is replaced.
+
+    Raises :class:`SupervisorError`.
+    """
+    try:
+        for name, table in feature.data(feature.spec, *of).items() if feature.spec else ():
+            spec[name] = {**dict(table), **spec.get(name, {})}
+    except (PluginError, TypeError, ValueError) as e:
+        text = str(e) if isinstance(e, PluginError) else feature.fault(feature.spec, e)
+        raise SupervisorError(text) from None
 
 
 def _text(campaign: Campaign) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Instance
 from fuzztui.kernel.wire.events import Event, InstanceHello, InstanceState, Message, Stats
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.launcher import Launch, Launcher, instance_names, trials_share
 from fuzztui.run.instances.process import EngineProcess
 from fuzztui.run.instances.standstill import HALT_LOOKS, HALTED, STANDSTILLS, Standstill
@@ -361,6 +361,9 @@ class InstanceLife:
                 if self._end_reason:
                     continue
                 self._process = EngineProcess.start(launch, self.run_dir.path, self.directory)
+            except SupervisorError as e:
+                self._to("failed", f"cannot start: {e}")
+                return False
             except OSError as e:
                 what = f"{e.filename or self.directory}: {e.strerror or e}"
                 if e.errno in _HOPELESS:

@@ -23,6 +23,8 @@ def package_services(feature: Feature, context: ServiceContext) -> list[PackageS
         if isinstance(e.__cause__, SupervisorError):
             raise e.__cause__ from None
         raise SupervisorError(str(e)) from e
+    except Exception as e:
+        raise SupervisorError(feature.fault(feature.services, e)) from e
 
 
 class PackageService(Service):

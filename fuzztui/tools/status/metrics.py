@@ -18,6 +18,9 @@ Labels = Mapping[str, str]
 Sample = tuple[str, Labels, float]
 """The name of a metric, its labels and the value."""
 
+MAX_FIGURE: Final = 1 << 63
+"""Bound of integers of packages: larger ones are no metrics."""
+
 METRICS: Final = {
     "fuzztui_campaign_info": ("gauge", "1; the labels name engine, target and run"),
     "fuzztui_campaign_state": ("gauge", "1; the label names the state that the campaign is in"),
@@ -142,7 +145,7 @@ def _samples(status: Mapping[str, Any]) -> Iterator[Sample]:
         yield from _known(own, {"fuzztui_mutation_score_ratio": mutants["score"]})
     for name, added in status.get("features", {}).items():
         for key, value in added.items():
-            if type(value) in (int, float):
+            if type(value) is float or (type(value) is int and abs(value) < MAX_FIGURE):
                 yield "fuzztui_feature_figure", {**own, "feature": name, "figure": key}, value
     for host in status["hosts"]:
         yield from _of_host({**own, "host": host["name"]}, host)

@@ -23,6 +23,7 @@ from rich.segment import Segment
 from textual import events
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.app import App
+from textual.css.query import NoMatches
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import LineFilter, Monochrome, NoColor
@@ -31,6 +32,7 @@ from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.widget import AwaitMount
 from textual.widgets import Input
+from textual.worker import WorkerFailed
 
 from fuzztui.kernel.base.terminals import wants_ascii
 from fuzztui.tui.base.ascii import AsciiFilter, WholeCells
@@ -158,8 +160,12 @@ class ThemedApp(App[None]):
     def _handle_exception(self, error: Exception) -> None:
         """End the application; the caller of :meth:`run` reports the error.
 
-        Textual would print a traceback with all local variables over the user's shell.
+        Textual would print a traceback with all local variables over the user's shell. It removes
+        the widgets before it cancels the workers: what those miss while it ends is no error.
         """
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        if isinstance(cause, NoMatches) and not self.is_running:
+            return
         self._return_code = 1
         if self._exception is None:
             self._exception = error

@@ -4,8 +4,7 @@ A command names instances and entries by id, never by row. It is sent as one JSO
 client to supervisor over the control socket, from supervisor to engine as a line of
 ``control.jsonl``. The engine or the supervisor answers with ``command_applied`` or
 ``command_rejected``. The meaning of a command for instances is described in its class. Whether a
-handler of the supervisor executes it instead of the engines depends on the campaign
-(``instances.launcher.Launcher.handlers``).
+handler of the supervisor executes it instead of the engines depends on the campaign's services.
 """
 
 from __future__ import annotations
