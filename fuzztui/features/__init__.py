@@ -1,1 +1,1 @@
-"""Features: one folder for each."""
+"""Features: a folder for each (docs/features.md); hosts stand in ``machines``."""

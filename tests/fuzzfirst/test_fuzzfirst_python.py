@@ -16,10 +16,13 @@ from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.python_backend import PythonBackend
 from fuzztui.features.fuzzfirst.python_batch import PythonBatch
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
+from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.kernel.model.state import State
 from fuzztui.run.campaign import load
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.process.identity import marked
+from fuzztui.run.process.service import ServiceContext
+from fuzztui.run.supervise.services import all_services
 
 READER = '''\
 """Reads."""
@@ -433,6 +436,23 @@ async def test_a_generators_choices_are_inputs(lab):
     # What they lack is the same whenever they are run.
     ran = await lab.batch(target=target).run(lab.inputs(*["\0"] * 12))
     assert len({verdict.trace for verdict in ran}) == 1
+
+
+@pytest.mark.parametrize("is_hub", [False, True])
+def test_constants_are_fixed_before_the_first_spec_is_written(lab, *, is_hub):
+    (lab.root / "parcel" / "make.py").write_text(
+        "def generate(source):\n    return source.text()\n"
+    )
+    target = 'function = "parcel.reader:read"\ngenerator = "parcel.make:generate"'
+    target += '\ninclude = ["parcel"]'
+    campaign = lab.campaign(["parcel.deep"], target=target, engine="constants = true")
+    lab.home.out.mkdir(parents=True)
+    context = ServiceContext(campaign, lab.home, State(), print, float, is_hub=is_hub)
+    for service in all_services(context):
+        service.setup(lambda _: None)
+    assert lab.home.constants.is_file()
+    spec = json.loads((lab.home.instance(MUTANT_INPUTS) / "spec.json").read_text())
+    assert spec["engine"]["constants_file"] == "../../constants.json"
 
 
 @pytest.mark.slow

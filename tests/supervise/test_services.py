@@ -167,10 +167,17 @@ def test_an_error_of_a_packages_service_is_recorded_once_and_ends_no_other(packa
     assert max(map(len, texts)) < 600
 
 
-@pytest.mark.parametrize(("part", "of"), [("handlers", [{}]), ("at_start", []), ("setup", [print])])
-def test_what_a_package_offers_wrongly_stops_the_start(package, part, of, made):
+@pytest.mark.parametrize(
+    ("part", "of", "wrong"),
+    [
+        ("handlers", [{}], None),
+        *(("at_start", [], wrong) for wrong in (None, ["hello"])),
+        *(("setup", [print], wrong) for wrong in (None, ["hello"])),
+    ],
+)
+def test_what_a_package_offers_wrongly_stops_the_start(package, part, of, wrong, made):
     broken = Service()
-    setattr(broken, part, lambda *_: None)
+    setattr(broken, part, lambda *_: wrong)
     services, _ = made(*package(lambda _: [broken]))
     with pytest.raises(SupervisorError, match=f"feature tide: {part}: TypeError"):
         getattr(services, part)(*of)

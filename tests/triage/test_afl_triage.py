@@ -612,11 +612,11 @@ def test_minimise_without_the_tool(campaign, tmp_path):
 
     with pytest.raises(SupervisorError, match="afl-tmin was not found"):
         asyncio.run(minimise(campaign(), home, file, tmp_path / "out", quiet))
-    deed = Minimiser(home, partial(minimise, campaign(), home)).minimise
+    minimises = Minimiser(home, partial(minimise, campaign(), home)).minimise
     with pytest.raises(SupervisorError, match="afl-tmin was not found"):
-        asyncio.run(deed(Minimise("crashes/id:0"), quiet))
+        asyncio.run(minimises(Minimise("crashes/id:0"), quiet))
     with pytest.raises(SupervisorError, match="no such finding"):
-        asyncio.run(deed(Minimise("crashes/id:1", "s1"), quiet))
+        asyncio.run(minimises(Minimise("crashes/id:1", "s1"), quiet))
     assert minimised_path(home, file) == home.path / "minimised/s1/id:0"
     assert minimised_path(home, tmp_path / "x") == home.path / "minimised/x"
 

@@ -19,7 +19,7 @@ from fuzztui.run.process.service import Service, ServiceContext
 
 
 class TargetingSetup(Service):
-    """Writes ``targets.json`` and ``constants.json`` of a run."""
+    """Writes ``targets.json`` of a run, and ``constants.json`` if its generator draws constants."""
 
     def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
         self._campaign, self._run_dir = campaign, run_dir

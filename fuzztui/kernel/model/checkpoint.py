@@ -142,9 +142,10 @@ def unstorable(state: State) -> str:
     """Return which features' parts hold what JSON does not have, as text for users."""
     wrong = []
     for name, cls in _PARTS.items():
-        part = state.parts.get(cls)
+        if (part := state.parts.get(cls)) is None:
+            continue
         try:
-            json.dumps(part and [getattr(part, one) for one in _TYPES[cls]], allow_nan=False)
+            json.dumps([getattr(part, one) for one in _TYPES[cls]], allow_nan=False)
         except (TypeError, ValueError) as e:
             wrong.append(f"feature {name} keeps what no checkpoint can contain ({e})")
     return "; ".join(wrong)

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from fuzztui.kernel.base.plugins import PluginError, installed, named, points
@@ -118,14 +118,7 @@ class Feature:
 
     def objects(self, text: str, kind: type[T], *args: Any) -> list[T]:
         """Return the objects of a class that ``MODULE:NAME`` makes. Raises PluginError."""
-
-        def checked(made: Iterable[T]) -> list[T]:
-            found = list(made)
-            if wrong := [one for one in found if not isinstance(one, kind)]:
-                raise TypeError(f"{wrong[0]!r:.100} is no {kind.__name__}")
-            return found
-
-        return self._made(text, checked, *args)
+        return self._made(text, partial(list_of, kind), *args)
 
     def data(self, text: str, *args: Any) -> dict[str, Any]:
         """Return the data for JSON that ``MODULE:NAME`` makes, by key. Raises PluginError."""
@@ -146,6 +139,14 @@ class Feature:
         """Return the message about an error of the feature; ``place``: a method or function."""
         text = f"feature {self.name}: {place}: {type(error).__name__}: {error}"[:MAX_FAULT]
         return f"{text}; upgrade or uninstall its package"
+
+
+def list_of(kind: type[T], made: Iterable[T]) -> list[T]:
+    """Return the objects as a list. Raises TypeError if one is of another class."""
+    found = list(made)
+    if wrong := [one for one in found if not isinstance(one, kind)]:
+        raise TypeError(f"{wrong[0]!r:.100} is no {kind.__name__}")
+    return found
 
 
 @cache

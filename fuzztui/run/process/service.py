@@ -61,9 +61,10 @@ class Service:
         return ()
 
     def setup(self, progress: Callable[[str], None]) -> Sequence[Message]:
-        """Prepare what all instances need, after their launcher has, unless engines run already.
+        """Prepare what all instances need, after an AFL++ target was built.
 
-        Blocking. ``progress``: called with a message about each slow step. Returns messages to log.
+        Not called if engines run already; in a hub at each of its starts. Blocking. ``progress``:
+        called with a message about each slow step. Returns messages to log.
         Raises :class:`~fuzztui.run.campaign.rundir.SupervisorError` if nothing can be started.
         """
         return ()

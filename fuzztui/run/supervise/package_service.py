@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fuzztui.kernel.base.plugins import PluginError
-from fuzztui.kernel.model.feature import Feature
+from fuzztui.kernel.model.feature import Feature, list_of
 from fuzztui.kernel.wire.events import Event, Message
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.process.service import Handler, Service, ServiceContext
@@ -41,11 +41,11 @@ class PackageService(Service):
 
     def at_start(self) -> Sequence[Event]:
         """Return the events. Raises :class:`SupervisorError`."""
-        return self._at_start("at_start", lambda: list(self._service.at_start()))
+        return self._at_start("at_start", lambda: list_of(Event, self._service.at_start()))
 
     def setup(self, progress: Callable[[str], None]) -> Sequence[Message]:
         """Let the service prepare what it needs. Raises :class:`SupervisorError`."""
-        return self._at_start("setup", lambda: list(self._service.setup(progress)))
+        return self._at_start("setup", lambda: list_of(Message, self._service.setup(progress)))
 
     def _at_start(self, method: str, call: Callable[[], T]) -> T:
         try:

@@ -21,7 +21,7 @@ class OverviewLine(StatusCanvas):
     def content(self, width: int) -> Sequence[Line]:
         """Return the lines for ``self._status``; those that fit into the height are drawn.
 
-        None: the line is hidden.
+        An empty sequence: the line is hidden.
         """
         raise NotImplementedError
 

@@ -1,1 +1,1 @@
-"""The screens: one file each, all fed by the same state."""
+"""The screens of no single feature: Overview, Log and Home."""

@@ -23,12 +23,12 @@ from fuzztui.tui.frame.actions.screens import SCREENS
 from fuzztui.tui.frame.actions.tables import LISTING, MARKING, SORTING, TABLE
 
 _ORDER = ("Corpus", "Mutants", "Mutators", "Properties", "Types", "Source", "Findings")
-"""The groups of features' actions in the help."""
+"""The groups of features' actions, in the order of the help: a new group has its place here."""
 
 
 def _of_features() -> list[Action]:
-    texts = (feature for feature in own_features() if feature.actions)
-    found = [action for feature in texts for action in feature.load(feature.actions)]
+    lists = (feature.load(feature.actions) for feature in own_features() if feature.actions)
+    found = [action for actions in lists for action in actions]
     return sorted(found, key=lambda action: _ORDER.index(action.group))
 
 
