@@ -1,8 +1,8 @@
 """``.cur_input``, the trial journal: the running input and all counters, in shared memory.
 
-A memory-mapped file: 64-bit signed counters that worker and monitor share, then the operation
-and the bytes of the running trial's input. Writing costs no system call. A worker that is killed
-at any instruction leaves its input and all counters up to that trial.
+A memory-mapped file: 64-bit signed counters that worker and monitor share, with the operation of
+the running trial between them, then the bytes of its input. Writing costs no system call. A worker
+that is killed at any instruction leaves its input and all counters up to that trial.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
     START_TIME,
     SUSPECT_TRIAL,
     SUSPECT_KILLS,
-    # ---- the worker's again (new counters go to the end: files are read by later versions)
+    # ---- the worker's again (files are read by later versions: no counter ever moves)
     MUTANT,
     EDGES_THIRD_PARTY,
     LIMIT,
@@ -102,8 +102,41 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
     GOALS_REPORTED,
     # cells with a probe in trials
     PROBES_LEFT,
-    COUNTERS,
-) = range(65)
+) = range(64)
+
+# Words 64 to 79 hold the operation. The next counters are behind it: (NAME, OTHER) = range(80, 82)
+
+REPORTED: Final = {
+    CYCLES: "cycles_done",
+    CYCLES_WITHOUT_FINDS: "cycles_wo_finds",
+    TRIAL: "execs_done",
+    CORPUS: "corpus_count",
+    FAVORED: "corpus_favored",
+    CORPUS_FOUND: "corpus_found",
+    CORPUS_IMPORTED: "corpus_imported",
+    CORPUS_VARIABLE: "corpus_variable",
+    MAX_DEPTH: "max_depth",
+    CUR_ITEM: "cur_item",
+    PENDING_FAVORED: "pending_favs",
+    PENDING: "pending_total",
+    CRASHES: "saved_crashes",
+    HANGS: "saved_hangs",
+    LAST_FIND: "last_find",
+    LAST_CRASH: "last_crash",
+    LAST_HANG: "last_hang",
+    EDGES: "edges_found",
+    EDGES_TOTAL: "total_edges",
+    EDGES_VARIABLE: "var_byte_count",
+    TOKENS: "auto_dict_entries",
+    EDGES_VALID: "edges_valid",
+    PROBES_LEFT: "probes_left",
+    VALID: "valid_inputs",
+    INVALID: "invalid_inputs",
+    FAILURES: "failed_inputs",
+    TIMEOUTS: "total_tmout",
+    NOT_SAVED: "findings_not_saved",
+}
+"""The counters that ``fuzzer_stats`` contains as they are, each with its key."""
 
 IDLE, LOADING, RUNNING, SAVING, ENDED, REFUSED = range(6)
 """Values of PHASE. RUNNING: the target executes. SAVING: the execution has ended and is judged.
@@ -125,9 +158,10 @@ STOP_NOW, FINISH = 1, 2
 """Values of STOP. FINISH: do the work that remains after the budget is used up, then stop."""
 
 _LABEL_AT: Final = 8 * 64
-assert COUNTERS <= 64
 _LABEL_SIZE: Final = 128
 _LAST_AT: Final = 1024
+COUNTERS: Final = _LAST_AT // 8
+"""Words that are mapped as counters, the operation's among them."""
 _LAST_SIZE: Final = 3072
 _DATA_AT: Final = 4096
 
