@@ -31,6 +31,7 @@ from fuzztui.features.watch.directories import Trees, WatchError
 from fuzztui.kernel.base.signals import is_by_signal, signal_name
 from fuzztui.kernel.base.text import ago, brief, several
 from fuzztui.kernel.model.discovery import discovery_rate, discovery_text
+from fuzztui.kernel.model.figures import titled
 from fuzztui.kernel.model.finding_tallies import (
     FindingTally,
     files_of,
@@ -259,6 +260,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         ("execs", f"{least}{t.stats.execs:,}{per_second}"),
         ("corpus", f"{least}{t.stats.corpus:,}{_for_comparisons(state)}"),
         ("coverage", (least if t.stats.edges >= 0 else "") + _cover(t)),
+        *((f.title, f"{least}{n:,}") for f, n in titled(t.stats) if f.total),
         *([("discovery", discovery_text(discovery))] if discovery else []),
         *([("CPU hour", _yields(yields))] if yields.whole.known else []),
         *_shard(state),
@@ -403,13 +405,7 @@ def _cover(t: Totals) -> str:
     cover += " edges" if t.stats.edges >= 0 else ""
     if t.stats.edges > 0 and t.stats.edges_total > 0:
         cover += f" ({t.stats.edges / t.stats.edges_total:.1%})"
-    if t.stats.edges_valid >= 0:
-        cover += f", {t.stats.edges_valid:,} by valid inputs"
-    if t.stats.probes_left >= 0:
-        cover += f"; {several(t.stats.probes_left, 'probe')} left in trials"
-    if t.stats.edges_third_party >= 0:
-        cover += f"; {t.stats.edges_third_party:,} in libraries"
-    return cover
+    return ", ".join([cover, *(f"{n:,} {f.title}" for f, n in titled(t.stats, "edges"))])
 
 
 def _yields(yields: Yields) -> str:

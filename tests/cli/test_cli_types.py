@@ -238,11 +238,11 @@ def test_what_has_changed_is_told(stands, capsys, tmp_path):
         ({"edges": 60, "edges_valid": 41}, "60 edges, 41 by valid inputs"),
         (
             {"edges": 60, "edges_total": 200, "edges_valid": 41, "edges_third_party": 2113},
-            "60 of 200 edges (30.0%), 41 by valid inputs; 2,113 in libraries",
+            "60 of 200 edges (30.0%), 41 by valid inputs, 2,113 3rd-party lines",
         ),
         (
             {"edges": 0, "edges_total": 200, "edges_third_party": 0},
-            "0 of 200 edges; 0 in libraries",
+            "0 of 200 edges, 0 3rd-party lines",
         ),
         ({}, "-"),
     ],

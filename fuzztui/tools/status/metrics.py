@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from fuzztui.kernel.model.figures import FIGURES, Figure
 from fuzztui.kernel.model.mutants import COUNTED_STATES
 from fuzztui.kernel.model.yields import KINDS
 from fuzztui.kernel.wire.finding_kinds import kind_of
@@ -21,15 +22,21 @@ Sample = tuple[str, Labels, float]
 MAX_FIGURE: Final = 1 << 63
 """Bound of integers of packages: larger ones are no metrics."""
 
+
+def _kind(figure: Figure) -> str:
+    return "counter" if figure.metric.endswith("_total") else "gauge"
+
+
+_REPORTED: Final = tuple(figure for figure in FIGURES if figure.metric)
+
 METRICS: Final = {
+    **{f"fuzztui_{f.metric}": (_kind(f), f.means) for f in _REPORTED if f.total},
+    **{f"fuzztui_instance_{f.metric}": (_kind(f), f"An instance: {f.means}") for f in _REPORTED},
     "fuzztui_campaign_info": ("gauge", "1; the labels name engine, target and run"),
     "fuzztui_campaign_state": ("gauge", "1; the label names the state that the campaign is in"),
     "fuzztui_running_seconds_total": ("counter", "Seconds for which engines ran"),
     "fuzztui_remaining_seconds": ("gauge", "Estimated seconds until the budget is used up"),
-    "fuzztui_executions_total": ("counter", "Executions of the target"),
     "fuzztui_executions_per_second": ("gauge", "Executions per second, now"),
-    "fuzztui_corpus_entries": ("gauge", "Entries of the queues"),
-    "fuzztui_covered_edges": ("gauge", "Covered edges, or cells of an in-process engine"),
     "fuzztui_last_find_seconds": ("gauge", "Campaign time at which the last entry was found"),
     "fuzztui_discoveries_per_100k_at_most": (
         "gauge",
@@ -71,10 +78,7 @@ METRICS: Final = {
     "fuzztui_host_clock_ahead_seconds": ("gauge", "Seconds by which the host's clock is ahead"),
     "fuzztui_host_statistics_age_seconds": ("gauge", "Age of the oldest statistics of a host"),
     "fuzztui_instance_state": ("gauge", "1; the label names the state that the instance is in"),
-    "fuzztui_instance_executions_total": ("counter", "Executions of an instance"),
     "fuzztui_instance_executions_per_second": ("gauge", "Executions per second of an instance"),
-    "fuzztui_instance_corpus_entries": ("gauge", "Entries of an instance's queue"),
-    "fuzztui_instance_covered_edges": ("gauge", "Edges or cells that an instance has covered"),
     "fuzztui_instance_restarts_total": ("counter", "Restarts of an instance"),
     "fuzztui_instance_statistics_age_seconds": ("gauge", "Age of an instance's statistics"),
     "fuzztui_instance_cpu_seconds_total": ("counter", "CPU seconds of an instance's processes"),
@@ -111,15 +115,13 @@ def _samples(status: Mapping[str, Any]) -> Iterator[Sample]:
     figures = {
         "fuzztui_running_seconds_total": status["running_s"],
         "fuzztui_remaining_seconds": status["remaining_s"],
-        "fuzztui_executions_total": status["execs"],
         "fuzztui_executions_per_second": status["execs_per_sec"],
-        "fuzztui_corpus_entries": status["corpus"],
-        "fuzztui_covered_edges": status["coverage"]["covered"],
         "fuzztui_last_find_seconds": status["last_find_s"],
         "fuzztui_log_lost_records": status["lost_records"],
         "fuzztui_at_least": int(bool(status["at_least"])),
     }
     yield from _known(own, figures)
+    yield from _known(own, {f"fuzztui_{f.metric}": _in(status, f) for f in _REPORTED if f.total})
     for category, groups in status["groups"].items():
         labels = {**own, "category": category}
         yield from _known(
@@ -177,13 +179,11 @@ def _of_host(labels: Labels, host: Mapping[str, Any]) -> Iterator[Sample]:
 def _of_instance(labels: Labels, instance: Mapping[str, Any]) -> Iterator[Sample]:
     yield "fuzztui_instance_state", {**labels, "state": instance["state"]}, 1
     figures = {
-        "fuzztui_instance_executions_total": instance["execs"],
         "fuzztui_instance_executions_per_second": instance["execs_per_sec"],
-        "fuzztui_instance_corpus_entries": instance["corpus"],
-        "fuzztui_instance_covered_edges": instance["coverage"]["covered"],
         "fuzztui_instance_restarts_total": instance["restarts"],
         "fuzztui_instance_statistics_age_seconds": instance["age_s"],
         "fuzztui_instance_memory_bytes": instance["rss"],
+        **{f"fuzztui_instance_{f.metric}": _in(instance, f) for f in _REPORTED},
     }
     yield from _known(labels, figures)
     if yields := instance["yield"]:
@@ -196,6 +196,13 @@ def _late(name: str, labels: Labels, yields: Mapping[str, Any]) -> Iterator[Samp
     for kind in KINDS:
         rate = yields["late"][f"{kind}_per_cpu_hour"]
         yield from _known({**labels, "of": kind}, {name: rate})
+
+
+def _in(status: Mapping[str, Any], figure: Figure) -> float | None:
+    """The number of a figure in an object of ``status --json``."""
+    group, _, key = figure.status.rpartition(".")
+    number: float | None = (status[group] if group else status)[key]
+    return number
 
 
 def _known(labels: Labels, figures: Mapping[str, float | None]) -> Iterator[Sample]:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.model.discovery import discovery_dict
 from fuzztui.kernel.model.feature import own_features, package_features
+from fuzztui.kernel.model.figures import figures_dict
 from fuzztui.kernel.model.finding_tallies import FindingTally, Group, files_of, groups, tallies
 from fuzztui.kernel.model.fuzzfirst import first_dict
 from fuzztui.kernel.model.host_summary import hosts_list, is_reached
@@ -30,7 +31,6 @@ from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.model.targeting import targeting_dict
 from fuzztui.kernel.model.verdicts import given_about, verdict_of
 from fuzztui.kernel.model.yields import Yields, campaign_yields, yields_dict
-from fuzztui.kernel.wire.events import Stats
 from fuzztui.kernel.wire.finding_kinds import kind_of
 
 
@@ -51,14 +51,9 @@ def status_dict(state: State) -> dict[str, Any]:
         "remaining_s": remaining(state),
         "progress": progress(state),
         "seed": state.seed,
-        "execs": t.stats.execs,
+        **figures_dict(t.stats),
         "execs_per_sec": _or_none(throughput(state)),
-        "corpus": t.stats.corpus,
         **{kind_of(category).label: tally.files for category, tally in found.items()},
-        "findings_not_saved": _or_none(t.stats.findings_not_saved),
-        "coverage": _coverage_dict(t.stats),
-        "valid": _or_none(t.stats.valid),
-        "invalid": _or_none(t.stats.invalid),
         "mutants": mutants_dict(state),
         "first": first_dict(state),
         "mixture": mixture_dict(state),
@@ -114,16 +109,6 @@ def _or_none(figure: _Figure) -> _Figure | None:
     return figure if figure >= 0 else None
 
 
-def _coverage_dict(of: Stats) -> dict[str, int | None]:
-    return {
-        "covered": _or_none(of.edges),
-        "total": _or_none(of.edges_total),
-        "valid": _or_none(of.edges_valid),
-        "third_party": _or_none(of.edges_third_party),
-        "probes_left": _or_none(of.probes_left),
-    }
-
-
 def _age(t: float, now: float) -> float | None:
     return round(max(0.0, now - t), 3) if t >= 0 else None
 
@@ -160,12 +145,10 @@ def _instance_dict(
         "reason": i.reason,
         "pid": i.pid or None,
         "restarts": i.restarts,
-        "execs": i.stats.execs,
+        **figures_dict(i.stats),
         "execs_per_sec": _or_none(per_second),
         "corpus": i.corpus,
         **{kind.label: files_of(kind, i, found) for kind in map(kind_of, found)},
-        "coverage": _coverage_dict(i.stats),
-        "stability": _or_none(i.stats.stability),
         "cpu": i.cpu if is_reached(state, i) else None,
         "rss": i.rss if is_reached(state, i) else None,
         "yield": None if yields is None else yields_dict(yields),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fuzztui.kernel.model.figures import FIGURES, Figure
 from fuzztui.kernel.model.finding_tallies import groups_of
 from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.kernel.model.oracle import ORACLE, to_look_at
@@ -140,8 +141,7 @@ def columns(
             "right", drop=True, spare=True, descending=True,
         ),
         *map(groups, KINDS),
-        _figure("pending", "pending", lambda i: i.stats.pending, format.count, "", drop=True),
-        _figure("cycles", "cycles", lambda i: i.stats.cycles, format.count, "", drop=True),
+        *(_reported(figure) for figure in FIGURES if figure.column),
         Column(
             "stability", "stable", _stability, lambda i: i.stats.stability,
             "right", drop=True, spare=True, descending=True,
@@ -290,6 +290,13 @@ def _cpu(instance: Instance) -> Cell:
 
 def _memory(instance: Instance) -> Cell:
     return (format.size(instance.rss), "") if instance.processes else ("", "")
+
+
+def _reported(figure: Figure) -> Column[Instance]:
+    def number(instance: Instance) -> int:
+        return int(figure.of(instance.stats))
+
+    return _figure(figure.name, figure.column, number, format.count, drop=True)
 
 
 def _figure(

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.figures import titled
 from fuzztui.kernel.model.finding_tallies import groups_of
 from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.kernel.model.oracle import ORACLE
 from fuzztui.kernel.model.selectors import ENDED, known_total, other_text
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.model.yields import rate_words
+from fuzztui.kernel.wire.events import Stats
 from fuzztui.kernel.wire.finding_kinds import KINDS
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
@@ -176,15 +178,12 @@ def whole(instance: Instance, state: State, status: Status) -> list[Fact]:
     figures_ = [
         ("statistics", f"{age} old" if age not in ("", "none") else age or fresh),
         ("execs", format.count(stats.execs) + (f", {rate}" if speed >= 0 else "")),
-        ("corpus", _of(i.corpus, ("favored", stats.favored), ("pending", stats.pending))),
+        ("corpus", _with("corpus", i.corpus, stats)),
         ("edges", _edges(i)),
         ("findings", ", ".join(finds)),
         ("last new", last_new_cell(i, status)[0] or "none yet"),
-        ("cycles", _of(stats.cycles, ("now at entry", stats.cur_item), ("depth", stats.max_depth))),
+        *((f.title, _with(f.name, number, stats)) for f, number in titled(stats)),
     ]
-    if stats.probes_left >= 0:
-        of = f"{format.count(stats.probes_left)} of the coverage map's cells, in trials"
-        figures_.insert(4, ("probes left", of))
     if stats.stability >= 0:
         figures_.append(("stability", format.percent(stats.stability, 100.0)))
     if stats.other:
@@ -210,20 +209,18 @@ def whole(instance: Instance, state: State, status: Status) -> list[Fact]:
     ]
 
 
-def _of(n: int, *parts: tuple[str, int]) -> str:
-    words = [f"{name} {format.count(value)}" for name, value in parts if value >= 0]
-    return ", ".join([format.count(n), *words])
+def _with(name: str, number: float, stats: Stats) -> str:
+    """A figure's number, and the figures of its line."""
+    within = [f"{f.title} {format.count(int(n))}" for f, n in titled(stats, name)]
+    return ", ".join([format.count(int(number)), *within])
 
 
 def _edges(instance: Instance) -> str:
     total = known_total(instance.stats.edges, instance.stats.edges_total)
     of = f" of {format.count(total)} ({format.percent(instance.stats.edges, total)})"
     words = format.count(instance.stats.edges) + (of if total > 0 else "")
-    parts = (
-        ("by valid inputs", instance.stats.edges_valid),
-        ("3rd-party lines", instance.stats.edges_third_party),
-    )
-    return ", ".join([words, *(f"{format.count(n)} {name}" for name, n in parts if n >= 0)])
+    within = titled(instance.stats, "edges")
+    return ", ".join([words, *(f"{format.count(int(n))} {f.title}" for f, n in within)])
 
 
 # ------------------------------------------------------------------- fleets

@@ -5,6 +5,8 @@ Columns by screen and id of the column.
 
 from __future__ import annotations
 
+from fuzztui.kernel.model.figures import FIGURES
+
 LEGEND: dict[str, dict[str, str]] = {
     "home": {
         "state": "The campaign's; interrupted: its supervisor ended before the campaign, which can "
@@ -26,19 +28,14 @@ LEGEND: dict[str, dict[str, str]] = {
         "mutant": "The mutant that the instance fuzzes; empty: the target itself",
         "age": "Age of the instance's last statistics",
         "ran": "How long the instance has run",
-        "execs": "Executions of the target, for any reason",
+        **{figure.name: figure.means for figure in FIGURES if figure.means},
         "rate": "Executions per second now; after the end on average",
-        "corpus": "Entries of the instance's queue",
-        "edges": "Cells of the coverage map that its entries cover",
         "libraries": "Lines of libraries outside the application that were executed",
         "crash": "Groups of crashes that it has met",
         "crashes": "Groups of crashes that it has met",
         "hangs": "Groups of hangs that it has met",
         "differs": "Groups of differences between two implementations that it has met",
         "other": "Groups of kinds that this version does not know",
-        "pending": "Entries that were not fuzzed yet",
-        "cycles": "Passes over the whole queue",
-        "stability": "Part of the edges that do not vary between executions of one input",
         "found": "When the last entry was found",
         "restarts": "Restarts after the engine has died",
         "cpu": "Use of processor cores: 100% is one core",

@@ -1,4 +1,4 @@
-"""The statistics of an instance, each with its key in ``fuzzer_stats`` and its total."""
+"""The figures that an instance reports: a row each, with its key, its total, where it is shown."""
 
 from __future__ import annotations
 
@@ -9,14 +9,40 @@ from fuzztui.kernel.base.bounds import Count
 from fuzztui.kernel.wire.events.base import Event
 
 
-def stat(default: float, key: str, total: str = "", *, series: bool = False) -> Any:
-    """Declare a number of :class:`Stats`.
+def stat(
+    default: float,
+    key: str,
+    total: str = "",
+    *,
+    series: bool = False,
+    title: str = "",
+    within: str = "",
+    column: str = "",
+    means: str = "",
+    status: str = "",
+    metric: str = "",
+) -> Any:
+    """Declare a figure, a field of :class:`Stats`.
 
     ``default``: the value of an unknown number. ``key``: its name in ``fuzzer_stats``. ``total``:
     how the campaign's number follows from those of the instances: "sum", "max" or "min"; an empty
     string: there is none. ``series``: whether the state keeps the total over time.
+
+    Where it is shown, beside what screens and commands say of it in words of their own:
+
+    * ``title``: its name in the details of an instance and, if it has a total, in ``fuzztui
+      status``; there it is in the line of the figure ``within``, or in a line of its own;
+    * ``column``: the head of its column in the table of instances; ``means``: its meaning there,
+      in the help, and in the metrics;
+    * ``status``: its key in ``status --json``; ``coverage.total``: ``total`` in the object
+      ``coverage``;
+    * ``metric``: its name for Prometheus, behind ``fuzztui_`` or ``fuzztui_instance_``.
     """
-    return field(default=default, metadata={"key": key, "total": total, "series": series})
+    metadata = {
+        "key": key, "total": total, "series": series, "title": title, "within": within,
+        "column": column, "means": means, "status": status, "metric": metric,
+    }  # fmt: skip
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,31 +59,57 @@ class Stats(Event):
 
     kind: ClassVar[str] = "stats"
     instance: str
-    execs: Count = stat(0, "execs_done", "sum", series=True)
+    execs: Count = stat(
+        0, "execs_done", "sum", series=True, status="execs", metric="executions_total",
+        means="Executions of the target, for any reason",
+    )  # fmt: skip
     execs_per_sec: float = 0.0
-    corpus: Count = stat(0, "corpus_count", "sum", series=True)
-    favored: Count = stat(-1, "corpus_favored")
-    pending: Count = stat(-1, "pending_total")
+    corpus: Count = stat(
+        0, "corpus_count", "sum", series=True, status="corpus", metric="corpus_entries",
+        means="Entries of the queue",
+    )  # fmt: skip
+    favored: Count = stat(-1, "corpus_favored", title="favored", within="corpus")
+    pending: Count = stat(
+        -1, "pending_total", title="pending", within="corpus", column="pending",
+        means="Entries that were not fuzzed yet",
+    )  # fmt: skip
     crashes: Count = stat(0, "saved_crashes", "sum", series=True)
     hangs: Count = stat(0, "saved_hangs", "sum", series=True)
-    edges: Count = stat(-1, "edges_found", "max", series=True)
+    edges: Count = stat(
+        -1, "edges_found", "max", series=True, status="coverage.covered", metric="covered_edges",
+        means="Cells of the coverage map that its entries cover",
+    )  # fmt: skip
     """The total is the maximum, because instances exchange their entries and cover the same."""
-    edges_total: Count = stat(-1, "total_edges", "max")
-    edges_valid: Count = stat(-1, "edges_valid", "max", series=True)
-    valid: Count = stat(-1, "valid_inputs", "sum")
-    invalid: Count = stat(-1, "invalid_inputs", "sum")
-    cycles: Count = stat(-1, "cycles_done")
-    cur_item: Count = stat(-1, "cur_item")
-    max_depth: Count = stat(-1, "max_depth")
-    stability: float = stat(-1.0, "stability", "min")
+    edges_total: Count = stat(-1, "total_edges", "max", status="coverage.total")
+    edges_valid: Count = stat(
+        -1, "edges_valid", "max", series=True, status="coverage.valid", title="by valid inputs",
+        within="edges",
+    )  # fmt: skip
+    valid: Count = stat(-1, "valid_inputs", "sum", status="valid")
+    invalid: Count = stat(-1, "invalid_inputs", "sum", status="invalid")
+    cycles: Count = stat(
+        -1, "cycles_done", title="cycles", column="cycles", means="Passes over the whole queue"
+    )
+    cur_item: Count = stat(-1, "cur_item", title="now at entry", within="cycles")
+    max_depth: Count = stat(-1, "max_depth", title="depth", within="cycles")
+    stability: float = stat(
+        -1.0, "stability", "min", status="stability",
+        means="Part of the edges that do not vary between executions of one input",
+    )  # fmt: skip
     age: float = 0.0
     slow_age: float = -1.0
     find_age: float = -1.0
-    edges_third_party: Count = stat(-1, "edges_third_party", "max", series=True)
+    edges_third_party: Count = stat(
+        -1, "edges_third_party", "max", series=True, status="coverage.third_party",
+        title="3rd-party lines", within="edges",
+    )  # fmt: skip
     """Executed lines (or functions) of libraries; no input is kept because of them."""
-    findings_not_saved: Count = stat(-1, "findings_not_saved", "max")
+    findings_not_saved: Count = stat(-1, "findings_not_saved", "max", status="findings_not_saved")
     """Distinct findings beyond ``engine.max_findings``: a lower bound."""
-    probes_left: Count = stat(-1, "probes_left", "max")
+    probes_left: Count = stat(
+        -1, "probes_left", "max", status="coverage.probes_left",
+        title="probes left", within="edges",
+    )  # fmt: skip
     """Cells of the coverage map that have a probe in trials; the others are covered, and trials run
     code without their probes."""
     other: dict[str, Any] = field(default_factory=dict)
