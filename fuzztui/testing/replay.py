@@ -18,7 +18,7 @@ from fuzztui.features.verdicts.judging import verdicts_file
 from fuzztui.kernel.base.files import files_in
 from fuzztui.kernel.base.text import visible
 from fuzztui.run.campaign import CampaignError, load
-from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.spec import write_spec
 from fuzztui.testing.known import KnownFailures
 from fuzztui.tools.ci.corpus import KeptCorpus
@@ -59,13 +59,13 @@ class Replay:
         instance = instance_of(directory)
         with tempfile.TemporaryDirectory() as folder:
             spec_file = Path(folder) / "spec.json"
-            write_spec(spec_file, campaign, instance)
-            spec = read_spec(spec_file)
             try:
+                write_spec(spec_file, campaign, instance)
+                spec = read_spec(spec_file)
                 os.environ.update(spec.target.env)
                 target = load_target(spec.target, None)
                 form = form_of(target, spec.engine, rng.randbytes)
-            except CannotStart as e:
+            except (CannotStart, SupervisorError) as e:
                 raise CannotReplay(f"{file}: {e}") from None
         replay = cls(target, form, rng, directory)
         try:
