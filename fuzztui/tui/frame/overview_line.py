@@ -18,6 +18,11 @@ class OverviewLine(StatusCanvas):
 
     DEFAULT_CSS = "OverviewLine { height: 1; display: none; }"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._made: tuple[int, Sequence[Line]] = 0, ()
+        """The content for so many cells, as of the last :meth:`show`."""
+
     def content(self, width: int) -> Sequence[Line]:
         """Return the lines for ``self._status``; those that fit into the height are drawn.
 
@@ -27,11 +32,17 @@ class OverviewLine(StatusCanvas):
 
     def show(self, status: Status) -> None:
         """Draw ``status``, or hide the line."""
-        super().show(status)
-        self.display = bool(self.paint(self.app.size.width, 1))
+        self._status, width = status, self.app.size.width
+        self._made = width, self._drawn(width)
+        self.display = bool(self._made[1])
+        self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         """Draw the content, without spans that do not fit whole."""
+        made_for, lines = self._made
+        return lines if width == made_for else self._drawn(width)
+
+    def _drawn(self, width: int) -> Sequence[Line]:
         try:
             return [whole_spans(line, width) for line in self.content(width)]
         except Exception as e:
