@@ -33,9 +33,9 @@ from fuzztui.cli.output import (
 from fuzztui.cli.properties import weigh_property
 from fuzztui.cli.remote_runs import user_of
 from fuzztui.cli.runs import find_run, standing, unsupervised
+from fuzztui.features.mutators.fold import MixtureSetting, changed, settings
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.kernel.model.inverses import UndoError
-from fuzztui.kernel.model.mutators import MixtureSetting, changed, settings
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.model.undo import Undo, undo

@@ -10,9 +10,9 @@ from fuzztui.cli.ctl_action import CtlAction
 from fuzztui.cli.output import USAGE, CliError, probability, say, weight_or_factor
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.features.targeting.analysis.document import DocumentError, TargetingAnalysis
+from fuzztui.features.targeting.fold import goal_rows, targeting_summary, type_rows, weights
 from fuzztui.kernel.base.suggest import meant, near_last
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.targeting import goal_rows, targeting_summary, type_rows, weights
 from fuzztui.kernel.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.rundir import RunDir

@@ -1,4 +1,4 @@
-"""``fuzztui mutators``: tables of mutators; the rows of ``status`` about the mixture."""
+"""``fuzztui mutators``: tables of mutators."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ from typing import Any
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, CliError
 from fuzztui.cli.runs import find_run, none_left, standing
-from fuzztui.kernel.base.text import brief, clock, several
-from fuzztui.kernel.model.mutators import (
+from fuzztui.features.mutators.fold import (
     FEW,
     FEW_USES,
     MutatorRow,
     arms,
-    mixture_summary,
     mutators_dict,
 )
-from fuzztui.kernel.model.state import State
+from fuzztui.features.mutators.status import mixture_rows
+from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.model.yields import KINDS, Yields, campaign_yields, rate_number, yields_dict
-from fuzztui.kernel.wire.mixture import CLASSES, percentage
 
 _ORDER: dict[str, Callable[[MutatorRow], Any]] = {
     "pays": lambda a: a.order,
@@ -34,9 +32,6 @@ _ORDER: dict[str, Callable[[MutatorRow], Any]] = {
 
 COLUMNS = ("pays", "found", "crashes", "applied", "tried", "weight", "name", "class")
 """Columns by which the table can be sorted; ``name`` and ``class`` alphabetically."""
-
-BEST = 3
-"""Number of mutators that ``status`` lists."""
 
 
 def mutators(options: argparse.Namespace) -> int:
@@ -64,7 +59,7 @@ def mutators(options: argparse.Namespace) -> int:
         print(line)
     if any(_uncertain(mutator) for mutator in rows):
         print(f"(in brackets: uncertain, fewer than {FEW} saved inputs or {FEW_USES} uses)")
-    for name, text in mixture_rows(state):
+    for name, text in mixture_rows(state, run):
         print(f"{name:<8} {brief(text)}")
     if rows:
         print()
@@ -126,25 +121,3 @@ def table(rows: list[MutatorRow]) -> Iterator[str]:
 
 def _uncertain(mutator: MutatorRow) -> bool:
     return mutator.found > 0 and not mutator.significant
-
-
-def mixture_rows(state: State) -> Iterator[tuple[str, str]]:
-    """Yield the rows of ``status`` about the mixture and the best mutators."""
-    now = mixture_summary(state)
-    if now is None:
-        return
-    parts = zip(CLASSES, now.mixture, strict=True)
-    text = ", ".join(f"{name} {percentage(part)}{now.did(name)}" for name, part in parts)
-    if now.each:
-        yield "mixture", now.each
-        yield "", f"on average {text}"
-    else:
-        text += f", {'adaptive' if now.adaptive else 'fixed'}"
-        if now.t >= 0:
-            text += f" since {clock(now.t)}" + (f" by {now.by}" if now.by else "")
-        if now.differ:
-            text += f" (the mean of {several(now.instances, 'instance')})"
-        yield "mixture", text
-    best = [f"{a.name} ({a.found:,} in {a.applied:,} uses)" for a in now.best[:BEST]]
-    if best:
-        yield "pays", f"best {', '.join(best)}"

@@ -1,52 +1,26 @@
-"""Properties of a suite on the command line: rows of ``status``, and ``ctl weigh-property``."""
+"""Properties of a suite on the command line: lines of ``status``, and ``ctl weigh-property``."""
 
 from __future__ import annotations
 
 import argparse
-import shlex
-from collections.abc import Iterator
-from pathlib import Path
 
 from fuzztui.cli.output import USAGE, CliError, weight_or_factor
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.kernel.base.suggest import meant, near_last
-from fuzztui.kernel.base.text import brief, several
-from fuzztui.kernel.model.properties import (
+from fuzztui.features.properties.fold import (
     PropertyRow,
-    failing_examples,
-    new_to_tests,
     property_rows,
     property_weights,
-    takes_examples,
 )
+from fuzztui.kernel.base.suggest import meant, near_last
+from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import WeighProperty
-from fuzztui.run.home.origin import WRITE_EXAMPLES, campaign_file, tested_project
 
 _NEAR = 3
 """Maximum number of similar names that an error suggests."""
 
 MAX_LISTED = 200
 """Properties that ``status`` lists."""
-
-
-def property_summary(state: State, run: Path) -> Iterator[tuple[str, str]]:
-    """The rows of ``status`` about a suite: its properties, and what findings mean for pytest."""
-    rows = property_rows(state).values()
-    if not rows:
-        return
-    states = [row.state for row in rows]
-    failed, out = states.count("failed"), states.count("not run")
-    words = [several(len(rows) - out, "property", "properties")]
-    words += [f"{failed:,} with findings"] if failed else []
-    words += [f"{out:,} not run"] if out else []
-    words += [f"{several(state.other_tests, 'test')} without @given"] if state.other_tests else []
-    yield "suite", ", ".join(words)
-    if saved := failing_examples(state):
-        yield "pytest", f"fails at once, with {several(len(saved), 'finding')}"
-    root = tested_project(campaign_file(run))
-    if root is not None and any(map(takes_examples, new_to_tests(state))):
-        yield "add tests", f"cd {shlex.quote(str(root))} && {WRITE_EXAMPLES}"
 
 
 def property_lines(state: State) -> list[str]:

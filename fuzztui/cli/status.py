@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from fuzztui.cli.host_lines import host_lines, host_rows
 from fuzztui.cli.mutant_lines import found_rows, status_rows
-from fuzztui.cli.mutators import mixture_rows
 from fuzztui.cli.output import (
     DONE,
     NOT_RUNNING,
@@ -22,15 +21,16 @@ from fuzztui.cli.output import (
     speed,
     still_run,
 )
-from fuzztui.cli.properties import property_lines, property_summary
+from fuzztui.cli.properties import property_lines
 from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsupervised
-from fuzztui.cli.types import targeting_rows
 from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.features.comparisons.fold import made_for_comparisons
 from fuzztui.features.watch.directories import Trees, WatchError
+from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.base.signals import is_by_signal, signal_name
 from fuzztui.kernel.base.text import ago, brief, several
 from fuzztui.kernel.model.discovery import discovery_rate, discovery_text
+from fuzztui.kernel.model.feature import features
 from fuzztui.kernel.model.figures import titled
 from fuzztui.kernel.model.finding_tallies import (
     FindingTally,
@@ -265,13 +265,24 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         *([("CPU hour", _yields(yields))] if yields.whole.known else []),
         *_shard(state),
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
-        *mixture_rows(state),
-        *targeting_rows(state),
-        *property_summary(state, run),
+        *_rows_of_features(state, run),
         *found_rows(state, at_least=now.is_lower_bound),
         *_added(state),
         ("run", run_name(run)),
     ]
+
+
+def _rows_of_features(state: State, run: Path) -> Iterator[tuple[str, str]]:
+    """The rows of features; of one that fails, the error."""
+    for feature in features():
+        if feature.rows:
+            try:
+                rows = feature.objects(feature.rows, tuple, state, run)
+                yield from [(brief(str(name)), str(text)) for name, text in rows]
+            except PluginError as e:
+                yield brief(feature.name), str(e)
+            except ValueError as e:  # not two texts
+                yield brief(feature.name), feature.fault(feature.rows, e)
 
 
 def _added(state: State) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from fuzztui.cli.runs import short_path, standing
 from fuzztui.features.minimise.rewrite import minimised_path
 from fuzztui.kernel.base.files import inside
 from fuzztui.kernel.base.text import brief, several, without_folders
-from fuzztui.kernel.model.properties import new_to_tests
+from fuzztui.kernel.model.examples import new_to_tests
 from fuzztui.kernel.model.state import Finding
 from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.rundir import RunDir

@@ -22,12 +22,12 @@ from fuzztui.features.targeting.analysis import (
     TargetsError,
     find_targets,
 )
+from fuzztui.features.targeting.screen.labels import MIN_ROOM, all_of, nearest, place, short_names
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.run.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.run.campaign.rundir import Unfit
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.inprocess.ask import ready, unknown_aliases
-from fuzztui.tui.labels.targeting import MIN_ROOM, all_of, nearest, place, short_names
 
 _LOCATION = 0.45
 """Share of a line for the location of a goal, if the line does not fit."""

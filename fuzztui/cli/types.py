@@ -10,9 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, CliError, at_terminal
 from fuzztui.cli.runs import find_run, none_left, standing
-from fuzztui.kernel.base.text import several, visible
-from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.targeting import (
+from fuzztui.features.targeting.fold import (
     GoalRow,
     TargetingSummary,
     TypeRow,
@@ -21,12 +19,18 @@ from fuzztui.kernel.model.targeting import (
     targeting_summary,
     types_dict,
 )
-from fuzztui.kernel.model.targeting import type_rows as types_of
+from fuzztui.features.targeting.fold import type_rows as types_of
+from fuzztui.features.targeting.screen.labels import (
+    MIN_ROOM,
+    all_of,
+    brief_type,
+    nearest,
+    place,
+    short_names,
+)
+from fuzztui.features.targeting.status import how_many_ignored
+from fuzztui.kernel.base.text import several, visible
 from fuzztui.kernel.wire.mixture import percentage
-from fuzztui.tui.labels.targeting import MIN_ROOM, all_of, brief_type, nearest, place, short_names
-
-LIKELIEST = 2
-"""Number of most probable types that ``status`` lists."""
 
 _LOCATION = 0.38
 """Share of a line for the location of a goal, if the line does not fit."""
@@ -154,28 +158,5 @@ def summary(now: TargetingSummary) -> str:
     return (
         f"{percentage(now.targeted)} of mutations are targeted{pinned}; {now.uncovered:,} of "
         f"{several(now.targets, 'goal')} left, {now.frontier:,} on the frontier"
-        f"{_how_many_ignored(now)}"
+        f"{how_many_ignored(now)}"
     )
-
-
-def _how_many_ignored(now: TargetingSummary) -> str:
-    return f"; {len(now.ignored):,} ignored" if now.ignored else ""
-
-
-def targeting_rows(state: State) -> Iterator[tuple[str, str]]:
-    """Yield the rows of ``status`` about types, uncovered goals and changed modules."""
-    now = targeting_summary(state)
-    if now is None:
-        return
-    rows = list(types_of(state).values())
-    likely = [f"{row.name} {row.probability:.0%}" for row in rows[:LIKELIEST] if row.probability]
-    names = f"; most probable {', '.join(likely)}" if likely else ""
-    pinned = f"; pinned {now.pinned}" if now.pinned else ""
-    yield (
-        "types",
-        f"{percentage(now.targeted)} targeted{names}; {now.uncovered:,} of "
-        f"{several(now.targets, 'goal')} left, {now.frontier:,} on the frontier{pinned}"
-        f"{_how_many_ignored(now)}",
-    )
-    if warning := stale(state):
-        yield "changed", warning

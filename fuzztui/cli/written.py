@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from fuzztui.cli.output import USAGE, CliError, put_text, say
 from fuzztui.cli.since import tree
+from fuzztui.kernel.base.page import Page
 from fuzztui.kernel.base.published import published
 from fuzztui.tools.report.html import html_page
 from fuzztui.tools.report.markdown import markdown_page
-from fuzztui.tools.report.parts import Page
 from fuzztui.tools.report.plain import plain_page
 
 TEXT: Final = "text"

@@ -9,7 +9,7 @@ from fuzztui.cli import main, targets
 from fuzztui.cli.output import DONE, USAGE
 from fuzztui.cli.targets import summary, table
 from fuzztui.features.targeting.analysis import AnalysedGoal, Influence, TargetingAnalysis
-from fuzztui.tui.labels.targeting import nearest
+from fuzztui.features.targeting.screen.labels import nearest
 
 SAMPLES = Path(__file__).parents[2] / "sample_campaigns"
 

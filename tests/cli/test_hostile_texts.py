@@ -27,6 +27,7 @@ from fuzztui.cli.output import say
 from fuzztui.features.jobs.ssh_workers import worker_command
 from fuzztui.features.verdicts.block import verdict_block
 from fuzztui.features.verdicts.file import VerdictsError, change_verdicts, read_verdicts
+from fuzztui.kernel.base.page import Block, Code, Facts, Folded, Item, Note, Page, Section, Table
 from fuzztui.kernel.base.patches import renamed_diff, unified_diff
 from fuzztui.kernel.base.text import brief, visible
 from fuzztui.run.inprocess.coverage import Coverage, FileCoverage
@@ -50,7 +51,6 @@ from fuzztui.tools.export.recorded import Recorded
 from fuzztui.tools.report.html import html_page
 from fuzztui.tools.report.markdown import markdown_page
 from fuzztui.tools.report.markdown_text import markdown_code, markdown_text
-from fuzztui.tools.report.parts import Block, Code, Facts, Folded, Item, Note, Page, Section, Table
 from fuzztui.tools.report.plain import plain_page
 from fuzztui.tools.scaffold.files import CampaignDraft
 from fuzztui.tools.status.metrics import _braced

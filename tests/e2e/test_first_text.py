@@ -12,7 +12,7 @@ from waiting import wait_until
 
 from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS, FRAGMENT
-from fuzztui.kernel.model.mutators import arms, mixture_summary
+from fuzztui.features.mutators.fold import arms, mixture_summary
 from fuzztui.kernel.wire.commands import SetMixture, SkipMutants, Stop
 from fuzztui.run.campaign import load, write_frozen
 from fuzztui.run.campaign.rundir import prepare_run

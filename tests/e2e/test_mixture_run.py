@@ -8,7 +8,7 @@ import pytest
 from supervised import rack
 
 from fuzztui.cli import main
-from fuzztui.kernel.model.mutators import mixture_summary
+from fuzztui.features.mutators.fold import mixture_summary
 from fuzztui.kernel.wire.commands import SetMixture
 from fuzztui.kernel.wire.events import CommandApplied, MutatorStats
 

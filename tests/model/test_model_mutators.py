@@ -8,10 +8,7 @@ from hypothesis import strategies as st
 from restored import restored
 
 from fuzztui.engines.text.mixture import STACKS
-from fuzztui.kernel.model.checkpoint import to_json
-from fuzztui.kernel.model.commands import unanswered
-from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.mutators import (
+from fuzztui.features.mutators.fold import (
     MixtureSetting,
     MutatorRow,
     arms,
@@ -22,9 +19,12 @@ from fuzztui.kernel.model.mutators import (
     mutators_dict,
     settings,
 )
-from fuzztui.kernel.model.mutators import (
+from fuzztui.features.mutators.fold import (
     mixture_summary as summary,
 )
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.commands import unanswered
+from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import SetMixture

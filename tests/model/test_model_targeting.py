@@ -6,11 +6,7 @@ from dataclasses import replace
 import pytest
 from restored import restored
 
-from fuzztui.kernel.model.checkpoint import to_json
-from fuzztui.kernel.model.commands import unanswered
-from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.state import State, UncoveredGoal
-from fuzztui.kernel.model.targeting import (
+from fuzztui.features.targeting.fold import (
     MAX_GOALS,
     MAX_TYPES,
     TargetingSummary,
@@ -22,6 +18,10 @@ from fuzztui.kernel.model.targeting import (
     types_dict,
     weights,
 )
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.commands import unanswered
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State, UncoveredGoal
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import (
     IgnoreGoal,

@@ -10,8 +10,9 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fuzztui.features.mutants.undo import MAX_MUTANTS
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.inverses import MAX_MUTANTS, UndoError
+from fuzztui.kernel.model.inverses import UndoError
 from fuzztui.kernel.model.state import CommandStatus, State
 from fuzztui.kernel.model.undo import (
     fold_before,

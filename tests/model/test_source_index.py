@@ -4,7 +4,8 @@ import random
 
 from fuzztui.features.source import fold as source_lines
 from fuzztui.features.source import tree as source_tree
-from fuzztui.features.source.index import SourceIndex, goal_line, goal_place, location
+from fuzztui.features.source.index import SourceIndex, location
+from fuzztui.features.targeting.fold import goal_line, goal_place
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import Changes, State
 from fuzztui.kernel.wire.events import (

@@ -4,10 +4,11 @@ import json
 
 from restored import restored
 
+from fuzztui.features.properties.fold import properties_list, property_rows
 from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.examples import takes_examples
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.inverses import inverse
-from fuzztui.kernel.model.properties import properties_list, property_rows, takes_examples
 from fuzztui.kernel.model.state import MAX_PROPERTY_NAME, State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import WeighProperty

@@ -6,6 +6,7 @@ import math
 import pytest
 from strict_html import StrictPage
 
+from fuzztui.kernel.base.page import Folded, Note
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
@@ -23,7 +24,6 @@ from fuzztui.tools.report.compared import (
 )
 from fuzztui.tools.report.html import html_page
 from fuzztui.tools.report.markdown import markdown_page
-from fuzztui.tools.report.parts import Folded, Note
 from fuzztui.tools.report.plain import plain_page
 
 

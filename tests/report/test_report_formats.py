@@ -5,10 +5,7 @@ import re
 import pytest
 from strict_html import StrictPage
 
-from fuzztui.tools.report.charts import axis_number, axis_of
-from fuzztui.tools.report.html import escape, html_page
-from fuzztui.tools.report.markdown import markdown_page
-from fuzztui.tools.report.parts import (
+from fuzztui.kernel.base.page import (
     MAX_POINTS,
     Block,
     ChartLine,
@@ -25,6 +22,9 @@ from fuzztui.tools.report.parts import (
     thinned,
     value_at,
 )
+from fuzztui.tools.report.charts import axis_number, axis_of
+from fuzztui.tools.report.html import escape, html_page
+from fuzztui.tools.report.markdown import markdown_page
 from fuzztui.tools.report.plain import plain_page
 
 HOSTILE = (

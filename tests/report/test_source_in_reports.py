@@ -6,10 +6,10 @@ import pytest
 from strict_html import StrictPage
 
 from fuzztui.features.source.annotated import SourceText, annotated_files
+from fuzztui.kernel.base.page import Folded, Gutter, Page, SourceLines, Table
 from fuzztui.kernel.model.state import Finding, Mutant, State
 from fuzztui.tools.report.html import html_page
 from fuzztui.tools.report.markdown import markdown_page
-from fuzztui.tools.report.parts import Folded, Gutter, Page, SourceLines, Table
 from fuzztui.tools.report.source import MAX_LINES, ReportedSource, source_json, source_section
 
 HOSTILE = "</span></pre><script>x</script>\x1b\ud800"

@@ -7,9 +7,12 @@ import pytest
 from fuzztui.features.corpus.screen.screen import CorpusScreen
 from fuzztui.features.findings.screen.screen import FindingsScreen
 from fuzztui.features.mutants.screen.screen import MutantsScreen
+from fuzztui.features.mutators.screen.context import MixtureContext
 from fuzztui.features.mutators.screen.screen import MutatorsScreen
+from fuzztui.features.properties.screen.context import PropertyContext
 from fuzztui.features.properties.screen.screen import PropertiesScreen
 from fuzztui.features.source.screen.screen import SourceScreen
+from fuzztui.features.targeting.screen.context import TargetingContext
 from fuzztui.features.targeting.screen.screen import TypesScreen
 from fuzztui.kernel.wire.commands import COMMAND_NAMES
 from fuzztui.kernel.wire.mixture import Mixture
@@ -23,10 +26,8 @@ from fuzztui.tui.frame.actions import ACTIONS, BY_ID, HOME_SCREENS, bindings
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.frame.home_context import HomeContext
 from fuzztui.tui.frame.listing import ListingScreen
-from fuzztui.tui.frame.property_context import PropertyContext
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.tui.frame.targeting_context import TargetingContext
 from fuzztui.tui.screens.log.screen import LogScreen
 from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.screen import OverviewScreen
@@ -66,11 +67,14 @@ OWNERS = {
 }
 READY = ActionContext(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
-    mutators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
-    suite=True, property=PropertyContext("tests/test_a.py::test_b"),
     has_run=True, engine="mu2",
-    aiming=TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 )  # fmt: skip
+ABOUT = {
+    "mutators": MixtureContext(Mixture(0.25, 0.5, 0.25)),
+    "properties": PropertyContext("tests/test_a.py::test_b"),
+    "types": TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
+}
+"""The rows under the cursor of screens with actions of their own."""
 AT_HOME = ActionContext(row=True, home=HomeContext(1, running=1, resumable=1, live=1))
 
 
@@ -86,7 +90,8 @@ def test_every_action_has_its_method_where_its_scope_says(action):
     assert action.help
     stage = "mutants" if action.queue else ""
     ended = "finished" if action.ended else "running"
-    now = replace(READY, stage=stage, state=ended, hosts=action.hosts)
+    about = ABOUT.get(action.scope)
+    now = replace(READY, stage=stage, state=ended, hosts=action.hosts, about=about)
     if action.scope in HOME:
         now = AT_HOME
     assert action.why_not(now) in ("", "only in a replay")

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from mutated import mutated
 from rich.cells import cell_len
 
+from fuzztui.features.mutants.screen.aside import Survivors
+from fuzztui.features.targeting.screen.aside import UncoveredGoals
 from fuzztui.kernel.model.mutants import RAN, survivor_group
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base.canvas import TextSpan, width_of
@@ -40,6 +42,16 @@ async def test_a_wide_terminal_shows_the_latest_finding_with_its_stack(drive):
         assert 'File "/a/_re.py", line 7, in match' in d.text()
 
 
+def survivors(aside):
+    (found,) = (one for one in aside._lists if isinstance(one, Survivors))
+    return found._mutants
+
+
+def goals(aside):
+    (found,) = (one for one in aside._lists if isinstance(one, UncoveredGoals))
+    return found._goals
+
+
 @pytest.mark.slow
 async def test_survivors_that_ran_most_are_listed_and_lead_to_their_screen(drive):
     log = mutated()
@@ -47,11 +59,11 @@ async def test_survivors_that_ran_most_are_listed_and_lead_to_their_screen(drive
         aside = d.screen.query_one(Aside)
         rows = d.app.campaign.mutants
         runs = sorted((m.runs for m in rows.values() if survivor_group(m) == RAN), reverse=True)
-        assert [m.runs for m in aside._mutants] == runs[: len(aside._mutants)]
-        top = aside._mutants[0]
+        assert [m.runs for m in survivors(aside)] == runs[: len(survivors(aside))]
+        top = survivors(aside)[0]
         log.add(ev.MutantState("main", top.id, "killed", "main/3", "value"), dt=10.0)
-        await d.until(lambda: top.id not in {m.id for m in aside._mutants})
-        second = aside._mutants[0]
+        await d.until(lambda: top.id not in {m.id for m in survivors(aside)})
+        second = survivors(aside)[0]
         aside.clicked(f"mutants {second.id}", 0)
         await d.until(lambda: d.screen.TAB == "mutants" and d.screen.query(BigTable))
         await d.until(lambda: d.table.current and d.table.current.id == second.id)
@@ -60,8 +72,8 @@ async def test_survivors_that_ran_most_are_listed_and_lead_to_their_screen(drive
 async def test_goals_are_listed_where_there_are_no_mutants(drive):
     async with drive(aimed(), size=VAST) as d:
         aside = d.screen.query_one(Aside)
-        assert not aside._mutants
-        frontier = [goal.frontier for goal in aside._goals]
+        assert not survivors(aside)
+        frontier = [goal.frontier for goal in goals(aside)]
         assert frontier == sorted(frontier, reverse=True)
         assert any(frontier)
 
@@ -69,7 +81,7 @@ async def test_goals_are_listed_where_there_are_no_mutants(drive):
 async def test_narrower_terminals_have_no_such_part(drive):
     async with drive(mutated(), size=(160, 50)) as d:
         assert not d.screen.query_one(Aside).display
-        assert not d.screen.query_one(Aside)._mutants  # nor does it cost anything
+        assert not survivors(d.screen.query_one(Aside))  # nor does it cost anything
 
 
 @pytest.mark.slow

@@ -7,12 +7,13 @@ from fakes import Log, running
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.features.corpus.screen.detail import entry_lines
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.events import Record
-from fuzztui.tui.labels.details import MAX_CHILDREN, entry_lines
 from fuzztui.tui.labels.lineage import Lineage
+from fuzztui.tui.labels.lineage_lines import MAX_CHILDREN
 
 
 def entry(n, parent=None, **more):

@@ -17,7 +17,7 @@ from fuzztui.tui.base.keynames import key_for_user, key_from_user, key_name
 from fuzztui.tui.base.remembered import recall, remember
 from fuzztui.tui.frame.action_context import ActionContext, with_keys
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID
-from fuzztui.tui.labels.legend import LEGEND
+from fuzztui.tui.labels.features import whole_legend
 
 DOC = Path(__file__).parents[2] / "docs" / "config.md"
 THEMES = {"midwatch", "daylight"}
@@ -134,7 +134,7 @@ def test_names_of_earlier_versions_go_on_working(load):
     assert config.keys["view.mutators"] == ("9",)
     assert (config.keys["mutator.copy"], config.keys["mutator.find"]) == (("y",), ("b",))
     assert config.file.columns == {"mutators": ["operator", "found"]}
-    assert set(RENAMED.values()) <= {*BY_ID, *LEGEND}
+    assert set(RENAMED.values()) <= {*BY_ID, *whole_legend().columns}
 
 
 def test_keys_are_swapped_if_both_are_set(load):
@@ -266,7 +266,7 @@ def test_reasons_name_the_registrys_keys():
     folder = Path(__file__).parents[2] / "fuzztui"
     named = [
         found
-        for files in ("tui/frame/*.py", "tui/app/help.py", "features/*/screen/[ac]*s.py")
+        for files in ("tui/frame/*.py", "tui/app/help.py", "features/*/screen/[ac]*.py")
         for file in folder.glob(files)
         for found in re.findall(r"(?<!`)\{([a-z_]+\.[a-z_.]+):([^{}]+)\}", file.read_text())
         if found[0].partition(".")[0] in {id.partition(".")[0] for id in BY_ID}

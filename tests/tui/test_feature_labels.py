@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import sys
 from math import nan
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from fuzztui.cli import status as cli_status
+from fuzztui.cli.runs import RunStatus
+from fuzztui.kernel.base.page import Section
 from fuzztui.kernel.base.plugins import PluginError
+from fuzztui.kernel.model import stall
 from fuzztui.kernel.model.feature import Feature
 from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.wire.events import Event
+from fuzztui.tools.report import engines
+from fuzztui.tools.report.engines import sections_of_features
 from fuzztui.tools.status import status
 from fuzztui.tools.status.metrics import exposition
 from fuzztui.tui.base.columns import Column
@@ -44,9 +51,12 @@ def feature(monkeypatch):
             **{part: f"{functions.__name__}:{part}"},
         )
         monkeypatch.setattr(module, "features", lambda: (made,))
-        monkeypatch.setattr(base, "features", lambda: (made,))
+        monkeypatch.setattr(base, "package_features", lambda: (made,))
         monkeypatch.setattr(feature_screens, "features", lambda: (made,))
         monkeypatch.setattr(status, "package_features", lambda: (made,))
+        monkeypatch.setattr(cli_status, "features", lambda: (made,))
+        monkeypatch.setattr(stall, "features", lambda: (made,))
+        monkeypatch.setattr(engines, "features", lambda: (made,))
         base._texts_of_features.cache_clear()
 
     yield make
@@ -116,6 +126,38 @@ def test_figures_that_fail_are_an_error_in_their_place(feature, figures):
     feature("figures", figures)
     (error,) = status.status_dict(State())["features"]["tide"].values()
     assert error.startswith("feature tide: functions_of_a_feature:figures: ")
+
+
+@pytest.mark.parametrize("rows", [boom, lambda *_: 3, lambda *_: ["ab"], lambda *_: [("a",)]])
+def test_rows_of_status_that_fail_are_an_error_in_their_place(feature, rows):
+    feature("rows", rows)
+    state = State(name="c")
+    found = dict(cli_status.status_rows_of(Path("/run"), RunStatus(state, 1)))
+    assert "Error: " in found["tide"]
+
+
+def test_rows_of_status_are_texts(feature):
+    feature("rows", lambda state, run: [("level", 3), ("run", run.name)])
+    found = cli_status.status_rows_of(Path("/r"), RunStatus(State(name="c"), 1))
+    assert ("level", "3") in found and ("run", "r") in found
+
+
+@pytest.mark.parametrize("report", [boom, lambda _: 3, lambda _: [Section("a", "b")]])
+def test_sections_of_reports_that_fail_are_an_error_in_their_place(feature, report):
+    feature("report", report)
+    (section,) = sections_of_features(State(name="c"))
+    assert section.title == "tide" and section.parts[0].is_warning
+
+
+@pytest.mark.parametrize("advice", [boom, lambda _: 3, lambda _: [3]])
+def test_an_advice_that_fails_is_an_error_in_its_place(feature, advice):
+    feature("advice", advice)
+    assert "Error: " in stall.advice(State(name="c"))
+
+
+def test_an_advice_of_a_feature(feature):
+    feature("advice", lambda state: iter(["wait for the tide"]))
+    assert stall.advice(State(name="c")) == "wait for the tide"
 
 
 def test_numbers_among_the_figures_are_metrics(feature):

@@ -14,7 +14,9 @@ from mutated import mutated
 from turnlog import midway
 
 from fuzztui.tui.app.help import HelpScreen, flat, help_sections
-from fuzztui.tui.labels.legend import ABOVE
+from fuzztui.tui.labels.features import whole_legend
+
+ABOVE = whole_legend().above
 
 CAMPAIGNS = {
     "zest": running, "mu2": mutated, "afl": lambda: fleet(2, seconds=30), "text": mixed,

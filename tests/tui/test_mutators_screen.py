@@ -11,16 +11,16 @@ from mixed import figures, mixed
 
 from fuzztui.engines.text import reference
 from fuzztui.engines.text.table import ARMS, NAMES
+from fuzztui.features.mutators.fold import MutatorRow
 from fuzztui.features.mutators.screen.columns import columns, rate_cell, rate_text
 from fuzztui.features.mutators.screen.labels import effect_of, mixture_bar
 from fuzztui.features.mutators.screen.overview_line import MixtureLine
 from fuzztui.features.mutators.screen.strip import MixtureStrip
-from fuzztui.kernel.model.mutators import MutatorRow, named_by
 from fuzztui.kernel.model.state import Changes
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import SetMixture
-from fuzztui.kernel.wire.mixture import Mixture
+from fuzztui.kernel.wire.mixture import Mixture, named_by
 from fuzztui.tui.base.canvas import width_of
 from fuzztui.tui.labels.events import STATS, command_text, describe
 

@@ -5,19 +5,19 @@ import shlex
 import pytest
 from fakes import CAPABILITIES, started
 
+from fuzztui.features.findings.screen.detail import finding_lines
+from fuzztui.features.properties.fold import property_rows
 from fuzztui.features.properties.screen.columns import brief_name, shared_start
+from fuzztui.features.properties.screen.context import SMALLEST, PropertyContext
 from fuzztui.features.properties.screen.detail import property_lines
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.properties import property_rows
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.afl import EXAMPLE_SEED
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import MAX_WEIGHT, WeighProperty
 from fuzztui.run.home.origin import TEST_FILE
-from fuzztui.tui.frame.property_context import SMALLEST, PropertyContext
 from fuzztui.tui.labels.closing import closing_rows
-from fuzztui.tui.labels.details import finding_lines
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.run_commands import examples_command, set_file
 from fuzztui.tui.labels.status import status_of

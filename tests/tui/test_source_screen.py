@@ -13,11 +13,11 @@ from sourced import PATH, source_file, sourced
 from fuzztui.features.source.fold import STATES
 from fuzztui.features.source.screen.code import CHANGED, load_text
 from fuzztui.features.source.screen.labels import GUTTER, MEANINGS
+from fuzztui.features.source.screen.legend import LEGEND
 from fuzztui.features.source.screen.measure import MeasuredLines
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base.dialogs import ConfirmScreen
 from fuzztui.tui.labels.events import describe
-from fuzztui.tui.labels.legend import LEGEND
 
 
 def gutter(d, line):
@@ -440,7 +440,7 @@ async def test_a_line_that_only_a_finding_has_reached(drive):
 def test_the_help_explains_each_state_of_a_line():
     assert {*GUTTER} == {*MEANINGS} == {*STATES}
     for state, (glyph, _) in GUTTER.items():
-        assert f"{glyph} {state}" in LEGEND["code"]["cov"]
+        assert f"{glyph} {state}" in LEGEND.columns["code"]["cov"]
 
 
 async def test_a_measured_log_is_replayed(drive, command):

@@ -6,9 +6,17 @@ from aimed import PINNED, figures, left
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.features.targeting.fold import GoalRow, TypeRow
 from fuzztui.features.targeting.screen.columns import TypeColumnContext, goal_columns, type_columns
 from fuzztui.features.targeting.screen.detail import goal_lines
-from fuzztui.kernel.model.targeting import GoalRow, TypeRow
+from fuzztui.features.targeting.screen.labels import (
+    brief_location,
+    brief_type,
+    fewer,
+    pending_label,
+    place_of,
+    short_names,
+)
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import (
     DemoteEntry,
@@ -20,16 +28,8 @@ from fuzztui.kernel.wire.commands import (
 )
 from fuzztui.kernel.wire.targeting import label_in, targeted_op, type_label
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
+from fuzztui.tui.frame.controls import answer_text
 from fuzztui.tui.labels.events import STATS, command_text, describe
-from fuzztui.tui.labels.targeting import (
-    answer_text,
-    brief_location,
-    brief_type,
-    fewer,
-    pending_label,
-    place_of,
-    short_names,
-)
 
 
 def test_names_are_shortened_from_where_they_say_least():

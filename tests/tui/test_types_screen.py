@@ -11,6 +11,10 @@ from fakes import Supervisor, running, started
 from mixed import mixed
 
 from fuzztui.features.targeting.screen import source
+from fuzztui.features.targeting.screen.context import MOST, PendingTargeting, TargetingContext
+from fuzztui.features.targeting.screen.labels import (
+    place_of,
+)
 from fuzztui.features.targeting.screen.overview_line import TargetingLine
 from fuzztui.features.targeting.screen.strip import TargetingStrip
 from fuzztui.kernel.remote.client import Result
@@ -24,10 +28,6 @@ from fuzztui.kernel.wire.commands import (
     WeighType,
 )
 from fuzztui.kernel.wire.targeting import analysis_of
-from fuzztui.tui.frame.targeting_context import MOST, PendingTargeting, TargetingContext
-from fuzztui.tui.labels.targeting import (
-    place_of,
-)
 
 HOSTILE = "[/x]\x1b[31m\u202e"
 

@@ -4,10 +4,10 @@ import pytest
 from fakes import started
 from mixed import mixed
 
+from fuzztui.features.mutators.fold import arms
 from fuzztui.features.mutators.screen.columns import columns as mutator_columns
 from fuzztui.features.mutators.screen.detail import mutator_lines
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.mutators import arms
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.model.yields import Yields, campaign_yields
 from fuzztui.kernel.wire import events as ev

@@ -1,11 +1,21 @@
-"""The fragment pool for splicing, updated while a campaign with text mutators runs."""
+"""Text mutators: their mixture, and the fragment pool for splicing."""
 
+from fuzztui.features.mutators.fold import FOLDS
+from fuzztui.features.mutators.undo import UNDO
 from fuzztui.kernel.model.feature import Feature
 
 FEATURE = Feature(
     "mutators",
+    folds=FOLDS,
+    undo=UNDO,
     services="fuzztui.features.mutators.process:services",
+    texts="fuzztui.features.mutators.texts:texts",
     screen="fuzztui.features.mutators.screen.screen:MutatorsScreen",
     actions="fuzztui.features.mutators.screen.actions:ACTIONS",
+    legend="fuzztui.features.mutators.screen.legend:LEGEND",
     overview="fuzztui.features.mutators.screen.overview_line:lines",
+    advice="fuzztui.features.mutators.fold:advice",
+    report="fuzztui.features.mutators.report:sections",
+    rows="fuzztui.features.mutators.status:mixture_rows",
+    figures="fuzztui.features.mutators.fold:figures",
 )

@@ -6,6 +6,8 @@ from fuzztui.kernel.model.feature import Feature
 FEATURE = Feature(
     "source",
     folds=FOLDS,
+    texts="fuzztui.features.source.texts:texts",
     screen="fuzztui.features.source.screen.screen:SourceScreen",
     actions="fuzztui.features.source.screen.actions:ACTIONS",
+    legend="fuzztui.features.source.screen.legend:LEGEND",
 )

@@ -7,8 +7,8 @@ from typing import Final
 
 from fuzztui.features.source.fold import FileLines, LineCoverage
 from fuzztui.features.source.tree import CodeNode, FileTree
+from fuzztui.features.targeting.fold import GoalRow, goal_line, goal_rows
 from fuzztui.kernel.model.state import Changes, Finding, Mutant, State
-from fuzztui.kernel.model.targeting import GoalRow, goal_rows
 from fuzztui.kernel.wire.frames import parse_frames
 
 MAX_FILES: Final = 5_000
@@ -257,19 +257,3 @@ def location(finding: Finding, state: State) -> tuple[str, int] | None:
 
 def _slashes(path: str) -> list[int]:
     return [n for n, char in enumerate(path) if char == "/"]
-
-
-def goal_line(location: str) -> tuple[str, int] | None:
-    """Return file and line of a goal's location, ``package/module.py:12:then``."""
-    name, _, rest = location.partition(":")
-    line = rest.partition(":")[0]
-    return (name, int(line)) if name and line.isdecimal() and len(line) < 8 else None
-
-
-def goal_place(location: str, state: State) -> tuple[str, int] | None:
-    """Return path and line of a goal; None if the log has no such file."""
-    if (at := goal_line(location)) is None:
-        return None
-    ending = f"/{at[0]}"
-    path = next((p for p in state.sources if p.endswith(ending) or p == at[0]), "")
-    return (path, at[1]) if path else None

@@ -62,11 +62,10 @@ class Feature:
     """Increase when the meaning of the folds changes: older checkpoints are not used."""
     part: type[StatePart] | None = None
     """Its part of the state; :meth:`State.part` returns the object."""
-    undo: Mapping[type[Command], Callable[[Any, State, State], Sequence[Command]]] = field(
-        default_factory=dict
-    )
-    """By class of a command: the commands that set back what it has changed, of the command, the
-    state before it and the present state."""
+    undo: Mapping[type[Command], Callable[[Any, State, State], Any]] = field(default_factory=dict)
+    """By class of a command: the commands that set back what it has changed, or an
+    :class:`~fuzztui.kernel.model.inverses.Inverse`; of the command, the state before it and the
+    present state."""
     services: str = ""
     """Returns its services for a :class:`~fuzztui.run.process.service.ServiceContext`."""
     phase: str = ""
@@ -81,11 +80,24 @@ class Feature:
     """Its :class:`~fuzztui.tui.frame.screen.CampaignScreen`: of fuzztui's own features only."""
     actions: str = ""
     """Its :class:`~fuzztui.tui.frame.action.Action` objects: of fuzztui's own features only."""
+    legend: str = ""
+    """What the columns of its tables mean: :class:`~fuzztui.tui.labels.legend.Legend`."""
     overview: str = ""
     """Returns its lines on the Overview: :class:`~fuzztui.tui.frame.overview_line.OverviewLine`."""
+    aside: str = ""
+    """Returns its :class:`~fuzztui.tui.frame.aside_list.AsideList` objects, for the right part of
+    the Overview in a wide terminal: of fuzztui's own features only."""
+    advice: str = ""
+    """Yields what may help a campaign that finds nothing new, of the state: each a sentence without
+    a period, the most certain first."""
     figures: str = ""
     """Returns its figures for ``status --json``, of the state: JSON data by key. Those of a package
     are in ``features``, and numbers are metrics, too."""
+    rows: str = ""
+    """Returns its rows of ``fuzztui status``: name and text of each, of state and run directory."""
+    report: str = ""
+    """Yields its sections of a run's report, of the state:
+    :class:`~fuzztui.kernel.base.page.Section`."""
     columns: str = ""
     """Returns its columns of the table of instances, of a function that returns the state."""
     facts: str = ""
@@ -119,6 +131,13 @@ class Feature:
     def objects(self, text: str, kind: type[T], *args: Any) -> list[T]:
         """Return the objects of a class that ``MODULE:NAME`` makes. Raises PluginError."""
         return self._made(text, partial(list_of, kind), *args)
+
+    def sentences(self, text: str, *args: Any) -> list[str]:
+        """Return the texts that ``MODULE:NAME`` makes; if they cannot be made, the error."""
+        try:
+            return self.objects(text, str, *args)
+        except PluginError as e:
+            return [str(e)]
 
     def data(self, text: str, *args: Any) -> dict[str, Any]:
         """Return the data for JSON that ``MODULE:NAME`` makes, by key. Raises PluginError."""

@@ -21,11 +21,8 @@ from fuzztui.kernel.model import (
     groups,
     hosts,
     mutants,
-    mutators,
-    properties,
     saved,
     stats,
-    targeting,
     verdicts,
 )
 from fuzztui.kernel.model.changes import ChangesBuilder
@@ -35,10 +32,7 @@ from fuzztui.kernel.model.representable import representable
 from fuzztui.kernel.model.state import Changes, State
 from fuzztui.kernel.wire.events import Event, Record, Unknown
 
-MODULES = (
-    campaign, commands, hosts, stats, saved, properties, groups, verdicts, mutants,
-    mutators, targeting, fuzzfirst,
-)  # fmt: skip
+MODULES = (campaign, commands, hosts, stats, saved, groups, verdicts, mutants, fuzzfirst)
 
 FOLD_VERSION = 26
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""

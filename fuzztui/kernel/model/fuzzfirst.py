@@ -12,8 +12,15 @@ from fuzztui.kernel.model.changes import ChangesBuilder
 from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.lineage import lineage
 from fuzztui.kernel.model.mutants import bare, changed, put, score_of
-from fuzztui.kernel.model.mutators import finish_turn
-from fuzztui.kernel.model.progress import AT_WORK, PHASES, WAITING, phase, tally, together
+from fuzztui.kernel.model.progress import (
+    AT_WORK,
+    PHASES,
+    TURN_OVER,
+    WAITING,
+    phase,
+    tally,
+    together,
+)
 from fuzztui.kernel.model.selectors import ENDED, running_time
 from fuzztui.kernel.model.state import Entry, Finding, Mutant, State
 from fuzztui.kernel.model.stats import count, finite
@@ -27,7 +34,6 @@ PROMOTED_BUDGET = 3.0
 """The budget of a promoted mutant as a multiple of that of other mutants."""
 
 _FUZZING = "fuzzing"
-_OVER = ("done", "refused")
 
 _MAX_NAMES = 50
 """Maximum number of named values of one mutant, or of the plan."""
@@ -64,9 +70,8 @@ def mutant_stage(state: State, e: MutantProgress, touched: ChangesBuilder) -> No
         changes["fuzzed_s"] = row.fuzzed_s + max(0.0, now - row.turn_began_s)
     put(state, changed(row, changes), before, touched)
     touched.campaign = True
-    if e.stage in _OVER:
+    if e.stage in TURN_OVER:
         _forget_seeds(state, e.id)
-        finish_turn(state, e.id)
 
 
 def _forget_seeds(state: State, key: str) -> None:

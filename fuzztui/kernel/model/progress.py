@@ -38,6 +38,9 @@ NO_TURN = "no turn"
 
 AT_WORK = ("pruning", "fuzzing", "collecting")
 
+TURN_OVER = ("done", "refused")
+"""Stages of a mutant whose turn is over."""
+
 PHASES = (
     "at work", "waiting", "done", "refused", "failed", "dropped", "skipped", "equivalent",
 )  # fmt: skip

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from fuzztui.kernel.model.mutators import mixture_summary
+from fuzztui.kernel.model.feature import features
 from fuzztui.kernel.model.selectors import Totals, last_news_t, totals
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.model.targeting import targeting_summary, type_rows
 from fuzztui.kernel.wire.events import Stats
 
 STALL_S: Final = 20 * 60.0
@@ -57,23 +56,17 @@ def advice(state: State) -> str:
 def _reasons(state: State, sums: Totals) -> Iterator[str]:
     """The most certain first."""
     s = sums.stats
-    targeting = targeting_summary(state)
     if 0 < s.edges_total <= s.edges:
         yield "every edge is covered"
-    if targeting is not None and targeting.targets and not targeting.uncovered:
-        yield "every goal is covered"
     if (valid := _valid_share(s)) is not None and valid < _FEW_VALID:
         yield f"only {valid:.1%} of the inputs are valid: add valid seeds or a dictionary"
     if 0 < s.stability < _UNSTABLE:
         yield f"stability is {s.stability:.0f}%: make the target deterministic"
     if state.engine in _COMPARING and not state.trials_by:
         yield "comparisons are off: set engine.comparisons"
-    if targeting is not None:
-        for row in type_rows(state).values():
-            if row.distance >= 0 and not row.picks:
-                yield f"the type {row.name} is never drawn: raise its weight"
-    if (mixture := mixture_summary(state)) is not None and mixture.mixture.text == 0:
-        yield "text mutators are off: change the mixture"
+    for feature in features():
+        if feature.advice:
+            yield from feature.sentences(feature.advice, state)
     # afl-fuzz does not describe its entries; a seed is what no mutator has made.
     seeds = (e for e in list(state.entries.values()) if e.saved and not (e.op or e.sync))
     if len(list(islice(seeds, _FEW_SEEDS))) < _FEW_SEEDS:

@@ -16,9 +16,9 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from fuzztui.kernel.model.finding_tallies import groups, is_examined
-from fuzztui.kernel.model.mutators import named_by
 from fuzztui.kernel.model.state import Entry, Instance, State
 from fuzztui.kernel.model.stats import CPU_SERIES
+from fuzztui.kernel.wire.mixture import named_by
 
 HOUR_S: Final = 3600.0
 

@@ -120,3 +120,9 @@ def stuck(now: Mixture, boundary: int, by: int) -> str:
     if grows:
         return f"{end} is already at 100%" if part > 1 - A_BIT else ""
     return f"{end} is already at 0%" if part < A_BIT else ""
+
+
+def named_by(op: str) -> list[str]:
+    """Return the mutators that an entry's ``op`` names: ``text-swap-args+havoc,rep:4``."""
+    names = op.partition(",rep:")[0].split("+")
+    return [name.removeprefix("text-") for name in names if name]

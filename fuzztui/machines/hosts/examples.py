@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.kernel.base.text import brief, several
-from fuzztui.kernel.model.properties import is_in_tests
+from fuzztui.kernel.model.examples import is_in_tests
 from fuzztui.kernel.model.state import Finding, State
 from fuzztui.kernel.wire.events import Event, ExampleSaved, Message
 from fuzztui.kernel.wire.finding_kinds import CRASH

@@ -1,4 +1,5 @@
 """Reports: what a run has done, or several side by side, as a page for others to read.
 
-:mod:`.parts` is what a page is made of; :mod:`.html`, :mod:`.markdown` and :mod:`.plain` write it.
+A page is made of the parts of :mod:`fuzztui.kernel.base.page`; :mod:`.html`, :mod:`.markdown` and
+:mod:`.plain` write it.
 """

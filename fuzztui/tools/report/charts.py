@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from fuzztui.tools.report.parts import ChartLine, PageChart, moment, thinned
+from fuzztui.kernel.base.page import ChartLine, PageChart, moment, thinned
 
 WIDTH, HEIGHT = 1000, 200
 """The inner size of a chart: only a ratio, the page decides."""

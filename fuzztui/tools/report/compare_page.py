@@ -8,6 +8,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from fuzztui.kernel.base.page import (
+    Cell,
+    ChartLine,
+    Code,
+    Folded,
+    Item,
+    Note,
+    Page,
+    PageChart,
+    Part,
+    Section,
+    Table,
+    moment,
+)
 from fuzztui.kernel.base.text import brief, listed, several
 from fuzztui.tools.report.compared import (
     FIGURES,
@@ -22,20 +36,6 @@ from fuzztui.tools.report.compared import (
     who_killed,
 )
 from fuzztui.tools.report.over_time import counted, series_line
-from fuzztui.tools.report.parts import (
-    Cell,
-    ChartLine,
-    Code,
-    Folded,
-    Item,
-    Note,
-    Page,
-    PageChart,
-    Part,
-    Section,
-    Table,
-    moment,
-)
 from fuzztui.tools.report.run import short_target
 from fuzztui.tools.report.two_samples import effect, smallest_p
 

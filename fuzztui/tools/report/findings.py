@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fuzztui.kernel.base.page import Block, Code, Facts, Folded, Item, Note, Part, Section, moment
 from fuzztui.kernel.base.signals import signal_name
 from fuzztui.kernel.base.text import brief, several, visible
 from fuzztui.kernel.model.finding_tallies import Group, groups, is_examined
@@ -12,7 +13,6 @@ from fuzztui.kernel.model.state import Finding, State
 from fuzztui.kernel.model.verdicts import given_about, verdict_of
 from fuzztui.kernel.wire.finding_kinds import kind_of
 from fuzztui.kernel.wire.verdicts import OPEN, label
-from fuzztui.tools.report.parts import Block, Code, Facts, Folded, Item, Note, Part, Section, moment
 from fuzztui.tools.report.run import MAX_FINDINGS, FindingInput, ReportedRun
 
 _TITLE = 200

@@ -5,9 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Sequence
 
-from fuzztui.kernel.base.text import visible
-from fuzztui.tools.report.charts import chart
-from fuzztui.tools.report.parts import (
+from fuzztui.kernel.base.page import (
     Block,
     Cell,
     Code,
@@ -24,6 +22,8 @@ from fuzztui.tools.report.parts import (
     SourceLines,
     Table,
 )
+from fuzztui.kernel.base.text import visible
+from fuzztui.tools.report.charts import chart
 from fuzztui.tools.report.style import STYLE
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"

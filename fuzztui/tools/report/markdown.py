@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from fuzztui.tools.report.markdown_text import fenced, markdown_code, markdown_text
-from fuzztui.tools.report.parts import (
+from fuzztui.kernel.base.page import (
     Block,
     Cell,
     Code,
@@ -21,6 +20,7 @@ from fuzztui.tools.report.parts import (
     moment,
     value_at,
 )
+from fuzztui.tools.report.markdown_text import fenced, markdown_code, markdown_text
 
 _MOMENTS: Final = 5
 """Columns of a chart's table: evenly spaced campaign times."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from fuzztui.kernel.base.page import Code, Folded, Item, Note, Part, Section, Table
 from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.model.mutants import (
     NOT_RUN,
@@ -20,7 +21,6 @@ from fuzztui.kernel.model.mutants import (
 )
 from fuzztui.kernel.model.state import Mutant, State
 from fuzztui.kernel.wire.verdicts import ACCEPTED
-from fuzztui.tools.report.parts import Code, Folded, Item, Note, Part, Section, Table
 from fuzztui.tools.report.run import ReportedRun
 
 MAX_SURVIVORS: Final = 1000

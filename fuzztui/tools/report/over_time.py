@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
+from fuzztui.kernel.base.page import ChartLine, Note, PageChart, Part
 from fuzztui.kernel.model.finding_tallies import group_heads
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.finding_kinds import KINDS
-from fuzztui.tools.report.parts import ChartLine, Note, PageChart, Part
 
 NO_HISTORY: Final = Note(
     "There is no record of the course of this campaign: 'fuzztui watch DIR --keep LOG' makes one "

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Final
 
-from fuzztui.kernel.base.text import brief, visible
-from fuzztui.tools.report.parts import (
+from fuzztui.kernel.base.page import (
     Block,
     Cell,
     Code,
@@ -19,6 +18,7 @@ from fuzztui.tools.report.parts import (
     Part,
     Table,
 )
+from fuzztui.kernel.base.text import brief, visible
 
 _WIDTH: Final = 96
 """Columns of a paragraph."""

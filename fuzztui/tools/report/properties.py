@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from fuzztui.features.properties.fold import property_rows
+from fuzztui.kernel.base.page import Code, Facts, Section, Table
 from fuzztui.kernel.base.text import brief, several
-from fuzztui.kernel.model.properties import property_rows
 from fuzztui.kernel.model.state import State
-from fuzztui.tools.report.parts import Code, Facts, Section, Table
 
 _LISTED: Final = 300
 """Properties that are listed."""

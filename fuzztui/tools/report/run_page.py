@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from fuzztui.kernel.base.page import Facts, Note, Page, Part, Section, thinned
 from fuzztui.kernel.base.text import brief, clock
 from fuzztui.kernel.model.mutants import knowledge, survivors
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Mutant, State
-from fuzztui.tools.report.engines import engine_sections
+from fuzztui.tools.report.engines import sections_of_features
 from fuzztui.tools.report.findings import bounded, findings_section, shown_groups
 from fuzztui.tools.report.mutants import mutants_section
 from fuzztui.tools.report.over_time import over_time
-from fuzztui.tools.report.parts import Facts, Note, Page, Part, Section, thinned
 from fuzztui.tools.report.properties import properties_section
 from fuzztui.tools.report.run import MAX_FINDINGS, ReportedRun, short_target
 from fuzztui.tools.report.setup import corpus_section, setup_section, steering_section
@@ -35,7 +35,7 @@ def run_page(run: ReportedRun) -> Page:
         properties_section(state),
         mutants_section(run),
         source_section(run.source),
-        *engine_sections(state),
+        *sections_of_features(state),
         corpus_section(run),
         steering_section(state),
         setup_section(run),

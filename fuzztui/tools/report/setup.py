@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Final
 
+from fuzztui.kernel.base.page import Code, Facts, Folded, Note, Part, Section, Table, moment
 from fuzztui.kernel.base.text import ago, brief, clock, listed, several
 from fuzztui.kernel.model.commands import command_of
 from fuzztui.kernel.model.discovery import discovery_rate, discovery_text
@@ -15,7 +16,6 @@ from fuzztui.kernel.model.finding_tallies import tallies
 from fuzztui.kernel.model.host_summary import host_summaries
 from fuzztui.kernel.model.selectors import ENDED, fuzzing_time, instance_throughput, running_time
 from fuzztui.kernel.model.state import RECENT_COMMANDS, CommandStatus, Instance, State
-from fuzztui.tools.report.parts import Code, Facts, Folded, Note, Part, Section, Table, moment
 from fuzztui.tools.report.run import ReportedRun
 
 _INSTANCES: Final = 64

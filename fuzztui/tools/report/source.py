@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fuzztui.features.source.annotated import MISSED, AnnotatedFile, AnnotatedLine
-from fuzztui.kernel.base.text import brief, several
-from fuzztui.kernel.model.state import Mutant
-from fuzztui.tools.report.parts import (
+from fuzztui.kernel.base.page import (
     Cell,
     Code,
     Folded,
@@ -21,6 +19,8 @@ from fuzztui.tools.report.parts import (
     SourceLines,
     Table,
 )
+from fuzztui.kernel.base.text import brief, several
+from fuzztui.kernel.model.state import Mutant
 
 MAX_LINES: Final = 30_000
 """Lines of all files together: a page of some megabytes."""

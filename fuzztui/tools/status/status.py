@@ -14,8 +14,6 @@ from fuzztui.kernel.model.fuzzfirst import first_dict
 from fuzztui.kernel.model.host_summary import hosts_list, is_reached
 from fuzztui.kernel.model.measured import unmeasured
 from fuzztui.kernel.model.mutants import mutants_dict
-from fuzztui.kernel.model.mutators import mixture_dict
-from fuzztui.kernel.model.properties import properties_list
 from fuzztui.kernel.model.selectors import (
     ENDED,
     fuzzing_time,
@@ -28,7 +26,6 @@ from fuzztui.kernel.model.selectors import (
     totals,
 )
 from fuzztui.kernel.model.state import Instance, State
-from fuzztui.kernel.model.targeting import targeting_dict
 from fuzztui.kernel.model.verdicts import given_about, verdict_of
 from fuzztui.kernel.model.yields import Yields, campaign_yields, yields_dict
 from fuzztui.kernel.wire.finding_kinds import kind_of
@@ -56,9 +53,6 @@ def status_dict(state: State) -> dict[str, Any]:
         **{kind_of(category).label: tally.files for category, tally in found.items()},
         "mutants": mutants_dict(state),
         "first": first_dict(state),
-        "mixture": mixture_dict(state),
-        "types": targeting_dict(state),
-        "properties": properties_list(state),
         "last_find_s": _or_none(t.last_find_t),
         "groups": {name: of.groups for name, of in found.items()},
         "open_groups": {name: of.open for name, of in found.items()},

@@ -47,7 +47,7 @@ from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.controls import CampaignControls
-from fuzztui.tui.frame.feature_screens import feature_screens
+from fuzztui.tui.frame.feature_screens import absent_screens, feature_screens
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.header import FINDINGS
 from fuzztui.tui.frame.keymap import RESERVED
@@ -403,6 +403,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
             mutants=self._mutants,
             yields=self._yields.of(self.campaign),
             unseen=self._unseen,
+            absent=absent_screens(self.campaign),
             caught_up=self._caught_up(),
         )
 
@@ -516,9 +517,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
             engine=self.campaign.engine,
             coverage_build=bool(self.campaign.coverage_build),
             stage=self.campaign.stage,
-            mutators=self.status.mixture is not None or self.status.state == "empty",
-            suite=self.status.suite or self.status.state == "empty",
-            aims=self.status.aims or self.status.state == "empty",
+            absent={} if self.status.state == "empty" else self.status.absent,
             go_on=bool(self.campaign.stage) and can_go_on(self.campaign),
             hosts=bool(self.status.hosts),
             control=self._opening.steering is not None,

@@ -18,7 +18,6 @@ from fuzztui.tui.base.config_file import (
 from fuzztui.tui.base.themes import DEFAULT, LIGHT, PLAIN
 from fuzztui.tui.frame.keymap import Keys, keymap
 from fuzztui.tui.labels.features import whole_legend
-from fuzztui.tui.labels.legend import LEGEND
 
 RENAMED = {
     "operators": "mutators",
@@ -53,8 +52,9 @@ def load_config(
     text, problem = read_config_file(path)
     if problem:
         return Config(), [problem]
-    earlier = {old: LEGEND[new] for old, new in RENAMED.items() if new in LEGEND}
-    file, problems = parse_config(text, themes, {**whole_legend(), **earlier})
+    known = whole_legend().columns
+    earlier = {old: known[new] for old, new in RENAMED.items() if new in known}
+    file, problems = parse_config(text, themes, {**known, **earlier})
     file = replace(file, keys=_renamed(file.keys), columns=_renamed(file.columns))
     keys, wrong = keymap(file.keys, screens)
     problems += [(f"keys.{id}", message) for id, message in wrong]

@@ -52,7 +52,7 @@ class Action:
     """Whether only campaigns on hosts show this action in the footer."""
     command: Callable[..., Command] | None = None
     """Makes the command that this action sends. Its scope's screen passes what the row means there:
-    id and instance of an entry, a selection of mutants, or a :class:`TargetingContext`."""
+    id and instance of an entry, a selection of mutants, or its own context of the row."""
     run: str = ""
     """The action whose method carries this one out, too; an empty string: it has its own."""
     args: tuple[Any, ...] = ()
@@ -110,7 +110,7 @@ class Action:
         """Whether the footer leaves this action out, which is for another table or other rows."""
         if now.home is not None:
             return self.id in now.home.elsewhere()
-        return now.aiming is not None and self.id in now.aiming.elsewhere()
+        return now.about is not None and self.id in now.about.elsewhere()
 
     def title(self, now: ActionContext) -> str:
         """Return the label now: a key that switches something on and off has two."""
@@ -131,12 +131,8 @@ class Action:
             return "Cancel"
         if self.id == "overview.hosts" and now.on_hosts:
             return "Instances"
-        if self.id == "mixture.adaptive" and now.adaptive:
-            return "Hold fixed"
-        if self.id.startswith("types.") and now.aiming is not None:
-            return now.aiming.labels().get(self.id, self.label)
-        if now.property is not None:
-            return now.property.labels().get(self.id, self.label)
+        if now.about is not None:
+            return now.about.labels().get(self.id, self.label)
         if now.home is not None:
             return now.home.labels().get(self.id, self.label)
         return self.label

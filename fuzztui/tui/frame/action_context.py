@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Instance
-from fuzztui.kernel.wire.mixture import Mixture, stuck
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.frame.home_context import HomeContext
-from fuzztui.tui.frame.property_context import PropertyContext
-from fuzztui.tui.frame.targeting_context import TargetingContext
 
 FUZZING = frozenset({"", "running", "stalled"})
 """States of an instance that is fuzzing a queue entry now; "" means that the state is unknown."""
+
+
+class RowContext(Protocol):
+    """What the screen of a feature knows of the row under the cursor, for its own actions."""
+
+    def labels(self) -> Mapping[str, str]:
+        """Return the present labels of keys that switch something on and off, by action id."""
+        ...
+
+    def elsewhere(self) -> Collection[str]:
+        """Return the ids of actions that are for other rows, which the footer leaves out."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +82,12 @@ class ActionContext:
     coverage_build: bool = False
     """Whether the campaign has the build for gcov that lines of C targets need."""
     paused_replay: bool = False
-    mutators: bool = False
-    """Whether the campaign has statistics of text mutators, or its log was not read yet."""
-    mixture: Mixture | None = None
-    """The mixture after all pending commands; None except on the screen of mutators."""
-    adaptive: bool = False
-    """Whether that mixture is adaptive."""
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Screens that this campaign has not, each with the reason."""
+    about: RowContext | None = None
+    """The row under the cursor on a feature's screen that has actions of its own; else None."""
     undo: str = ""
     """Why the user's last steering cannot be undone; an empty string: it can be."""
-    aims: bool = False
-    """Whether the campaign's engine targets types, or its log was not read yet."""
-    aiming: TargetingContext | None = None
-    """The row under the cursor on the screen of types; None on other screens."""
-    suite: bool = False
-    """Whether the campaign has properties, or its log was not read yet."""
-    property: PropertyContext | None = None
-    """The row under the cursor on the screen of properties; None on other screens."""
     hosts: bool = False
     """Whether the campaign runs on hosts."""
     on_hosts: bool = False
@@ -241,29 +241,6 @@ def why_not_steer_entry(now: ActionContext) -> str:
     return why_not_steer(now) or why_no_row(now)
 
 
-def why_not_show_mutators(now: ActionContext) -> str:
-    """Why the screen of text mutators cannot be opened."""
-    return "" if now.mutators else "no engine of this campaign reports text mutators"
-
-
-def why_not_mix(now: ActionContext) -> str:
-    """Why the mixture of text mutators cannot be changed."""
-    return why_not_pause(now) or ("" if now.mixture is not None else why_not_show_mutators(now))
-
-
-def why_not_move_boundary(boundary: int, by: int) -> WhyNot:
-    """Return the check for moving a boundary of the mixture to one side."""
-
-    def why_not(now: ActionContext) -> str:
-        if (reason := why_not_mix(now)) or now.mixture is None:
-            return reason
-        if now.adaptive:
-            return "the mixture is adaptive; press {mixture.adaptive:A} to fix it"
-        return stuck(now.mixture, boundary, by)
-
-    return why_not
-
-
 def why_not_show_hosts(now: ActionContext) -> str:
     """Why the table of hosts cannot be shown."""
     if now.state == "empty":
@@ -271,42 +248,9 @@ def why_not_show_hosts(now: ActionContext) -> str:
     return "" if now.hosts else "this campaign has no [hosts]: all of it runs on one machine"
 
 
-def why_not_show_types(now: ActionContext) -> str:
-    """Why the screen of types cannot be opened."""
-    return "" if now.aims else "the engine of this campaign does not target types"
-
-
-def why_not_show_properties(now: ActionContext) -> str:
-    """Why the screen of properties cannot be opened."""
-    return "" if now.suite else "this campaign has one target, not a suite"
-
-
-def why_not_weigh(against: Callable[[PropertyContext], str]) -> WhyNot:
-    """Return the check for one command about a property."""
-
-    def why_not(now: ActionContext) -> str:
-        return why_not_pause(now) or (
-            why_not_show_properties(now) if now.property is None else against(now.property)
-        )
-
-    return why_not
-
-
-def why_not_target(against: Callable[[TargetingContext], str]) -> WhyNot:
-    """Return the check for one command about types or goals."""
-
-    def why_not(now: ActionContext) -> str:
-        reason = why_not_pause(now)
-        return reason or (
-            against(now.aiming) if now.aiming is not None else why_not_show_types(now)
-        )
-
-    return why_not
-
-
-def why_no_type(now: ActionContext) -> str:
-    """Why an action that needs a type under the cursor is impossible."""
-    return now.aiming.weighing() if now.aiming is not None else why_not_show_types(now)
+def why_not_show(tab: str) -> WhyNot:
+    """Return the check for opening a screen, and for acting on it."""
+    return lambda now: now.absent.get(tab, "")
 
 
 def why_no_row(now: ActionContext) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import secrets
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -35,7 +36,6 @@ from fuzztui.tui.frame.local_verdict import record_undo
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.labels.events import command_text
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.targeting import answer_text
 
 WAITED_S = 10.0
 """Seconds for which the sender of a command waits for the answer."""
@@ -274,3 +274,9 @@ class CampaignControls(ThemedApp):
                 self.steer(Stop(), "stop the campaign")
 
         self.push_screen(ConfirmScreen("Stop the campaign", question, "Stop", "Cancel"), answer)
+
+
+def answer_text(command: Command, said: str) -> str:
+    """Return an engine's answer; a name that the command's label contains becomes "it"."""
+    name = command.affects or command.subject
+    return re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", "it", said) if name else said

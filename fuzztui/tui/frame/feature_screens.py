@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.model.feature import features, own_features
+from fuzztui.kernel.model.state import State
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.aside_list import AsideList
 from fuzztui.tui.frame.overview_line import OverviewLine
 from fuzztui.tui.frame.screen import CampaignScreen
 
 
-def feature_screens() -> list[type[CampaignScreen]]:
+@cache
+def feature_screens() -> tuple[type[CampaignScreen], ...]:
     """Return the screens of the features of fuzztui itself, which have keys and actions."""
-    return [feature.load(feature.screen) for feature in own_features() if feature.screen]
+    return tuple(feature.load(feature.screen) for feature in own_features() if feature.screen)
+
+
+def absent_screens(state: State) -> dict[str, str]:
+    """Return the screens that a campaign has not, each with the reason."""
+    return {
+        screen.TAB: screen.ABSENT
+        for screen in feature_screens()
+        if screen.ABSENT and not screen.is_present(state)
+    }
 
 
 def overview_lines() -> Iterator[OverviewLine]:
@@ -24,6 +37,12 @@ def overview_lines() -> Iterator[OverviewLine]:
             yield from feature.objects(feature.overview, OverviewLine) if feature.overview else ()
         except PluginError as e:
             yield _Failure(str(e))
+
+
+def aside_lists() -> list[AsideList]:
+    """Return the lists that fuzztui's own features add to the right part of the Overview."""
+    every = (feature.load(feature.aside) for feature in own_features() if feature.aside)
+    return [one for lists in every for one in lists()]
 
 
 class _Failure(OverviewLine):

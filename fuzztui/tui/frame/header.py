@@ -12,6 +12,7 @@ from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.text import fit, plain
+from fuzztui.tui.frame.actions import OPTIONAL, TABS
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.hosts import hosts_text
 from fuzztui.tui.labels.states import state_sign, state_style
@@ -21,18 +22,6 @@ GAUGE = "gauge"
 """The style of the unused part of the budget's bar."""
 Tab = tuple[str, str, str]
 """Id, key and title of a screen."""
-TABS = (
-    ("overview", "1", "Overview"),
-    ("corpus", "2", "Corpus"),
-    (FINDINGS, "3", "Findings"),
-    ("mutants", "4", "Mutants"),
-    ("log", "5", "Log"),
-)
-MUTATORS = ("mutators", "6", "Mutators")
-TYPES = ("types", "7", "Types")
-PROPERTIES = ("properties", "0", "Properties")
-"""Screens that only campaigns with text mutators, type targeting or several targets have."""
-SOURCE = ("source", "8", "Source")
 SHORT = {"mutators": "Mutr"}
 """Shortened titles that are not the first four letters: "Muta" is Mutants."""
 _SHORTEST = 4
@@ -149,13 +138,8 @@ class Header(StatusCanvas):
 
     def _where(self, width: int) -> Line:
         """The screens and the budget: titles are shortened before the budget's bar is left out."""
-        there = (
-            (MUTATORS, self._status.mixture is not None),
-            (TYPES, self._status.aims),
-            (PROPERTIES, self._status.suite),
-        )
-        more = [tab for tab, known in there if known or self._tab == tab[0]]
-        shown = [*TABS, *more, SOURCE]
+        absent = OPTIONAL if self._status.state == "empty" else self._status.absent
+        shown = [tab for tab in TABS if tab[0] == self._tab or tab[0] not in absent]
         lengths = {len(title) for _, _, title in shown} | {_SHORTEST}
         whole, *shorter = sorted(n for n in lengths if n >= _SHORTEST)[::-1]
         choices = [(n, False) for n in (whole, *shorter)] if width >= _NARROW else []

@@ -24,7 +24,6 @@ from fuzztui.tui.frame.host import AppInterface, host
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.timeline import Timeline
 from fuzztui.tui.labels.features import whole_legend
-from fuzztui.tui.labels.legend import ABOVE
 from fuzztui.tui.labels.status import Status
 
 
@@ -40,6 +39,8 @@ class CampaignScreen(Screen[None]):
     CampaignScreen > #body { height: 1fr; overflow: hidden; }
     """
     TAB: ClassVar[str] = ""
+    ABSENT: ClassVar[str] = ""
+    """Why a campaign has no such screen, for one that not every campaign has."""
     SCOPES: ClassVar[tuple[str, ...]] = ()
     """Further scopes with actions for this screen."""
     BINDINGS: ClassVar[list[BindingType]] = []
@@ -52,6 +53,11 @@ class CampaignScreen(Screen[None]):
     def scopes(cls) -> tuple[str, ...]:
         """Return all scopes whose keys work on this screen."""
         return (cls.TAB, *cls.SCOPES, "table", "sorting", "app", "always")
+
+    @classmethod
+    def is_present(cls, state: State) -> bool:
+        """Whether the campaign has this screen."""
+        return True
 
     @property
     def host(self) -> AppInterface:
@@ -87,7 +93,7 @@ class CampaignScreen(Screen[None]):
             wanted += reached[-1:]
         self.add_class(*wanted)  # at once: each change restyles all widgets
         for table in self.query(BigTable):
-            table.meanings = whole_legend().get(table.topic or self.TAB, {})
+            table.meanings = whole_legend().columns.get(table.topic or self.TAB, {})
             table.choose_columns(self.host.columns_of(table.topic or self.TAB))
 
     @property
@@ -115,7 +121,7 @@ class CampaignScreen(Screen[None]):
     def column_meanings(self) -> list[tuple[str, str]]:
         """Return titles and meanings of this screen's columns, and of the words above them."""
         tables = [table for table in self.query(BigTable) if table.display]
-        above = ABOVE.get(
+        above = whole_legend().above.get(
             "fuzz-first" if self.TAB == "mutants" and self.campaign.stage else self.TAB
         )
         titles = [

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.discovery import discovery_rate, discovery_text
+from fuzztui.kernel.model.examples import failing_examples, new_to_tests, takes_examples
 from fuzztui.kernel.model.finding_tallies import Group, groups, is_examined
 from fuzztui.kernel.model.mutants import NOT_RUN, UNREACHED, survivor_group, uncompared_text
-from fuzztui.kernel.model.properties import failing_examples, new_to_tests, takes_examples
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.mirrored import run_name
 from fuzztui.tui.base import format

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
 from fuzztui.kernel.base.guarded import guarded
-from fuzztui.kernel.model.feature import features
+from fuzztui.kernel.model.feature import features, own_features
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.tui.base.canvas import TextSpan
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.labels.facts import Fact, fact
-from fuzztui.tui.labels.legend import LEGEND
+from fuzztui.tui.labels.legend import LEGEND, Legend
 
 T = TypeVar("T")
 
@@ -60,10 +60,17 @@ def _failed(error: Exception, instance: Instance) -> Cell:
 
 
 @cache
-def whole_legend() -> dict[str, dict[str, str]]:
-    """Return the meanings of all columns by screen and column, with those of features."""
+def whole_legend() -> Legend:
+    """Return the meanings of all columns, with those of features."""
     added = {column.id: column.meaning for column in feature_columns(State)}
-    return {**LEGEND, "overview": {**LEGEND["overview"], **added}}
+    columns = {**LEGEND, "overview": {**LEGEND["overview"], **added}}
+    above: dict[str, Mapping[str, str]] = {}
+    for feature in own_features():
+        if feature.legend:
+            legend: Legend = feature.load(feature.legend)
+            columns.update(legend.columns)
+            above.update(legend.above)
+    return Legend(columns, above)
 
 
 def feature_facts(instance: Instance, state: State) -> Iterator[Fact]:

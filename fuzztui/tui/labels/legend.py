@@ -1,13 +1,23 @@
-"""What the columns of each screen's tables mean, and the words above them, for the help.
-
-Columns by screen and id of the column.
-"""
+"""What the columns of tables mean, for the help; features add those of their screens."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from fuzztui.kernel.model.figures import FIGURES
 
-LEGEND: dict[str, dict[str, str]] = {
+
+class Legend(NamedTuple):
+    """The meanings that a feature adds."""
+
+    columns: Mapping[str, Mapping[str, str]]
+    """By screen, or table, and id of the column."""
+    above: Mapping[str, Mapping[str, str]] = {}
+    """Of the words above a screen's table, by screen."""
+
+
+LEGEND: Mapping[str, Mapping[str, str]] = {
     "home": {
         "state": "The campaign's; interrupted: its supervisor ended before the campaign, which can "
         "be resumed; unreadable: the log cannot be read",
@@ -44,70 +54,6 @@ LEGEND: dict[str, dict[str, str]] = {
         "edges_trend": "Covered cells from the start of the campaign, from 0 to the present",
         "yield": "New edges for each hour of CPU time lately; over the campaign if unknown lately",
     },
-    "corpus": {
-        "entry": "Instance and number in its queue",
-        "steer": "★ favored by the scheduler; or what a user asked for: promoted, demoted, skipped",
-        "input": "Start of the input: of what a generator made, of the text, or of the bytes",
-        "t": "Campaign time at which the entry was found",
-        "size": "Size of its file; of generated inputs: of the choices",
-        "edges": "Cells of the coverage map that it covers",
-        "kills": "Mutants that it was the first to kill",
-        "why": "Why it was kept: seed, edge, valid-edge (first valid input there), kill, whole "
-        "(mutants are still to run on it), imported",
-        "outcome": "How the target took it: success, or invalid (rejected as documented)",
-        "thanks": "The mutant whose fuzzing found it (fuzz-first)",
-        "op": "The mutator that made it, and how often it was applied",
-        "src": "Its parents' numbers", "host": "The host of its instance: only for the filter",
-    },
-    "findings": {
-        "kind": "crash, hang, or differs (two implementations disagree)",
-        "verdict": "A user's: known, fixed, won't fix; regression: was fixed, and is found again",
-        "met": "How often its signature was met; with v: whether the file is the first",
-        "title": "The error, or the signal",
-        "place": "Innermost line of the application",
-        "t": "Campaign time of the first finding of the group",
-        "by": "The instance that found it",
-        "host": "The hosts on which the group was found, of a campaign on several machines",
-        "thanks": "The mutant whose fuzzing found it (fuzz-first)",
-        "size": "Size of its file",
-    },
-    "mutants": {
-        "state": "killed, alive (no input has killed it yet), pending (run on no input yet); "
-        "after the end also never reached (by any input), not run (the end came before); "
-        "accepted (it may survive), skipped, equivalent, invalid (cannot be made)",
-        "steer": "What a user asked for",
-        "operator": "The kind of change",
-        "place": "File and line", "function": "The function around it",
-        "change": "What is changed: [old → new], [+ new], [- old]",
-        "group": "How near any input came to killing a survivor",
-        "runs": "Inputs on which it was run", "infected": "Inputs on which its expression differed",
-        "killer": "The first entry that killed it",
-        "oracle": "How: another value or output, an exception, no end",
-        "t": "Campaign time of the kill",
-        # Files and functions:
-        "code": "File, and below it its functions; those with the most mutants left first",
-        "left": "Mutants that are alive or pending", "total": "Mutants of any state",
-        "killed": "Mutants that an input has killed",
-        "alive": "Mutants that were run, and that no input has killed",
-        "pending": "Mutants that were run on no input yet",
-        "ran": "Run on inputs that gave the expression another value; the result was the same",
-        "same": "Reached, and the expression always had the same value",
-        "unreached": "No input has executed the expression",
-        "waits": "An input infected them, or they are static: the exact pass runs them",
-        "excluded": "Skipped, or equivalent",
-        "score": "Killed of all that can be made; in a worklist: of those with a verdict",
-        # The worklist of fuzz-first:
-        "number": "Position among the mutants that wait for their turn",
-        "stage": "Progress: waits, is built, fuzzed, done, failed to build, duplicate, rejected",
-        "turn": "When its turn starts, how far it is, or how long it took",
-        "slot": "The instance of its turn",
-        "build": "Seconds that building it took",
-        "entries": "New entries that its inputs brought the target",
-        "edges": "New edges of the target that its inputs cover",
-        "crashes": "Findings that its inputs brought the target",
-        "kills": "Mutants that its inputs killed",
-        "verdict": "Killed, or alive after its turn",
-    },
     # The table of hosts on the Overview:
     "hosts": {
         "host": "Name of the host; names of its instances begin with it",
@@ -135,99 +81,5 @@ LEGEND: dict[str, dict[str, str]] = {
         "kind": "Kind of event",
         "instance": "The instance that it is about", "text": "What happened",
     },
-    "mutators": {
-        "yield": "New edges of its finds for each hour of CPU time of all instances, lately",
-        "operator": "The text mutator", "class": "text, template or splice",
-        "tried": "Attempts", "applied": "Attempts that changed the input",
-        "hits": "Applied of tried", "found": "New entries made by it",
-        "crashes": "Crashes found by it",
-        "pays": "New entries per million uses; in brackets: too few "
-        "uses or entries to compare, sorted below", "weight": "Its weight among all, as a bar",
-        "share": "Its part of all attempts", "does": "What it does",
-    },
-    "properties": {
-        "property": "A test with @given, or another target of the suite",
-        "state": "run, failed (it has findings), off (weight 0), or not run: the details say why",
-        "share": "Its part of the work from now on, by its yield and weight; work is loop turns "
-        "and calls, not time",
-        "weight": "Your weight, if it is not 1; 0 is off",
-        "trials": "Inputs that were tried", "entries": "Queue entries that are for it",
-        "edges": "Cells that its own entries cover", "findings": "Its findings by signature",
-        "killed": "Mutants that its inputs were the first to kill",
-        "cpu": "CPU time that its trials took", "invalid": "Part of its inputs that were rejected",
-    },
-    "types": {
-        "type": "A type of the target's parameters and attributes",
-        "chance": "Probability of being drawn next", "weight": "Your weight; 0 is banned",
-        "distance": "Steps of data flow from the type to the nearest uncovered goal; 0 is nearest",
-        "arms": "Edges first covered by an input targeted at the type",
-        "match": "Part of the draws for which the input had choices of the type; else a miss",
-        "picks": "Times it was drawn",
-        "factor": "Misses divide its probability by this",
-        "left": "Ignored, pinned, or on the frontier (an input has reached its decision)",
-        "goal": "Ignored, pinned, or on the frontier (an input has reached its decision)",
-        "where": "File, line and branch of the uncovered goal",
-        "reached": "Checked trials that reached its decision",
-        "types": "The types that decide it, nearest first, each with its distance: steps of data "
-        "flow; 0 is nearest",
-    },
-    "source": {
-        "code": "Files, and below each its functions",
-        "cover": "Part of the statements that a queue entry, or the import, has executed",
-        "frontier": "Lines on the frontier: never executed, but the decision before them was",
-        "score": "Killed mutants of those that are killed or survive",
-        "left": "Mutants that no input has killed, though one could",
-        "findings": "Groups of findings whose stack ends here",
-    },
-    "code": {
-        "line": "Number of the line",
-        "cov": "█ covered, ▒ partly (a branch was never taken), ╳ finding (reached by a finding "
-        "only, which does not count as covered), ◆ frontier (never executed, but the decision "
-        "before it was), ░ never; nothing: no statement begins here",
-        "mutants": "Mutants on the line: ● alive, ◌ pending, ✓ killed, ⊘ skipped, ≡ equivalent",
-        "findings": "Groups of findings whose stack ends on the line: ✗ crash, ▲ hang, ≠ differs",
-        "types": "The type that decides the line's uncovered goal",
-        "code": "The line",
-    },
 }  # fmt: skip
-
-ABOVE: dict[str, dict[str, str]] = {
-    "mutants": {
-        "alive": "Run on some inputs, and killed by none",
-        "pending": "Run on no input yet; the groups of survivors say why",
-        "not run": "The budget or a stop came before they were run; fuzztui score RUN runs them",
-        "never reached": "After the end: no input has executed the expression",
-        "excluded": "Skipped or equivalent; the adjusted score is without these",
-        "static": "Of all mutants: those in code that runs at import; each run needs a process",
-        "schedule": "Part of the trials that run mutants at once",
-        "backlog": "Pairs of saved inputs and mutants that are still to run",
-        "pairs": "One mutant on one input each; pruned ones are not run: they cannot kill",
-        "deferred": "Pairs that the schedule has left for the exact pass",
-        "audits": "Pruned pairs that were run all the same, to check the pruning",
-        "at least": "Pairs are left that may kill: the score is a lower bound until an exact pass",
-    },
-    "fuzz-first": {
-        "phase": "First mutants are fuzzed, then the target with what they found",
-        "now": "The turns that are running, with the used part of their budgets",
-        "gain": "What inputs of mutants have brought the target: the transfer",
-        "pruned": "Inputs on which a mutant fails at once: its turn begins without them",
-        "rejected": "Mutants that fail on too many inputs to be fuzzed",
-        "duplicate": "Mutants that are the same program as another one",
-    },
-    "mutators": {
-        "havoc": "Random edits of bytes", "text": "Text mutators: edits of syntax",
-        "splice": "A part of another input is put into this one",
-        "adaptive": "Mutators with more new entries become more probable; fixed: as set",
-        "( )": "In brackets: too few uses or entries to compare; sorted below the others",
-    },
-    "types": {
-        "covered": "Goals whose branch an input has taken",
-        "frontier": "Uncovered goals whose decision an input has reached",
-        "further off": "Uncovered goals whose decision no input has reached",
-        "targeted": "Part of the mutations that are directed at types",
-        "next": "The types that are drawn next most probably",
-        "pinned": "The only goal that is targeted, until it is covered",
-        "ignored": "Goals that are not targeted, as a user has set",
-    },
-}  # fmt: skip
-"""The words of the lines above a screen's table."""
+"""By screen, or table, and id of the column."""

@@ -9,7 +9,6 @@ from fuzztui.kernel.model.finding_tallies import FindingTally, tallies
 from fuzztui.kernel.model.host_summary import HostSummary, host_summaries, is_reached
 from fuzztui.kernel.model.measured import unmeasured
 from fuzztui.kernel.model.mutants import Summary, mutants_summary
-from fuzztui.kernel.model.mutators import MixtureSummary, mixture_summary
 from fuzztui.kernel.model.selectors import (
     ENDED,
     overtime,
@@ -21,7 +20,6 @@ from fuzztui.kernel.model.selectors import (
 )
 from fuzztui.kernel.model.stall import advice, quiet_s, stall_after
 from fuzztui.kernel.model.state import NO_STATS, Instance, State
-from fuzztui.kernel.model.targeting import TargetingSummary, targeting_summary
 from fuzztui.kernel.model.yields import CampaignYields, campaign_yields
 from fuzztui.kernel.wire.events import MutationStats, Stats
 from fuzztui.tui.base import format
@@ -34,9 +32,6 @@ AFL_STALE_S = 120.0
 """The same for AFL, which may write its statistics once a minute: two writes are missing."""
 
 NOTHING = FindingTally()
-
-SPOTON = "spoton"
-"""The engine that targets types."""
 
 AFL = "afl"
 """The engine of AFL and AFL++ campaigns, supervised or watched."""
@@ -96,12 +91,8 @@ class Status:
     last_kill_t: float = -1.0
     first: FuzzfirstSummary | None = None
     """The worklist; None if not a fuzz-first campaign."""
-    mixture: MixtureSummary | None = None
-    """The mixture of text mutators; None if the campaign has none."""
-    suite: bool = False
-    """Whether the campaign has properties."""
-    targeting: TargetingSummary | None = None
-    """What spoton engines target; None until one has reported, and for other engines."""
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Screens that the campaign has not, each with the reason."""
     pending: int = 0
     """Number of commands without an answer."""
     alive: bool | None = None
@@ -117,11 +108,6 @@ class Status:
     """In a replay: when that was."""
     caught_up: float = 1.0
     """The part of the log that has been read; below 1 everything else is of the past."""
-
-    @property
-    def aims(self) -> bool:
-        """Whether the campaign has types, or will have."""
-        return self.targeting is not None or self.engine == SPOTON
 
     @property
     def over(self) -> bool:
@@ -220,12 +206,14 @@ def status_of(
     yields: CampaignYields | None = None,
     mutants: Summary | None = None,
     unseen: int = 0,
+    absent: Mapping[str, str] | None = None,
     caught_up: float = 1.0,
 ) -> Status:
     """Return the totals of ``state`` at campaign time ``now``.
 
     The caller passes ``last_kill_t``, ``first``, ``found``, ``yields`` and ``mutants``, because
-    computing them from 100,000 mutants, entries or findings four times a second would be slow.
+    computing them from 100,000 mutants, entries or findings four times a second would be slow;
+    ``absent`` comes from the screens of the features.
     """
     sums = totals(state)
     instances = list(state.instances.values())
@@ -262,9 +250,7 @@ def status_of(
         analysis=analysis_of(state),
         last_kill_t=last_kill_t,
         first=first,
-        mixture=mixture_summary(state),
-        suite=bool(state.property_reasons or state.properties),
-        targeting=targeting_summary(state),
+        absent=absent or {},
         pending=len(pending_commands(state)),
         alive=alive,
         watched=watched,

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from textual.worker import WorkType
 
 from fuzztui.features.comparisons.fold import comparison_rows, operation_yields
+from fuzztui.features.corpus.screen.detail import entry_lines, no_corpus_lines
 from fuzztui.features.corpus.screen.yield_labels import yield_lines
 from fuzztui.features.corpus.screen.yields import YieldScreen, YieldStrip
 from fuzztui.features.source.fold import first_line
@@ -26,7 +27,6 @@ from fuzztui.tui.frame.action_context import ActionContext, rows_context
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.input_screen import InputScreen
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.tui.labels import details
 from fuzztui.tui.labels.hexview import load as load_file
 from fuzztui.tui.labels.input_views import (
     InputContent,
@@ -213,13 +213,13 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
 
     def nothing(self) -> Sequence[Line]:
         """Return what fills the table."""
-        return () if self.campaign.entries else details.no_corpus_lines()
+        return () if self.campaign.entries else no_corpus_lines()
 
     def details(self, row: Entry, preview: InputContent | None, size: Size) -> Sequence[Line]:
         """Return the input, properties, kills and lineage."""
         pending = self._pending.get(row.key, ())
         content = input_lines(preview, size.width, self._view) if preview is not None else []
-        return details.entry_lines(
+        return entry_lines(
             row,
             self.campaign,
             self.host.lineage,

@@ -11,6 +11,7 @@ from textual.geometry import Size
 from textual.notifications import SeverityLevel
 from textual.worker import WorkType
 
+from fuzztui.features.findings.screen.detail import VERDICT_STYLES, finding_lines, no_findings_lines
 from fuzztui.features.findings.screen.frames_dialog import FramesScreen
 from fuzztui.features.findings.screen.local_minimise import LocalMinimiser
 from fuzztui.features.findings.screen.verdict_dialog import VerdictScreen
@@ -41,7 +42,7 @@ from fuzztui.tui.frame.command_sender import Answered, CommandOutcome, minimisin
 from fuzztui.tui.frame.input_screen import InputScreen
 from fuzztui.tui.frame.local_verdict import record_verdict
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.tui.labels import details
+from fuzztui.tui.labels.details import finding_title, repro_command
 from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.hexview import Preview, reading
 from fuzztui.tui.labels.input_views import InputContent, file_lines, input_lines
@@ -119,7 +120,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
             ),
             Column("verdict", "verdict", self._verdict, self._verdict_of, max=10, spare=True),
             Column("met", "count", self._met, self._count_of, "right", min=5, descending=True),
-            Column("title", "what", self._title, details.finding_title, min=20, max=200, flex=True),
+            Column("title", "what", self._title, finding_title, min=20, max=200, flex=True),
             Column("place", "where", _place, lambda f: f.place, min=8, max=60, needs=90, yields=16),
             Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
             Column("by", "by", _by, lambda f: f.instance, max=12, needs=100, varies=True),
@@ -159,7 +160,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         return f"×{format.count(n)}", "bold" if n > 1 else "muted"
 
     def _title(self, finding: Finding) -> Cell:
-        title = details.finding_title(finding)
+        title = finding_title(finding)
         command = self._minimising(finding.key)
         if command is not None and command.state == "pending":
             part = f" {format.percent(command.part, 1.0)}" if command.part >= 0 else ""
@@ -172,7 +173,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
 
     def _verdict(self, finding: Finding) -> Cell:
         verdict = self._verdict_of(finding)
-        return ("" if verdict == NEW else label(verdict)), details.VERDICT_STYLES.get(verdict, "")
+        return ("" if verdict == NEW else label(verdict)), VERDICT_STYLES.get(verdict, "")
 
     def _minimising(self, key: str) -> CommandStatus | None:
         return self._here.get(key) or self._minimisings.get(key)
@@ -221,7 +222,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
 
     def nothing(self) -> Sequence[Line]:
         """Return what fills the table."""
-        return () if self.campaign.findings else details.no_findings_lines()
+        return () if self.campaign.findings else no_findings_lines()
 
     def details(self, row: Finding, preview: Inputs | None, size: Size) -> Sequence[Line]:
         """Return title, location, report, other files of the group, minimised input, input."""
@@ -231,7 +232,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         smaller: Sequence[Line] = ()
         if preview is not None and preview.minimised is not None:
             smaller = file_lines(preview.minimised, size.width, "minimised input")
-        return details.finding_lines(
+        return finding_lines(
             row, self.campaign, host.lineage, host.run_dir,
             minimising=command, moved=moved, smaller=smaller,
             source=None if preview is None else preview.source,
@@ -288,7 +289,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
     def do_finding_copy(self) -> None:
         """Copy the command that reproduces the finding; of a watched campaign: in its instance."""
         run = self.host.run_dir
-        self._copy(lambda file: details.repro_command(run or file.parent.parent, file), "command")
+        self._copy(lambda file: repro_command(run or file.parent.parent, file), "command")
 
     def do_finding_copy_path(self) -> None:
         """Copy the path of the finding's file."""
@@ -494,7 +495,7 @@ def _source_of(finding: Finding, started: float) -> SourceExcerpt | None:
 def _named_group(finding: Finding) -> str:
     """Return title and place of a finding's group, safe to draw."""
     place = f"  at {finding.place}" if finding.place else ""
-    return plain(details.finding_title(finding) + place, 200)
+    return plain(finding_title(finding) + place, 200)
 
 
 def _named(finding: Finding) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from fuzztui.features.mutators.screen.context import why_not_mix, why_not_move_boundary
 from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import why_no_row, why_not_mix, why_not_move_boundary
+from fuzztui.tui.frame.action_context import why_no_row
 
 _MIX = "change its mixture during the campaign"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fuzztui.features.mutators.fold import MutatorRow
 from fuzztui.features.mutators.screen.labels import SIGNS, effect_of
-from fuzztui.kernel.model.mutators import MutatorRow
 from fuzztui.kernel.model.yields import Yields
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fuzztui.features.mutators.fold import FEW, FEW_USES, MutatorRow, shares
 from fuzztui.features.mutators.screen.columns import rate_text
 from fuzztui.features.mutators.screen.labels import SIGNS, effect_of
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.mutators import FEW, FEW_USES, MutatorRow, shares
 from fuzztui.kernel.model.state import Entry, Finding, State
 from fuzztui.kernel.model.yields import Yields, rate_words
 from fuzztui.tui.base import format

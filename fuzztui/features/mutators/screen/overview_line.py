@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fuzztui.features.mutators.fold import mixture_summary
 from fuzztui.features.mutators.screen.labels import SIGNS
 from fuzztui.features.mutators.screen.strip import best_spans, mode_span
 from fuzztui.kernel.wire.mixture import CLASSES, percentage
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
+from fuzztui.tui.frame.host import host
 from fuzztui.tui.frame.overview_line import OverviewLine
 
 
@@ -14,7 +16,7 @@ class MixtureLine(OverviewLine):
 
     def content(self, width: int) -> list[Line]:
         """Draw one line."""
-        blend = self._status.mixture
+        blend = mixture_summary(host(self).campaign)
         if blend is None:
             return []
         line = [TextSpan(" mixture ", "muted")]

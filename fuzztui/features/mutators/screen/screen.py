@@ -8,23 +8,26 @@ from dataclasses import replace
 from textual.geometry import Size
 from textual.widget import Widget
 
-from fuzztui.features.mutators.screen.columns import PAYS, columns
-from fuzztui.features.mutators.screen.detail import mutator_lines, no_mutators_lines
-from fuzztui.features.mutators.screen.strip import MixtureStrip
-from fuzztui.kernel.model.commands import unanswered
-from fuzztui.kernel.model.mutators import (
+from fuzztui.features.mutators.fold import (
     MixtureSetting,
     MutatorRow,
     arms,
     changed,
+    has_mutators,
     mean_of,
-    named_by,
+    mixture_summary,
     settings,
 )
+from fuzztui.features.mutators.screen.columns import PAYS, columns
+from fuzztui.features.mutators.screen.context import MixtureContext
+from fuzztui.features.mutators.screen.detail import mutator_lines, no_mutators_lines
+from fuzztui.features.mutators.screen.strip import MixtureStrip
+from fuzztui.kernel.model.commands import unanswered
+from fuzztui.kernel.model.state import State
 from fuzztui.kernel.model.yields import Yields
 from fuzztui.kernel.wire.commands import Command, SetMixture
 from fuzztui.kernel.wire.events import MutatorStats
-from fuzztui.kernel.wire.mixture import Mixture, moved
+from fuzztui.kernel.wire.mixture import Mixture, moved, named_by
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.frame.action_context import ActionContext, shared_context
@@ -42,6 +45,7 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
     """The mixture as a bar, and a row for each mutator."""
 
     TAB = "mutators"
+    ABSENT = "no engine of this campaign reports text mutators"
     HINT = "words: swap, splice, ..."
     DEFAULT_CSS = """
     MutatorsScreen {
@@ -61,6 +65,11 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
         self._arms: dict[str, MutatorRow] = {}
         self._weighted: set[str] = set()
         """The classes whose mutators have different weights."""
+
+    @classmethod
+    def is_present(cls, state: State) -> bool:
+        """Whether the campaign has text mutators."""
+        return has_mutators(state)
 
     def body(self) -> Iterable[Widget]:
         """Yield the mixture, the table and the details."""
@@ -94,9 +103,7 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
 
     def tick(self, status: Status) -> None:
         """Update the mixture."""
-        strip = self.query_one(MixtureStrip)
-        strip.display = status.mixture is not None
-        strip.show(status)
+        self.query_one(MixtureStrip).show_mixture(mixture_summary(self.campaign), status)
         super().tick(status)
 
     def nothing(self) -> Sequence[Line]:
@@ -131,8 +138,7 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
         return replace(
             shared_context(self.campaign.instances.values()),
             row=self.table.current is not None,
-            mixture=mean_of(wanted.values()) if wanted else None,
-            adaptive=_adaptive(wanted),
+            about=MixtureContext(mean_of(wanted.values()), _adaptive(wanted)) if wanted else None,
         )
 
     def _wanted(self) -> dict[str, MixtureSetting]:

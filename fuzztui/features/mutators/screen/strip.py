@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fuzztui.features.mutators.fold import MixtureSummary, MutatorRow
 from fuzztui.features.mutators.screen.labels import SIGNS, mixture_bar
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.mutators import MixtureSummary, MutatorRow
 from fuzztui.kernel.wire.commands import SetMixture
 from fuzztui.kernel.wire.mixture import CLASSES, percentage
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import StatusCanvas
+from fuzztui.tui.labels.status import Status
 
 KEYS = (" < > ", " [ ] ")
 """Keys that move the boundaries between the classes."""
@@ -33,6 +34,13 @@ class MixtureStrip(StatusCanvas):
         super().__init__()
         self._asked: SetMixture | None = None
         self._who = ""
+        self._blend: MixtureSummary | None = None
+
+    def show_mixture(self, blend: MixtureSummary | None, status: Status) -> None:
+        """Draw the mixture."""
+        self._blend = blend
+        self.display = blend is not None
+        self.show(status)
 
     def ask(self, asked: SetMixture | None, who: str = "") -> None:
         """Set the pending command, and a text about the instances that must answer."""
@@ -42,7 +50,7 @@ class MixtureStrip(StatusCanvas):
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw the bar, the legend, and the pending command or the best mutators."""
-        blend = self._status.mixture
+        blend = self._blend
         if blend is None:
             return []
         if height == 1:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from fuzztui.features.properties.screen.context import PropertyContext, why_not_weigh
 from fuzztui.kernel.wire.commands import WeighProperty
 from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import why_no_row, why_not_weigh
-from fuzztui.tui.frame.property_context import PropertyContext
+from fuzztui.tui.frame.action_context import why_no_row
 
 ACTIONS: Final[tuple[Action, ...]] = (
     *(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from fuzztui.kernel.model.properties import PropertyRow
+from fuzztui.features.properties.fold import PropertyRow
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import Cell, Column, count_column
 from fuzztui.tui.base.text import plain

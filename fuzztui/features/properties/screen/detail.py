@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fuzztui.features.properties.fold import PropertyRow
 from fuzztui.features.properties.screen.columns import STYLES
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.properties import PropertyRow
 from fuzztui.kernel.model.state import Finding, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan

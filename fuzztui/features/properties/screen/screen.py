@@ -7,21 +7,22 @@ from dataclasses import replace
 
 from textual.geometry import Size
 
+from fuzztui.features.properties.fold import PropertyRow, has_properties, property_rows
 from fuzztui.features.properties.screen.columns import SHARE, columns, shared_start
+from fuzztui.features.properties.screen.context import PropertyContext
 from fuzztui.features.properties.screen.detail import (
     findings_of,
     no_properties_lines,
     property_lines,
 )
 from fuzztui.kernel.model.commands import unanswered
-from fuzztui.kernel.model.properties import PropertyRow, property_rows
+from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import Command, WeighProperty
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import ActionContext, shared_context
-from fuzztui.tui.frame.property_context import PropertyContext
 from fuzztui.tui.frame.steered import SteeredScreen
 from fuzztui.tui.frame.table import BigTable
 
@@ -30,6 +31,7 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
     """A row for each property, and the details of one."""
 
     TAB = "properties"
+    ABSENT = "this campaign has one target, not a suite"
     SCOPES = ("listing", "marking")
     # Names are long: only a very wide terminal has room for the details next to the table.
     DEFAULT_CSS = """
@@ -50,6 +52,11 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
         self._asked: list[Command] = []
         self._shared = ""
         """The start of all names, which the table leaves out."""
+
+    @classmethod
+    def is_present(cls, state: State) -> bool:
+        """Whether the campaign has properties."""
+        return has_properties(state)
 
     def make_table(self) -> BigTable[PropertyRow]:
         """Return the table, the largest shares first."""
@@ -108,7 +115,7 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
         return replace(
             shared_context(self.campaign.instances.values()),
             row=row is not None,
-            property=PropertyContext.of(row, self._asked),
+            about=PropertyContext.of(row, self._asked),
         )
 
     def _weight_asked(self, name: str) -> str:
@@ -129,7 +136,7 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
             return
         every = [PropertyContext.of(row, self._asked) for row in self.chosen()]
         now = self.host.action_context()
-        possible = [c for c in every if not action.check(replace(now, property=c))]
+        possible = [c for c in every if not action.check(replace(now, about=c))]
         self._pending.add(action.command(c) for c in possible)
         if not self.unmark():
             self.table.hold()

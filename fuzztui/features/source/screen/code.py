@@ -12,8 +12,8 @@ from fuzztui.features.source.fold import FileLines
 from fuzztui.features.source.index import SourceIndex
 from fuzztui.features.source.screen.labels import GUTTER, findings_cell, mutants_cell, types_cell
 from fuzztui.features.source.tree import node_key
+from fuzztui.features.targeting.fold import GoalRow
 from fuzztui.kernel.model.state import Finding, Mutant, State
-from fuzztui.kernel.model.targeting import GoalRow
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.source_excerpt import MAX_BYTES, lines_of, read
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from fuzztui.features.source.fold import COVERED, FINDING, FRONTIER, NEVER, PARTLY
+from fuzztui.features.targeting.fold import GoalRow
 from fuzztui.kernel.model.state import Finding, Mutant
-from fuzztui.kernel.model.targeting import GoalRow
 from fuzztui.tui.base.columns import Cell
 from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.mutants import SIGNS

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from fuzztui.features.targeting.screen.context import TargetingContext, why_no_type, why_not_target
 from fuzztui.kernel.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import why_no_row, why_no_type, why_not_target
+from fuzztui.tui.frame.action_context import why_no_row
 from fuzztui.tui.frame.row_actions import source_link
-from fuzztui.tui.frame.targeting_context import TargetingContext
 
 _SHARE = "change the targeted share during the campaign"
 

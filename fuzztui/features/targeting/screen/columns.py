@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from fuzztui.kernel.model.targeting import GoalRow, TypeRow, reached_share
-from fuzztui.kernel.wire.commands import weight_text
-from fuzztui.tui.base import format
-from fuzztui.tui.base.braille import gauge
-from fuzztui.tui.base.columns import NEVER, Cell, Column, count_column
-from fuzztui.tui.labels.targeting import (
+from fuzztui.features.targeting.fold import GoalRow, TypeRow, reached_share
+from fuzztui.features.targeting.screen.labels import (
     brief_location,
     brief_type,
     fewer,
     place_of,
     sign_of,
 )
+from fuzztui.kernel.wire.commands import weight_text
+from fuzztui.tui.base import format
+from fuzztui.tui.base.braille import gauge
+from fuzztui.tui.base.columns import NEVER, Cell, Column, count_column
 
 BAR = 6
 """Cells of the bar of a probability."""

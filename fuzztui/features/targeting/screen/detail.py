@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import dedent
 
+from fuzztui.features.targeting.fold import (
+    SPOTON,
+    GoalRow,
+    TargetingSummary,
+    TypeRow,
+    reached_share,
+    stale,
+)
+from fuzztui.features.targeting.screen.labels import COVERED_WHEN, sign_of
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.state import Entry, Finding, State
-from fuzztui.kernel.model.targeting import GoalRow, TargetingSummary, TypeRow, reached_share, stale
 from fuzztui.kernel.wire.commands import WeighType, weight_text
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
@@ -16,8 +24,6 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import pair, title
 from fuzztui.tui.labels.latest_saved import latest_lines
 from fuzztui.tui.labels.mutant_details import number_span
-from fuzztui.tui.labels.status import SPOTON
-from fuzztui.tui.labels.targeting import COVERED_WHEN, sign_of
 
 TARGETS = 12
 """Maximal number of listed goals of a type."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fuzztui.features.targeting.fold import targeting_summary
+from fuzztui.features.targeting.screen.labels import PINNED, brief_location
 from fuzztui.features.targeting.screen.strip import fitting, targeted_spans, uncovered_spans
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.host import host
 from fuzztui.tui.frame.overview_line import OverviewLine
-from fuzztui.tui.labels.targeting import PINNED, brief_location
 
 
 class TargetingLine(OverviewLine):
@@ -14,7 +16,7 @@ class TargetingLine(OverviewLine):
 
     def content(self, width: int) -> list[Line]:
         """Draw one line."""
-        aim = self._status.targeting
+        aim = targeting_summary(host(self).campaign)
         if aim is None:
             return []
         left = uncovered_spans(aim)

@@ -10,26 +10,34 @@ from textual.containers import Container
 from textual.geometry import Size
 from textual.widget import Widget
 
-from fuzztui.features.source.index import goal_place
+from fuzztui.features.targeting.fold import (
+    GoalRow,
+    TargetingSummary,
+    TypeRow,
+    goal_place,
+    goal_rows,
+    has_types,
+    stale,
+    targeting_summary,
+    type_rows,
+)
 from fuzztui.features.targeting.screen import source
 from fuzztui.features.targeting.screen.columns import TypeColumnContext
+from fuzztui.features.targeting.screen.context import PendingTargeting, TargetingContext
 from fuzztui.features.targeting.screen.detail import (
     goal_lines,
     no_goals_lines,
     no_types_lines,
     type_lines,
 )
+from fuzztui.features.targeting.screen.labels import (
+    pending_label,
+    short_names,
+)
 from fuzztui.features.targeting.screen.strip import TargetingStrip
 from fuzztui.features.targeting.screen.tables import TypeTables
 from fuzztui.kernel.model.commands import unanswered
-from fuzztui.kernel.model.targeting import (
-    GoalRow,
-    TargetingSummary,
-    TypeRow,
-    goal_rows,
-    stale,
-    type_rows,
-)
+from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import (
     IgnoreGoal,
     PinGoal,
@@ -49,13 +57,8 @@ from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import ActionContext, shared_context
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.table_tabs import TableTabs
-from fuzztui.tui.frame.targeting_context import PendingTargeting, TargetingContext
 from fuzztui.tui.labels.latest_saved import FINDS
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.targeting import (
-    pending_label,
-    short_names,
-)
 
 IDLE = "types.idle"
 """The user's choice to see the types that are not drawn."""
@@ -71,6 +74,7 @@ class TypesScreen(TypeTables):
     """
 
     TAB = "types"
+    ABSENT = "the engine of this campaign does not target types"
     SCOPES = ("listing", "marking")
     HINT = "words: datetime, module.py, frontier, ..."
     DEFAULT_CSS = """
@@ -89,11 +93,17 @@ class TypesScreen(TypeTables):
         self._left: dict[str, GoalRow] = {}
         self._names: dict[str, str] = {}
         """Short names of types."""
+        self._aim: TargetingSummary | None = None
         self._asked = PendingTargeting()
         self._idle = 0
         """Number of types that are not drawn."""
         self._folded = False
         """Whether these are left out."""
+
+    @classmethod
+    def is_present(cls, state: State) -> bool:
+        """Whether the campaign targets types."""
+        return has_types(state)
 
     def body(self) -> Iterable[Widget]:
         """Yield the strip, two tables and the details."""
@@ -103,10 +113,6 @@ class TypesScreen(TypeTables):
         yield self.filter_bar()
 
     # -------------------------------------------------------------- changes
-
-    @property
-    def _aim(self) -> TargetingSummary | None:
-        return self.host.status.targeting
 
     def _short(self, type: str) -> str:
         return self._names.get(type, type)
@@ -119,6 +125,7 @@ class TypesScreen(TypeTables):
 
     def rebuild(self, *, reset: bool) -> None:
         """Update the rows of both tables."""
+        self._aim = targeting_summary(self.campaign)
         now, left = type_rows(self.campaign), goal_rows(self.campaign)
         names = short_names([*now, *(name for row in left.values() for name, _ in row.types)])
         reset = reset or names != self._names
@@ -176,9 +183,8 @@ class TypesScreen(TypeTables):
 
     def tick(self, status: Status) -> None:
         """Update the strip."""
-        strip = self.query_one(TargetingStrip)
-        strip.display = status.targeting is not None
-        strip.show(status)
+        self._aim = targeting_summary(self.campaign)
+        self.query_one(TargetingStrip).show_aim(self._aim, status)
         super().tick(status)
 
     def _update_empty(self) -> None:
@@ -258,7 +264,7 @@ class TypesScreen(TypeTables):
         return replace(
             shared_context(self.campaign.instances.values()),
             row=row is not None,
-            aiming=self._context_of(row),
+            about=self._context_of(row),
         )
 
     def _context_of(self, row: TypeRow | GoalRow | None) -> TargetingContext:
@@ -296,17 +302,17 @@ class TypesScreen(TypeTables):
 
     def do_types_command(self, action: Action) -> None:
         """Send the command of an action. After a ban or an ignore, go to the next similar row."""
-        now = self.describe_row().aiming
-        if now is None or action.command is None:
+        if action.command is None:
             return
         if self.table.marks:
             every = [self._context_of(row) for row in self.chosen()]
             possible = [
-                c for c in every if not action.check(replace(self.host.action_context(), aiming=c))
+                c for c in every if not action.check(replace(self.host.action_context(), about=c))
             ]
             self._pending.add(action.command(c) for c in possible)
             self.unmark()
             return
+        now = self._context_of(next(iter(self.chosen()), None))
         command = action.command(now)
         self._pending.add([command])
         if action.command == TargetingContext.banned:

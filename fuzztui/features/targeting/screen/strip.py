@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fuzztui.features.targeting.fold import TargetingSummary
+from fuzztui.features.targeting.screen.labels import IGNORED, PINNED, brief_location, brief_type
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.targeting import TargetingSummary
 from fuzztui.kernel.wire.targeting import have_changed, remedy
 from fuzztui.tui.base import format
 from fuzztui.tui.base.bars import Part, parted_bar
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import StatusCanvas
-from fuzztui.tui.labels.targeting import IGNORED, PINNED, brief_location, brief_type
+from fuzztui.tui.labels.status import Status
 
 KEYS = " [ ]"
 """Keys that change the targeted share."""
@@ -31,6 +32,13 @@ class TargetingStrip(StatusCanvas):
         self._asked: Sequence[str] = ()
         self._who = ""
         self._next: Sequence[tuple[str, float]] = ()
+        self._aim: TargetingSummary | None = None
+
+    def show_aim(self, aim: TargetingSummary | None, status: Status) -> None:
+        """Draw what is targeted now."""
+        self._aim = aim
+        self.display = aim is not None
+        self.show(status)
 
     def ask(self, asked: Sequence[str], who: str) -> None:
         """Set labels of the pending commands, and a text about the instances that must answer."""
@@ -46,7 +54,7 @@ class TargetingStrip(StatusCanvas):
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw the bar, the uncovered goals, and pending commands, the pin, or the next types."""
-        aim = self._status.targeting
+        aim = self._aim
         if aim is None:
             return []
         status = self._status

@@ -8,6 +8,7 @@ from typing import Any
 from textual.containers import Container
 from textual.widget import Widget
 
+from fuzztui.features.targeting.fold import GoalRow, TypeRow
 from fuzztui.features.targeting.screen.columns import (
     CHANCE,
     LEFT,
@@ -15,7 +16,6 @@ from fuzztui.features.targeting.screen.columns import (
     goal_columns,
     type_columns,
 )
-from fuzztui.kernel.model.targeting import GoalRow, TypeRow
 from fuzztui.kernel.wire.conditions import FilterKey, parse_filter
 from fuzztui.tui.base.columns import Column, column_keys
 from fuzztui.tui.base.filterbar import FilterBar

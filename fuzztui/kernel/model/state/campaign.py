@@ -140,7 +140,7 @@ class State:
     other_tests: int = 0
     """Tests of a suite that are no properties."""
     properties: dict[str, dict[str, list[float]]] = field(default_factory=dict)
-    """By instance and name: the :data:`fuzztui.kernel.model.properties.FIGURES`."""
+    """By instance and name: the :data:`fuzztui.features.properties.fold.FIGURES`."""
     property_kills: dict[str, int] = field(default_factory=dict)
     """By property: the mutants that it has killed."""
     sources: dict[str, SourceRow] = field(default_factory=dict)

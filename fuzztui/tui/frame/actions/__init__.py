@@ -8,6 +8,7 @@ Key bindings, the footer, the command palette and the help screen are generated 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from textual.binding import Binding, BindingType
 
@@ -19,6 +20,7 @@ from fuzztui.tui.frame.actions.home import HOME, HOME_SCREENS
 from fuzztui.tui.frame.actions.log import LOG
 from fuzztui.tui.frame.actions.overview import CHARTS, OVERVIEW
 from fuzztui.tui.frame.actions.replay import REPLAY
+from fuzztui.tui.frame.actions.screens import OPTIONAL as OPTIONAL
 from fuzztui.tui.frame.actions.screens import SCREENS
 from fuzztui.tui.frame.actions.tables import LISTING, MARKING, SORTING, TABLE
 
@@ -47,6 +49,8 @@ ACTIONS: tuple[Action, ...] = (
     *HOME,
     *GENERAL,
 )
+TABS: Final = tuple((action.args[0], action.keys[0], action.label) for action in SCREENS)
+"""Id, key and title of each screen."""
 BY_ID: dict[str, Action] = {action.id: action for action in ACTIONS}
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(action.group for action in ACTIONS))
 

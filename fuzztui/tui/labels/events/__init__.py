@@ -9,12 +9,18 @@ from dataclasses import replace
 
 from fuzztui.kernel.wire.events import Record
 from fuzztui.tui.labels.events import (  # for what they register
-    engines,
     entries,
     findings,
-    source,
 )
-from fuzztui.tui.labels.events.base import KINDS, MUTANTS, SAVED, STATS, Described, describe
+from fuzztui.tui.labels.events.base import (
+    INSTANCES,
+    KINDS,
+    MUTANTS,
+    SAVED,
+    STATS,
+    Described,
+    describe,
+)
 from fuzztui.tui.labels.events.campaign import clock_text
 from fuzztui.tui.labels.events.commands import command_text
 from fuzztui.tui.labels.events.instances import engine_text

@@ -8,7 +8,7 @@ from functools import cache, partial, singledispatch
 from typing import Any
 
 from fuzztui.kernel.base.guarded import guarded
-from fuzztui.kernel.model.feature import features
+from fuzztui.kernel.model.feature import own_features, package_features
 from fuzztui.kernel.wire.events import Event
 
 SAVED = "saved"
@@ -56,12 +56,14 @@ def by_kind(error: Exception | None, event: Event) -> Described:
 def _texts_of_features() -> dict[type[Event], Callable[[Any], Described]]:
     """By class of event. A feature is imported later than this module, which it imports."""
     found: dict[type[Event], Callable[[Any], Described]] = {}
-    for feature in features():
+    for feature in own_features():
+        found |= feature.load(feature.texts)() if feature.texts else {}
+    for feature in package_features():
         try:
             texts = feature.load(feature.texts)() if feature.texts else {}
             for kind, text in texts.items():
                 found.setdefault(kind, guarded(partial(_made, text), by_kind))
-        except Exception as e:  # of a package
+        except Exception as e:
             for fold in feature.folds:
                 found.setdefault(fold.kind, partial(by_kind, e))
     return found

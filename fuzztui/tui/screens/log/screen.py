@@ -24,10 +24,10 @@ from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.tui.labels import details
 from fuzztui.tui.labels.event_rows import describe_known
 from fuzztui.tui.labels.events import KINDS, MUTANTS, describe, describe_record
 from fuzztui.tui.labels.log_rows import LOG_KEYS, LogSource, Query
+from fuzztui.tui.screens.log.detail import record_lines
 
 GROUPS = ("events", *KINDS, "")
 """The groups that ``f`` cycles through: events without statistics, each kind, all records."""
@@ -247,7 +247,7 @@ class LogScreen(ListingScreen[Record, None]):
         """Return what happened, and on request all fields of the record."""
         described = describe_known(row, self.campaign)
         wall = wall_time(self.campaign, row.t)
-        return details.record_lines(row, described, wall, raw=self._raw)
+        return record_lines(row, described, wall, raw=self._raw)
 
     def describe_row(self) -> ActionContext:
         """Return whether there is a record under the cursor."""

@@ -1,6 +1,6 @@
 """The right part of the Overview in a wide terminal: the latest finding, and what is left.
 
-What is left are the survivors that ran most, or the uncovered goals. A click goes to the row.
+What is left: the first list of a feature that has rows. A click goes to the row.
 """
 
 from __future__ import annotations
@@ -8,29 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import nlargest
 
-from fuzztui.kernel.model.mutants import RAN, survivor_group
-from fuzztui.kernel.model.state import Changes, Finding, Mutant, State
-from fuzztui.kernel.model.targeting import GoalRow, goal_rows, reached_share
-from fuzztui.tui.base import format
+from fuzztui.kernel.model.state import Changes, Finding, State
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.aside_list import AsideList
+from fuzztui.tui.frame.feature_screens import aside_lists
 from fuzztui.tui.frame.host import host
 from fuzztui.tui.labels.details import finding_text
 from fuzztui.tui.labels.facts import cut
 from fuzztui.tui.labels.glyphs import finding_sign
-from fuzztui.tui.labels.mutants import GROUP_LABELS, brief_change, brief_place
 from fuzztui.tui.labels.report import report_lines
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.targeting import brief_location, sign_of
 
 MAX_STACK = 8
 """Lines of the latest finding's report if there is more to show below."""
 
 MAX_FINDINGS = 4
 """Groups of findings that are shown."""
-
-MAX_LISTED = 60
-"""Survivors or goals that are looked up: more rows than a terminal has."""
 
 EVERY_S = 5.0
 """Seconds between two looks: rows that jump cannot be read."""
@@ -43,23 +37,17 @@ class Aside(Canvas):
         super().__init__()
         self._due = True
         self._shown_t = -1.0
-        self._runs: dict[str, int] | None = None
-        """By id: how often survivors ran; None: all mutants have to be looked at."""
-        self._changed: set[str] = set()
-        """Mutants that have changed since."""
+        self._lists = aside_lists()
+        self._left: AsideList | None = None
+        """The list that is shown below the finding."""
         self._found: Sequence[tuple[Finding, int]] = ()
         """The latest groups: the first finding of each, and its number of files."""
-        self._mutants: Sequence[Mutant] = ()
-        self._goals: Sequence[GoalRow] = ()
         self._status = Status()
 
     def note(self, changes: Changes) -> None:
         """Remember what has changed."""
-        if changes.reset:
-            self._runs = None
-            self._changed.clear()
-        elif self._runs is not None:
-            self._changed |= changes.mutants
+        for one in self._lists:
+            one.note(changes)
         self._due |= changes.campaign or bool(changes.mutants or changes.findings or changes.reset)
 
     def is_due(self, now: float, changes: Changes) -> bool:
@@ -75,36 +63,21 @@ class Aside(Canvas):
         heads = (f for f in state.findings.values() if f.first and f.instance not in mutants)
         latest = nlargest(MAX_FINDINGS, heads, key=lambda f: (f.t, f.seq))
         self._found = [(f, len(state.groups.get(f.signature, ()))) for f in latest]
-        self._mutants = [] if state.stage else self._survivors(state)
-        self._goals = [*goal_rows(state).values()][:MAX_LISTED] if not self._mutants else []
+        self._left = next((one for one in self._lists if one.look(state)), None)
         self.repaint()
-
-    def _survivors(self, state: State) -> Sequence[Mutant]:
-        """The survivors that ran most; only changed mutants are looked at again."""
-        runs = self._runs
-        if runs is None:
-            runs = self._runs = {}
-            changed = list(state.mutants)
-        else:
-            changed = [*self._changed]
-        self._changed.clear()
-        for id in changed:
-            mutant = state.mutants.get(id)
-            if mutant is not None and survivor_group(mutant) == RAN:
-                runs[id] = mutant.runs
-            else:
-                runs.pop(id, None)
-        top = nlargest(MAX_LISTED, runs, key=lambda id: (runs[id], id))
-        return [state.mutants[id] for id in top if id in state.mutants]
 
     # -------------------------------------------------------------- drawing
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """Draw the finding, then survivors or goals, as many rows as fit."""
-        more = bool(self._mutants or self._goals)
-        lines = self._findings(width, min(MAX_STACK, height // 3) if more else height // 2)
-        if more and len(lines) + 3 <= height:
-            lines += [[], *(self._left(width) if self._mutants else self._uncovered(width))]
+        """Draw the finding, then what is left, as many rows as fit."""
+        left = self._left
+        lines = self._findings(width, min(MAX_STACK, height // 3) if left else height // 2)
+        if left and len(lines) + 3 <= height:
+            lines += [[], _title(left.TITLE, left.RIGHT, width)]
+            for row in left.rows(width):
+                key = f"{left.TAB} {row.key}"
+                spans = [span._replace(click=key) for span in row.left]
+                lines.append(_row(spans, row.right._replace(click=key), width))
         return lines[:height]
 
     def _findings(self, width: int, stack: int) -> list[Line]:
@@ -128,31 +101,8 @@ class Aside(Canvas):
         ]
         return _row(left, TextSpan(f"  {self._status.when(finding.t)} ", "muted", key), width)
 
-    def _left(self, width: int) -> list[Line]:
-        lines: list[Line] = [_title(f"Survivors: {GROUP_LABELS[RAN]}", "runs", width)]
-        for mutant in self._mutants:
-            key = f"mutants {mutant.id}"
-            place = plain(brief_place(mutant))
-            change = plain(brief_change(mutant.before, mutant.after))
-            left = [TextSpan(f" {place}  ", "muted", key), TextSpan(change, "", key)]
-            runs = format.count(mutant.runs)
-            lines.append(_row(left, TextSpan(f"  {runs} ", "alive", key), width))
-        return lines
-
-    def _uncovered(self, width: int) -> list[Line]:
-        lines: list[Line] = [_title("Uncovered goals", "reached by", width)]
-        for goal in self._goals:
-            key = f"types {goal.location}"
-            sign = sign_of(goal)
-            share = reached_share(goal)
-            reached = format.percent(share, 1.0) if share > 0 else "no input"
-            where = plain(brief_location(goal.location, max(8, width - 16)))
-            left = [TextSpan(f" {sign.glyph} ", sign.style, key), TextSpan(where, "", key)]
-            lines.append(_row(left, TextSpan(f"  {reached} ", "muted", key), width))
-        return lines
-
     def clicked(self, click: str, at: int) -> None:
-        """Go to the clicked finding, mutant or goal."""
+        """Go to the clicked row."""
         screen, _, key = click.partition(" ")
         host(self).go_to_row(screen, key)
 

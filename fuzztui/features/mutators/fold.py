@@ -15,11 +15,12 @@ from typing import Any
 from fuzztui.kernel.model.changes import ChangesBuilder, instance
 from fuzztui.kernel.model.commands import applied, command_of, unanswered
 from fuzztui.kernel.model.folding import EventFold
+from fuzztui.kernel.model.progress import TURN_OVER
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import MixtureChange, State
 from fuzztui.kernel.model.stats import count, finite
 from fuzztui.kernel.wire.commands import SetMixture
-from fuzztui.kernel.wire.events import CommandApplied, MutatorStats
+from fuzztui.kernel.wire.events import CommandApplied, MutantProgress, MutatorStats
 from fuzztui.kernel.wire.mixture import CLASSES, MAX_ARMS, MAX_NAME, STACK, Mixture, class_of
 
 MILLION = 1_000_000
@@ -192,12 +193,6 @@ class MutatorRow:
         return self.significant, first, self.applied
 
 
-def named_by(op: str) -> list[str]:
-    """Return the mutators that an entry's ``op`` names: ``text-swap-args+havoc,rep:4``."""
-    names = op.partition(",rep:")[0].split("+")
-    return [name.removeprefix("text-") for name in names if name]
-
-
 def _every(state: State) -> list[MutatorStats]:
     """The figures of all instances; those of finished turns are one sum."""
     return [*filter(None, (state.finished_turns,)), *list(state.mutators.values())]
@@ -359,6 +354,11 @@ def best(rows: Iterable[MutatorRow]) -> list[MutatorRow]:
     return sorted((a for a in rows if a.significant), key=lambda a: (-a.pays, a.name))
 
 
+def has_mutators(state: State) -> bool:
+    """Whether the campaign has text mutators."""
+    return bool(_living(state))
+
+
 def mixture_summary(state: State, instance: str = "") -> MixtureSummary | None:
     """The mixture of the campaign, or of one instance; None if it has no text mutators."""
     living = _living(state, instance)
@@ -409,6 +409,13 @@ def _havoc_share(state: State, living: Iterable[MutatorStats]) -> float:
         havocs += _havocs(f) - (before.havocs if before else 0)
     steps = trials * STACK
     return min(1.0, max(0.0, havocs / steps)) if steps >= MANY_STEPS else -1.0
+
+
+def advice(state: State) -> Iterator[str]:
+    """Yield what may help a campaign that finds nothing new."""
+    now = mixture_summary(state)
+    if now is not None and now.mixture.text == 0:
+        yield "text mutators are off: change the mixture"
 
 
 # ---------------------------------------------------------------------- JSON
@@ -463,6 +470,16 @@ def mixture_dict(state: State) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
+def figures(state: State) -> dict[str, Any]:
+    """The keys of ``fuzztui status --json``."""
+    return {"mixture": mixture_dict(state)}
+
+
+def _turn_over(state: State, e: MutantProgress, touched: ChangesBuilder) -> None:
+    if e.stage in TURN_OVER:
+        finish_turn(state, e.id)
+
+
 def _mixture_applied(state: State, e: CommandApplied, touched: ChangesBuilder) -> None:
     if isinstance(command := applied(state, e), SetMixture):
         mixture_set(state, command, state.commands[e.id].by, e.instance, touched)
@@ -470,5 +487,6 @@ def _mixture_applied(state: State, e: CommandApplied, touched: ChangesBuilder) -
 
 FOLDS = (
     EventFold(CommandApplied, _mixture_applied),
+    EventFold(MutantProgress, _turn_over),
     EventFold(MutatorStats, operator_figures, rows=lambda e: e.names),
 )

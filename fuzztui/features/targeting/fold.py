@@ -6,7 +6,7 @@ up. A goal is uncovered if every instance that reports it has not covered it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
@@ -28,6 +28,9 @@ from fuzztui.kernel.wire.commands import (
 )
 from fuzztui.kernel.wire.events import CommandApplied, GoalsUncovered, TargetingStats
 from fuzztui.kernel.wire.targeting import MAX_LOCATION, MAX_NAME, MILLION, stale_message
+
+SPOTON = "spoton"
+"""The engine kind that targets types."""
 
 MAX_GOALS = 1000
 """Targets of one instance that are kept."""
@@ -369,6 +372,39 @@ def reached_share(row: GoalRow) -> float:
     return row.reached / row.checked_trials if row.checked_trials else -1.0
 
 
+def goal_line(location: str) -> tuple[str, int] | None:
+    """Return file and line of a goal's location, ``package/module.py:12:then``."""
+    name, _, rest = location.partition(":")
+    line = rest.partition(":")[0]
+    return (name, int(line)) if name and line.isdecimal() and len(line) < 8 else None
+
+
+def goal_place(location: str, state: State) -> tuple[str, int] | None:
+    """Return path and line of a goal; None if the log has no such file."""
+    if (at := goal_line(location)) is None:
+        return None
+    ending = f"/{at[0]}"
+    path = next((p for p in state.sources if p.endswith(ending) or p == at[0]), "")
+    return (path, at[1]) if path else None
+
+
+def has_types(state: State) -> bool:
+    """Whether the campaign targets types, or will."""
+    return bool(state.types) or state.engine == SPOTON
+
+
+def advice(state: State) -> Iterator[str]:
+    """Yield what may help a campaign that finds nothing new."""
+    now = targeting_summary(state)
+    if now is None:
+        return
+    if now.targets and not now.uncovered:
+        yield "every goal is covered"
+    for row in type_rows(state).values():
+        if row.distance >= 0 and not row.picks:
+            yield f"the type {row.name} is never drawn: raise its weight"
+
+
 # ---------------------------------------------------------------------- JSON
 
 LIKELIEST = 5
@@ -397,6 +433,11 @@ def targeting_dict(state: State) -> dict[str, Any] | None:
         "banned": [row.name for row in rows if not row.weight],
         "pending": [encode_command(command) for _, command in unanswered(state, TypeCommand)],
     }
+
+
+def figures(state: State) -> dict[str, Any]:
+    """The keys of ``fuzztui status --json``."""
+    return {"types": targeting_dict(state)}
 
 
 def types_dict(state: State) -> dict[str, Any] | None:

@@ -5,13 +5,12 @@ Names come from the target and are not safe to draw: see ``tui.base.text``.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from fuzztui.features.targeting.fold import GoalRow
 from fuzztui.kernel.base.text import visible
-from fuzztui.kernel.model.targeting import GoalRow
 from fuzztui.kernel.wire.commands import (
     Command,
     IgnoreGoal,
@@ -130,12 +129,6 @@ def pending_label(command: Command) -> str:
             return f"{format.share(command.share)} targeted"
         case _:
             return command.summary
-
-
-def answer_text(command: Command, said: str) -> str:
-    """Return an engine's answer; a name that the command's label contains becomes "it"."""
-    name = command.affects or command.subject
-    return re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", "it", said) if name else said
 
 
 NEAREST = 3

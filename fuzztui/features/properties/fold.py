@@ -8,12 +8,10 @@ from typing import Any, Final
 from fuzztui.kernel.model.changes import ChangesBuilder, instance
 from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.selectors import ENDED
-from fuzztui.kernel.model.state import MAX_PROPERTIES, MAX_PROPERTY_NAME, Finding, State
+from fuzztui.kernel.model.state import MAX_PROPERTIES, MAX_PROPERTY_NAME, State
 from fuzztui.kernel.model.stats import count
-from fuzztui.kernel.wire.afl import EXAMPLE_SEED
 from fuzztui.kernel.wire.commands import MAX_WEIGHT
 from fuzztui.kernel.wire.events import PropertiesFound, PropertyFigures
-from fuzztui.kernel.wire.finding_kinds import CRASH
 
 FIGURES: Final = (
     "trials", "invalid", "entries", "edges", "findings", "cpu_ms", "share", "weight",
@@ -92,10 +90,6 @@ def _number(value: Any) -> float:
     return float(value) if fits else 0.0
 
 
-_STATEFUL = "::runTest"
-"""The end of the name of a stateful test, a ``TestCase`` of :mod:`hypothesis.stateful`."""
-
-
 def property_rows(state: State) -> dict[str, PropertyRow]:
     """All properties by name, in the order in which they were found."""
     living = [n for n in state.properties if not _is_over(state, n)] or list(state.properties)
@@ -146,33 +140,14 @@ def property_weights(state: State, name: str, instance: str = "") -> dict[str, f
     }
 
 
-def failing_examples(state: State) -> list[Finding]:
-    """The findings with which plain pytest fails now.
-
-    Their inputs are saved for Hypothesis, or are an ``@example`` of the test.
-    """
-    return [f for f in state.findings.values() if f.example or is_in_tests(f)]
-
-
-def is_in_tests(finding: Finding) -> bool:
-    """Whether a finding's input is an ``@example`` of the property."""
-    return bool(finding.property) and f",orig:{EXAMPLE_SEED}" in finding.file
-
-
-def new_to_tests(state: State) -> list[Finding]:
-    """The crashes of properties that are not an ``@example`` of the tests."""
-    crashes = (f for f in state.findings.values() if f.property and f.category == CRASH.category)
-    return [f for f in crashes if not is_in_tests(f)]
-
-
-def takes_examples(finding: Finding) -> bool:
-    """Whether the test can have an ``@example``: a stateful test cannot."""
-    return not finding.property.endswith(_STATEFUL)
+def has_properties(state: State) -> bool:
+    """Whether the campaign has properties."""
+    return bool(state.property_reasons or state.properties)
 
 
 def properties_list(state: State) -> list[dict[str, Any]] | None:
     """The properties for ``status --json``; None if the campaign has none."""
-    if not state.property_reasons and not state.properties:
+    if not has_properties(state):
         return None
     return [
         {
@@ -194,6 +169,11 @@ def properties_list(state: State) -> list[dict[str, Any]] | None:
         }
         for row in property_rows(state).values()
     ]
+
+
+def figures(state: State) -> dict[str, Any]:
+    """The keys of ``fuzztui status --json``."""
+    return {"properties": properties_list(state)}
 
 
 FOLDS = (

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.wire.events import CoverageBuild, LinesCovered, SourceFile
-from fuzztui.tui.labels.events.base import MESSAGES, STATS, Described, describe
+from fuzztui.kernel.wire.events import CoverageBuild, Event, LinesCovered, SourceFile
+from fuzztui.tui.labels.events import STATS, Described
 from fuzztui.tui.labels.states import with_reason
 
 
-@describe.register
 def _file(event: SourceFile) -> Described:
     text = f"{event.path}  {several(len(event.functions), 'function')}"
     return Described("source", text, "muted", event.instance, STATS)
 
 
-@describe.register
 def _lines(event: LinesCovered) -> Described:
     where = f"#{event.entry}" if event.entry >= 0 else "on import"
     texts = [f"{path.rpartition('/')[2]}:{lines}" for path, lines in event.lines.items()]
@@ -22,8 +23,12 @@ def _lines(event: LinesCovered) -> Described:
     return Described("lines", f"{where}  {new}", "muted", event.instance, STATS)
 
 
-@describe.register
 def _build(event: CoverageBuild) -> Described:
     style = "failed" if event.state == "failed" else "muted"
     text = with_reason(event.state, event.reason)
-    return Described("coverage", text, style, "", MESSAGES)
+    return Described("coverage", text, style)
+
+
+def texts() -> dict[type[Event], Callable[[Any], Described]]:
+    """By class of event."""
+    return {SourceFile: _file, LinesCovered: _lines, CoverageBuild: _build}
