@@ -205,6 +205,7 @@ def test_what_a_small_limit_left_on_hosts_follows_with_a_larger_one(
     for entry in campaign.state().entries.values():
         if entry.instance == "h1_main":
             assert (campaign.run / "out/h1_main" / entry.file).exists()
+    campaign.stop()
 
 
 def test_a_host_that_was_given_up_is_tried_again_on_request(hosts: Hosts, tmp_path: Path) -> None:
