@@ -98,6 +98,8 @@ MERGE = ("tests/merge", "tests/e2e/test_merge_runs.py")
 REPORT = ("tests/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
 JOBS = ("tests/jobs", "tests/e2e/test_cluster_*.py")
 DOCS = ("tests/docs", "tests/ci")
+SHOWN = (*LOG, *SCREENS, *COMMANDS, *REPORT)
+"""What a feature's fold, undo, rows of status, texts and sections change."""
 
 ENGINES = PYTHON + MU2 + TEXT + TARGETING + MINIMISE + ORACLE
 
@@ -107,9 +109,6 @@ GROUPS = (
     *(f"fuzztui/{name}" for name in ("features", "kernel", "machines", "run", "tools")),
 )
 """Folders with a README.md of their files and protocols."""
-
-WITH_SCREENS = ("corpus", "fuzzfirst", "mutators", "targeting")
-"""Features that have more than a screen, by which further tests are chosen."""
 
 ROOMS: dict[str, tuple[str, ...]] = {
     # The spine. What it carries for each feature, CORE tries.
@@ -128,6 +127,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/testing",
         "tests/e2e/test_verdicts_run.py",
         "tests/e2e/test_skipped_frames_run.py",
+        "tests/e2e/test_undo.py",
+        "tests/model",
         *SUPERVISE,
     ),
     "fuzztui/features/notify": ("tests/notify", "tests/e2e/test_notify.py", *SUPERVISE),
@@ -141,10 +142,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/run/home": ("tests/home", *COMMANDS),
     "fuzztui/tui": SCREENS,
     "themes": SCREENS,
-    **{f"fuzztui/features/{name}/screen": SCREENS for name in WITH_SCREENS},
-    "fuzztui/features/findings": SCREENS,
-    "fuzztui/features/mutants": SCREENS,
-    "fuzztui/features/properties": SCREENS,
+    **{
+        f"fuzztui/features/{name}/screen": SCREENS
+        for name in ("corpus", "fuzzfirst", "mutators", "targeting")
+    },
+    "fuzztui/features/findings": (*SCREENS, "tests/model", "tests/e2e/test_undo.py"),
+    "fuzztui/features/mutants": (*SCREENS, "tests/model", "tests/e2e/test_undo.py"),
+    "fuzztui/features/properties": SUITES + SHOWN,
     "fuzztui/features/source": (
         *SCREENS,
         "tests/model",
@@ -159,7 +163,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/features/minimise": MINIMISE + AFL + ORACLE,
     "fuzztui/features/oracle": ORACLE + AFL,
     "fuzztui/features/fuzzfirst": (*FUZZFIRST, "tests/e2e/test_cluster_turns.py"),
-    "fuzztui/features/mutators": TEXT,
+    "fuzztui/features/mutators": TEXT + SHOWN,
     "fuzztui/tools/export": EXPORT,
     "fuzztui/features/corpus": CORPUS,
     "fuzztui/features/gcov": ("tests/gcov", "tests/e2e/test_source_gcov.py"),
@@ -175,7 +179,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/testing": EXPORT,
     "fuzztui/pytest_plugin.py": EXPORT,
     "fuzztui/machines/hosts": HOSTS,
-    "fuzztui/features/targeting": TARGETING,
+    "fuzztui/features/targeting": TARGETING + SHOWN,
+    "fuzztui/features/targeting/analysis": TARGETING,
     "fuzztui/features/watch": WATCH,
     "fuzztui/run/inprocess": PYTHON + TARGETING + MINIMISE,
     # Engines, and after them the parts that they share.

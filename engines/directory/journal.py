@@ -159,6 +159,7 @@ STOP_NOW, FINISH = 1, 2
 
 _LABEL_AT: Final = 8 * 64
 _LABEL_SIZE: Final = 128
+assert PROBES_LEFT < _LABEL_AT // 8
 _LAST_AT: Final = 1024
 COUNTERS: Final = _LAST_AT // 8
 """Words that are mapped as counters, the operation's among them."""

@@ -6,7 +6,8 @@ import argparse
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,11 +27,10 @@ from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsuperv
 from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.features.comparisons.fold import made_for_comparisons
 from fuzztui.features.watch.directories import Trees, WatchError
-from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.base.signals import is_by_signal, signal_name
 from fuzztui.kernel.base.text import ago, brief, several
 from fuzztui.kernel.model.discovery import discovery_rate, discovery_text
-from fuzztui.kernel.model.feature import features
+from fuzztui.kernel.model.feature import features, list_of
 from fuzztui.kernel.model.figures import titled
 from fuzztui.kernel.model.finding_tallies import (
     FindingTally,
@@ -260,7 +260,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         ("execs", f"{least}{t.stats.execs:,}{per_second}"),
         ("corpus", f"{least}{t.stats.corpus:,}{_for_comparisons(state)}"),
         ("coverage", (least if t.stats.edges >= 0 else "") + _cover(t)),
-        *((f.title, f"{least}{n:,}") for f, n in titled(t.stats) if f.total),
+        *((f.title, f"{least}{n:,}") for f, n in titled(t.stats) if f.total and n >= 0),
         *([("discovery", discovery_text(discovery))] if discovery else []),
         *([("CPU hour", _yields(yields))] if yields.whole.known else []),
         *_shard(state),
@@ -276,13 +276,16 @@ def _rows_of_features(state: State, run: Path) -> Iterator[tuple[str, str]]:
     """The rows of features; of one that fails, the error."""
     for feature in features():
         if feature.rows:
-            try:
-                rows = feature.objects(feature.rows, tuple, state, run)
-                yield from [(brief(str(name)), str(text)) for name, text in rows]
-            except PluginError as e:
-                yield brief(feature.name), str(e)
-            except ValueError as e:  # not two texts
-                yield brief(feature.name), feature.fault(feature.rows, e)
+            failed = partial(_failed_row, feature.name)
+            yield from feature.made(feature.rows, _as_rows, failed, state, run)
+
+
+def _as_rows(made: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(brief(str(name)), str(text)) for name, text in list_of(tuple, made)]
+
+
+def _failed_row(name: str, error: str) -> list[tuple[str, str]]:
+    return [(brief(name), error)]
 
 
 def _added(state: State) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,7 @@ from fuzztui.kernel.wire.events import (
     InstanceHello,
     InstanceState,
     MutationStats,
+    MutatorStats,
     PhaseStarted,
     Record,
     Stats,
@@ -97,3 +98,9 @@ def test_the_advice_depends_on_what_is_known() -> None:
     assert "app.Row" in never
     every = {few, enough, off, invalid, unstable, covered, goals, never}
     assert len(every) == 8 and all(every)
+    few_valid = (2.0, Stats("main", valid=1, invalid=9999))
+    certain = advice(state_of((2.0, aims), few_valid, engine="spoton"))
+    assert certain == goals  # before what is a guess
+    assert advice(state_of((2.0, drawn), few_valid, engine="spoton")) == invalid
+    mixture = MutatorStats("main", havoc=1.0, text=0.0, splice=0.0)
+    assert "text mutators are off" in advice(state_of((2.0, mixture), *_seeds(10), engine="text"))

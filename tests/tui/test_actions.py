@@ -22,7 +22,7 @@ from fuzztui.tui.app.help import flat, help_sections
 from fuzztui.tui.app.home import HomeApp
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.frame.action_context import ActionContext
-from fuzztui.tui.frame.actions import ACTIONS, BY_ID, HOME_SCREENS, bindings
+from fuzztui.tui.frame.actions import ACTIONS, BY_ID, HOME_SCREENS, OPTIONAL, bindings
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.frame.home_context import HomeContext
 from fuzztui.tui.frame.listing import ListingScreen
@@ -76,6 +76,10 @@ ABOUT = {
 }
 """The rows under the cursor of screens with actions of their own."""
 AT_HOME = ActionContext(row=True, home=HomeContext(1, running=1, resumable=1, live=1))
+
+
+def test_screens_that_not_every_campaign_has_say_why():
+    assert {screen.TAB for screen in SCREENS if screen.ABSENT} == OPTIONAL
 
 
 def test_ids_are_unique():

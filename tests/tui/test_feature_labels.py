@@ -11,7 +11,7 @@ import pytest
 
 from fuzztui.cli import status as cli_status
 from fuzztui.cli.runs import RunStatus
-from fuzztui.kernel.base.page import Section
+from fuzztui.kernel.base.page import Note, Section, Table
 from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.model import stall
 from fuzztui.kernel.model.feature import Feature
@@ -31,6 +31,11 @@ from fuzztui.tui.labels.events import base
 
 def boom(*_):
     raise RuntimeError("boom")
+
+
+class Mute:
+    def __str__(self):
+        raise RuntimeError("mute")
 
 
 class Unregistered(Event):
@@ -117,7 +122,7 @@ class BrokenLine(OverviewLine):
 def test_a_line_of_the_overview_that_fails_is_an_error_in_its_place(feature, lines):
     feature("overview", lines)
     (line,) = feature_screens.overview_lines()
-    ((span,),) = line.paint(80, 1)
+    ((span,),) = line.lines_for(80)
     assert span.style == "failed" and "Error: " in span.text
 
 
@@ -128,7 +133,9 @@ def test_figures_that_fail_are_an_error_in_their_place(feature, figures):
     assert error.startswith("feature tide: functions_of_a_feature:figures: ")
 
 
-@pytest.mark.parametrize("rows", [boom, lambda *_: 3, lambda *_: ["ab"], lambda *_: [("a",)]])
+@pytest.mark.parametrize(
+    "rows", [boom, lambda *_: 3, lambda *_: ["ab"], lambda *_: [("a",)], lambda *_: [("a", Mute())]]
+)
 def test_rows_of_status_that_fail_are_an_error_in_their_place(feature, rows):
     feature("rows", rows)
     state = State(name="c")
@@ -142,21 +149,28 @@ def test_rows_of_status_are_texts(feature):
     assert ("level", "3") in found and ("run", "r") in found
 
 
-@pytest.mark.parametrize("report", [boom, lambda _: 3, lambda _: [Section("a", "b")]])
+SECTIONS = [
+    boom, lambda _: 3, lambda _: [Section("a", "b")], lambda _: [Section("a", None)],
+    lambda _: [Section("a", [Note(5)])], lambda _: [Section(3, [Note("a")])],
+    lambda _: [Section("a", [Table(("a", "b"), [(1, 2)])])],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("report", SECTIONS)
 def test_sections_of_reports_that_fail_are_an_error_in_their_place(feature, report):
     feature("report", report)
     (section,) = sections_of_features(State(name="c"))
     assert section.title == "tide" and section.parts[0].is_warning
 
 
-@pytest.mark.parametrize("advice", [boom, lambda _: 3, lambda _: [3]])
+@pytest.mark.parametrize("advice", [boom, lambda _: 3, lambda _: [3], lambda _: "wait"])
 def test_an_advice_that_fails_is_an_error_in_its_place(feature, advice):
     feature("advice", advice)
     assert "Error: " in stall.advice(State(name="c"))
 
 
 def test_an_advice_of_a_feature(feature):
-    feature("advice", lambda state: iter(["wait for the tide"]))
+    feature("advice", lambda state: iter([stall.Advice("wait for the tide")]))
     assert stall.advice(State(name="c")) == "wait for the tide"
 
 

@@ -17,6 +17,7 @@ from fuzztui.kernel.model.commands import applied, command_of, unanswered
 from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.progress import TURN_OVER
 from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.stall import Advice
 from fuzztui.kernel.model.state import MixtureChange, State
 from fuzztui.kernel.model.stats import count, finite
 from fuzztui.kernel.wire.commands import SetMixture
@@ -411,11 +412,11 @@ def _havoc_share(state: State, living: Iterable[MutatorStats]) -> float:
     return min(1.0, max(0.0, havocs / steps)) if steps >= MANY_STEPS else -1.0
 
 
-def advice(state: State) -> Iterator[str]:
+def advice(state: State) -> Iterator[Advice]:
     """Yield what may help a campaign that finds nothing new."""
     now = mixture_summary(state)
     if now is not None and now.mixture.text == 0:
-        yield "text mutators are off: change the mixture"
+        yield Advice("text mutators are off: change the mixture")
 
 
 # ---------------------------------------------------------------------- JSON

@@ -15,6 +15,7 @@ from fuzztui.kernel.model.changes import ChangesBuilder, instance
 from fuzztui.kernel.model.commands import applied, unanswered
 from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.model.stall import Advice
 from fuzztui.kernel.model.state import State, UncoveredGoal
 from fuzztui.kernel.model.stats import count, finite
 from fuzztui.kernel.wire.codec import encode_command
@@ -393,16 +394,16 @@ def has_types(state: State) -> bool:
     return bool(state.types) or state.engine == SPOTON
 
 
-def advice(state: State) -> Iterator[str]:
+def advice(state: State) -> Iterator[Advice]:
     """Yield what may help a campaign that finds nothing new."""
     now = targeting_summary(state)
     if now is None:
         return
     if now.targets and not now.uncovered:
-        yield "every goal is covered"
+        yield Advice("every goal is covered", is_certain=True)
     for row in type_rows(state).values():
         if row.distance >= 0 and not row.picks:
-            yield f"the type {row.name} is never drawn: raise its weight"
+            yield Advice(f"the type {row.name} is never drawn: raise its weight")
 
 
 # ---------------------------------------------------------------------- JSON

@@ -81,15 +81,16 @@ class Feature:
     actions: str = ""
     """Its :class:`~fuzztui.tui.frame.action.Action` objects: of fuzztui's own features only."""
     legend: str = ""
-    """What the columns of its tables mean: :class:`~fuzztui.tui.labels.legend.Legend`."""
+    """What the columns of its screen mean, a :class:`~fuzztui.tui.labels.legend.Legend`: of
+    fuzztui's own features only."""
     overview: str = ""
     """Returns its lines on the Overview: :class:`~fuzztui.tui.frame.overview_line.OverviewLine`."""
     aside: str = ""
     """Returns its :class:`~fuzztui.tui.frame.aside_list.AsideList` objects, for the right part of
     the Overview in a wide terminal: of fuzztui's own features only."""
     advice: str = ""
-    """Yields what may help a campaign that finds nothing new, of the state: each a sentence without
-    a period, the most certain first."""
+    """Yields what may help a campaign that finds nothing new, of the state, the most certain first:
+    :class:`~fuzztui.kernel.model.stall.Advice`."""
     figures: str = ""
     """Returns its figures for ``status --json``, of the state: JSON data by key. Those of a package
     are in ``features``, and numbers are metrics, too."""
@@ -132,12 +133,17 @@ class Feature:
         """Return the objects of a class that ``MODULE:NAME`` makes. Raises PluginError."""
         return self._made(text, partial(list_of, kind), *args)
 
-    def sentences(self, text: str, *args: Any) -> list[str]:
-        """Return the texts that ``MODULE:NAME`` makes; if they cannot be made, the error."""
+    def made(
+        self, text: str, check: Callable[[Any], T], failed: Callable[[str], T], *args: Any
+    ) -> T:
+        """Return what ``MODULE:NAME`` makes, as ``check`` returns it.
+
+        If that raises, ``failed`` makes of the message what stands in its place.
+        """
         try:
-            return self.objects(text, str, *args)
+            return self._made(text, check, *args)
         except PluginError as e:
-            return [str(e)]
+            return failed(str(e))
 
     def data(self, text: str, *args: Any) -> dict[str, Any]:
         """Return the data for JSON that ``MODULE:NAME`` makes, by key. Raises PluginError."""

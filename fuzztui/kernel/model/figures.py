@@ -37,11 +37,13 @@ FIGURES = tuple(Figure(f.name, **f.metadata) for f in fields(Stats) if "key" in 
 def titled(stats: Stats, within: str = "") -> Iterator[tuple[Figure, float]]:
     """Yield the known figures with a title that belong into the line of the figure ``within``.
 
-    Without ``within``: those that have a line of their own.
+    Without ``within``: those that have a line of their own, also if only figures in it are known.
     """
     for figure in FIGURES:
-        if figure.title and figure.within == within and (number := figure.of(stats)) >= 0:
-            yield figure, number
+        if figure.title and figure.within == within:
+            number = figure.of(stats)
+            if number >= 0 or (not within and any(titled(stats, figure.name))):
+                yield figure, number
 
 
 def figures_dict(stats: Stats) -> dict[str, Any]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
-from fuzztui.kernel.model.feature import features
+from fuzztui.kernel.model.feature import features, list_of
 from fuzztui.kernel.model.selectors import Totals, last_news_t, totals
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import Stats
@@ -21,6 +22,14 @@ _MIN_TRIALS: Final = 1000
 _FEW_SEEDS: Final = 3
 _COMPARING: Final = ("zest", "mu2")
 """Engines that report what comparisons have brought, unless they are off."""
+
+
+class Advice(NamedTuple):
+    """What may help: a sentence without a period."""
+
+    text: str
+    is_certain: bool = False
+    """Nothing is left to find; else it is a guess."""
 
 
 def stall_after(state: State) -> float:
@@ -56,21 +65,29 @@ def advice(state: State) -> str:
 def _reasons(state: State, sums: Totals) -> Iterator[str]:
     """The most certain first."""
     s = sums.stats
+    of_features = [*_of_features(state)]
     if 0 < s.edges_total <= s.edges:
         yield "every edge is covered"
+    yield from (one.text for one in of_features if one.is_certain)
     if (valid := _valid_share(s)) is not None and valid < _FEW_VALID:
         yield f"only {valid:.1%} of the inputs are valid: add valid seeds or a dictionary"
     if 0 < s.stability < _UNSTABLE:
         yield f"stability is {s.stability:.0f}%: make the target deterministic"
     if state.engine in _COMPARING and not state.trials_by:
         yield "comparisons are off: set engine.comparisons"
-    for feature in features():
-        if feature.advice:
-            yield from feature.sentences(feature.advice, state)
+    yield from (one.text for one in of_features if not one.is_certain)
     # afl-fuzz does not describe its entries; a seed is what no mutator has made.
     seeds = (e for e in list(state.entries.values()) if e.saved and not (e.op or e.sync))
     if len(list(islice(seeds, _FEW_SEEDS))) < _FEW_SEEDS:
         yield "there are few seeds: add one"
+
+
+def _of_features(state: State) -> Iterator[Advice]:
+    """What features advise; of one that fails, the error."""
+    for feature in features():
+        if feature.advice:
+            check = partial(list_of, Advice)
+            yield from feature.made(feature.advice, check, lambda e: [Advice(e)], state)
 
 
 def _valid_share(s: Stats) -> float | None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final
 
-from fuzztui.kernel.base.page import Code, Folded, Note, Part, Section, Table
-from fuzztui.kernel.base.plugins import PluginError
+from fuzztui.kernel.base.page import Code, Folded, Note, Page, Part, Section, Table
 from fuzztui.kernel.base.text import brief, listed, several
-from fuzztui.kernel.model.feature import features
+from fuzztui.kernel.model.feature import features, list_of
 from fuzztui.kernel.model.fuzzfirst import brought, first_dict
 from fuzztui.kernel.model.progress import PHASES
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.finding_kinds import UNDESCRIBED
+from fuzztui.tools.report.plain import plain_page
 
 _TRANSFERS: Final = 40
 _TRANSFERRED: Final = ("entries", "edges", *UNDESCRIBED)
@@ -25,16 +26,21 @@ def sections_of_features(state: State) -> Iterator[Section]:
         yield Section("Fuzzing mutants first", first)
     for feature in features():
         if feature.report:
-            try:
-                found = feature.objects(feature.report, Section, state)
-                wrong = [p for s in found for p in s.parts if not isinstance(p, Part)]
-                if wrong:
-                    raise PluginError(
-                        f"feature {feature.name}: {wrong[0]!r:.100} is no part of a page"
-                    )
-                yield from found
-            except PluginError as e:
-                yield Section(brief(feature.name), [Note(str(e), is_warning=True)])
+            failed = partial(_failed_section, feature.name)
+            yield from feature.made(feature.report, _as_sections, failed, state)
+
+
+def _as_sections(made: Iterable[Section]) -> list[Section]:
+    """The sections, if they can be written: what a package makes may be anything."""
+    found = list_of(Section, made)
+    if wrong := [part for one in found for part in one.parts if not isinstance(part, Part)]:
+        raise TypeError(f"{wrong[0]!r:.100} is no part of a page")
+    plain_page(Page("", "", found, ""))
+    return found
+
+
+def _failed_section(name: str, error: str) -> list[Section]:
+    return [Section(brief(name), [Note(error, is_warning=True)])]
 
 
 def _transfers(state: State) -> Iterator[Part]:

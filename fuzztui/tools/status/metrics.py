@@ -31,7 +31,7 @@ _REPORTED: Final = tuple(figure for figure in FIGURES if figure.metric)
 
 METRICS: Final = {
     **{f"fuzztui_{f.metric}": (_kind(f), f.means) for f in _REPORTED if f.total},
-    **{f"fuzztui_instance_{f.metric}": (_kind(f), f"An instance: {f.means}") for f in _REPORTED},
+    **{f"fuzztui_instance_{f.metric}": (_kind(f), f"{f.means}; of one") for f in _REPORTED},
     "fuzztui_campaign_info": ("gauge", "1; the labels name engine, target and run"),
     "fuzztui_campaign_state": ("gauge", "1; the label names the state that the campaign is in"),
     "fuzztui_running_seconds_total": ("counter", "Seconds for which engines ran"),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 
-from fuzztui.kernel.base.plugins import PluginError
-from fuzztui.kernel.model.feature import features, own_features
+from fuzztui.kernel.model.feature import features, list_of, own_features
 from fuzztui.kernel.model.state import State
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
@@ -33,10 +32,13 @@ def absent_screens(state: State) -> dict[str, str]:
 def overview_lines() -> Iterator[OverviewLine]:
     """Yield the lines that features add to the Overview; of one that fails, the error."""
     for feature in features():
-        try:
-            yield from feature.objects(feature.overview, OverviewLine) if feature.overview else ()
-        except PluginError as e:
-            yield _Failure(str(e))
+        if feature.overview:
+            check = partial(list_of, OverviewLine)
+            yield from feature.made(feature.overview, check, _failed)
+
+
+def _failed(error: str) -> list[OverviewLine]:
+    return [_Failure(error)]
 
 
 def aside_lists() -> list[AsideList]:

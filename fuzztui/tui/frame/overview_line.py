@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.host import host
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.status import Status
 
@@ -20,8 +22,8 @@ class OverviewLine(StatusCanvas):
 
     def __init__(self) -> None:
         super().__init__()
-        self._made: tuple[int, Sequence[Line]] = 0, ()
-        """The content for so many cells, as of the last :meth:`show`."""
+        self._made: Sequence[Line] = ()
+        """The content as of the last :meth:`show`: while it is drawn, the state may change."""
 
     def content(self, width: int) -> Sequence[Line]:
         """Return the lines for ``self._status``; those that fit into the height are drawn.
@@ -32,19 +34,23 @@ class OverviewLine(StatusCanvas):
 
     def show(self, status: Status) -> None:
         """Draw ``status``, or hide the line."""
-        self._status, width = status, self.app.size.width
-        self._made = width, self._drawn(width)
-        self.display = bool(self._made[1])
+        self._status = status
+        self._made = self.lines_for(self.app.size.width)
+        self.display = bool(self._made)
         self.repaint()
+
+    def on_resize(self) -> None:
+        """Make the content for another width."""
+        host(self).when_free(partial(self.show, self._status))
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         """Draw the content, without spans that do not fit whole."""
-        made_for, lines = self._made
-        return lines if width == made_for else self._drawn(width)
+        return [whole_spans(line, width) for line in self._made]
 
-    def _drawn(self, width: int) -> Sequence[Line]:
+    def lines_for(self, width: int) -> Sequence[Line]:
+        """Return the content, or the error that it has raised."""
         try:
-            return [whole_spans(line, width) for line in self.content(width)]
+            return list(self.content(width))
         except Exception as e:
             text = plain(f" {type(self).__name__}: {type(e).__name__}: {e}")
             return [[TextSpan(text[:width], "failed")]]

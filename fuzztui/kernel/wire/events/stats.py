@@ -30,8 +30,9 @@ def stat(
 
     Where it is shown, beside what screens and commands say of it in words of their own:
 
-    * ``title``: its name in the details of an instance and, if it has a total, in ``fuzztui
-      status``; there it is in the line of the figure ``within``, or in a line of its own;
+    * ``title``: its name in the details of an instance: in a line of its own, or in that of the
+      figure ``within`` (edges, corpus, or one with a line of its own); if it has a total, also in
+      ``fuzztui status``, in a row of its own or in that of edges;
     * ``column``: the head of its column in the table of instances; ``means``: its meaning there,
       in the help, and in the metrics;
     * ``status``: its key in ``status --json``; ``coverage.total``: ``total`` in the object
@@ -66,7 +67,7 @@ class Stats(Event):
     execs_per_sec: float = 0.0
     corpus: Count = stat(
         0, "corpus_count", "sum", series=True, status="corpus", metric="corpus_entries",
-        means="Entries of the queue",
+        means="Queue entries",
     )  # fmt: skip
     favored: Count = stat(-1, "corpus_favored", title="favored", within="corpus")
     pending: Count = stat(
@@ -77,7 +78,7 @@ class Stats(Event):
     hangs: Count = stat(0, "saved_hangs", "sum", series=True)
     edges: Count = stat(
         -1, "edges_found", "max", series=True, status="coverage.covered", metric="covered_edges",
-        means="Cells of the coverage map that its entries cover",
+        means="Cells of the coverage map that queue entries cover",
     )  # fmt: skip
     """The total is the maximum, because instances exchange their entries and cover the same."""
     edges_total: Count = stat(-1, "total_edges", "max", status="coverage.total")
