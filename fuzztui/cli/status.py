@@ -160,6 +160,7 @@ def watched_rows(path: Path, seen: Snapshot) -> list[tuple[str, str]]:
         ("execs", f"{t.stats.execs:,}  at {speed(t.stats.execs_per_sec)}{_unmeasured(t)}"),
         ("corpus", f"{t.stats.corpus:,}"),
         ("coverage", _cover(t)),
+        *_reported(t),
         *found_rows(state),
         *_signals(state, path),
         *peers,
@@ -260,7 +261,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
         ("execs", f"{least}{t.stats.execs:,}{per_second}"),
         ("corpus", f"{least}{t.stats.corpus:,}{_for_comparisons(state)}"),
         ("coverage", (least if t.stats.edges >= 0 else "") + _cover(t)),
-        *((f.title, f"{least}{n:,}") for f, n in titled(t.stats) if f.total and n >= 0),
+        *_reported(t, least),
         *([("discovery", discovery_text(discovery))] if discovery else []),
         *([("CPU hour", _yields(yields))] if yields.whole.known else []),
         *_shard(state),
@@ -410,6 +411,13 @@ def _for_comparisons(state: State) -> str:
     """How many entries were made for a comparison; empty if none was."""
     made = sum(1 for _ in made_for_comparisons(state))
     return f", {made:,} of them for comparisons (fuzztui comparisons)" if made else ""
+
+
+def _reported(t: Totals, least: str = "") -> Iterator[tuple[str, str]]:
+    """The rows of figures that have one of their own; ``least``: what is before the numbers."""
+    for figure, number in titled(t.stats):
+        if figure.total and number >= 0:
+            yield figure.title, f"{least}{number:,}"
 
 
 def _cover(t: Totals) -> str:

@@ -35,6 +35,8 @@ def test_what_a_row_must_say() -> None:
         assert not figure.status or figure.total, f"{figure.name}: of no campaign"
         assert figure.within in ("", "edges", "corpus", *of_their_own), figure.name
         assert not figure.within or figure.title, figure.name
+        in_status = figure.title and figure.total and not figure.within
+        assert not in_status or len(figure.title) <= 9, f"{figure.name}: the rows are aligned"
         assert not (figure.total and figure.title) or figure.within in ("", "edges"), figure.name
 
 

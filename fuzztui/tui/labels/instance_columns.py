@@ -293,10 +293,18 @@ def _memory(instance: Instance) -> Cell:
 
 
 def _reported(figure: Figure) -> Column[Instance]:
+    """The column of a figure; hidden while no instance reports it."""
+
     def number(instance: Instance) -> int:
         return int(figure.of(instance.stats))
 
-    return _figure(figure.name, figure.column, number, format.count, drop=True)
+    def cell(instance: Instance) -> Cell:
+        value = number(instance)
+        return ("", "") if value < 0 else (format.count(value), "" if value else "muted")
+
+    return Column(
+        figure.name, figure.column, cell, number, "right", drop=True, spare=True, descending=True
+    )
 
 
 def _figure(

@@ -32,7 +32,7 @@ def stat(
 
     * ``title``: its name in the details of an instance: in a line of its own, or in that of the
       figure ``within`` (edges, corpus, or one with a line of its own); if it has a total, also in
-      ``fuzztui status``, in a row of its own or in that of edges;
+      ``fuzztui status``, in a row of its own (then at most 9 characters) or in that of edges;
     * ``column``: the head of its column in the table of instances; ``means``: its meaning there,
       in the help, and in the metrics;
     * ``status``: its key in ``status --json``; ``coverage.total``: ``total`` in the object
