@@ -39,10 +39,9 @@ from fuzztui.kernel.model.finding_tallies import (
     is_examined,
     tallies,
 )
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.kernel.model.host_summary import host_summaries, is_reached
 from fuzztui.kernel.model.measured import unmeasured
-from fuzztui.kernel.model.oracle import ORACLE, to_look_at
+from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, to_look_at
 from fuzztui.kernel.model.selectors import (
     ENDED,
     Totals,

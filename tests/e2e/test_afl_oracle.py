@@ -16,7 +16,7 @@ from fuzztui.cli.minimise import minimise
 from fuzztui.cli.output import FINDINGS
 from fuzztui.cli.parser import parse
 from fuzztui.cli.repro import repro
-from fuzztui.kernel.model.oracle import ORACLE
+from fuzztui.kernel.model.passive import ORACLE
 from fuzztui.kernel.model.state import Finding, State
 from fuzztui.kernel.wire.commands import Minimise, Stop
 from fuzztui.kernel.wire.events import CampaignEnded, FindingSaved, Message

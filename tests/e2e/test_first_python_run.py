@@ -11,8 +11,9 @@ import pytest
 from supervised import Supervised
 
 from fuzztui.cli.output import FINDINGS
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS, mutant_behind
+from fuzztui.kernel.model.fuzzfirst import mutant_behind
 from fuzztui.kernel.model.lineage import lineage
+from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.wire.commands import SkipMutants, Stop
 from fuzztui.kernel.wire.events import (

@@ -16,7 +16,7 @@ from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.python_backend import PythonBackend
 from fuzztui.features.fuzzfirst.python_batch import PythonBatch
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.state import State
 from fuzztui.run.campaign import load
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError

@@ -22,7 +22,7 @@ from fuzztui.features.oracle.judge import OracleJudge, differing, suspicious
 from fuzztui.features.oracle.process import OracleProcess
 from fuzztui.features.oracle.queue import OracleQueue, SeenInputs, key_of
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.oracle import ORACLE
+from fuzztui.kernel.model.passive import ORACLE
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.wire.events import FindingDescribed, FindingSaved, Message, Record, Stats
 from fuzztui.run.campaign import Campaign, CampaignError, load, write_frozen

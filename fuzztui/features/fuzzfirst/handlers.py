@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS, can_go_on, queue
+from fuzztui.kernel.model.fuzzfirst import can_go_on, queue
+from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.progress import AT_WORK, WAITING
 from fuzztui.kernel.model.state import Mutant, State
 from fuzztui.kernel.wire.commands import (

@@ -13,7 +13,7 @@ from typing import Any
 
 from fuzztui.features.fuzzfirst.python_batch import PythonBatch
 from fuzztui.kernel.base.text import visible
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import Event, FindingDescribed, FindingSaved
 from fuzztui.kernel.wire.frames import parse_basis, parse_frames

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fuzztui.features.fuzzfirst.handlers import WorklistKeeper
 from fuzztui.features.fuzzfirst.python_triage import TransferTriage
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.wire.events import Message
 from fuzztui.run.afl.seeds import gather_seeds
 from fuzztui.run.campaign import Campaign

@@ -22,7 +22,7 @@ from fuzztui.features.fuzzfirst.prune import Input, file_name, gather, run_all, 
 from fuzztui.features.fuzzfirst.scratch import read_input
 from fuzztui.features.fuzzfirst.showmap import InputResult
 from fuzztui.features.fuzzfirst.threads import in_thread
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.wire.afl import entry_name, id_of
 from fuzztui.run.observe.afl_names import parse_name
 

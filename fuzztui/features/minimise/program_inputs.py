@@ -20,7 +20,7 @@ from fuzztui.features.minimise.rewrite import instance_of, rewrite
 from fuzztui.features.oracle.judge import OracleJudge
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.text import several, span, visible
-from fuzztui.kernel.model.oracle import ORACLE
+from fuzztui.kernel.model.passive import ORACLE
 from fuzztui.kernel.wire.finding_kinds import HANG
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError

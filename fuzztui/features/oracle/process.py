@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.oracle import ORACLE
+from fuzztui.kernel.model.passive import ORACLE
 from fuzztui.kernel.wire.events import Event, Stats
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.process.helper import HelperProcess

@@ -33,7 +33,7 @@ from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.features.oracle.command import OracleReply
 from fuzztui.features.oracle.judge import OracleFinding, OracleJudge
 from fuzztui.kernel.base.files import open_regular, read_regular
-from fuzztui.kernel.model.oracle import ORACLE
+from fuzztui.kernel.model.passive import ORACLE
 from fuzztui.kernel.wire.finding_kinds import CRASHES
 from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError

@@ -27,9 +27,6 @@ from fuzztui.kernel.model.stats import count, finite
 from fuzztui.kernel.wire.events import MutantPositions, MutantProgress, PhaseStarted
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 
-MUTANT_INPUTS = "handed"
-"""The id of an instance that never fuzzes: the inputs transferred from mutants to the target."""
-
 PROMOTED_BUDGET = 3.0
 """The budget of a promoted mutant as a multiple of that of other mutants."""
 

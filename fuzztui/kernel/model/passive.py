@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
-from fuzztui.kernel.model.oracle import ORACLE
+from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.state import Instance
+
+MUTANT_INPUTS = "handed"
+"""The id of the inputs that fuzz-first transfers from mutants to the target."""
+
+ORACLE = "oracle"
+"""The id of the program oracle's findings, and the name of its directory."""
 
 OURS = frozenset({MUTANT_INPUTS, ORACLE})
 """Those that the supervisor fills itself; others are reported by ``PassiveInstance``."""
@@ -13,3 +18,8 @@ OURS = frozenset({MUTANT_INPUTS, ORACLE})
 def is_passive(instance: Instance) -> bool:
     """Whether it contains saved inputs and executes no commands."""
     return bool(instance.passive) or instance.id in OURS
+
+
+def to_look_at(pending: int) -> str:
+    """Return how many entries the oracle has still to judge, as a text; -1: unknown."""
+    return f"{several(pending, 'entry', 'entries')} to look at" if pending > 0 else ""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.text import visible
-from fuzztui.kernel.model.oracle import ORACLE
+from fuzztui.kernel.model.passive import ORACLE
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import Event, FindingDescribed, FindingSaved
 from fuzztui.kernel.wire.finding_kinds import CRASH, HANG, UNDESCRIBED

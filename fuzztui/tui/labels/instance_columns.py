@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fuzztui.kernel.model.figures import FIGURES, Figure
 from fuzztui.kernel.model.finding_tallies import groups_of
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
-from fuzztui.kernel.model.oracle import ORACLE, to_look_at
+from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE, to_look_at
 from fuzztui.kernel.model.selectors import ENDED, instance_throughput, own_time
 from fuzztui.kernel.model.series import Series
 from fuzztui.kernel.model.state import Instance

@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.figures import titled
 from fuzztui.kernel.model.finding_tallies import groups_of
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
-from fuzztui.kernel.model.oracle import ORACLE
+from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE
 from fuzztui.kernel.model.selectors import ENDED, known_total, other_text
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.model.yields import rate_words

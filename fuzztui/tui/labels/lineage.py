@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
 from fuzztui.kernel.model.lineage import lineage
+from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.saved import identity, parent_of
 from fuzztui.kernel.model.state import Changes, Entry, Finding, Mutant, State
 

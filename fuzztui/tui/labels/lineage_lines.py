@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.state import Entry, Finding, State
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.text import plain

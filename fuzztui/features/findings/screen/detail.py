@@ -8,8 +8,7 @@ from pathlib import Path
 
 from fuzztui.kernel.base.signals import is_by_signal, signal_name
 from fuzztui.kernel.model.examples import is_in_tests, takes_examples
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
-from fuzztui.kernel.model.oracle import ORACLE
+from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE
 from fuzztui.kernel.model.state import CommandStatus, Finding, State
 from fuzztui.kernel.model.verdicts import given_about, verdict_of
 from fuzztui.kernel.wire.finding_kinds import CRASH, DIFFERS

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS, file_of, same_program
+from fuzztui.kernel.model.fuzzfirst import file_of, same_program
+from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.progress import AT_WORK, phase
 from fuzztui.kernel.model.state import Finding, Mutant, State
 from fuzztui.tui.base import format

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.fuzzfirst import MUTANT_INPUTS
+from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.wire.events import (
     ComparisonsReported,
     EntriesSeeded,
