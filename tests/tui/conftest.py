@@ -179,7 +179,11 @@ class Driver:
         """Let the application work until ``condition`` holds."""
 
         def holds() -> object:
-            if not (held := condition()) and self.app._feed is not None:
+            if held := condition():
+                return held
+            if self.app.failure is not None:  # nothing will change any more
+                raise self.app.failure
+            if self.app._feed is not None:
                 self.app._feed.nudge()
             return held
 
