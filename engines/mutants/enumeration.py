@@ -10,12 +10,7 @@ from types import FunctionType
 
 from fuzztui.engines.instrument.importer import Application, InstrumentedModule
 from fuzztui.engines.instrument.units import Census, LiveUnit
-from fuzztui.engines.mutants.mutant import (
-    PointInfo,
-    PythonMutant,
-    before_and_after,
-    region_of,
-)
+from fuzztui.engines.mutants.mutant import PointInfo, PythonMutant, before_and_after, region_of
 from fuzztui.engines.mutants.operators import Mutation, MutationOperator
 from fuzztui.engines.mutants.recompile import UnitPosition
 from fuzztui.engines.mutants.sites import MutationScope, Point, find_scopes

@@ -9,12 +9,7 @@ from pathlib import Path
 
 from fuzztui.cli import damage
 from fuzztui.cli.remote_runs import user_of
-from fuzztui.cli.runs import (
-    find_run,
-    no_records,
-    open_session,
-    unreadable,
-)
+from fuzztui.cli.runs import find_run, no_records, open_session, unreadable
 from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.remote.lock import running

@@ -12,13 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.cli.asking import Asking
-from fuzztui.cli.init_drafts import (
-    Project,
-    Target,
-    draft_of_suite,
-    native_draft,
-    python_draft,
-)
+from fuzztui.cli.init_drafts import Project, Target, draft_of_suite, native_draft, python_draft
 from fuzztui.cli.init_files import checked, paths_of, write_draft
 from fuzztui.cli.output import DONE, USAGE, CliError, say
 from fuzztui.cli.progress import Waiting
@@ -30,11 +24,7 @@ from fuzztui.tools.scaffold.arguments import EITHER
 from fuzztui.tools.scaffold.files import CampaignDraft, relative
 from fuzztui.tools.scaffold.inputs import plain_tests
 from fuzztui.tools.scaffold.interpreters import ProjectPython, project_pythons
-from fuzztui.tools.scaffold.native import (
-    NativeTarget,
-    builds,
-    instrumented_programs,
-)
+from fuzztui.tools.scaffold.native import NativeTarget, builds, instrumented_programs
 from fuzztui.tools.scaffold.python_targets import COMPILED, PythonTarget, python_targets
 from fuzztui.tools.scaffold.suites import SuiteTarget
 from fuzztui.tools.scaffold.tree import (

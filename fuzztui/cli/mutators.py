@@ -10,13 +10,7 @@ from typing import Any
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, CliError
 from fuzztui.cli.runs import find_run, none_left, standing
-from fuzztui.features.mutators.fold import (
-    FEW,
-    FEW_USES,
-    MutatorRow,
-    arms,
-    mutators_dict,
-)
+from fuzztui.features.mutators.fold import FEW, FEW_USES, MutatorRow, arms, mutators_dict
 from fuzztui.features.mutators.status import mixture_rows
 from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.model.yields import KINDS, Yields, campaign_yields, rate_number, yields_dict

@@ -6,11 +6,7 @@ import argparse
 
 from fuzztui.cli.output import USAGE, CliError, weight_or_factor
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.features.properties.fold import (
-    PropertyRow,
-    property_rows,
-    property_weights,
-)
+from fuzztui.features.properties.fold import PropertyRow, property_rows, property_weights
 from fuzztui.kernel.base.suggest import meant, near_last
 from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.model.state import State

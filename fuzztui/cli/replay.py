@@ -7,9 +7,7 @@ import json
 from pathlib import Path
 
 from fuzztui.cli import damage
-from fuzztui.cli.output import (
-    DONE,
-)
+from fuzztui.cli.output import DONE
 from fuzztui.cli.runs import find_run, no_records, open_session, standing_of
 from fuzztui.cli.status import status_object
 from fuzztui.run.home.finding import is_run

@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fuzztui.cli.host_lines import host_lines, host_rows
 from fuzztui.cli.mutant_lines import found_rows, status_rows
-from fuzztui.cli.output import (
-    DONE,
-    NOT_RUNNING,
-    CliError,
-    duration,
-    speed,
-    still_run,
-)
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, duration, speed, still_run
 from fuzztui.cli.properties import property_lines
 from fuzztui.cli.runs import RunStatus, find_run, no_records, standing, unsupervised
 from fuzztui.cli.worklist import folded_slots, stage_rows

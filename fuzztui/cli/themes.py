@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fuzztui.cli.output import (
-    DONE,
-    FAILED,
-    say,
-)
+from fuzztui.cli.output import DONE, FAILED, say
 from fuzztui.kernel.base.text import brief
 
 

@@ -16,12 +16,7 @@ from typing import Any
 
 from fuzztui.engines.text.table import ARMS
 from fuzztui.kernel.base.bounds import LARGEST
-from fuzztui.kernel.wire.codec import (
-    CodecError,
-    decode_record,
-    encode_command,
-    encode_record,
-)
+from fuzztui.kernel.wire.codec import CodecError, decode_record, encode_command, encode_record
 from fuzztui.kernel.wire.commands import COMMAND_NAMES
 from fuzztui.kernel.wire.events import EVENT_KINDS, HOST_STATES, Event, Record, Unknown
 

@@ -14,13 +14,7 @@ from fuzztui.features.mutants.undo import MAX_MUTANTS
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.inverses import UndoError
 from fuzztui.kernel.model.state import CommandStatus, State
-from fuzztui.kernel.model.undo import (
-    fold_before,
-    is_undoable,
-    last_step,
-    undo,
-    why_not,
-)
+from fuzztui.kernel.model.undo import fold_before, is_undoable, last_step, undo, why_not
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import (
     AddSeed,

@@ -19,9 +19,7 @@ from fuzztui.features.mutators.fold import (
     mutators_dict,
     settings,
 )
-from fuzztui.features.mutators.fold import (
-    mixture_summary as summary,
-)
+from fuzztui.features.mutators.fold import mixture_summary as summary
 from fuzztui.kernel.model.checkpoint import to_json
 from fuzztui.kernel.model.commands import unanswered
 from fuzztui.kernel.model.fold import apply

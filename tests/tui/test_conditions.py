@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 
 from fuzztui.features.mutants.screen.groups import parse_filter as parse_mutants
 from fuzztui.kernel.wire.conditions import FilterKey, exactly, parse_filter, parse_number
-from fuzztui.kernel.wire.selection import (
-    MAX_SELECTION,
-    SelectionError,
-    of_ids,
-    parse_selection,
-)
+from fuzztui.kernel.wire.selection import MAX_SELECTION, SelectionError, of_ids, parse_selection
 from fuzztui.tui.base.columns import Column, column_keys
 from fuzztui.tui.base.filterbar import ConditionSuggester
 

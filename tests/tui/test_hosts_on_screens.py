@@ -19,12 +19,7 @@ from fuzztui.kernel.wire.commands import Pause, Resume
 from fuzztui.tui.frame.action_context import ActionContext, why_not_show_hosts
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.labels.event_rows import event_rows
-from fuzztui.tui.labels.hosts import (
-    host_facts,
-    host_warning,
-    hosts_text,
-    link_cell,
-)
+from fuzztui.tui.labels.hosts import host_facts, host_warning, hosts_text, link_cell
 from fuzztui.tui.labels.run_files import on_host
 from fuzztui.tui.labels.status import Status, status_of
 from fuzztui.tui.screens.overview.hosts import HostTabs

@@ -12,9 +12,7 @@ from mixed import mixed
 
 from fuzztui.features.targeting.screen import source
 from fuzztui.features.targeting.screen.context import MOST, PendingTargeting, TargetingContext
-from fuzztui.features.targeting.screen.labels import (
-    place_of,
-)
+from fuzztui.features.targeting.screen.labels import place_of
 from fuzztui.features.targeting.screen.overview_line import TargetingLine
 from fuzztui.features.targeting.screen.strip import TargetingStrip
 from fuzztui.kernel.remote.client import Result

@@ -10,12 +10,7 @@ from pathlib import Path
 import pytest
 import tomli
 
-from fuzztui.features.verdicts.file import (
-    MAX_SIZE,
-    VerdictsError,
-    change_verdicts,
-    read_verdicts,
-)
+from fuzztui.features.verdicts.file import MAX_SIZE, VerdictsError, change_verdicts, read_verdicts
 from fuzztui.kernel.base.signals import signal_signature
 from fuzztui.kernel.model.state import FindingVerdict
 from fuzztui.kernel.wire.verdicts import MAX_NAME, MAX_NOTE

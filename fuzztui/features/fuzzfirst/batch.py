@@ -13,12 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fuzztui.features.fuzzfirst.scratch import read_input, sweep_scratch
-from fuzztui.features.fuzzfirst.showmap import (
-    InputResult,
-    Pass,
-    Showmap,
-    Unrunnable,
-)
+from fuzztui.features.fuzzfirst.showmap import InputResult, Pass, Showmap, Unrunnable
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.triage.sandbox import open_sandbox

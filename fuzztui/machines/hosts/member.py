@@ -33,11 +33,7 @@ from fuzztui.machines.hosts.exchange import HUB, HostExchange
 from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost, LinkUser
 from fuzztui.machines.hosts.paths import PathsHere
 from fuzztui.machines.hosts.place import HostError, HostPlace
-from fuzztui.machines.hosts.protocol import (
-    NAME,
-    PING_S,
-    to_bytes,
-)
+from fuzztui.machines.hosts.protocol import NAME, PING_S, to_bytes
 from fuzztui.machines.hosts.room import HubRoom
 from fuzztui.machines.hosts.routing import HostRouter
 from fuzztui.machines.hosts.sending import ship

@@ -38,12 +38,7 @@ from fuzztui.run.afl.statsd import Gauges, statsd_port
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.fleet import MOPT, Options, parse_options, split_options, spread
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.instances.launcher import (
-    Launch,
-    Triage,
-    instance_names,
-    trials_share,
-)
+from fuzztui.run.instances.launcher import Launch, Triage, instance_names, trials_share
 from fuzztui.run.observe.stats_reader import StatsSource
 from fuzztui.run.process.identity import ProcessId
 from fuzztui.run.process.library import steering_library, text_library

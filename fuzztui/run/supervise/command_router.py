@@ -25,11 +25,7 @@ from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, CommandAnswer
 from fuzztui.kernel.remote.server import Ticket
 from fuzztui.kernel.wire.codec import CodecError, decode_command, encode_command
 from fuzztui.kernel.wire.commands import Command, Pause, Resume, SkipCurrent, Stop
-from fuzztui.kernel.wire.events import (
-    CommandApplied,
-    CommandIssued,
-    CommandRejected,
-)
+from fuzztui.kernel.wire.events import CommandApplied, CommandIssued, CommandRejected
 from fuzztui.run.instances.life import EndReason, InstanceLife
 from fuzztui.run.supervise.handling import HandlerTasks, LogContext, combined
 

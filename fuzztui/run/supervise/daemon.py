@@ -19,12 +19,7 @@ from typing import IO
 
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.files import open_regular, read_regular
-from fuzztui.run.campaign.rundir import (
-    AlreadyRunning,
-    RunDir,
-    SupervisorError,
-    Unfit,
-)
+from fuzztui.run.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unfit
 
 _POLL_S = 0.2
 

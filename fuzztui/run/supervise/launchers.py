@@ -15,13 +15,7 @@ from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.campaign.schema import AFL
 from fuzztui.run.inprocess.spec import write_spec
-from fuzztui.run.instances.launcher import (
-    Launch,
-    Launcher,
-    Triage,
-    instance_names,
-    trials_share,
-)
+from fuzztui.run.instances.launcher import Launch, Launcher, Triage, instance_names, trials_share
 from fuzztui.run.instances.process import last_reason
 from fuzztui.run.observe.stats_reader import FileStats, StatsSource
 from fuzztui.run.process.service import ServiceContext

@@ -6,18 +6,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Final
 
-from fuzztui.kernel.base.page import (
-    Block,
-    Cell,
-    Code,
-    Facts,
-    Folded,
-    Item,
-    Note,
-    Page,
-    Part,
-    Table,
-)
+from fuzztui.kernel.base.page import Block, Cell, Code, Facts, Folded, Item, Note, Page, Part, Table
 from fuzztui.kernel.base.text import brief, visible
 
 _WIDTH: Final = 96

@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.drawn import RecordingInput, RecordingSource
 from fuzztui.engines.inputs.inputs import GeneratedInput
-from fuzztui.engines.inputs.operands import (
-    Kind,
-    Operands,
-    Scalar,
-    edits_of_bytes,
-    edits_of_choices,
-)
+from fuzztui.engines.inputs.operands import Kind, Operands, Scalar, edits_of_bytes, edits_of_choices
 from fuzztui.engines.inputs.source import Source
 
 

@@ -10,17 +10,9 @@ from fuzztui.kernel.model.state import Entry, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.labels.details import (
-    MEMBERS,
-    pair,
-    title,
-)
+from fuzztui.tui.labels.details import MEMBERS, pair, title
 from fuzztui.tui.labels.lineage import Lineage
-from fuzztui.tui.labels.lineage_lines import (
-    credit_lines,
-    lineage_lines,
-    origin_text,
-)
+from fuzztui.tui.labels.lineage_lines import credit_lines, lineage_lines, origin_text
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.run_files import on_host, shown
 

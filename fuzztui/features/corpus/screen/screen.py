@@ -28,12 +28,7 @@ from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.input_screen import InputScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.hexview import load as load_file
-from fuzztui.tui.labels.input_views import (
-    InputContent,
-    bytes_preview,
-    input_lines,
-    value_preview,
-)
+from fuzztui.tui.labels.input_views import InputContent, bytes_preview, input_lines, value_preview
 from fuzztui.tui.labels.lineage import origin_of, parents_brief
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.run_commands import path_there

@@ -29,10 +29,7 @@ from fuzztui.kernel.model.mutants import LIKELY, SURVIVORS, knowledge, nearest, 
 from fuzztui.kernel.model.progress import AT_WORK, PHASES, phase
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Changes, Finding, Mutant
-from fuzztui.kernel.wire.commands import (
-    MutantCommand,
-    names_of,
-)
+from fuzztui.kernel.wire.commands import MutantCommand, names_of
 from fuzztui.kernel.wire.conditions import FilterKey
 from fuzztui.kernel.wire.selection import KEYS
 from fuzztui.tui.base import shell, source_excerpt

@@ -30,10 +30,7 @@ from fuzztui.features.targeting.screen.detail import (
     no_types_lines,
     type_lines,
 )
-from fuzztui.features.targeting.screen.labels import (
-    pending_label,
-    short_names,
-)
+from fuzztui.features.targeting.screen.labels import pending_label, short_names
 from fuzztui.features.targeting.screen.strip import TargetingStrip
 from fuzztui.features.targeting.screen.tables import TypeTables
 from fuzztui.kernel.model.commands import unanswered
