@@ -7,5 +7,5 @@ FEATURE = Feature(
     services="fuzztui.features.corpus.setup:services",
     screen="fuzztui.features.corpus.screen.screen:CorpusScreen",
     actions="fuzztui.features.corpus.screen.actions:ACTIONS",
-    legend="fuzztui.features.corpus.screen.legend:LEGEND",
+    legend="fuzztui.features.corpus.screen.screen:LEGEND",
 )

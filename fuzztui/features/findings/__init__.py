@@ -8,5 +8,5 @@ FEATURE = Feature(
     undo=UNDO,
     screen="fuzztui.features.findings.screen.screen:FindingsScreen",
     actions="fuzztui.features.findings.screen.actions:ACTIONS",
-    legend="fuzztui.features.findings.screen.legend:LEGEND",
+    legend="fuzztui.features.findings.screen.screen:LEGEND",
 )

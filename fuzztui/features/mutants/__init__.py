@@ -8,7 +8,7 @@ FEATURE = Feature(
     undo=UNDO,
     screen="fuzztui.features.mutants.screen.screen:MutantsScreen",
     actions="fuzztui.features.mutants.screen.actions:ACTIONS",
-    legend="fuzztui.features.mutants.screen.legend:LEGEND",
+    legend="fuzztui.features.mutants.screen.columns:LEGEND",
     aside="fuzztui.features.mutants.screen.aside:lists",
     overview="fuzztui.features.mutants.screen.overview_line:lines",
 )

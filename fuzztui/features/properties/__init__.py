@@ -11,7 +11,7 @@ FEATURE = Feature(
     texts="fuzztui.features.properties.texts:texts",
     screen="fuzztui.features.properties.screen.screen:PropertiesScreen",
     actions="fuzztui.features.properties.screen.actions:ACTIONS",
-    legend="fuzztui.features.properties.screen.legend:LEGEND",
+    legend="fuzztui.features.properties.screen.columns:LEGEND",
     rows="fuzztui.features.properties.status:suite_rows",
     figures="fuzztui.features.properties.fold:figures",
 )

@@ -9,5 +9,5 @@ FEATURE = Feature(
     texts="fuzztui.features.source.texts:texts",
     screen="fuzztui.features.source.screen.screen:SourceScreen",
     actions="fuzztui.features.source.screen.actions:ACTIONS",
-    legend="fuzztui.features.source.screen.legend:LEGEND",
+    legend="fuzztui.features.source.screen.code:LEGEND",
 )

@@ -29,6 +29,7 @@ from fuzztui.tui.frame.input_screen import InputScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.hexview import load as load_file
 from fuzztui.tui.labels.input_views import InputContent, bytes_preview, input_lines, value_preview
+from fuzztui.tui.labels.legend import Legend
 from fuzztui.tui.labels.lineage import origin_of, parents_brief
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.run_commands import path_there
@@ -380,3 +381,23 @@ def _outcome(entry: Entry) -> Cell:
 def _op(entry: Entry) -> Cell:
     seed = entry.op.replace("orig:", "seed ", 1) if entry.op else "seed"
     return seed if not entry.src else entry.op or format.NONE, "muted"
+
+
+LEGEND = Legend({
+    "corpus": {
+        "entry": "Instance and number in its queue",
+        "steer": "★ favored by the scheduler; or what a user asked for: promoted, demoted, skipped",
+        "input": "Start of the input: of what a generator made, of the text, or of the bytes",
+        "t": "Campaign time at which the entry was found",
+        "size": "Size of its file; of generated inputs: of the choices",
+        "edges": "Cells of the coverage map that it covers",
+        "kills": "Mutants that it was the first to kill",
+        "why": "Why it was kept: seed, edge, valid-edge (first valid input there), kill, whole "
+        "(mutants are still to run on it), imported",
+        "outcome": "How the target took it: success, or invalid (rejected as documented)",
+        "thanks": "The mutant whose fuzzing found it (fuzz-first)",
+        "op": "The mutator that made it, and how often it was applied",
+        "src": "Its parents' numbers", "host": "The host of its instance: only for the filter",
+    },
+})  # fmt: skip
+"""What the columns mean."""

@@ -46,6 +46,7 @@ from fuzztui.tui.labels.details import finding_title, repro_command
 from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.hexview import Preview, reading
 from fuzztui.tui.labels.input_views import InputContent, file_lines, input_lines
+from fuzztui.tui.labels.legend import Legend
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.report import crash_frame
 from fuzztui.tui.labels.run_commands import path_there
@@ -521,3 +522,20 @@ def _found(finding: Finding) -> Cell:
 
 def _size(finding: Finding) -> Cell:
     return format.size(finding.size), "muted"
+
+
+LEGEND = Legend({
+    "findings": {
+        "kind": "crash, hang, or differs (two implementations disagree)",
+        "verdict": "A user's: known, fixed, won't fix; regression: was fixed, and is found again",
+        "met": "How often its signature was met; with v: whether the file is the first",
+        "title": "The error, or the signal",
+        "place": "Innermost line of the application",
+        "t": "Campaign time of the first finding of the group",
+        "by": "The instance that found it",
+        "host": "The hosts on which the group was found, of a campaign on several machines",
+        "thanks": "The mutant whose fuzzing found it (fuzz-first)",
+        "size": "Size of its file",
+    },
+})  # fmt: skip
+"""What the columns mean."""

@@ -11,6 +11,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.columns import Cell, Column, count_column
 from fuzztui.tui.labels.instance_columns import yield_cell
+from fuzztui.tui.labels.legend import Legend
 
 BAR = 6
 """Cells of the bar of weights."""
@@ -92,3 +93,25 @@ def _weight(arm: MutatorRow) -> Cell:
 
 def _share(arm: MutatorRow) -> Cell:
     return format.share(arm.share), "muted"
+
+
+LEGEND = Legend({
+    "mutators": {
+        "yield": "New edges of its finds for each hour of CPU time of all instances, lately",
+        "operator": "The text mutator", "class": "text, template or splice",
+        "tried": "Attempts", "applied": "Attempts that changed the input",
+        "hits": "Applied of tried", "found": "New entries made by it",
+        "crashes": "Crashes found by it",
+        "pays": "New entries per million uses; in brackets: too few "
+        "uses or entries to compare, sorted below", "weight": "Its weight among all, as a bar",
+        "share": "Its part of all attempts", "does": "What it does",
+    },
+}, {
+    "mutators": {
+        "havoc": "Random edits of bytes", "text": "Text mutators: edits of syntax",
+        "splice": "A part of another input is put into this one",
+        "adaptive": "Mutators with more new entries become more probable; fixed: as set",
+        "( )": "In brackets: too few uses or entries to compare; sorted below the others",
+    },
+})  # fmt: skip
+"""What the columns mean, and the words above them."""

@@ -16,6 +16,7 @@ from fuzztui.features.targeting.fold import GoalRow
 from fuzztui.kernel.model.state import Finding, Mutant, State
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.source_excerpt import MAX_BYTES, lines_of, read
+from fuzztui.tui.labels.legend import Legend
 
 MAX_LINES: Final = 100_000
 """Lines of a file that are listed."""
@@ -167,3 +168,26 @@ class CodeColumns:
         if self.file is not None and self.file.findings(row.number):
             style = "bold crash"
         return row.text.expandtabs(4).rstrip(), style
+
+
+LEGEND = Legend({
+    "source": {
+        "code": "Files, and below each its functions",
+        "cover": "Part of the statements that a queue entry, or the import, has executed",
+        "frontier": "Lines on the frontier: never executed, but the decision before them was",
+        "score": "Killed mutants of those that are killed or survive",
+        "left": "Mutants that no input has killed, though one could",
+        "findings": "Groups of findings whose stack ends here",
+    },
+    "code": {
+        "line": "Number of the line",
+        "cov": "█ covered, ▒ partly (a branch was never taken), ╳ finding (reached by a finding "
+        "only, which does not count as covered), ◆ frontier (never executed, but the decision "
+        "before it was), ░ never; nothing: no statement begins here",
+        "mutants": "Mutants on the line: ● alive, ◌ pending, ✓ killed, ⊘ skipped, ≡ equivalent",
+        "findings": "Groups of findings whose stack ends on the line: ✗ crash, ▲ hang, ≠ differs",
+        "types": "The type that decides the line's uncovered goal",
+        "code": "The line",
+    },
+})  # fmt: skip
+"""What the columns mean."""

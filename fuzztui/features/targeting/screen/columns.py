@@ -17,6 +17,7 @@ from fuzztui.kernel.wire.commands import weight_text
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.columns import NEVER, Cell, Column, count_column
+from fuzztui.tui.labels.legend import Legend
 
 BAR = 6
 """Cells of the bar of a probability."""
@@ -132,3 +133,33 @@ def _reached(row: GoalRow) -> Cell:
     if share < 0:
         return format.NONE, "muted"
     return (format.share(share), "") if share else ("never", "muted")
+
+
+LEGEND = Legend({
+    "types": {
+        "type": "A type of the target's parameters and attributes",
+        "chance": "Probability of being drawn next", "weight": "Your weight; 0 is banned",
+        "distance": "Steps of data flow from the type to the nearest uncovered goal; 0 is nearest",
+        "arms": "Edges first covered by an input targeted at the type",
+        "match": "Part of the draws for which the input had choices of the type; else a miss",
+        "picks": "Times it was drawn",
+        "factor": "Misses divide its probability by this",
+        "left": "Ignored, pinned, or on the frontier (an input has reached its decision)",
+        "goal": "Ignored, pinned, or on the frontier (an input has reached its decision)",
+        "where": "File, line and branch of the uncovered goal",
+        "reached": "Checked trials that reached its decision",
+        "types": "The types that decide it, nearest first, each with its distance: steps of data "
+        "flow; 0 is nearest",
+    },
+}, {
+    "types": {
+        "covered": "Goals whose branch an input has taken",
+        "frontier": "Uncovered goals whose decision an input has reached",
+        "further off": "Uncovered goals whose decision no input has reached",
+        "targeted": "Part of the mutations that are directed at types",
+        "next": "The types that are drawn next most probably",
+        "pinned": "The only goal that is targeted, until it is covered",
+        "ignored": "Goals that are not targeted, as a user has set",
+    },
+})  # fmt: skip
+"""What the columns mean, and the words above them."""
