@@ -155,6 +155,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tests/gcov",
         "tests/e2e/test_source_*.py",
     ),
+    "fuzztui/features/inputs": (*SCREENS, "tests/hosts/test_hub_files.py"),
     "fuzztui/features/comparisons": ("tests/model", *COMMANDS),
     "fuzztui/tools/status": COMMANDS,
     # Capabilities.

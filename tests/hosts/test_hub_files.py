@@ -9,12 +9,12 @@ import pytest
 from host_lab import Hosts
 from hub_lab import HubCampaign
 
+from fuzztui.features.inputs.screen.hexview import load
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.remote.lock import running
 from fuzztui.kernel.remote.mirrored import FETCHED
 from fuzztui.machines.hosts.fetching import HostFiles
 from fuzztui.machines.hosts.link import LinkLost
-from fuzztui.tui.labels.hexview import load
 
 
 class FakeHost:

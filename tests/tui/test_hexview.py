@@ -5,8 +5,8 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.tui.labels.hexview import LIMIT, Preview, hex_rows, load, text_lines
-from fuzztui.tui.labels.input_views import file_lines
+from fuzztui.features.inputs.screen.hexview import LIMIT, Preview, hex_rows, load, text_lines
+from fuzztui.features.inputs.screen.input_views import file_lines
 
 
 def test_a_regular_file(tmp_path):

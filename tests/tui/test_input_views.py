@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.kernel.wire.events import InputShown
-from fuzztui.tui.labels.hexview import Preview
-from fuzztui.tui.labels.input_views import (
+from fuzztui.features.inputs.screen.hexview import Preview
+from fuzztui.features.inputs.screen.input_views import (
     BYTES,
     CHANGES,
     VIEWS,
@@ -16,7 +15,8 @@ from fuzztui.tui.labels.input_views import (
     input_lines,
     picture_lines,
 )
-from fuzztui.tui.labels.pretty import MAX_LINES, laid_out
+from fuzztui.features.inputs.screen.pretty import MAX_LINES, laid_out
+from fuzztui.kernel.wire.events import InputShown
 
 
 def content(data: bytes, shown: InputShown | None = None, parent=None) -> InputContent:

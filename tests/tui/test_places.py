@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from fuzztui.features.inputs.screen.hexview import reading
 from fuzztui.kernel.model.state import Entry, Finding, Instance, State
-from fuzztui.tui.labels.hexview import reading
 from fuzztui.tui.labels.run_files import RunFile, place_of, settled, shown
 
 CRASH = Finding("main/crashes/a", "main", "crash", "crashes/a", 0.0)

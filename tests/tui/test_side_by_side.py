@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.tui.labels.side_by_side import MIN_WIDTH, side_by_side
+from fuzztui.features.inputs.screen.side_by_side import MIN_WIDTH, side_by_side
 
 PROGRAMS = """O0 accepted it
   ./calc -O0 /tmp/x

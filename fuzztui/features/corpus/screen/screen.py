@@ -15,6 +15,14 @@ from fuzztui.features.comparisons.fold import comparison_rows, operation_yields
 from fuzztui.features.corpus.screen.detail import entry_lines, no_corpus_lines
 from fuzztui.features.corpus.screen.yield_labels import yield_lines
 from fuzztui.features.corpus.screen.yields import YieldScreen, YieldStrip
+from fuzztui.features.inputs.screen.hexview import load as load_file
+from fuzztui.features.inputs.screen.input_screen import InputScreen
+from fuzztui.features.inputs.screen.input_views import (
+    InputContent,
+    bytes_preview,
+    input_lines,
+    value_preview,
+)
 from fuzztui.features.source.fold import first_line
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Changes, Entry, State
@@ -25,10 +33,7 @@ from fuzztui.tui.base.columns import NEVER, Cell, Column
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import ActionContext, rows_context
 from fuzztui.tui.frame.command_sender import pending_for
-from fuzztui.tui.frame.input_screen import InputScreen
 from fuzztui.tui.frame.table import BigTable
-from fuzztui.tui.labels.hexview import load as load_file
-from fuzztui.tui.labels.input_views import InputContent, bytes_preview, input_lines, value_preview
 from fuzztui.tui.labels.legend import Legend
 from fuzztui.tui.labels.lineage import origin_of, parents_brief
 from fuzztui.tui.labels.mutants import brief_place

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from fuzztui.features.inputs.screen.side_by_side import side_by_side
 from fuzztui.kernel.base.signals import is_by_signal, signal_name
 from fuzztui.kernel.model.examples import is_in_tests, takes_examples
 from fuzztui.kernel.model.passive import MUTANT_INPUTS, ORACLE
@@ -31,7 +32,6 @@ from fuzztui.tui.labels.lineage_lines import credit_lines, lineage_lines, transf
 from fuzztui.tui.labels.report import report_lines
 from fuzztui.tui.labels.run_commands import examples_command
 from fuzztui.tui.labels.run_files import on_host, place_of, shown
-from fuzztui.tui.labels.side_by_side import side_by_side
 
 SHORT = 8
 """Lines of an input that comes before the report of a finding."""

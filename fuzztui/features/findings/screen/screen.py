@@ -15,6 +15,9 @@ from fuzztui.features.findings.screen.detail import VERDICT_STYLES, finding_line
 from fuzztui.features.findings.screen.frames_dialog import FramesScreen
 from fuzztui.features.findings.screen.local_minimise import LocalMinimiser
 from fuzztui.features.findings.screen.verdict_dialog import VerdictScreen
+from fuzztui.features.inputs.screen.hexview import Preview, reading
+from fuzztui.features.inputs.screen.input_screen import InputScreen
+from fuzztui.features.inputs.screen.input_views import InputContent, file_lines, input_lines
 from fuzztui.features.source.index import location
 from fuzztui.kernel.base.signals import is_by_signal
 from fuzztui.kernel.model.finding_tallies import groups
@@ -39,13 +42,10 @@ from fuzztui.tui.base.source_excerpt import SourceExcerpt, load_at
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext, rows_context, without_supervisor
 from fuzztui.tui.frame.command_sender import Answered, CommandOutcome, minimisings
-from fuzztui.tui.frame.input_screen import InputScreen
 from fuzztui.tui.frame.local_verdict import record_verdict
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.details import finding_title, repro_command
 from fuzztui.tui.labels.glyphs import finding_sign
-from fuzztui.tui.labels.hexview import Preview, reading
-from fuzztui.tui.labels.input_views import InputContent, file_lines, input_lines
 from fuzztui.tui.labels.legend import Legend
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.report import crash_frame

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from fuzztui.features.inputs.screen.hexview import Preview, hex_rows, text_lines
+from fuzztui.features.inputs.screen.pretty import laid_out
 from fuzztui.kernel.wire.events import InputShown
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain, plain_lines
 from fuzztui.tui.labels.details import title
-from fuzztui.tui.labels.hexview import Preview, hex_rows, text_lines
-from fuzztui.tui.labels.pretty import laid_out
 
 INPUT, BYTES, CHANGES = "input", "bytes", "changes"
 VIEWS: Final = (INPUT, BYTES, CHANGES)

@@ -9,14 +9,14 @@ from typing import ClassVar, Generic, TypeVar
 
 from textual.worker import WorkType
 
+from fuzztui.features.inputs.screen.hexview import reading
+from fuzztui.features.inputs.screen.input_views import VIEWS, InputContent, editable
+from fuzztui.features.inputs.screen.shown_inputs import ShownInputs
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.state import Entry, Finding
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.listing import ListingScreen
-from fuzztui.tui.frame.shown_inputs import ShownInputs
-from fuzztui.tui.labels.hexview import reading
-from fuzztui.tui.labels.input_views import VIEWS, InputContent, editable
 from fuzztui.tui.labels.run_files import place_of
 from fuzztui.tui.labels.status import Status
 

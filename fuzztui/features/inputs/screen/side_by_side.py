@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Final
 
+from fuzztui.features.inputs.screen.pretty import laid_out
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.text import fit, plain, plain_lines
-from fuzztui.tui.labels.pretty import laid_out
 
 MIN_WIDTH: Final = 76
 """Cells below which the outputs stay one below the other."""

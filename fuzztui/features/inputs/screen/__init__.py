@@ -1,0 +1,1 @@
+"""What is drawn of an input, on the screens of entries and findings."""
