@@ -158,6 +158,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/features/inputs": (*SCREENS, "tests/hosts/test_hub_files.py"),
     "fuzztui/features/comparisons": ("tests/model", *COMMANDS),
     "fuzztui/tools/status": COMMANDS,
+    "fuzztui/tools/schema": ("tests/campaign", *DOCS),
     # Capabilities.
     "fuzztui/run/afl": AFL + FUZZFIRST + ("tests/e2e/test_text_*.py",),
     "fuzztui/run/triage": AFL + ORACLE,

@@ -10,7 +10,7 @@ from fuzztui.cli.output import DONE
 
 def schema(options: argparse.Namespace) -> int:
     """Print the schema."""
-    from fuzztui.run.campaign.json_schema import document
+    from fuzztui.tools.schema.json_schema import document
 
     print(json.dumps(document(), indent=1))
     return DONE

@@ -15,12 +15,12 @@ from fuzztui.engines.kinds import KINDS
 from fuzztui.engines.mutants import operators
 from fuzztui.kernel.base.units import parse_budget, parse_duration, parse_size
 from fuzztui.run.campaign import CampaignError, load, write_frozen
-from fuzztui.run.campaign.docs import markdown
 from fuzztui.run.campaign.lines import key_lines
 from fuzztui.run.campaign.rundir import prepare_run
 from fuzztui.run.campaign.schema import ENGINES, MU2_ENGINE, OPERATORS, Key, tables_for
 from fuzztui.run.campaign.values import check
 from fuzztui.run.inprocess.spec import write_spec
+from fuzztui.tools.schema.docs import markdown
 
 GOOD = """\
 [campaign]
@@ -266,7 +266,7 @@ OPTIONAL = {"notify", "mutants", "oracle", "text", "cluster"}
 def test_the_documented_keys_are_the_accepted_ones():
     docs = Path(__file__).parents[2] / "docs" / "campaign.md"
     assert docs.read_text() == markdown(), (
-        "run: python -m fuzztui.run.campaign.docs > docs/campaign.md"
+        "run: python -m fuzztui.tools.schema.docs > docs/campaign.md"
     )
     for kind in ENGINES:
         assert {"campaign", "stop", "target", "engine"} == set(tables_for(kind)) - OPTIONAL

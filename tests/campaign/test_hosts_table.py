@@ -5,7 +5,7 @@ import pytest
 import tomli
 
 from fuzztui.run.campaign import CampaignError, load
-from fuzztui.run.campaign.json_schema import document
+from fuzztui.tools.schema.json_schema import document
 
 HEAD = """\
 [target]

@@ -11,10 +11,10 @@ import pytest
 import tomli
 
 from fuzztui.cli.samples import SAMPLES
-from fuzztui.run.campaign.json_schema import _VALUES, document
 from fuzztui.run.campaign.load import load
 from fuzztui.run.campaign.model import CampaignError
 from fuzztui.run.campaign.schema import ENGINES, Kind
+from fuzztui.tools.schema.json_schema import _VALUES, document
 
 FILES = sorted(SAMPLES.glob("*.toml"))
 

@@ -14,6 +14,9 @@ from fuzztui.tui.labels.run_commands import run_command
 LABEL = 10
 """Cells for the names of properties."""
 
+NUMBER = 5
+"""Cells for line numbers."""
+
 MEMBERS = 20
 """Maximal number of listed files of one signature, or mutants of one killer."""
 
@@ -68,3 +71,14 @@ def pair(name: str, value: str, style: str = "") -> Line:
 def title(text: str) -> Line:
     """Return a heading."""
     return OneLine([TextSpan(f"── {plain(text)} ", "muted"), TextSpan("─" * 12, "rule")])
+
+
+def number_span(mark: str, number: int, style: str) -> TextSpan:
+    """Return the number in front of a source line."""
+    return TextSpan(f"{mark} {number:>{NUMBER}} │ ", style)
+
+
+def side_style(style: str) -> str:
+    """Return the style of one side of the change (removed or added)."""
+    # Without colours, the old text is struck through and the new text is bold.
+    return f"strike {style}" if style == "removed" else f"bold {style}"

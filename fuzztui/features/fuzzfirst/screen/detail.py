@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fuzztui.features.fuzzfirst.screen.mutant_details import commands_about, head_line, killed_text
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.fuzzfirst import file_of, same_program
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
@@ -14,16 +15,16 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt
 from fuzztui.tui.base.text import plain, plain_lines
-from fuzztui.tui.labels.details import MEMBERS, finding_title, pair, title
-from fuzztui.tui.labels.glyphs import finding_sign
-from fuzztui.tui.labels.mutant_details import (
+from fuzztui.tui.labels.details import (
+    MEMBERS,
     NUMBER,
-    commands_about,
-    head_line,
-    killed_text,
+    finding_title,
     number_span,
+    pair,
     side_style,
+    title,
 )
+from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.mutants import brief_change, place, sides
 from fuzztui.tui.labels.worklist import progress_glyph
 from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text, verdict

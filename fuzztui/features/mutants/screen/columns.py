@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fuzztui.features.fuzzfirst.screen.mutant_details import PLACE, change_cell, cut_place
 from fuzztui.kernel.model.mutants import Knowledge
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import NEVER, Cell, Column, count_column
 from fuzztui.tui.labels.legend import Legend
-from fuzztui.tui.labels.mutant_details import PLACE, change_cell, cut_place
 from fuzztui.tui.labels.mutants import GROUP_LABELS, group_rank, place, rank, state_sign
 
 STEER = 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from fuzztui.features.fuzzfirst.screen.mutant_details import commands_about, head_line, killed_text
 from fuzztui.kernel.model.mutants import (
     NOT_RUN,
     RAN,
@@ -21,15 +22,7 @@ from fuzztui.kernel.model.state import Mutant, State
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt, substitute
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.labels.details import pair
-from fuzztui.tui.labels.mutant_details import (
-    NUMBER,
-    commands_about,
-    head_line,
-    killed_text,
-    number_span,
-    side_style,
-)
+from fuzztui.tui.labels.details import NUMBER, number_span, pair, side_style
 from fuzztui.tui.labels.mutants import sign, state_sign
 
 

@@ -13,9 +13,8 @@ from fuzztui.kernel.model.yields import Yields, rate_words
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.labels.details import pair, title
+from fuzztui.tui.labels.details import pair, side_style, title
 from fuzztui.tui.labels.latest_saved import latest_lines
-from fuzztui.tui.labels.mutant_details import side_style
 
 
 def mutator_lines(

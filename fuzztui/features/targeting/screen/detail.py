@@ -21,9 +21,8 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.labels.details import pair, title
+from fuzztui.tui.labels.details import number_span, pair, title
 from fuzztui.tui.labels.latest_saved import latest_lines
-from fuzztui.tui.labels.mutant_details import number_span
 
 TARGETS = 12
 """Maximal number of listed goals of a type."""

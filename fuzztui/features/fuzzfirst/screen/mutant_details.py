@@ -43,9 +43,6 @@ ORACLES = {
 }
 """Texts for how a mutant was killed."""
 
-NUMBER = 5
-"""Cells for line numbers."""
-
 
 def head_line(mutant: Mutant, of: MutantGlyph, word: str, pending: Sequence[str]) -> Line:
     """Return state, location, operator and pending commands in one line."""
@@ -58,17 +55,6 @@ def head_line(mutant: Mutant, of: MutantGlyph, word: str, pending: Sequence[str]
     if mutant.steer:
         head.append(TextSpan(f"  {plain(steer_text(mutant.steer))}", "promoted"))
     return [*head, *(TextSpan(f"  {plain(name)}…", "pending") for name in pending)]
-
-
-def number_span(mark: str, number: int, style: str) -> TextSpan:
-    """Return the number in front of a source line."""
-    return TextSpan(f"{mark} {number:>{NUMBER}} │ ", style)
-
-
-def side_style(style: str) -> str:
-    """Return the style of one side of the change (removed or added)."""
-    # Without colours, the old text is struck through and the new text is bold.
-    return f"strike {style}" if style == "removed" else f"bold {style}"
 
 
 def killed_text(mutant: Mutant) -> str:
