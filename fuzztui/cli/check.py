@@ -7,7 +7,7 @@ import asyncio
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import mkdtemp
 
 from fuzztui.cli.output import DONE, CliError, say
 from fuzztui.cli.progress import Waiting
@@ -15,6 +15,7 @@ from fuzztui.cli.run import load_file, refuse_idle, refuse_missing_packages, ref
 from fuzztui.cli.samples import campaign_or_project
 from fuzztui.features.notify.command import run_command
 from fuzztui.features.notify.news import news_object, test_news
+from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.state import State
 from fuzztui.run.afl.build import build_target
@@ -82,7 +83,7 @@ def _notify(loaded: FrozenCampaign) -> None:
         raise CliError(f"{campaign.file}: has no [notify], so there is no command to test")
     news = test_news(campaign.name)
     state = State(name=campaign.name, engine=campaign.kind, target=campaign.subject)
-    with TemporaryDirectory(prefix="fuzztui-") as directory:
+    with temporary_directory() as directory:
         run = Path(directory)
         (run / "supervisor").mkdir()
         data = news_object(state, news, campaign.output, 0.0)

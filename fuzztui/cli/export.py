@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
@@ -22,6 +21,7 @@ from fuzztui.cli.score import ask_score, corpus_of
 from fuzztui.engines.findings.candidates import compare_advice
 from fuzztui.features.minimise.rewrite import minimised_path
 from fuzztui.kernel.base.atomic import replace_bytes
+from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.base.text import brief, listed, several, visible
 from fuzztui.kernel.model.finding_tallies import groups
 from fuzztui.kernel.model.state import State
@@ -171,7 +171,7 @@ class _Exporter:
 
         progress = Estimate()
         found = []
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_directory() as folder:
             file = Path(folder) / "request.json"
             file.write_text(json.dumps(request), encoding="utf-8")
             try:

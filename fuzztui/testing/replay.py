@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import tempfile
 from pathlib import Path
 
 from fuzztui.engines.base.errors import CannotStart
@@ -15,7 +14,7 @@ from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.features.verdicts.file import VerdictsError
 from fuzztui.features.verdicts.judging import verdicts_file
-from fuzztui.kernel.base.files import files_in
+from fuzztui.kernel.base.files import files_in, temporary_directory
 from fuzztui.kernel.base.text import visible
 from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
@@ -57,7 +56,7 @@ class Replay:
             raise CannotReplay(f"{file}: the target of engine afl is a program, not Python code")
         rng = random.Random(0)
         instance = instance_of(directory)
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_directory() as folder:
             spec_file = Path(folder) / "spec.json"
             try:
                 write_spec(spec_file, campaign, instance)

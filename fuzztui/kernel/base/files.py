@@ -11,6 +11,7 @@ import errno
 import os
 import re
 import shutil
+import signal
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -153,10 +154,13 @@ def temporary_directory(
 
     ``place``: its parent directory; the one of temporary files if None.
     """
-    if place is not None:
-        return tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True)
-    with _explained():
-        return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
+    # A handler that raises after the directory is made and before the object is would leave it.
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        with _explained() if place is None else contextlib.nullcontext():
+            return tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 def temporary_file() -> IO[bytes]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.kernel.base.bounds import loads
-from fuzztui.kernel.base.files import read_regular
+from fuzztui.kernel.base.files import read_regular, temporary_directory
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.ask import ask
@@ -124,7 +123,7 @@ def executed_lines(
     new: LinesByFile = {}
     found = ExecutedLines(inputs, [{} for _ in inputs])
     directory = run.instance("main")
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_directory() as folder:
         file = Path(folder) / "request.json"
         file.write_text(json.dumps(request), encoding="utf-8")
         try:

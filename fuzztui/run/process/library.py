@@ -10,13 +10,12 @@ import os
 import shutil
 import stat
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import fuzztui
-from fuzztui.kernel.base.files import temporary_place
+from fuzztui.kernel.base.files import temporary_directory, temporary_place
 from fuzztui.kernel.base.user_dirs import cache_dir
 
 FLAGS = ("-std=gnu11", "-O2", "-fno-semantic-interposition", "-Wall", "-Wextra", "-shared", "-fPIC")
@@ -152,7 +151,7 @@ def _compile(compiler: str, library: Library, path: Path) -> str:
 
 
 def _compile_into(compiler: str, library: Library, path: Path) -> str:
-    with tempfile.TemporaryDirectory(dir=path.parent) as directory:
+    with temporary_directory(place=path.parent) as directory:
         fresh = Path(directory) / path.name
         done = _run([compiler, "-o", str(fresh), *library.options])
         if done.returncode or not fresh.is_file():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.export import other_date
-from fuzztui.kernel.base.files import read_tail
+from fuzztui.kernel.base.files import read_tail, temporary_directory
 from fuzztui.kernel.base.text import brief
 
 _PYTEST_S: Final = 600.0
@@ -37,7 +36,7 @@ class PytestRunner:
 
         ``seed``: PYTHONHASHSEED. ``other_date``: with a clock that is 400 days ahead.
         """
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_directory() as folder:
             report, output = Path(folder) / "report.xml", Path(folder) / "output"
             env = {**os.environ, **self.env, "PYTHONHASHSEED": seed}
             options = self._other_date(Path(folder), env) if other_date else []

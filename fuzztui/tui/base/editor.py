@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
+
+from fuzztui.kernel.base.files import temporary_directory
 
 DEFAULTS: Final = ("sensible-editor", "nano", "vi")
 """Editors that are tried without a variable, in this order."""
@@ -73,7 +74,7 @@ def edit_copy(
     ``name``: of the copy, untrusted. Raises :class:`NoEditor`.
     """
     safe = "".join(c if c.isascii() and (c.isalnum() or c in ".-_") else "_" for c in name)
-    with tempfile.TemporaryDirectory(prefix="fuzztui-") as directory:
+    with temporary_directory() as directory:
         copy = Path(directory) / (safe.lstrip(".-")[-100:] or "input")
         try:
             copy.write_bytes(data)

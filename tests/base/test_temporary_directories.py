@@ -1,0 +1,40 @@
+"""Temporary directories, and signals that come while one is made."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import tempfile
+
+import pytest
+
+from fuzztui.kernel.base.files import temporary_directory
+
+
+class Ended(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_one_is_made_leaves_none(tmp_path, monkeypatch, number):
+    make = tempfile.mkdtemp
+
+    def made(*args, **kwargs):
+        path = make(*args, **kwargs)
+        os.kill(os.getpid(), number)
+        return path
+
+    def handler(_number, _frame):
+        raise Ended
+
+    monkeypatch.setattr(tempfile, "mkdtemp", made)
+    before = signal.signal(number, handler)
+    try:
+        with pytest.raises(Ended):
+            temporary_directory(place=tmp_path)
+    finally:
+        signal.signal(number, before)
+    gc.collect()
+    assert [*tmp_path.iterdir()] == []
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {number}
