@@ -9,6 +9,7 @@ import re
 import resource
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,6 @@ from fuzztui.kernel.wire.codec import decode_event
 from fuzztui.kernel.wire.commands import AddSeed, Pause, PromoteEntry, ResetEntry, SkipEntry
 from fuzztui.kernel.wire.events import CommandApplied, CommandRejected, EntryDescribed, Message
 from fuzztui.run.observe.relay import Logged, Relay
-from fuzztui.run.process import library
 from fuzztui.run.process.library import STEER, steering_library
 from fuzztui.run.supervise.command_router import append
 
@@ -643,7 +643,7 @@ def test_a_cache_that_cannot_be_trusted_or_used(tmp_path, monkeypatch, spoil):
         (cache / "fuzztui").mkdir()
         (cache / "fuzztui").chmod(0o777 if spoil == "writable" else 0o700)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    monkeypatch.setattr(library.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
     path, why = steering_library()
     assert path is not None, why
     assert path.parent == tmp_path / f"tmp/fuzztui-{os.geteuid()}"
@@ -652,7 +652,7 @@ def test_a_cache_that_cannot_be_trusted_or_used(tmp_path, monkeypatch, spoil):
 def test_no_compiler(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(library.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
     assert steering_library() == (None, "no C compiler: install gcc or clang")
 
 
@@ -661,7 +661,7 @@ def test_a_compiler_that_fails(tmp_path, monkeypatch):
     (tmp_path / "cc").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(library.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
     path, why = steering_library()
     assert path is None
     assert why == f"cannot be compiled: {tmp_path}/cc reports: steer.c:1: error: no libc"
