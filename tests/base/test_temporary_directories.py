@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import tempfile
+import threading
 
 import pytest
 
@@ -14,6 +15,17 @@ from fuzztui.kernel.base.files import temporary_directory
 
 class Ended(BaseException):
     pass
+
+
+@pytest.fixture(autouse=True)
+def another_thread():
+    """The kernel may give a signal of the process to any thread."""
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    yield
+    over.set()
+    thread.join()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -33,8 +45,8 @@ def test_a_signal_while_one_is_made_leaves_none(tmp_path, monkeypatch, number):
     try:
         with pytest.raises(Ended):
             temporary_directory(place=tmp_path)
+        assert signal.getsignal(number) is handler
     finally:
         signal.signal(number, before)
     gc.collect()
     assert [*tmp_path.iterdir()] == []
-    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {number}

@@ -14,6 +14,7 @@ import shutil
 import signal
 import stat
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 from typing import IO, Any
@@ -154,13 +155,31 @@ def temporary_directory(
 
     ``place``: its parent directory; the one of temporary files if None.
     """
-    # A handler that raises after the directory is made and before the object is would leave it.
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-    try:
-        with _explained() if place is None else contextlib.nullcontext():
-            return tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+    came: list[int] = []
+    with _noting_signals(came), _explained() if place is None else contextlib.nullcontext():
+        made = tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True)
+    if came:
+        made.cleanup()
+        for number in came:
+            signal.raise_signal(number)
+    return made
+
+
+@contextlib.contextmanager
+def _noting_signals(came: list[int]) -> Iterator[None]:
+    """Note SIGINT and SIGTERM in place of their handlers.
+
+    A handler that raises after a directory is made, and before the object that removes it is, would
+    leave the directory. Handlers run in the main thread only; asyncio's does nothing.
+    """
+    with contextlib.ExitStack() as stack:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                handler = signal.getsignal(number)
+                if callable(handler) and not handler.__module__.startswith("asyncio"):
+                    stack.callback(signal.signal, number, handler)
+                    signal.signal(number, lambda number, _frame: came.append(number))
+        yield
 
 
 def temporary_file() -> IO[bytes]:
