@@ -18,7 +18,6 @@ from fuzztui.kernel.base.text import brief
 from fuzztui.kernel.model.finding_tallies import listed, tallies
 from fuzztui.kernel.model.measured import unmeasured
 from fuzztui.kernel.model.mutants import mutants_summary
-from fuzztui.kernel.model.progress import tally
 from fuzztui.kernel.model.selectors import ENDED, fuzzing_time, totals
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.client import ControlClient, RemoteError
@@ -116,7 +115,7 @@ def progress_line(state: State) -> str:
     if passing := [f.backlog for f in state.mutation.values() if f.phase]:
         mutants += f"  {exact_pass(summary, sum(passing))}"
     if state.stage:
-        killed, judged = tally(state.mutants.values())
+        killed, judged = summary.scored
         mutants = f"  {brief(state.stage)}: {killed} of {judged} killed"
     found = "  ".join(f"{kind.label} {grouped(tally)}" for kind, tally in listed(tallies(state)))
     ran = fuzzing_time(state)  # the exact pass has its own estimate

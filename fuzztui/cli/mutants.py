@@ -38,11 +38,11 @@ from fuzztui.cli.worklist import (
     worklist_rows,
     worklist_table,
 )
+from fuzztui.features.fuzzfirst.fold import queue
 from fuzztui.kernel.base.patches import patch_bytes, renamed_diff
 from fuzztui.kernel.base.suggest import near
 from fuzztui.kernel.base.text import brief, several, visible
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.fuzzfirst import queue
 from fuzztui.kernel.model.mutants import (
     LIKELY,
     Knowledge,

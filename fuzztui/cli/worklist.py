@@ -17,12 +17,8 @@ from fuzztui.cli.mutants_rank import shown_change
 from fuzztui.cli.output import DONE, CliError, at_terminal, duration
 from fuzztui.cli.runs import none_left, standing
 from fuzztui.cli.since import name_in_tree
-from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix
-from fuzztui.kernel.base.files import read_regular, real_path
-from fuzztui.kernel.base.patches import unified_diff
-from fuzztui.kernel.base.text import brief, several, visible
-from fuzztui.kernel.model.fuzzfirst import brought as brought_by
-from fuzztui.kernel.model.fuzzfirst import (
+from fuzztui.features.fuzzfirst.fold import brought as brought_by
+from fuzztui.features.fuzzfirst.fold import (
     file_of,
     fuzzed_for,
     order,
@@ -32,12 +28,16 @@ from fuzztui.kernel.model.fuzzfirst import (
     share_of,
     trials_of,
 )
+from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix
+from fuzztui.features.fuzzfirst.screen.worklist_text import earlier_text, transferred_text
+from fuzztui.kernel.base.files import read_regular, real_path
+from fuzztui.kernel.base.patches import unified_diff
+from fuzztui.kernel.base.text import brief, several, visible
 from fuzztui.kernel.model.mutants import score_of
 from fuzztui.kernel.model.progress import AT_WORK, PHASES, phase, shown_progress, tally, verdict
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Instance, Mutant, State
 from fuzztui.run.campaign.rundir import SupervisorError
-from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text
 
 _LIVE = PHASES.index("done") + 1
 """The first ``_LIVE`` items of ``PHASES`` are the progress of a mutant without problems."""

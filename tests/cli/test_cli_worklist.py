@@ -14,9 +14,9 @@ from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.status import status_text
+from fuzztui.features.fuzzfirst.fold import first_dict
 from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.fuzzfirst import first_dict
 from fuzztui.kernel.model.selectors import running_time
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import MoveMutants

@@ -11,7 +11,7 @@ import pytest
 from supervised import Supervised
 
 from fuzztui.cli.output import FINDINGS
-from fuzztui.kernel.model.fuzzfirst import mutant_behind
+from fuzztui.features.fuzzfirst.fold import mutant_behind
 from fuzztui.kernel.model.lineage import lineage
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.selectors import ENDED

@@ -13,7 +13,7 @@ from supervised import Supervised
 from waiting import wait_until
 
 from fuzztui.features.fuzzfirst.build import directory_name
-from fuzztui.kernel.model.fuzzfirst import mutant_behind, queue
+from fuzztui.features.fuzzfirst.fold import mutant_behind, queue
 from fuzztui.kernel.model.lineage import lineage
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.wire.commands import (

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from fuzztui.features.fuzzfirst.budget_plan import plan_of, wants_mutants
+from fuzztui.features.fuzzfirst.fold import spent_on_mutants
 from fuzztui.features.fuzzfirst.source_mutants.generate import LANGUAGES as BY_ENDING
 from fuzztui.features.fuzzfirst.source_mutants.rank import Metric
 from fuzztui.kernel.base.units import parse_ranges
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.fuzzfirst import spent_on_mutants
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import (
     Message,

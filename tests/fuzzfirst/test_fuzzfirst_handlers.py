@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.features.fuzzfirst.fold import queue
 from fuzztui.features.fuzzfirst.handlers import WorklistKeeper
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.fuzzfirst import queue
 from fuzztui.kernel.model.state import CommandStatus, State
 from fuzztui.kernel.model.undo import fold_before, undo
 from fuzztui.kernel.wire.codec import encode_command

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fuzztui.features.fuzzfirst.corpora import Corpora
+from fuzztui.features.fuzzfirst.fold import mutant_behind
 from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix
 from fuzztui.features.fuzzfirst.showmap import InputResult
 from fuzztui.features.fuzzfirst.transfer import transferred_by_turn
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.fuzzfirst import mutant_behind
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import EntriesSeeded, EntrySaved, InstanceHello, Record
 from fuzztui.run.campaign import load

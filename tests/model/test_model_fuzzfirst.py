@@ -5,9 +5,7 @@ import json
 import pytest
 from restored import restored
 
-from fuzztui.kernel.model.checkpoint import to_json
-from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.fuzzfirst import (
+from fuzztui.features.fuzzfirst.fold import (
     PROMOTED_BUDGET,
     file_of,
     first_dict,
@@ -19,6 +17,8 @@ from fuzztui.kernel.model.fuzzfirst import (
     same_program,
     share_of,
 )
+from fuzztui.kernel.model.checkpoint import to_json
+from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.lineage import lineage
 from fuzztui.kernel.model.progress import PHASES, phase, tally, verdict
 from fuzztui.kernel.model.selectors import totals

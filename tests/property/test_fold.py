@@ -12,9 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from restored import restored
 
+from fuzztui.features.fuzzfirst import fold as fuzzfirst
 from fuzztui.features.mutators import fold as mutators
 from fuzztui.features.targeting import fold as targeting
-from fuzztui.kernel.model import fuzzfirst, selectors
+from fuzztui.kernel.model import selectors
 from fuzztui.kernel.model.chain import Chain, Link
 from fuzztui.kernel.model.checkpoint import CheckpointError, CheckpointMark, tables, to_json
 from fuzztui.kernel.model.commands import missed_commands, unanswered

@@ -11,16 +11,18 @@ from hypothesis import strategies as st
 from textual.widgets import Input
 from turnlog import begun, built, collected, handed, ids, midway, on_target, turn
 
+from fuzztui.features.fuzzfirst.fold import mutant_behind, outlook
 from fuzztui.features.fuzzfirst.screen.detail import (
     TurnDetail,
     change_of_line,
     worklist_mutant_lines,
 )
+from fuzztui.features.fuzzfirst.screen.worklist import STAGES, Worklist, progress_glyph
+from fuzztui.features.mutants.screen.context import MutantContext
 from fuzztui.features.mutants.screen.group_menu import ScopeMenu, ScopeScreen
 from fuzztui.features.mutants.screen.groups import MutantGroup
 from fuzztui.features.mutants.screen.screen import MutantsScreen
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.fuzzfirst import mutant_behind, outlook
 from fuzztui.kernel.model.progress import NO_TURN, PHASES, WAITING, phase
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
@@ -37,7 +39,6 @@ from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.labels.events import MUTANTS, describe
 from fuzztui.tui.labels.lineage import Lineage
-from fuzztui.tui.labels.worklist import STAGES, Worklist, progress_glyph
 
 M = ids(40)
 HOSTILE = "[/x]\x1b[31m\u202e"
@@ -328,13 +329,15 @@ def test_the_footer_has_what_a_queue_has():
         "mutants.exact",
         "mutants.survivors",
     }
-    queue = ActionContext(state="running", alive=True, stage="mutants", row=True, phase="waiting")
+    row = MutantContext(progress="waiting")
+    queue = ActionContext(state="running", alive=True, stage="mutants", row=True, about=row)
     able = replace(queue, capabilities=frozenset({"move-mutants"}))
     assert BY_ID["mutant.up"].why_not(able) == ""
     later = replace(able, stage="target")
     assert "its budget is used up" in BY_ID["mutant.up"].why_not(later)
-    assert BY_ID["mutant.up"].why_not(replace(later, go_on=True)) == ""  # for the next start
-    assert "no worklist" in BY_ID["mutant.up"].why_not(replace(able, stage="", mutant="alive"))
+    assert BY_ID["mutant.up"].why_not(replace(later, about=replace(row, go_on=True))) == ""
+    other = replace(able, stage="", about=MutantContext("alive"))
+    assert "no worklist" in BY_ID["mutant.up"].why_not(other)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ may have fuzzed its target alone before. The phase can start again when the budg
 
 from __future__ import annotations
 
-from fuzztui.kernel.model.fuzzfirst import MIN_LEFT, queue
+from fuzztui.features.fuzzfirst.fold import MIN_LEFT, queue
 from fuzztui.kernel.model.selectors import running_time
 from fuzztui.kernel.model.state import State
 from fuzztui.run.campaign import Campaign

@@ -1,6 +1,6 @@
 """Handlers of the commands that change the worklist.
 
-The worklist is in the log (:mod:`fuzztui.kernel.model.fuzzfirst`): each handler records a few
+The worklist is in the log (:mod:`fuzztui.features.fuzzfirst.fold`): each handler records a few
 events, so that the change outlasts restarts and is visible in a replay.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fuzztui.features.fuzzfirst.fold import can_go_on, queue
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.fuzzfirst import can_go_on, queue
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.progress import AT_WORK, WAITING
 from fuzztui.kernel.model.state import Mutant, State

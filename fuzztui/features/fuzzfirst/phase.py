@@ -15,11 +15,11 @@ from collections.abc import Coroutine
 from fuzztui.features.fuzzfirst.backend import backend_for
 from fuzztui.features.fuzzfirst.budget_plan import parallel_mutants, plan_of, wants_mutants
 from fuzztui.features.fuzzfirst.corpora import Corpora
+from fuzztui.features.fuzzfirst.fold import budget, fuzzed_for, head, outlook, spent_on_mutants
 from fuzztui.features.fuzzfirst.placed import PlacedLauncher, refuse_unfit_workers
 from fuzztui.features.fuzzfirst.supply import MutantSupply
 from fuzztui.features.fuzzfirst.turn import Turn, TurnResources, turn_directories
 from fuzztui.features.fuzzfirst.turn_budget import TurnBudget
-from fuzztui.kernel.model.fuzzfirst import budget, fuzzed_for, head, outlook
 from fuzztui.kernel.model.progress import AT_WORK
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.wire.events import (
@@ -111,6 +111,10 @@ class MutantPhase:
             raise SupervisorError(f"{e.filename}: {e.strerror or e}") from None
         finally:
             await self._supply.close()
+
+    def over(self) -> PhaseStarted:
+        """Return the event that ends the phase: what mutants have used is in its plan."""
+        return PhaseStarted("target", spent_on_mutants(self._context.state, self._context.now()))
 
     async def _prepare(self) -> None:
         if self._campaign.mutants["cluster"]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fuzztui.features.fuzzfirst.backend import MutantBackend
 from fuzztui.features.fuzzfirst.build import directory_name
+from fuzztui.features.fuzzfirst.fold import head
 from fuzztui.features.fuzzfirst.ranked import RankedMutants
 from fuzztui.features.fuzzfirst.ranking import Ranking
 from fuzztui.features.fuzzfirst.reach import BuildReach
@@ -20,7 +21,6 @@ from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.files import read_json
 from fuzztui.kernel.base.text import visible
-from fuzztui.kernel.model.fuzzfirst import head
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.wire.events import (
     Message,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from fuzztui.features.fuzzfirst.budget_plan import ADAPTIVE_FACTOR
-from fuzztui.kernel.model.fuzzfirst import budget, fuzzed_for, share_of
+from fuzztui.features.fuzzfirst.fold import budget, fuzzed_for, share_of
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.instances.phase import PhaseContext

@@ -6,6 +6,7 @@ from fuzztui.kernel.model.feature import Feature
 FEATURE = Feature(
     "mutants",
     undo=UNDO,
+    texts="fuzztui.features.mutants.texts:texts",
     screen="fuzztui.features.mutants.screen.screen:MutantsScreen",
     actions="fuzztui.features.mutants.screen.actions:ACTIONS",
     legend="fuzztui.features.mutants.screen.columns:LEGEND",

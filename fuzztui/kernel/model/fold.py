@@ -14,17 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fuzztui.kernel.base.guarded import guarded
-from fuzztui.kernel.model import (
-    campaign,
-    commands,
-    fuzzfirst,
-    groups,
-    hosts,
-    mutants,
-    saved,
-    stats,
-    verdicts,
-)
+from fuzztui.kernel.model import campaign, commands, groups, hosts, mutants, saved, stats, verdicts
 from fuzztui.kernel.model.changes import ChangesBuilder
 from fuzztui.kernel.model.feature import Feature, own_features, package_features
 from fuzztui.kernel.model.folding import EventFold
@@ -32,7 +22,7 @@ from fuzztui.kernel.model.representable import representable
 from fuzztui.kernel.model.state import Changes, State
 from fuzztui.kernel.wire.events import Event, Record, Unknown
 
-MODULES = (campaign, commands, hosts, stats, saved, groups, verdicts, mutants, fuzzfirst)
+MODULES = (campaign, commands, hosts, stats, saved, groups, verdicts, mutants)
 
 FOLD_VERSION = 26
 """Increase when the meaning of the fold changes: checkpoints of other versions are not used."""

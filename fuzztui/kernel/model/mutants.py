@@ -292,7 +292,8 @@ class Summary:
     static: int
     """Of all: how many cannot be swapped in, and run in a child of their own."""
     score: float | None
-    """Killed of all that can be made. Skipped and equivalent mutants count as not killed."""
+    """Killed of all that can be made, in fuzz-first of those with a verdict. Skipped and equivalent
+    mutants count as not killed."""
     adjusted: float | None
     """The same without skipped and equivalent ones."""
     unsettled: int = -1
@@ -306,6 +307,8 @@ class Summary:
     not_run: int = 0
     """After the end, when none is pending: those that no input reached, and those that an input may
     kill that they were not run on, as the budget was used up or the campaign was stopped."""
+    scored: tuple[int, int] = (0, 0)
+    """What the score divides: killed mutants, and those that it counts."""
     judged: bool = True
     """Whether mutants could run on any input: without one, nothing is left to run either."""
 
@@ -338,7 +341,11 @@ def score_of(killed: int, of: int) -> float | None:
 def mutants_summary(state: State) -> Summary:
     """The sums over all mutants. After the end this looks at each one that has not run."""
     summary = _by_state(state)
-    if not summary.pending or state.stage or state.state not in ENDED:
+    if state.stage:  # most mutants have had no turn yet
+        scored = tally(list(state.mutants.values()))
+        score = score_of(*scored)
+        return replace(summary, score=score, adjusted=score, scored=scored)
+    if not summary.pending or state.state not in ENDED:
         return summary
     known = knowledge(state)
     found = Counter(outcome(m, known) for m in list(state.mutants.values()) if m.state == "pending")
@@ -363,6 +370,7 @@ def _by_state(state: State) -> Summary:
         static=state.static_mutants,
         score=score_of(killed, made),
         adjusted=score_of(killed, made - counts["skipped"] - counts["equivalent"]),
+        scored=(killed, made),
         unsettled=sum(unsettled) if unsettled else -1,
         left_s=max((f.left_s for f in stats), default=-1.0),
         pass_share=max((f.pass_share for f in stats), default=-1.0),
@@ -481,15 +489,11 @@ _PAIRS = (
 def mutants_dict(state: State) -> dict[str, Any] | None:
     """``mutants`` of ``fuzztui status --json``; None when the campaign has none.
 
-    ``share`` is the mean over the instances. Where mutants are fuzzed one by one the score is
-    the one of ``first``: most of them have had no turn yet.
+    ``share`` is the mean over the instances.
     """
     if not state.mutants:
         return None
     summary = mutants_summary(state)
-    if state.stage:
-        score = score_of(*tally(state.mutants.values()))
-        summary = replace(summary, score=score, adjusted=score)
     figures = list(state.mutation.values())
     shares = [f.share for f in figures if f.share >= 0]
     return {

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.events import Event
+from fuzztui.kernel.wire.events import Event, PhaseStarted
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.instances import life
 from fuzztui.run.instances.life import EndReason, InstanceLife
@@ -40,6 +40,10 @@ class Phase(Protocol):
         Raises :class:`~fuzztui.run.campaign.rundir.SupervisorError` with the reason why the
         campaign fails, and :class:`CampaignStopping` if it ends earlier.
         """
+
+    def over(self) -> PhaseStarted:
+        """Return the event that ends the phase, which has run."""
+        ...
 
 
 class PhaseContext(life.LifeContext, Protocol):

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fuzztui.kernel.model.feature import own_features
-from fuzztui.kernel.model.fuzzfirst import spent_on_mutants
 from fuzztui.kernel.wire.events import InstanceHello, PhaseStarted
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
@@ -57,10 +56,10 @@ class CampaignPhases:
 
     async def run(self) -> None:
         """Run the phase before the target's, if there is one, then the target's instances."""
-        context = self._context
-        if self.first is not None:
+        context, first = self._context, self.first
+        if first is not None:
             try:
-                await self.first.run()
+                await first.run()
             except CampaignStopping:
                 return
             except SupervisorError as e:
@@ -75,7 +74,8 @@ class CampaignPhases:
                 life.paused |= context.state.state == "paused"
             await self._observation.join_running([*self.lives.values()])
         if context.state.stage == "mutants":
-            context.record(PhaseStarted("target", spent_on_mutants(context.state, context.now())))
+            plan = dict(context.state.plan)
+            context.record(first.over() if first else PhaseStarted("target", plan))
         await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
 
     async def live(self, lives: Sequence[InstanceLife], run_dir: RunDir, mutant: str) -> None:

@@ -10,7 +10,6 @@ from fuzztui.kernel.model.discovery import discovery_dict
 from fuzztui.kernel.model.feature import own_features, package_features
 from fuzztui.kernel.model.figures import figures_dict
 from fuzztui.kernel.model.finding_tallies import FindingTally, Group, files_of, groups, tallies
-from fuzztui.kernel.model.fuzzfirst import first_dict
 from fuzztui.kernel.model.host_summary import hosts_list, is_reached
 from fuzztui.kernel.model.measured import unmeasured
 from fuzztui.kernel.model.mutants import mutants_dict
@@ -52,7 +51,6 @@ def status_dict(state: State) -> dict[str, Any]:
         "execs_per_sec": _or_none(throughput(state)),
         **{kind_of(category).label: tally.files for category, tally in found.items()},
         "mutants": mutants_dict(state),
-        "first": first_dict(state),
         "last_find_s": _or_none(t.last_find_t),
         "groups": {name: of.groups for name, of in found.items()},
         "open_groups": {name: of.open for name, of in found.items()},

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from textual import events
 from textual.app import SuspendNotSupported
@@ -23,7 +23,6 @@ from textual.worker import WorkType
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.finding_tallies import FindingTally, tallies
-from fuzztui.kernel.model.fuzzfirst import can_go_on
 from fuzztui.kernel.model.host_summary import waiting_commands
 from fuzztui.kernel.model.mutants import Summary, mutants_summary
 from fuzztui.kernel.model.selectors import ENDED
@@ -50,6 +49,7 @@ from fuzztui.tui.frame.controls import CampaignControls
 from fuzztui.tui.frame.feature_screens import absent_screens, feature_screens
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.header import FINDINGS
+from fuzztui.tui.frame.host import T, Tracker
 from fuzztui.tui.frame.keymap import RESERVED
 from fuzztui.tui.frame.leaving import REMEMBER
 from fuzztui.tui.frame.replay_marks import Marks
@@ -58,7 +58,6 @@ from fuzztui.tui.frame.timeline import Timeline
 from fuzztui.tui.labels import hosts, instances
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status, status_of
-from fuzztui.tui.labels.worklist import Worklist
 from fuzztui.tui.screens.log.screen import LogScreen
 from fuzztui.tui.screens.overview.screen import OverviewScreen
 
@@ -141,7 +140,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         self.status = Status(mode=opening.mode, caught_up=float(opening.mode == "replay"))
         self._empty = State()
         self.lineage = Lineage(lambda: self.campaign)
-        self.worklist = Worklist(lambda: self.campaign)
+        self._tracked: dict[Any, Tracker] = {}
         self._feed: Feed | None = None
         self._unseen_changes = dict.fromkeys(self.MODES, EVERYTHING)
         self._feed_problem = ""
@@ -181,6 +180,12 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
 
     def _start(self) -> None:
         self.run_worker(self._open(), group="open")
+
+    def tracked(self, kind: Callable[[Callable[[], State]], T]) -> T:
+        """Return the application's object of a class, which takes all changes from now on."""
+        if kind not in self._tracked:
+            self._tracked[kind] = kind(lambda: self.campaign)
+        return cast(T, self._tracked[kind])
 
     def choose(self, name: str, on: bool) -> None:
         """Switch one of the choices on or off, also for the next use of the screens."""
@@ -265,7 +270,8 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         self._note_findings(changes)
         self._mutants = mutants_summary(self.campaign)  # not each second: there may be 100,000
         self.lineage.take(changes)
-        self.worklist.take(changes)
+        for tracker in self._tracked.values():
+            tracker.take(changes)
         self.notify_answers(changes)
         self._update_status()
         for tab, missed in self._unseen_changes.items():
@@ -396,7 +402,6 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
             alive,
             self._last_kill_t,
             watched=self.watched,
-            first=self.worklist.glance(now),
             ended=self._outline.ended,
             end_t=self.end_t,
             found=self._found,
@@ -518,7 +523,6 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
             coverage_build=bool(self.campaign.coverage_build),
             stage=self.campaign.stage,
             absent={} if self.status.state == "empty" else self.status.absent,
-            go_on=bool(self.campaign.stage) and can_go_on(self.campaign),
             hosts=bool(self.status.hosts),
             control=self._opening.steering is not None,
             read_only=self._opening.read_only,

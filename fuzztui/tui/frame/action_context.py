@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Instance
@@ -16,16 +15,18 @@ FUZZING = frozenset({"", "running", "stalled"})
 """States of an instance that is fuzzing a queue entry now; "" means that the state is unknown."""
 
 
-class RowContext(Protocol):
+class RowContext:
     """What the screen of a feature knows of the row under the cursor, for its own actions."""
+
+    __slots__ = ()
 
     def labels(self) -> Mapping[str, str]:
         """Return the present labels of keys that switch something on and off, by action id."""
-        ...
+        return {}
 
     def elsewhere(self) -> Collection[str]:
         """Return the ids of actions that are for other rows, which the footer leaves out."""
-        ...
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,6 @@ class ActionContext:
     """The campaign's engine."""
     stage: str = ""
     """Phase of a fuzz-first campaign: ``mutants`` or ``target``; an empty string in others."""
-    go_on: bool = False
-    """Whether mutants have budget left, so that restarting the campaign continues their phase."""
     control: bool = True
     """False if the campaign was opened for viewing only."""
     read_only: str = ""
@@ -69,12 +68,6 @@ class ActionContext:
     """Whether the cursor is on a row."""
     marked: int = 0
     """Number of marked rows, on which commands act instead of the row under the cursor."""
-    mutant: str = ""
-    """State of the mutant under the cursor; of a selection: the state that all its mutants
-    share."""
-    phase: str = ""
-    """Progress of the mutant under the cursor in the worklist: fuzzing, waiting, done, ...; an
-    empty string for a selection, or without a worklist."""
     minimising: bool = False
     """Whether the finding under the cursor is being minimised."""
     measuring: bool = False
@@ -229,11 +222,6 @@ def without_supervisor(now: ActionContext) -> bool:
     """Whether this is a run of fuzztui without a supervisor."""
     ours = now.mode == "live" and now.control and not (now.watched or now.read_only or now.remote)
     return ours and (now.state in ENDED or (now.alive is False and now.state != "empty"))
-
-
-def judges_ended(now: ActionContext) -> bool:
-    """Whether mutants of a campaign that has ended can be judged: a command records the verdict."""
-    return without_supervisor(now) and now.state in ENDED and now.engine == "mu2"
 
 
 def why_not_steer_entry(now: ActionContext) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol, TypeVar, cast
 
 from textual.dom import DOMNode
 
@@ -20,7 +20,16 @@ from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.command_sender import Answered
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.worklist import Worklist
+
+
+class Tracker(Protocol):
+    """What a feature computes of all rows of the state, and keeps while the rows are the same."""
+
+    def take(self, changes: Changes) -> None:
+        """Take changes of the campaign."""
+
+
+T = TypeVar("T", bound=Tracker)
 
 
 class AppInterface(Painter, Protocol):
@@ -31,7 +40,6 @@ class AppInterface(Painter, Protocol):
     reconnections: int
     """How often the run's machine has been reached again: what could not be copied may be now."""
     lineage: Lineage
-    worklist: Worklist
     choices: ViewOptions
     """What the user has opened or switched on; change it with :meth:`choose`."""
 
@@ -42,6 +50,12 @@ class AppInterface(Painter, Protocol):
     @property
     def status(self) -> Status:
         """The totals as of the last tick."""
+
+    def tracked(self, kind: Callable[[Callable[[], State]], T]) -> T:
+        """Return the application's object of a class, which takes all changes from now on.
+
+        The object is made at the first call, of a function that returns the state.
+        """
 
     def scopes(self) -> Sequence[str]:
         """Return the scopes of the actions that the screen has now."""

@@ -121,9 +121,7 @@ class CampaignScreen(Screen[None]):
     def column_meanings(self) -> list[tuple[str, str]]:
         """Return titles and meanings of this screen's columns, and of the words above them."""
         tables = [table for table in self.query(BigTable) if table.display]
-        above = whole_legend().above.get(
-            "fuzz-first" if self.TAB == "mutants" and self.campaign.stage else self.TAB
-        )
+        above = whole_legend().above.get(self.topic)
         titles = [
             (c.title, table.meanings.get(c.id, ""))
             for table in tables
@@ -131,6 +129,11 @@ class CampaignScreen(Screen[None]):
             if c.title
         ]
         return [*titles, *(above or {}).items()]
+
+    @property
+    def topic(self) -> str:
+        """The name of the words above the tables, whose meanings the help lists."""
+        return self.TAB
 
     @property
     def marked(self) -> int:

@@ -50,7 +50,7 @@ def closing_rows(state: State, status: Status, run: Path | None) -> list[Closing
     found = [g for g in every if is_examined(g.first)]
     return [
         *_unmeasured(status),
-        *_score(status),
+        *_score(state, status),
         *(
             [ClosingRow("compared", text, "hang", "log")]
             if (text := uncompared_text(state))
@@ -88,8 +88,8 @@ def _mend(status: Status) -> list[ClosingRow]:
     return [ClosingRow("to do", text, "", "log")]
 
 
-def _score(status: Status) -> list[ClosingRow]:
-    if status.first is not None or status.mutants is None:
+def _score(state: State, status: Status) -> list[ClosingRow]:
+    if state.stage or status.mutants is None:
         return []
     m = status.mutants
     score = f"{m.at_least}{format.score(m.score)}"

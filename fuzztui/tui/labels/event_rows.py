@@ -12,14 +12,7 @@ from fuzztui.kernel.model.state import CommandStatus, Finding, State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.events import Record
 from fuzztui.tui.labels.details import finding_text
-from fuzztui.tui.labels.events import (
-    SAVED,
-    Described,
-    at_host,
-    command_text,
-    describe,
-    progress_text,
-)
+from fuzztui.tui.labels.events import SAVED, Described, at_host, command_text, describe
 from fuzztui.tui.labels.instances import TROUBLE
 from fuzztui.tui.labels.mutants import brief_change, place
 
@@ -75,7 +68,8 @@ def _known(event: ev.Event, state: State) -> Described:
             if mutant is None or not mutant.file:
                 return described
             change = brief_change(mutant.before, mutant.after)
-            return replace(described, text=f"{place(mutant)} {progress_text(event)}  {change}")
+            rest = described.text.removeprefix(event.id).strip()
+            return replace(described, text=f"{place(mutant)} {rest}  {change}")
         case ev.FindingSaved():
             finding = state.findings.get(f"{event.instance}/{event.file}")
             return described if finding is None else _finding(finding, 1)

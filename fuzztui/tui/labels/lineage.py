@@ -108,7 +108,7 @@ class Lineage:
     def behind(self, row: Entry | Finding) -> str:
         """Return the id of the mutant credited for ``row``; an empty string if there is none.
 
-        The same as :func:`fuzztui.kernel.model.fuzzfirst.mutant_behind`, but fast enough for every
+        The same as :func:`fuzztui.features.fuzzfirst.fold.mutant_behind`, but fast enough for every
         visible row: the result for an entry and its ancestors is cached.
         """
         state = self._campaign()

@@ -23,7 +23,6 @@ from fuzztui.kernel.model.state import NO_STATS, Instance, State
 from fuzztui.kernel.model.yields import CampaignYields, campaign_yields
 from fuzztui.kernel.wire.events import MutationStats, Stats
 from fuzztui.tui.base import format
-from fuzztui.tui.labels.worklist import FuzzfirstSummary
 
 STALE_S = 10.0
 """Age in seconds from which statistics get a warning colour."""
@@ -89,8 +88,6 @@ class Status:
     analysis: MutationStats | None = None
     """Statistics of mutation analysis, summed over the instances."""
     last_kill_t: float = -1.0
-    first: FuzzfirstSummary | None = None
-    """The worklist; None if not a fuzz-first campaign."""
     absent: Mapping[str, str] = field(default_factory=dict)
     """Screens that the campaign has not, each with the reason."""
     pending: int = 0
@@ -199,7 +196,6 @@ def status_of(
     last_kill_t: float = -1.0,
     *,
     watched: bool = False,
-    first: FuzzfirstSummary | None = None,
     ended: str = "",
     end_t: float = 0.0,
     found: Mapping[str, FindingTally] | None = None,
@@ -211,7 +207,7 @@ def status_of(
 ) -> Status:
     """Return the totals of ``state`` at campaign time ``now``.
 
-    The caller passes ``last_kill_t``, ``first``, ``found``, ``yields`` and ``mutants``, because
+    The caller passes ``last_kill_t``, ``found``, ``yields`` and ``mutants``, because
     computing them from 100,000 mutants, entries or findings four times a second would be slow;
     ``absent`` comes from the screens of the features.
     """
@@ -249,7 +245,6 @@ def status_of(
         mutants=(mutants or mutants_summary(state)) if state.mutants else None,
         analysis=analysis_of(state),
         last_kill_t=last_kill_t,
-        first=first,
         absent=absent or {},
         pending=len(pending_commands(state)),
         alive=alive,

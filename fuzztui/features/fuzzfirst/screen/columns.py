@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from fuzztui.features.fuzzfirst.fold import order
 from fuzztui.features.fuzzfirst.screen.mutant_details import PLACE, change_cell, cut_place
-from fuzztui.kernel.model.fuzzfirst import order
+from fuzztui.features.fuzzfirst.screen.worklist import progress_glyph, progress_label
+from fuzztui.features.fuzzfirst.screen.worklist_text import verdict
 from fuzztui.kernel.model.progress import AT_WORK
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import NEVER, Cell, Column
 from fuzztui.tui.labels.mutants import brief_place
-from fuzztui.tui.labels.worklist import progress_glyph, progress_label
-from fuzztui.tui.labels.worklist_text import verdict
 
 
 class WorklistColumnContext(Protocol):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fuzztui.features.fuzzfirst.fold import file_of, same_program
 from fuzztui.features.fuzzfirst.screen.mutant_details import commands_about, head_line, killed_text
+from fuzztui.features.fuzzfirst.screen.worklist import progress_glyph
+from fuzztui.features.fuzzfirst.screen.worklist_text import earlier_text, transferred_text, verdict
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.fuzzfirst import file_of, same_program
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.progress import AT_WORK, phase
 from fuzztui.kernel.model.state import Finding, Mutant, State
@@ -26,8 +28,6 @@ from fuzztui.tui.labels.details import (
 )
 from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.mutants import brief_change, place, sides
-from fuzztui.tui.labels.worklist import progress_glyph
-from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text, verdict
 
 MAX_ADDED = 8
 """Maximal number of lines that replace one line."""

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fuzztui.features.fuzzfirst.screen.worklist import STAGES, FuzzfirstSummary, progress_label
+from fuzztui.features.fuzzfirst.screen.worklist_text import (
+    allowed,
+    eta_text,
+    remaining_text,
+    spent_text,
+    transferred_text,
+    used_text,
+)
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.progress import PHASES
 from fuzztui.tui.base import format
@@ -14,15 +23,6 @@ from fuzztui.tui.base.wrap import flow, wrap
 from fuzztui.tui.frame.strip import INDENT, ChoiceStrip
 from fuzztui.tui.labels.mutants import SIGNS, brief_place
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.worklist import STAGES, FuzzfirstSummary, progress_label
-from fuzztui.tui.labels.worklist_text import (
-    allowed,
-    eta_text,
-    remaining_text,
-    spent_text,
-    transferred_text,
-    used_text,
-)
 
 BAR = 24
 """Maximal cells of the bar in the folded strip."""
@@ -42,14 +42,16 @@ class QueueStrip(ChoiceStrip):
     Opened: phases, running turns, progress, score and gains, with their meaning.
     """
 
+    first: FuzzfirstSummary | None = None
+    """What is drawn; None if the campaign has no worklist."""
+
     def folded(self, width: int) -> Line:
         """Return the phase, a bar of both phases, and what the mutants have brought."""
-        first = self._status.first
-        return [] if first is None else folded_line(self._status, first, width)
+        return [] if self.first is None else folded_line(self._status, self.first, width)
 
     def unfolded(self, width: int) -> Sequence[Line]:
         """Return all figures."""
-        first = self._status.first
+        first = self.first
         if first is None:
             return []
         return [

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fuzztui.tui.frame.action_context import ActionContext, judges_ended, why_no_row, why_not_steer
+from fuzztui.features.mutants.screen.context import about, judges_ended
+from fuzztui.tui.frame.action_context import ActionContext, why_no_row, why_not_steer
 
 
 def why_killed(now: ActionContext) -> str:
     """Why a command for mutants that are not killed is impossible."""
-    killed = now.mutant == "killed"
+    killed = about(now).state == "killed"
     return why_not_steer_mutants(now) or (
         "the mutant is already killed; press {mutant.requeue:r} to requeue it" if killed else ""
     )
@@ -22,14 +23,14 @@ def _why_not_judge(now: ActionContext) -> str:
     """Why a mutant that is not in a worklist cannot get a verdict."""
     if not judges_ended(now):
         return why_killed(now)
-    open_ = now.mutant in ("", "alive", "pending", "skipped", "equivalent")
-    return why_no_row(now) or ("" if open_ else f"the mutant is {now.mutant}")
+    open_ = about(now).state in ("", "alive", "pending", "skipped", "equivalent")
+    return why_no_row(now) or ("" if open_ else f"the mutant is {about(now).state}")
 
 
 def why_not_steer_mutants(now: ActionContext) -> str:
     """Why mutants cannot be steered; in fuzz-first: only during the mutant phase they can."""
     reason = why_not_steer(now) or ("" if now.row else "no mutant under the cursor")
-    if not reason and now.stage and now.stage != "mutants" and not now.go_on:
+    if not reason and now.stage and now.stage != "mutants" and not about(now).go_on:
         return "the mutant phase is over: its budget is used up, the target is being fuzzed"
     return reason
 
@@ -55,7 +56,7 @@ def why_not_move(now: ActionContext) -> str:
     """Why the mutant cannot get another position: in a worklist it must be waiting."""
     if not now.stage:
         return why_killed(now)
-    return why_not_steer_mutants(now) or (_AT_WORK | _OVER | _NEVER).get(now.phase, "")
+    return why_not_steer_mutants(now) or (_AT_WORK | _OVER | _NEVER).get(about(now).progress, "")
 
 
 def why_not_move_step(now: ActionContext) -> str:
@@ -68,14 +69,14 @@ def why_not_skip(now: ActionContext) -> str:
     if not now.stage:
         return _why_not_judge(now)
     ending = {"collecting": _AT_WORK["collecting"]}
-    return why_not_steer_mutants(now) or (ending | _OVER | _NEVER).get(now.phase, "")
+    return why_not_steer_mutants(now) or (ending | _OVER | _NEVER).get(about(now).progress, "")
 
 
 def why_not_promote(now: ActionContext) -> str:
     """Why the mutant cannot be promoted. A mutant that is being fuzzed gets more time."""
     return (
         ""
-        if now.stage and now.phase == "fuzzing" and not why_not_steer_mutants(now)
+        if now.stage and about(now).progress == "fuzzing" and not why_not_steer_mutants(now)
         else why_not_move(now)
     )
 
@@ -85,7 +86,7 @@ def why_not_equivalent(now: ActionContext) -> str:
     if not now.stage:
         return _why_not_judge(now)
     dropped = {"dropped": _NEVER["dropped"]}
-    return why_not_steer_mutants(now) or why_killed(now) or dropped.get(now.phase, "")
+    return why_not_steer_mutants(now) or why_killed(now) or dropped.get(about(now).progress, "")
 
 
 def why_not_accept(now: ActionContext) -> str:
@@ -93,16 +94,16 @@ def why_not_accept(now: ActionContext) -> str:
     if now.engine not in ("", "mu2"):
         return "survivors are accepted with engine mu2"
     reason = why_no_row(now) if judges_ended(now) else why_not_steer_mutants(now)
-    survives = now.mutant in ("", "alive", "pending")
-    return reason or ("" if survives else f"the mutant is {now.mutant}")
+    survives = about(now).state in ("", "alive", "pending")
+    return reason or ("" if survives else f"the mutant is {about(now).state}")
 
 
 def why_not_requeue(now: ActionContext) -> str:
     """Why the mutant cannot be requeued. After the campaign's end this takes back a verdict."""
     if not now.stage and judges_ended(now):
-        excluded = now.mutant in ("", "skipped", "equivalent")
+        excluded = about(now).state in ("", "skipped", "equivalent")
         return why_no_row(now) or ("" if excluded else "the mutant is not skipped or equivalent")
     if reason := why_not_steer_mutants(now):
         return reason
     known = {"waiting": "the mutant is already waiting for its turn", "dropped": _NEVER["dropped"]}
-    return (_AT_WORK | known).get(now.phase, "") if now.stage else ""
+    return (_AT_WORK | known).get(about(now).progress, "") if now.stage else ""

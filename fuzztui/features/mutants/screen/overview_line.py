@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from fuzztui.features.fuzzfirst.screen.strip import gains, phase_line, work_line
+from fuzztui.features.fuzzfirst.screen.worklist import Worklist
 from fuzztui.features.mutants.screen.strip import activity_text, brief_times, with_audits
 from fuzztui.tui.base.canvas import Line, TextSpan
+from fuzztui.tui.frame.host import host
 from fuzztui.tui.frame.overview_line import OverviewLine
 
 
@@ -14,21 +16,20 @@ class MutationLine(OverviewLine):
     Hidden if there are no mutants.
     """
 
-    SCOPED_CSS = False  # the screen's classes say whether there are two lines
+    SCOPED_CSS = False  # in a low terminal, which the screen's class says, there is one line
     DEFAULT_CSS = """
-    OverviewScreen.-first MutationLine { height: 2; }
-    OverviewScreen.-first.-tiny MutationLine { height: 1; }
+    MutationLine.-first { height: 2; }
+    OverviewScreen.-tiny MutationLine.-first { height: 1; }
     """
 
     def content(self, width: int) -> list[Line]:
         """Draw one line or two."""
         s, analysis = self._status, self._status.analysis
-        if s.first is not None:
-            if s.first.stage != "mutants":
-                below = gains(s.first)
-            else:
-                below = work_line(s.first, width)
-            return [phase_line(s, s.first, width), below]
+        first = host(self).tracked(Worklist).glance(s.now)
+        self.set_class(first is not None, "-first")
+        if first is not None:
+            below = work_line(first, width) if first.stage == "mutants" else gains(first)
+            return [phase_line(s, first, width), below]
         if s.mutants is None:
             return []
         line = [TextSpan(" last kill ", "muted"), TextSpan(s.when(s.last_kill_t))]

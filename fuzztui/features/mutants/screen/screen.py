@@ -6,7 +6,6 @@ In a fuzz-first campaign the table is the worklist, in the order of turns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +14,15 @@ from textual.containers import Container
 from textual.geometry import Size
 from textual.widget import Widget
 
+from fuzztui.features.fuzzfirst.fold import can_go_on
 from fuzztui.features.fuzzfirst.screen.columns import worklist_columns
 from fuzztui.features.fuzzfirst.screen.detail import TurnDetail, worklist_mutant_lines
 from fuzztui.features.fuzzfirst.screen.strip import QueueStrip
+from fuzztui.features.fuzzfirst.screen.worklist import FuzzfirstSummary, Worklist, progress_label
+from fuzztui.features.fuzzfirst.screen.worklist_text import spent_text, turn_text, used_text
 from fuzztui.features.mutants.scores import CodeScore
 from fuzztui.features.mutants.screen.columns import columns
+from fuzztui.features.mutants.screen.context import MutantContext
 from fuzztui.features.mutants.screen.detail import mutant_lines, no_mutants_lines
 from fuzztui.features.mutants.screen.functions import FunctionTable, group_of
 from fuzztui.features.mutants.screen.groups import parse_filter
@@ -45,11 +48,12 @@ from fuzztui.tui.frame.strip import ChoiceStrip
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.mutants import GROUP_LABELS, SIGNS, SURVIVING, steer_text
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.worklist import progress_label
-from fuzztui.tui.labels.worklist_text import spent_text, turn_text, used_text
 
 FIGURES = "mutants.figures"
 """The user's choice whether the figures above the table are shown."""
+
+
+_QUEUE_COMMANDS = frozenset(names_of(MutantCommand))
 
 
 class MutantsScreen(MutantControls):
@@ -87,6 +91,8 @@ class MutantsScreen(MutantControls):
         """The used part of the budget of mutants with a running turn, by id."""
         self._looked_at = ("", "")
         """The mutant under the cursor, and its progress."""
+        self._first: FuzzfirstSummary | None = None
+        """The worklist as of the last tick; None if there is none."""
 
     def body(self) -> Iterable[Widget]:
         """Yield the summary, the table and the details."""
@@ -122,9 +128,19 @@ class MutantsScreen(MutantControls):
 
     # -------------------------------------------------------------- changes
 
+    @property
+    def topic(self) -> str:
+        """The name of the words above the table."""
+        return "fuzz-first" if self._queue else self.TAB
+
+    @property
+    def _worklist(self) -> Worklist:
+        return self.host.tracked(Worklist)
+
     def show(self, changes: Changes) -> None:
         """Show new and changed mutants, and commands that came or went."""
         state = self.campaign
+        self._first = self._worklist.glance(self.host.status.now)
         before = self._pending
         if changes.reset or changes.commands:
             self._pending = pending_mutants(state)
@@ -167,9 +183,11 @@ class MutantsScreen(MutantControls):
     def tick(self, status: Status) -> None:
         """Update summary and waiting times."""
         super().tick(status)
+        self._first = self._worklist.glance(status.now)
         strip, queue = self.query_one(MutantStrip), self.query_one(QueueStrip)
-        strip.display = status.mutants is not None and status.first is None
-        queue.display = status.first is not None
+        strip.display = status.mutants is not None and self._first is None
+        queue.display = self._first is not None
+        queue.first = self._first
         strip.show(status)
         queue.show(status)
         if self.has_class("-functions"):
@@ -227,19 +245,19 @@ class MutantsScreen(MutantControls):
 
     def _look_at_turns(self) -> None:
         """Update the rows whose waiting times have changed, out of thousands."""
-        status, turns = self.host.status, self.host.worklist
-        if status.first is None:
+        first, turns = self._first, self._worklist
+        if first is None:
             return
-        view = status.first.view
-        waits, now = turns.waits(view, status.now), {}
-        left = view.left if status.first.stage == "mutants" else -1  # too late for all
+        view = first.view
+        waits, now = turns.waits(view, self.host.status.now), {}
+        left = view.left if first.stage == "mutants" else -1  # too late for all
         for id, number in turns.numbers.items():
             words = turn_text(waits.get(id), number, left, trials=view.trials)
             now[id] = f"{number} {words}"
-        for mutant, used, of in status.first.working:
+        for mutant, used, of in first.working:
             now[mutant.id] = used_text(used, of, trials=view.trials)
         self._at_work = {
-            m.id: spent_text(used, of, trials=view.trials) for m, used, of in status.first.working
+            m.id: spent_text(used, of, trials=view.trials) for m, used, of in first.working
         }
         before, self._turns = self._turns, now
         self._touch(
@@ -270,7 +288,7 @@ class MutantsScreen(MutantControls):
 
     def number(self, mutant: Mutant) -> int:
         """Return the mutant's position among the waiting ones, from 1; 0 if not waiting."""
-        return self.host.worklist.numbers.get(mutant.id, 0)
+        return self._worklist.numbers.get(mutant.id, 0)
 
     @property
     def mutants_phase(self) -> bool:
@@ -279,18 +297,17 @@ class MutantsScreen(MutantControls):
 
     def within(self, mutant: Mutant) -> bool:
         """Return whether the mutant has had its turn, or will get one."""
-        first = self.host.status.first
-        return first is None or self.number(mutant) <= first.view.left
+        return self._first is None or self.number(mutant) <= self._first.view.left
 
     def turn(self, mutant: Mutant) -> str:
         """Return when the turn starts, how far it is, or how long it took."""
         words = self._turns.get(mutant.id, "")
         if self.number(mutant):
             return words.partition(" ")[2]
-        if not words and mutant.slot and self.host.status.first is not None:
-            first = self.host.status.first
-            used = self.host.worklist.used(mutant, first.view, self.host.status.now)
-            return used_text(used, 0.0, trials=first.view.trials) if used else ""
+        if not words and mutant.slot and self._first is not None:
+            view = self._first.view
+            used = self._worklist.used(mutant, view, self.host.status.now)
+            return used_text(used, 0.0, trials=view.trials) if used else ""
         return words
 
     def _count(self) -> None:
@@ -342,8 +359,7 @@ class MutantsScreen(MutantControls):
         In a worklist the supervisor carries out the commands.
         """
         if self._queue:
-            row = _in_queue([] if self.code is not None else self.chosen())
-            return replace(row, row=True) if self.code is not None else row
+            return self._in_queue()
         able: set[str] | None = None
         over = self.campaign.state in ENDED  # then mutants can be judged
         for instance in list(self.campaign.instances.values()):
@@ -352,8 +368,23 @@ class MutantsScreen(MutantControls):
         states = {m.state for m in self.chosen()} if self.code is None else set()
         return ActionContext(
             row=bool(states) or self.code is not None,
-            mutant=next(iter(states)) if len(states) == 1 else "",
+            about=MutantContext(next(iter(states)) if len(states) == 1 else ""),
             capabilities=None if able is None else frozenset(able),
+        )
+
+    def _in_queue(self) -> ActionContext:
+        """The context of rows of a worklist."""
+        mutants = self.chosen() if self.code is None else []
+        states = {m.state for m in mutants}
+        progress = ""
+        if len(mutants) == 1:
+            stage = mutants[0].stage
+            progress = stage if stage in (*AT_WORK, "dropped") else phase(mutants[0])
+        row = MutantContext(
+            next(iter(states)) if len(states) == 1 else "", progress, can_go_on(self.campaign)
+        )
+        return ActionContext(
+            row=bool(mutants) or self.code is not None, about=row, capabilities=_QUEUE_COMMANDS
         )
 
     # -------------------------------------------------------------- filter
@@ -396,8 +427,8 @@ class MutantsScreen(MutantControls):
     def do_mutants_state(self) -> None:
         """Show the next state (worklist: progress) that any mutant has; after the last one: all."""
         counts: Mapping[str, int] = self.campaign.mutant_counts
-        if self._queue and (first := self.host.status.first) is not None:
-            counts = first.phases
+        if self._queue and self._first is not None:
+            counts = self._first.phases
         elif (mutants := self.host.status.mutants) is not None:
             counts = {word: mutants.count(word) for word in self._states}
         choices = ["", *(state for state in self._states if counts.get(state))]
@@ -490,19 +521,3 @@ class MutantsScreen(MutantControls):
         """Copy path and line."""
         if (mutant := self.table.current) is not None:
             self.host.copy(shell.path(f"{mutant.path or mutant.file}:{mutant.line}"), "location")
-
-
-_QUEUE_COMMANDS = frozenset(names_of(MutantCommand))
-
-
-def _in_queue(mutants: Sequence[Mutant]) -> ActionContext:
-    """Return the context of rows of a worklist."""
-    if not mutants:
-        return ActionContext(capabilities=_QUEUE_COMMANDS)
-    mutant = mutants[0]
-    if len(mutants) > 1:
-        states = {m.state for m in mutants}
-        state = mutant.state if len(states) == 1 else ""
-        return ActionContext(row=True, mutant=state, capabilities=_QUEUE_COMMANDS)
-    where = mutant.stage if mutant.stage in (*AT_WORK, "dropped") else phase(mutant)
-    return ActionContext(row=True, mutant=mutant.state, phase=where, capabilities=_QUEUE_COMMANDS)

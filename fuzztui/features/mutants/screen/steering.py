@@ -10,6 +10,7 @@ from textual.notifications import SeverityLevel
 
 from fuzztui.features.mutants.scores import CodeScore, CodeScores
 from fuzztui.features.mutants.screen.actions import ACTIONS
+from fuzztui.features.mutants.screen.context import about, judges_ended
 from fuzztui.features.mutants.screen.functions import group_of
 from fuzztui.features.mutants.screen.group_menu import ScopeScreen
 from fuzztui.features.mutants.screen.groups import Filter, MutantGroup, marked, one, scopes
@@ -31,7 +32,6 @@ from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import judges_ended
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.local_verdict import record_verdict
@@ -118,7 +118,9 @@ class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
         state = next(iter(scope.states)) if len(scope.states) == 1 else ""
         now = self.host.action_context()
         alone = scope.count == 1
-        return action.why_not(replace(now, mutant=state, phase=now.phase if alone else ""))
+        row = about(now)
+        row = replace(row, state=state, progress=row.progress if alone else "")
+        return action.why_not(replace(now, about=row))
 
     def _send(self, action: Action, *scopes: MutantGroup) -> None:
         """Send a command for each of the groups; several are parts of one that is too long."""

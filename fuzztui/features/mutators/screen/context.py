@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fuzztui.kernel.wire.mixture import Mixture, stuck
-from fuzztui.tui.frame.action_context import ActionContext, WhyNot, why_not_pause, why_not_show
+from fuzztui.tui.frame.action_context import (
+    ActionContext,
+    RowContext,
+    WhyNot,
+    why_not_pause,
+    why_not_show,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class MixtureContext:
+class MixtureContext(RowContext):
     """The mixture after all pending commands."""
 
     mixture: Mixture
@@ -18,10 +24,6 @@ class MixtureContext:
     def labels(self) -> dict[str, str]:
         """Return the label of the key that fixes an adaptive mixture."""
         return {"mixture.adaptive": "Hold fixed"} if self.adaptive else {}
-
-    def elsewhere(self) -> tuple[str, ...]:
-        """All actions of the screen are for each row."""
-        return ()
 
 
 def why_not_mix(now: ActionContext) -> str:

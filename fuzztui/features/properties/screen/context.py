@@ -7,14 +7,20 @@ from dataclasses import dataclass
 
 from fuzztui.features.properties.fold import PropertyRow
 from fuzztui.kernel.wire.commands import MAX_WEIGHT, Command, WeighProperty
-from fuzztui.tui.frame.action_context import ActionContext, WhyNot, why_not_pause, why_not_show
+from fuzztui.tui.frame.action_context import (
+    ActionContext,
+    RowContext,
+    WhyNot,
+    why_not_pause,
+    why_not_show,
+)
 
 SMALLEST = 1 / 1024
 """The smallest weight that keys set, besides 0."""
 
 
 @dataclass(frozen=True, slots=True)
-class PropertyContext:
+class PropertyContext(RowContext):
     """The property under the cursor, after all pending commands."""
 
     name: str = ""
@@ -66,10 +72,6 @@ class PropertyContext:
     def labels(self) -> dict[str, str]:
         """The current label of the key that switches, by action id."""
         return {"properties.off": "Off" if self.weight else "On"}
-
-    def elsewhere(self) -> tuple[str, ...]:
-        """All actions of the screen are for each row."""
-        return ()
 
 
 def why_not_weigh(against: Callable[[PropertyContext], str]) -> WhyNot:

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 
 from fuzztui.features.targeting.fold import GoalRow, TargetingSummary, TypeRow
 from fuzztui.kernel.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
-from fuzztui.tui.frame.action_context import ActionContext, WhyNot, why_not_pause, why_not_show
+from fuzztui.tui.frame.action_context import (
+    ActionContext,
+    RowContext,
+    WhyNot,
+    why_not_pause,
+    why_not_show,
+)
 
 STEP = 0.05
 """Share of mutations by which one key press changes the targeted share."""
@@ -17,7 +23,7 @@ MOST = 1024.0
 
 
 @dataclass(frozen=True, slots=True)
-class TargetingContext:
+class TargetingContext(RowContext):
     """The row under the cursor, as it is after all pending commands.
 
     For each action one method returns why it is impossible (an empty string if it is possible),

@@ -21,7 +21,6 @@ from fuzztui.tui.labels.events.base import (
 from fuzztui.tui.labels.events.campaign import clock_text
 from fuzztui.tui.labels.events.commands import command_text
 from fuzztui.tui.labels.events.instances import engine_text
-from fuzztui.tui.labels.events.mutants import progress_text
 
 
 def at_host(described: Described, record: Record) -> Described:

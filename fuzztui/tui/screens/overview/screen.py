@@ -269,7 +269,6 @@ class OverviewScreen(CampaignScreen):
         """Set the classes of this kind of campaign."""
         before = self.classes
         self.set_class(state.engine == AFL, "-afl", update=False)
-        self.set_class(bool(state.stage), "-first", update=False)
         self.set_class(bool(state.hosts), "-hosts", update=False)
         self.set_class(self.size.height >= ROOMY, "-roomy", update=False)
         if self.classes != before:

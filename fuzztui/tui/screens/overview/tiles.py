@@ -108,17 +108,13 @@ def tiles_of(s: Status) -> list[Tile]:
         _cycles(s) if s.engine == AFL else Tile("valid", _share(s), "valid", _valid_edges(s)),
         *(_findings(s, kind, tally) for kind, tally in listed(s.found)),
         *([_libraries(s)] if s.stats.edges_third_party >= 0 else []),
-        *([_killed(s, s.mutants)] if s.mutants is not None else []),
+        *([_killed(s.mutants)] if s.mutants is not None else []),
     ]
 
 
-def _killed(s: Status, m: Summary) -> Tile:
-    """Killed mutants; in fuzz-first, of those with a verdict."""
-    if s.first is not None:
-        value = f"{format.count(s.first.killed)}/{format.count(s.first.judged)}"
-        part = s.first.score
-        return Tile("killed", value, "killed", (format.score(part),), part or 0.0)
-    value = f"{format.count(m.killed)}/{format.count(m.total - m.invalid)}"
+def _killed(m: Summary) -> Tile:
+    """Killed mutants, of those that the score counts."""
+    value = "/".join(map(format.count, m.scored))
     score = format.score(m.score)
     below = (f"at least {score}", f"≥{score}") if m.at_least else (score,)
     return Tile("killed", value, "killed", below, m.score or 0.0)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 
-from fuzztui.kernel.model.fuzzfirst import (
+from fuzztui.features.fuzzfirst.fold import (
     Outlook,
     brought,
     fuzzed_for,

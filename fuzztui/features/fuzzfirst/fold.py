@@ -1,4 +1,4 @@
-"""The worklist and the phases of a fuzz-first campaign: fold, selectors and JSON."""
+"""The worklist and the phases of a fuzz-first campaign: fold, selectors and JSON. Pure."""
 
 from __future__ import annotations
 
@@ -289,6 +289,11 @@ def first_dict(state: State) -> dict[str, Any] | None:
         "brought": brought(mutants),
         "findings_thanks_to_mutants": sorted(f.key for f in found),
     }
+
+
+def figures(state: State) -> dict[str, Any]:
+    """The key of ``fuzztui status --json`` about the worklist."""
+    return {"first": first_dict(state)}
 
 
 FOLDS = (

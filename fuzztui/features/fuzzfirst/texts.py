@@ -1,23 +1,15 @@
-"""Events about mutants as text: of mu2, and of a fuzz-first campaign."""
+"""The phases and turns of a fuzz-first campaign, as text."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from fuzztui.features.fuzzfirst.screen.worklist_text import transferred_text
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.stats import finite
-from fuzztui.kernel.wire.events import (
-    MutantPositions,
-    MutantProgress,
-    MutantRuns,
-    MutantsFound,
-    MutantState,
-    MutationStats,
-    PhaseStarted,
-)
-from fuzztui.tui.base.themes import SEMANTIC
-from fuzztui.tui.labels.events.base import MUTANTS, STATS, Described, describe
-from fuzztui.tui.labels.worklist_text import transferred_text
+from fuzztui.kernel.wire.events import Event, MutantPositions, MutantProgress, PhaseStarted
+from fuzztui.tui.labels.events import MUTANTS, Described
 
 TURNS = {
     "queued": "waits for its turn",
@@ -38,44 +30,6 @@ _TURN_STYLES = {
 }  # fmt: skip
 
 
-@describe.register
-def _found(event: MutantsFound) -> Described:
-    text = f"{len(event.mutants):,} in {event.file or event.module}"
-    return Described("mutants", text, "muted", event.instance, MUTANTS)
-
-
-@describe.register
-def _state(event: MutantState) -> Described:
-    text = event.id
-    if event.state == "killed":
-        text += f"  by {event.killer}" if event.killer else ""
-        text += f"  ({event.oracle})" if event.oracle else ""
-        text += f"  {event.detail}" if event.detail else ""
-    else:
-        text += f"  {event.state}" + (f": {event.reason}" if event.reason else "")
-        text += f"  {event.steer}" if event.steer else ""
-    style = event.state if event.state in SEMANTIC else "muted"
-    label = "kill" if event.state == "killed" else "mutant"
-    return Described(label, text, style, event.instance, MUTANTS)
-
-
-@describe.register
-def _runs(event: MutantRuns) -> Described:
-    text = f"runs of {several(len(event.runs), 'mutant')}"
-    return Described("mutants", text, "muted", event.instance, STATS)
-
-
-@describe.register
-def _analysis(event: MutationStats) -> Described:
-    text = (
-        f"{several(event.runs, 'run')}  program {event.original_s:.1f}s  mutants "
-        f"{event.mutants_s:.1f}s  compiling {event.compile_s:.1f}s  "
-        f"rest {event.rest_s:.1f}s"
-    )
-    return Described("analysis", text, "muted", event.instance, STATS)
-
-
-@describe.register
 def _phase(event: PhaseStarted) -> Described:
     text, why = "the target is being fuzzed", event.reason
     if event.stage == "mutants":
@@ -95,7 +49,6 @@ def _plan(plan: dict[str, Any]) -> str:
     return "; ".join(words)
 
 
-@describe.register
 def _progress(event: MutantProgress) -> Described:
     style = _TURN_STYLES.get(event.stage, "muted")
     text = f"{event.id}  {progress_text(event)}"
@@ -114,7 +67,11 @@ def progress_text(event: MutantProgress) -> str:
     return text
 
 
-@describe.register
 def _positions(event: MutantPositions) -> Described:
     text = f"{several(len(event.places), 'mutant')} moved in the worklist"
     return Described("worklist", text, "muted", "", MUTANTS)
+
+
+def texts() -> dict[type[Event], Callable[[Any], Described]]:
+    """By class of event."""
+    return {PhaseStarted: _phase, MutantProgress: _progress, MutantPositions: _positions}

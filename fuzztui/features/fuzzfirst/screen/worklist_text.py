@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fuzztui.features.fuzzfirst.screen.worklist import FuzzfirstSummary
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.progress import verdict as judgement
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.wire.finding_kinds import UNDESCRIBED
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.mutants import SIGNS
-from fuzztui.tui.labels.worklist import FuzzfirstSummary
 
 BROUGHT = (
     ("entries", "entry", "entries"),
