@@ -1,6 +1,7 @@
 """Names: a public class is called alike once, and the documents name files that exist."""
 
 import re
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 
@@ -60,3 +61,21 @@ def test_docstrings_refer_to_what_exists():
             if not module or not re.search(rf"\b{rest}\b", by_module[module]):
                 wrong.append(f"{path}: {name}")
     assert wrong == []
+
+
+def test_a_feature_on_no_level_imports_no_other_and_is_imported_by_none():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    levels = next(
+        c["layers"] for c in contracts["contracts"] if c.get("containers") == ["fuzztui.features"]
+    )
+    placed = {name.strip() for level in levels for name in level.split("|")}
+    folders = {file.parent.name for file in (ROOT / "fuzztui/features").glob("*/__init__.py")}
+    assert placed <= folders
+    pairs = {
+        (file.relative_to(ROOT / "fuzztui/features").parts[0], imported)
+        for file in (ROOT / "fuzztui/features").rglob("*.py")
+        for imported in re.findall(r"^\s*(?:from|import) fuzztui\.features\.(\w+)",
+                                   file.read_text(), re.MULTILINE)
+    }  # fmt: skip
+    others = {(one, other) for one, other in pairs if one not in (other, "__init__.py")}
+    assert [pair for pair in sorted(others) if not placed.issuperset(pair)] == []

@@ -21,25 +21,8 @@ from fuzztui.kernel.wire.commands import Command
 
 GROUP = "fuzztui.features"
 
-BUILT_IN = (
-    "fuzztui.features.verdicts:FEATURE",
-    "fuzztui.features.mutants:FEATURE",
-    "fuzztui.features.mutators:FEATURE",
-    "fuzztui.features.targeting:FEATURE",
-    "fuzztui.features.fuzzfirst:FEATURE",
-    "fuzztui.features.oracle:FEATURE",
-    "fuzztui.features.gcov:FEATURE",
-    "fuzztui.features.minimise:FEATURE",
-    "fuzztui.features.corpus:FEATURE",
-    "fuzztui.features.findings:FEATURE",
-    "fuzztui.features.properties:FEATURE",
-    "fuzztui.features.source:FEATURE",
-    "fuzztui.features.comparisons:FEATURE",
-    "fuzztui.machines.hosts:FEATURE",
-    "fuzztui.kernel.model.new_groups:FEATURE",
-)
-"""The features of fuzztui itself. They are asked in this order, then those of packages: constants
-that choices select (targeting) are fixed before any seed is run (fuzzfirst, corpus)."""
+BUILT_IN = "fuzztui.features:BUILT_IN"
+"""Names the features of fuzztui itself."""
 
 MAX_FAULT = 500
 """Characters of the error in the message of :meth:`Feature.fault`."""
@@ -177,7 +160,7 @@ def list_of(kind: type[T], made: Iterable[T]) -> list[T]:
 @cache
 def own_features() -> tuple[Feature, ...]:
     """The features of fuzztui itself."""
-    return tuple(map(named, BUILT_IN))
+    return tuple(map(named, named(BUILT_IN)))
 
 
 @cache
