@@ -130,11 +130,7 @@ class Feature:
 
     def data(self, text: str, *args: Any) -> dict[str, Any]:
         """Return the data for JSON that ``MODULE:NAME`` makes, by key. Raises PluginError."""
-
-        def checked(made: Mapping[str, Any]) -> dict[str, Any]:
-            return json.loads(json.dumps(dict(made), allow_nan=False))  # type: ignore[no-any-return]
-
-        return self._made(text, checked, *args)
+        return self._made(text, as_data, *args)
 
     def _made(self, text: str, checked: Callable[[Any], T], *args: Any) -> T:
         function = self.load(text)
@@ -155,6 +151,11 @@ def list_of(kind: type[T], made: Iterable[T]) -> list[T]:
     if wrong := [one for one in found if not isinstance(one, kind)]:
         raise TypeError(f"{wrong[0]!r:.100} is no {kind.__name__}")
     return found
+
+
+def as_data(made: Mapping[str, Any]) -> dict[str, Any]:
+    """Return data for JSON, by key. Raises TypeError or ValueError."""
+    return json.loads(json.dumps(dict(made), allow_nan=False))  # type: ignore[no-any-return]
 
 
 @cache

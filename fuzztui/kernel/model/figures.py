@@ -24,6 +24,12 @@ class Figure:
     status: str
     metric: str
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """Its object in ``status --json``, an empty string for the whole, and its key there."""
+        group, _, key = self.status.rpartition(".")
+        return group, key
+
     def of(self, stats: Stats) -> float:
         """Return the number; -1: not reported."""
         number: float = getattr(stats, self.name)
@@ -52,7 +58,7 @@ def figures_dict(stats: Stats) -> dict[str, Any]:
     for figure in FIGURES:
         if figure.status:
             number = figure.of(stats)
-            group, _, key = figure.status.rpartition(".")
+            group, key = figure.place
             into = found.setdefault(group, {}) if group else found
             into[key] = number if number >= 0 else None
     return found

@@ -200,7 +200,7 @@ def _late(name: str, labels: Labels, yields: Mapping[str, Any]) -> Iterator[Samp
 
 def _in(status: Mapping[str, Any], figure: Figure) -> float | None:
     """The number of a figure in an object of ``status --json``."""
-    group, _, key = figure.status.rpartition(".")
+    group, key = figure.place
     number: float | None = (status[group] if group else status)[key]
     return number
 

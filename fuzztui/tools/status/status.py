@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.model.discovery import discovery_dict
-from fuzztui.kernel.model.feature import own_features, package_features
+from fuzztui.kernel.model.feature import as_data, own_features, package_features
 from fuzztui.kernel.model.figures import figures_dict
 from fuzztui.kernel.model.finding_tallies import FindingTally, Group, files_of, groups, tallies
 from fuzztui.kernel.model.host_summary import hosts_list, is_reached
@@ -84,14 +83,11 @@ def _own_figures(state: State) -> dict[str, Any]:
 
 def figures_of_packages(state: State) -> dict[str, dict[str, Any]]:
     """Return the figures of installed features by name and key; of one that fails, the error."""
-    found: dict[str, dict[str, Any]] = {}
-    for feature in package_features():
-        if feature.figures:
-            try:
-                found[feature.name] = feature.data(feature.figures, state)
-            except PluginError as e:
-                found[feature.name] = {"error": str(e)}
-    return found
+    return {
+        feature.name: feature.made(feature.figures, as_data, lambda e: {"error": e}, state)
+        for feature in package_features()
+        if feature.figures
+    }
 
 
 _Figure = TypeVar("_Figure", int, float)

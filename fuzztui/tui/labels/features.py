@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
 from fuzztui.kernel.base.guarded import guarded
-from fuzztui.kernel.model.feature import features, own_features
+from fuzztui.kernel.model.feature import features, list_of, own_features
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.tui.base.canvas import TextSpan
 from fuzztui.tui.base.columns import Cell, Column
@@ -77,13 +77,16 @@ def feature_facts(instance: Instance, state: State) -> Iterator[Fact]:
     """Yield the facts that features add."""
     for feature in features():
         if feature.facts:
-            try:
-                found = feature.objects(feature.facts, Fact, instance, state)
-                yield from [_checked(one) for one in found]
-            except Exception as e:
-                yield fact("", str(e), "failed")
+            yield from feature.made(feature.facts, _facts, _failed_fact, instance, state)
 
 
-def _checked(one: Fact) -> Fact:
-    """The fact, with texts wherever lines expect them."""
-    return Fact(str(one.name), [TextSpan(str(text), str(style)) for text, style, _ in one.spans])
+def _facts(made: Iterable[Fact]) -> list[Fact]:
+    """The facts, with texts wherever lines expect them."""
+    return [
+        Fact(str(one.name), [TextSpan(str(text), str(style)) for text, style, _ in one.spans])
+        for one in list_of(Fact, made)
+    ]
+
+
+def _failed_fact(error: str) -> list[Fact]:
+    return [fact("", error, "failed")]
