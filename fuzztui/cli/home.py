@@ -25,20 +25,15 @@ from fuzztui.tui.app.home import INIT, HomeOpening
 from fuzztui.tui.base.last_looks import last_look
 from fuzztui.tui.screens.home.new_dialog import SampleRow
 
-OWN = "your own: write a campaign file (docs/campaign.md), then: fuzztui CAMPAIGN.toml"
-"""How a campaign of the user's own is made without ``fuzztui init``."""
-
 _CLOSE_S = 1.0
 
 _START_S = 600.0
 """Seconds after which a start that does not return is left alone: targets may be built."""
 
 
-def home(options: argparse.Namespace, *, can_init: bool) -> int:
+def home(options: argparse.Namespace) -> int:
     """Show the home screen again and again, and between what the user has chosen on it."""
-    opening = HomeOpening(
-        RunList(places_of([])), start_detached, sample_rows, "" if can_init else OWN, last_look
-    )
+    opening = HomeOpening(RunList(places_of([])), start_detached, sample_rows, last_look)
     try:
         return _show(opening)
     finally:
