@@ -11,7 +11,7 @@ from tempfile import mkdtemp
 
 from fuzztui.cli.output import DONE, CliError, say
 from fuzztui.cli.progress import Waiting
-from fuzztui.cli.run import load_file, refuse_idle, refuse_missing_packages, refuse_verdicts, unfit
+from fuzztui.cli.run import load_file, refuse_verdicts, unfit
 from fuzztui.cli.samples import campaign_or_project
 from fuzztui.features.notify.command import run_command
 from fuzztui.features.notify.news import news_object, test_news
@@ -19,7 +19,8 @@ from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.state import State
 from fuzztui.run.afl.build import build_target
-from fuzztui.run.campaign import FrozenCampaign
+from fuzztui.run.campaign import FrozenCampaign, refuse_idle_keys
+from fuzztui.run.campaign.extras import refuse_missing_extras
 from fuzztui.run.campaign.rundir import SupervisorError, Unfit
 from fuzztui.run.inprocess.ask import Ready, ready
 
@@ -28,8 +29,8 @@ def check(options: argparse.Namespace) -> int:
     """Check a campaign file, import its target, and print the complete campaign."""
     file = campaign_or_project(options.file)
     loaded = load_file(file, options.overrides)
-    refuse_idle(loaded)
-    refuse_missing_packages(loaded)
+    refuse_idle_keys(loaded)
+    refuse_missing_extras(loaded)
     refuse_verdicts(loaded)
     if options.notify:
         _notify(loaded)

@@ -23,7 +23,7 @@ from fuzztui.cli.samples import campaign_or_project
 from fuzztui.cli.score import ask_score, judged
 from fuzztui.cli.since import code_changes, in_scopes, tree
 from fuzztui.features.corpus.cover import CoverInput, greedy_cover
-from fuzztui.features.verdicts.file import MutantVerdict, VerdictsError, read_mutant_verdicts
+from fuzztui.features.verdicts.file import MutantVerdict, read_mutant_verdicts
 from fuzztui.features.verdicts.judging import changes as verdict_changes
 from fuzztui.kernel.base.atomic import publish_text, replace_bytes
 from fuzztui.kernel.base.bounds import LARGEST
@@ -44,7 +44,7 @@ from fuzztui.kernel.wire.events import (
     Record,
     SupervisorStarted,
 )
-from fuzztui.run.campaign import Campaign, CampaignError, FrozenCampaign, load
+from fuzztui.run.campaign import Campaign, FrozenCampaign, load
 from fuzztui.run.campaign.rundir import SupervisorError, prepare_run
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.inprocess.replay import Replayed, replay, replayed_files
@@ -91,11 +91,8 @@ def ci(options: argparse.Namespace) -> int:
     _default_since(options)
     code = None if options.all else code_changes(options)
     verdicts = Path(campaign.verdicts)
-    try:
-        mutant_verdicts = read_mutant_verdicts(verdicts)
-        verdict_events = verdict_changes(State(), verdicts)
-    except VerdictsError as e:
-        raise CliError(str(e), USAGE) from None
+    mutant_verdicts = read_mutant_verdicts(verdicts)
+    verdict_events = verdict_changes(State(), verdicts)
     output: Path = options.output.absolute()
     if options.corpus is not None and options.corpus.exists() and not options.corpus.is_dir():
         raise CliError(f"--corpus {options.corpus}: is not a directory", USAGE)
@@ -386,10 +383,7 @@ class _Ci:
             overrides += [*selected.overrides, *self._shard_of_mutants(), "engine.exact=false"]
         if self.shard is not None:  # other random inputs than in the other jobs
             overrides.append(f"campaign.seed={(campaign.seed + self.shard.number) % LARGEST}")
-        try:
-            return load(campaign.file, overrides, kind=kind if campaign.mutants else "")
-        except CampaignError as e:
-            raise CliError(str(e), USAGE) from None
+        return load(campaign.file, overrides, kind=kind if campaign.mutants else "")
 
     def _score(self, selected: _Selected) -> dict[str, Any] | None:
         folders = [self.corpus.inputs, *self._seeds, *self._queues()]

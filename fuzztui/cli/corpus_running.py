@@ -17,7 +17,7 @@ from fuzztui.features.corpus.entries import CorpusInput, CorpusInputs, directory
 from fuzztui.features.corpus.measure import OK, UNFIT, Covered, Measured, Measurer
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.files import read_if_regular, temporary_directory
-from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.inprocess.constants import constants_of
 from fuzztui.tools.ci.corpus import KeptCorpus
 from fuzztui.tools.export.corpus import name_of
@@ -154,13 +154,8 @@ class Care:
     def _run(
         self, files: Sequence[Path], *, passes: int = 2, into: Measured | None = None
     ) -> Measured:
-        try:
-            with disk():
-                return self._measurer().measure(files, passes, into)
-        except SupervisorError as e:
-            raise CliError(str(e)) from None
-        finally:
-            self._progress.clear()
+        with disk(), self._progress:
+            return self._measurer().measure(files, passes, into)
 
     def kills(self, sources: Sequence[CorpusInputs]) -> Kills | None:
         """Return which inputs kill which mutants; None without ``--by``. Raises CliError."""

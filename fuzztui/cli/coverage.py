@@ -10,18 +10,18 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from fuzztui.cli.beside import interrupt_at_eof
 from fuzztui.cli.mutants import AFL, own_campaign
 from fuzztui.cli.output import DONE, USAGE, CliError, duration, put_text
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.repro import finding_file
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import corpus_of
-from fuzztui.cli.until_eof import interrupt_at_eof
 from fuzztui.kernel.base.files import files_in, status
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.kernel.model.state import State
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.inprocess.coverage import Coverage
 from fuzztui.run.inprocess.executed import (
     CoveredInput,
@@ -102,14 +102,9 @@ def _measured(
 ) -> Coverage:
     """Run the inputs, and return the coverage; with its growth for ``--over-time``."""
     root = (options.root or Path()).absolute()
-    progress = Estimate()
-    try:
-        files = instrumented_files(run, campaign)
+    files = instrumented_files(run, campaign)
+    with Estimate() as progress:
         executed = executed_lines(campaign, run, files, inputs, partial(progress.show, "inputs"))
-    except SupervisorError as e:
-        raise CliError(str(e)) from None
-    finally:
-        progress.clear()
     return executed.coverage(root, over_time=options.over_time)
 
 
@@ -130,13 +125,8 @@ def _by_line(
     sizes = {i.file: size_of(i.file) for i in inputs}
     smallest_first = sorted(inputs, key=lambda i: (sizes[i.file], i.entry))
     runs = _gcov_runs if campaign.kind == AFL else _traced_runs
-    progress = Estimate(lines=options.progress)
-    try:
+    with Estimate(lines=options.progress) as progress:
         all_statements, first, smallest = runs(campaign, run, inputs, smallest_first, progress)
-    except SupervisorError as e:
-        raise CliError(str(e)) from None
-    finally:
-        progress.clear()
     print(json.dumps({"by_line": {
         file: {
             "statements": statements,
@@ -181,7 +171,7 @@ def _gcov_runs(
     by_size: Sequence[CoveredInput],
     progress: Estimate,
 ) -> tuple[dict[str, list[int]], _ByLine, _ByLine]:
-    """As :func:`_traced_runs`, of a C target. Raises :class:`CliError`, ``SupervisorError``."""
+    """As :func:`_traced_runs`, of a C target. Raises :class:`UserError`."""
     if not campaign.target.get("build"):
         raise CliError(
             f"{run.path}: the lines of a C target are measured in a build for gcov, and this "

@@ -25,16 +25,13 @@ def doctor(options: argparse.Namespace) -> int:
     if at_terminal():
         size = shutil.get_terminal_size()
         terminal = TerminalFacts(True, size.columns, size.lines, wants_ascii(os.environ))
-    line = Counter()
     findings = []
-    try:
+    with Counter() as line:
         for finding in local_findings(
             Path.cwd(), terminal, os.environ, lambda what: line.show_now(f"checking {what}")
         ):
             text, advice = visible(finding.text)[:1000], visible(finding.advice)[:1000]
             findings.append(replace(finding, text=text, advice=advice))
-    finally:
-        line.clear()
     failed = sum(finding.state == FAILED for finding in findings)
     warnings = sum(finding.state == WARNING for finding in findings)
     if options.json:

@@ -7,7 +7,6 @@ import os
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +20,17 @@ from fuzztui.cli.score import ask_score, corpus_of
 from fuzztui.engines.findings.candidates import compare_advice
 from fuzztui.features.minimise.rewrite import minimised_path
 from fuzztui.kernel.base.atomic import replace_bytes
-from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.base.text import brief, listed, several, visible
 from fuzztui.kernel.model.finding_tallies import groups
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.model.verdicts import verdict_of
 from fuzztui.kernel.wire.verdicts import WONT_FIX
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.inprocess.ask import ask
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.inprocess.ask import asked
 from fuzztui.run.inprocess.constants import constants_of
 from fuzztui.tools.export.cases import TestCase, cases_of, chosen_rows, shown_entry, word_of
-from fuzztui.tools.export.pytest_file import (
-    MARK,
-    CannotExport,
-    TargetNames,
-    TestFile,
-    data_dir,
-    write_tests,
-)
+from fuzztui.tools.export.pytest_file import MARK, TargetNames, TestFile, data_dir, write_tests
 from fuzztui.tools.export.pytest_run import CannotRun, PytestRunner
 from fuzztui.tools.export.recorded import Recorded, RecordError
 
@@ -167,25 +158,17 @@ class _Exporter:
                     raise CliError(f"the engine's record is damaged: {e}") from None
 
     def _ask(self, option: str, request: dict[str, Any]) -> list[dict[str, Any]]:
-        import json
-
-        progress = Estimate()
         found = []
-        with temporary_directory() as folder:
-            file = Path(folder) / "request.json"
-            file.write_text(json.dumps(request), encoding="utf-8")
-            try:
-                with closing(ask(self._campaign, [option, str(file)], self._directory)) as answers:
-                    for answer in answers:
-                        if isinstance(report := answer.get("progress"), dict):
-                            what, done, total = (report.get(k) for k in ("what", "done", "total"))
-                            progress.show(str(what), int(done or 0), int(total or 0))
-                        else:
-                            found.append(answer)
-            except SupervisorError as e:
-                raise CliError(str(e)) from None
-            finally:
-                progress.clear()
+        with (
+            asked(self._campaign, option, request, self._directory) as answers,
+            Estimate() as progress,
+        ):
+            for answer in answers:
+                if isinstance(report := answer.get("progress"), dict):
+                    what, done, total = (report.get(k) for k in ("what", "done", "total"))
+                    progress.show(str(what), int(done or 0), int(total or 0))
+                else:
+                    found.append(answer)
         return found
 
     # ----------------------------------------------------------------- the file
@@ -249,10 +232,7 @@ class _Exporter:
         return lines
 
     def _write(self, cases: Sequence[TestCase]) -> TestFile:
-        try:
-            made = write_tests(self._file, cases, self._names(), self._about(cases))
-        except CannotExport as e:
-            raise CliError(str(e)) from None
+        made = write_tests(self._file, cases, self._names(), self._about(cases))
         folder = data_dir(self._file)
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from fuzztui.cli.attach import attach
 from fuzztui.cli.list_runs import places_of
-from fuzztui.cli.output import DONE, CliError, say
+from fuzztui.cli.output import DONE, say
 from fuzztui.cli.replay import replay
 from fuzztui.cli.samples import SAMPLES, about
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.text import brief
 from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.extras import refuse_missing_extras
@@ -53,7 +54,7 @@ def _show(opening: HomeOpening) -> int:
             elif isinstance(app.choice, Path):
                 opening = replace(opening, view=replace(opening.view, at=app.choice))
                 _open(app.choice, ended=app.choice_ended)
-        except CliError as failure:
+        except UserError as failure:
             say(str(failure))
             if not _goes_on():
                 return failure.code

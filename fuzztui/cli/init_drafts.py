@@ -102,25 +102,22 @@ def python_draft(
         return draft, True
     names = [target.name.rpartition(".")[2], *([target.call.name] if target.call else [])]
     seeds = [*seeds_in(project.files, names), *data_files(project.folder)]
-    line = Counter()
     asking.tell(f"\nTrying {target.reference} in a child process:")
     try:
-        proposal = propose(
-            target,
-            draft,
-            files=project.files,
-            seeds=seeds,
-            file=file,
-            progress=lambda done, of: line.show("  inputs", done, of),
-        )
+        with Counter() as line:
+            proposal = propose(
+                target,
+                draft,
+                files=project.files,
+                seeds=seeds,
+                file=file,
+                progress=lambda done, of: line.show("  inputs", done, of),
+            )
     except (CampaignError, SupervisorError) as e:
-        line.clear()
         if target.call is not None:
             raise
         asking.tell(f"  it cannot be run: {e}")
         return draft, True  # the check finds the reason, and names the key
-    finally:
-        line.clear()
     draft = _chosen(proposal, asking)
     return _with_mutants(draft, file, proposal.rate, asking), proposal.accepts
 

@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -49,15 +50,11 @@ def runs(options: argparse.Namespace) -> int:
     """List runs: a table, or with ``--json`` one object."""
     places = places_of(options.directories)
     listed = RunList(places)
-    progress = Estimate()
-    try:
+    with closing(listed), Estimate() as progress:
         progress.show_text("searching for runs")
         listed.find()
         read_all(listed, progress)
         sizes = _sizes(listed.looks, progress) if options.size else {}
-    finally:
-        progress.clear()
-        listed.close()
     looks = listed.looks
     for path, why in listed.found.unread:
         say(f"{path}: not searched: {why}")

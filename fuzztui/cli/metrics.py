@@ -14,6 +14,7 @@ from fuzztui.cli.output import DONE, USAGE, CliError, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.status import afl_directories, status_object, watched_object
 from fuzztui.kernel.base.atomic import publish_text
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.tools.status.metrics import exposition
 
@@ -81,7 +82,7 @@ def _serve(address: str, text: Callable[[], str]) -> None:
                 return
             try:
                 body = text().encode()
-            except CliError as e:
+            except UserError as e:
                 self.send_error(503, "no figures", str(e))
                 return
             self.send_response(200)

@@ -38,6 +38,7 @@ from fuzztui.cli.worklist import (
     worklist_rows,
     worklist_table,
 )
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.patches import patch_bytes, renamed_diff
 from fuzztui.kernel.base.suggest import near
 from fuzztui.kernel.base.text import brief, several, visible
@@ -56,7 +57,7 @@ from fuzztui.kernel.wire.conditions import FilterCondition
 from fuzztui.kernel.wire.events import MutantsFound, Record
 from fuzztui.kernel.wire.selection import Selection, SelectionError, parse_selection
 from fuzztui.kernel.wire.verdicts import ACCEPTED
-from fuzztui.run.campaign import Campaign, CampaignError, load
+from fuzztui.run.campaign import Campaign, load
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.home.finding import is_run
 
@@ -258,7 +259,7 @@ def _diff(file: Path, overrides: Iterable[str], mutant: Mutant) -> str:
             if isinstance(answer.get("diff"), str):
                 name = name_in_tree(Path(mutant.path)) or mutant.file
                 return renamed_diff(answer["diff"], name)
-    except (SupervisorError, CliError) as e:
+    except UserError as e:
         say(f"no diff: {e}")
     return ""
 
@@ -320,19 +321,13 @@ def _in_order(value: str) -> tuple[int, str]:
 
 
 def python_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
-    """Load a campaign file as a campaign for mu2. Raises :class:`CliError`."""
-    try:
-        return load(file, overrides, kind=_AS).campaign
-    except CampaignError as e:
-        raise CliError(str(e), USAGE) from None
+    """Load a campaign file as a campaign for mu2. Raises :class:`CampaignError`."""
+    return load(file, overrides, kind=_AS).campaign
 
 
 def own_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
-    """Load a campaign file with its own engine kind. Raises :class:`CliError`."""
-    try:
-        return load(file, overrides).campaign
-    except CampaignError as e:
-        raise CliError(str(e), USAGE) from None
+    """Load a campaign file with its own engine kind. Raises :class:`CampaignError`."""
+    return load(file, overrides).campaign
 
 
 _LookUp = tuple[State, Path, str]

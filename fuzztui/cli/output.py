@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from fuzztui.kernel.base.atomic import publish_text
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.text import visible
 
 DONE, FAILED, USAGE, NOT_RUNNING, DAMAGED = 0, 1, 2, 3, 4
@@ -13,8 +14,8 @@ FINDINGS = 10
 BELOW_THRESHOLD = 11
 
 
-class CliError(Exception):
-    """An error with a message for the user; ends the command with exit code ``code``."""
+class CliError(UserError):
+    """An error of a command."""
 
     def __init__(self, text: str, code: int = FAILED) -> None:
         super().__init__(text)

@@ -77,15 +77,13 @@ def _measured(state: State, run: Path | None) -> tuple[int, Coverage]:
     if campaign.kind == AFL:
         raise CliError("--coverage is for Python targets, not for afl", USAGE)
     inputs = corpus_inputs(run_dir, state)
-    progress = Estimate()
     try:
         files = instrumented_files(run_dir, campaign)
-        show = partial(progress.show, "coverage: inputs")
-        executed = executed_lines(campaign, run_dir, files, inputs, show)
+        with Estimate() as progress:
+            show = partial(progress.show, "coverage: inputs")
+            executed = executed_lines(campaign, run_dir, files, inputs, show)
     except SupervisorError as e:
         raise CliError(f"--coverage: {e}") from None
-    finally:
-        progress.clear()
     return len(inputs), executed.coverage(Path("/"))
 
 

@@ -23,7 +23,7 @@ from fuzztui.kernel.base.files import read_if_regular, read_regular
 from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.wire.events import FindingSaved
 from fuzztui.run.campaign import Campaign, CampaignError, load
-from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.inprocess.spec import python_of, spec_near
 from fuzztui.run.process.execute import ProcessMark
 from fuzztui.run.supervise.launchers import CANNOT_START
@@ -144,7 +144,7 @@ def _repro_watched(directory: Path, given: str) -> int:
     try:
         data = read_regular(file, MAX_INPUT)
         result = _run_program(program, file, data, category_of(file))
-    except (SupervisorError, OSError) as e:
+    except OSError as e:
         raise CliError(str(e)) from None
     try:
         keep(file, description(FindingSaved("", "", file.name), result, printable(data)))
@@ -160,7 +160,7 @@ def _repro_afl(campaign: Campaign, run_dir: RunDir, file: Path, category: str) -
             return _repro_oracle(OracleJudge.of(campaign), file, data)
         program = TargetProgram.of(campaign, instance_of(run_dir, file))
         return _code(_run_program(program, file, data, category))
-    except (SupervisorError, OSError) as e:
+    except OSError as e:
         raise CliError(str(e)) from None
 
 
@@ -200,10 +200,7 @@ def repro_by_engine(run_dir: RunDir, file: Path, near: Path | None = None) -> in
     spec = spec_near(run_dir, near or file)
     if spec is None:
         raise CliError(f"{run_dir.path}: no instance was ever started in this run", NOT_RUNNING)
-    try:
-        python, spec_env = python_of(spec)
-    except SupervisorError as e:
-        raise CliError(str(e)) from None
+    python, spec_env = python_of(spec)
     package = run_dir.supervisor / "pkg"
     # PYTHONHASHSEED as in the campaign: a failure may depend on the order of a set.
     mark = ProcessMark(run_dir.path, f"repro-{os.getpid()}")

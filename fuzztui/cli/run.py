@@ -22,7 +22,7 @@ from fuzztui.cli.progress import Waiting
 from fuzztui.cli.runs import RunStatus, standing, with_output
 from fuzztui.cli.samples import campaign_or_project, installation, missing, named
 from fuzztui.cli.status import status_object, status_text
-from fuzztui.features.verdicts.file import VerdictsError, read_verdicts
+from fuzztui.features.verdicts.file import read_verdicts
 from fuzztui.kernel.base.shards import Shard
 from fuzztui.kernel.model.measured import executed
 from fuzztui.kernel.model.selectors import ENDED, exact_words, running_time
@@ -84,7 +84,7 @@ def run_file(file: Path, options: argparse.Namespace, made: MadeCampaign | None 
         else:
             start_campaign(loaded, "resuming")
     else:
-        refuse_idle(loaded)
+        refuse_idle_keys(loaded)
         start_campaign(loaded, "starting")
     return _show(options, where, over=False)
 
@@ -104,7 +104,7 @@ def _shard_key(campaign: Campaign, shard: Shard) -> str:
 
 def _start_another(loaded: FrozenCampaign) -> Path:
     """Start a new run in its own directory, also if another process starts one simultaneously."""
-    refuse_idle(loaded)
+    refuse_idle_keys(loaded)
     while True:
         own = with_output(loaded, another(loaded.campaign))
         if start_campaign(own, "starting", rejoin=False):
@@ -201,7 +201,7 @@ def load_file(
     hosts: Sequence[str] = (),
     made: MadeCampaign | None = None,
 ) -> FrozenCampaign:
-    """Load a campaign file, or a sample by its name. Raises :class:`CliError`.
+    """Load a campaign file, or a sample by its name. Raises :class:`UserError`.
 
     ``hosts``: more hosts than those of the file, as ``--host`` names them. ``made``: the campaign,
     if there is no such file.
@@ -215,35 +215,13 @@ def load_file(
         raise no_campaign_file(file)
     if ".." in file.parts:  # the frozen copy must not depend on the current directory
         file = file.parent.resolve() / file.name
-    try:
-        return load(file, [*implied, *overrides], hosts=hosts)
-    except CampaignError as e:
-        raise CliError(str(e), USAGE) from None
-
-
-def refuse_idle(loaded: FrozenCampaign) -> None:
-    """Raise :class:`CliError` if the file has keys without effect."""
-    try:
-        refuse_idle_keys(loaded)
-    except CampaignError as e:
-        raise CliError(str(e), USAGE) from None
-
-
-def refuse_missing_packages(loaded: FrozenCampaign) -> None:
-    """Raise :class:`CliError` if the campaign needs an extra that is not installed."""
-    try:
-        refuse_missing_extras(loaded)
-    except CampaignError as e:
-        raise CliError(str(e)) from None
+    return load(file, [*implied, *overrides], hosts=hosts)
 
 
 def refuse_verdicts(loaded: FrozenCampaign) -> None:
-    """Raise :class:`CliError` if the file with the user's verdicts is wrong."""
-    try:
-        if named := loaded.campaign.verdicts:
-            read_verdicts(Path(named))
-    except VerdictsError as e:
-        raise CliError(str(e), USAGE) from None
+    """Raise :class:`VerdictsError` if the file with the user's verdicts is wrong."""
+    if named := loaded.campaign.verdicts:
+        read_verdicts(Path(named))
 
 
 def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) -> bool:
@@ -253,7 +231,7 @@ def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) ->
 
 
 def _started(loaded: FrozenCampaign, word: str, *, rejoin: bool) -> bool:
-    refuse_missing_packages(loaded)
+    refuse_missing_extras(loaded)
     refuse_verdicts(loaded)
     where = loaded.campaign.output
     _refuse_empty_suite(loaded)

@@ -25,7 +25,7 @@ from fuzztui.kernel.model.stats import PASSIVE
 from fuzztui.kernel.remote.address import supervised_runs
 from fuzztui.kernel.remote.lock import running, trouble
 from fuzztui.kernel.session import LiveClock, ReplayClock, Session
-from fuzztui.run.campaign import CampaignError, FrozenCampaign, load
+from fuzztui.run.campaign import FrozenCampaign, load
 from fuzztui.run.home.finding import is_run, runs_in
 
 _STEP_S = 0.1
@@ -106,10 +106,7 @@ def short_path(path: Path) -> str:
 
 
 def _run_of(file: Path, implied: list[str], given: Path) -> Path:
-    try:
-        loaded = load(file, implied)
-    except CampaignError as e:
-        raise CliError(str(e), USAGE) from None
+    loaded = load(file, implied)
     if run := newest(loaded):
         return run
     where = loaded.campaign.output
@@ -254,18 +251,17 @@ def unreadable(error: LogError | OSError) -> CliError:
 
 def fold_all(session: Session) -> State:
     """Fold the log up to the session's clock; report damage of the whole log."""
-    progress = Estimate()
     try:
-        while not session.check(_STEP_S):
-            progress.show_text("verifying the log")
-        session.draft()
-        while session.poll().records or session.behind:
-            progress.show("reading the log: record", session.state.seq, session.end_seq)
+        with Estimate() as progress:
+            while not session.check(_STEP_S):
+                progress.show_text("verifying the log")
+            session.draft()
+            while session.poll().records or session.behind:
+                progress.show("reading the log: record", session.state.seq, session.end_seq)
         damage.report()
     except (LogError, OSError) as e:
         raise CliError(f"the campaign log cannot be read any more: {e}", NOT_RUNNING) from None
     finally:
-        progress.clear()
         session.save_draft()  # even if interrupted: the next command continues from here
     return session.state
 

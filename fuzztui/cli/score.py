@@ -21,7 +21,7 @@ from fuzztui.cli.progress import PROGRESS_EVERY_S, TextLine, time_left
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score_cluster import score_on_cluster
 from fuzztui.cli.since import code_changes, in_scopes, nothing_changed
-from fuzztui.features.verdicts.file import MutantVerdict, VerdictsError, read_mutant_verdicts
+from fuzztui.features.verdicts.file import MutantVerdict, read_mutant_verdicts
 from fuzztui.features.verdicts.judging import verdicts_file
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.kernel.model.fold import apply
@@ -80,10 +80,7 @@ def score(options: argparse.Namespace) -> int:
             return DONE
         narrowed.append(in_scopes(wanted))
         campaign = python_campaign(run / "campaign.toml", narrowed)
-    try:
-        verdicts = read_mutant_verdicts(verdicts_file(RunDir(run)))  # before minutes of scoring
-    except VerdictsError as e:
-        raise CliError(str(e), USAGE) from None
+    verdicts = read_mutant_verdicts(verdicts_file(RunDir(run)))  # before minutes of scoring
     matrix = RunDir(run).matrix if options.matrix else None
     if options.shard is not None:
         verdicts = {id_: v for id_, v in verdicts.items() if options.shard.has(id_)}

@@ -56,18 +56,16 @@ def _made(run_dir: RunDir, found: Sequence[Finding]) -> Iterator[tuple[Finding, 
         files |= {path: one for path in (file, minimised_path(run_dir, file)) if path.is_file()}
     if not files:
         return
-    progress = Estimate()
     try:
-        made = made_examples(
-            load(run_dir.campaign).campaign,
-            list(files),
-            run_dir.instance("main"),
-            lambda done: progress.show("reading findings", done, len(files)),
-        )
+        with Estimate() as progress:
+            made = made_examples(
+                load(run_dir.campaign).campaign,
+                list(files),
+                run_dir.instance("main"),
+                lambda done: progress.show("reading findings", done, len(files)),
+            )
     except (CampaignError, NoAnswer, OSError) as e:
         raise CliError(f"{run_dir.path}: its tests cannot be loaded: {e}") from None
-    finally:
-        progress.clear()
     for file, one in files.items():
         example = made.get(file, MadeExample())
         # An input whose test is gone, or has other arguments now, may have become one of another.

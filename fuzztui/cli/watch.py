@@ -9,16 +9,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from fuzztui.cli import damage
+from fuzztui.cli.beside import beside
 from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError, say
-from fuzztui.cli.remote_runs import end_by_stdin
 from fuzztui.features.watch.directories import Trees, WatchError
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.run.home.finding import is_run
@@ -37,18 +34,12 @@ def watch(options: argparse.Namespace) -> int:
                 "name another directory",
                 USAGE,
             )
-    with contextlib.ExitStack() as stack:
-        log_dir = stack.enter_context(_log_directory(options.keep))
+    with _log_directory(options.keep) as log_dir:
         # Reading a deep tree takes seconds before the screen shows anything.
         say(f"reading {', '.join(map(str, options.directories))}...")
-        # Kept open, because a watcher that ends removes the directory.
-        errors = stack.enter_context((log_dir / "errors").open("w+b"))
-        process = _start(log_dir, options.directories, errors, keep=options.keep is not None)
-
-        def died() -> str:
-            return "" if process.poll() is None else _last_words(process, errors)
-
-        try:
+        words = [] if options.keep else ["--remove"]
+        words += [str(log_dir), *(str(d.absolute()) for d in options.directories)]
+        with beside("fuzztui.features.watch", words, log_dir, PATIENCE_S) as died:
             _wait_for_log(log_dir, died)
             # The log grows every few seconds only, so the screen polls less often than usual.
             os.environ.setdefault("FUZZTUI_HZ", "1")
@@ -63,8 +54,6 @@ def watch(options: argparse.Namespace) -> int:
                 died=died,
                 opened=damage.watch,
             )
-        finally:
-            end_by_stdin(process, PATIENCE_S)
     if options.keep is not None:
         say(f"the log is kept; show it again with: fuzztui replay {options.keep}")
     return code
@@ -102,31 +91,6 @@ def _log_directory(keep: Path | None) -> Iterator[Path]:
     if taken:
         raise CliError(f"--keep {keep} is not empty; name a new directory", USAGE)
     yield keep
-
-
-def _start(
-    log_dir: Path, directories: list[Path], errors: BinaryIO, *, keep: bool
-) -> subprocess.Popen[bytes]:
-    remove = [] if keep else ["--remove"]
-    # -P: do not import a fuzztui/ in the current directory. The watcher ends with its stdin.
-    command = [sys.executable, "-P", "-m", "fuzztui.features.watch", *remove, str(log_dir)]
-    return subprocess.Popen(
-        [*command, *(str(d.absolute()) for d in directories)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=errors,
-    )
-
-
-def _last_words(process: subprocess.Popen[bytes], errors: BinaryIO) -> str:
-    """Return why the watcher has ended; never empty."""
-    # pread: the watcher shares the file position.
-    end = os.fstat(errors.fileno()).st_size
-    lines = os.pread(errors.fileno(), 4096, max(0, end - 4096)).decode(errors="replace").split("\n")
-    if last := next((line.strip() for line in reversed(lines) if line.strip()), ""):
-        return last
-    code = process.returncode
-    return f"killed by signal {-code}" if code < 0 else f"exited with status {code}"
 
 
 def _wait_for_log(log_dir: Path, died: Callable[[], str]) -> None:

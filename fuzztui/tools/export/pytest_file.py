@@ -14,6 +14,7 @@ from typing import Final
 
 from fuzztui.engines.export.literals import has_own_classes
 from fuzztui.engines.findings import frozen
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.text import listed, several, visible
 from fuzztui.tools.export.cases import TestCase
 from fuzztui.tools.export.recorded import Recorded, Written, is_name
@@ -41,7 +42,7 @@ _RESERVED: Final = {
 }  # fmt: skip
 
 
-class CannotExport(Exception):
+class CannotExport(UserError):
     """There can be no test file for this target; the message says why."""
 
 
