@@ -64,34 +64,11 @@ _HARMFUL: Final = re.compile(
 )
 """Names of functions that are not offered: running them on random inputs may do harm."""
 
-_CONTAINERS: Final = frozenset(
-    {
-        "Callable",
-        "Iterable",
-        "Iterator",
-        "Sequence",
-        "Mapping",
-        "MutableMapping",
-        "MutableSequence",
-        "Collection",
-        "FrozenSet",
-        "frozenset",
-        "list",
-        "List",
-        "dict",
-        "Dict",
-        "tuple",
-        "Tuple",
-        "set",
-        "Set",
-        "Type",
-        "IO",
-        "TextIO",
-        "BinaryIO",
-        "Path",
-        "PathLike",
-    }
-)
+_CONTAINERS: Final = frozenset((
+    "Callable", "Iterable", "Iterator", "Sequence", "Mapping", "MutableMapping", "MutableSequence",
+    "Collection", "FrozenSet", "frozenset", "list", "List", "dict", "Dict", "tuple", "Tuple", "set",
+    "Set", "Type", "IO", "TextIO", "BinaryIO", "Path", "PathLike",
+))  # fmt: skip
 """Annotations of which a text is only a part."""
 
 _DECORATED: Final = {"staticmethod", "classmethod", "cache", "lru_cache", "deprecated", "wraps"}

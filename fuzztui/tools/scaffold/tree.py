@@ -14,23 +14,10 @@ from fuzztui.kernel.base.files import read_if_regular
 
 _MAX_FILES: Final = 4_000
 _MAX_BYTES: Final = 1 << 20
-_SKIPPED: Final = frozenset(
-    {
-        "node_modules",
-        "build",
-        "dist",
-        "doc",
-        "docs",
-        "example",
-        "examples",
-        "site-packages",
-        "__pycache__",
-        "runs",
-        "scripts",
-        "benchmark",
-        "benchmarks",
-    }
-)
+_SKIPPED: Final = frozenset((
+    "node_modules", "build", "dist", "doc", "docs", "example", "examples", "site-packages",
+    "__pycache__", "runs", "scripts", "benchmark", "benchmarks",
+))  # fmt: skip
 TEST_FOLDERS: Final = frozenset(("test", "tests", "testing"))
 _NO_MODULES: Final = frozenset(
     {"setup", "conftest", "noxfile", "tasks", "fabfile", "fuzztui_harness"}

@@ -66,6 +66,16 @@ _ONE_OF_BUDGETS: Final[Schema] = {
     "anyOf": [{"type": "integer", "minimum": 0}, _pattern(BUDGET_PATTERN)]
 }
 
+_LISTS: Final = (
+    "strings", "paths", "seeds", "files", "directories", "arguments", "templates", "command",
+    "sources", "targets",
+)  # fmt: skip
+_TEXTS: Final = (
+    "string", "directory", "file", "callable", "python", "output", "filename", "program", "pattern",
+    "host-path", "host-python",
+)  # fmt: skip
+"""Kinds of keys whose value is a text, or a text or a list of texts."""
+
 _VALUES: Final[dict[str, Callable[[], Schema]]] = {
     "integer": lambda: {"type": "integer"},
     "boolean": lambda: {"type": "boolean"},
@@ -90,37 +100,8 @@ _VALUES: Final[dict[str, Callable[[], Schema]]] = {
         "properties": {name: {"type": "number", "minimum": 0} for name in WEIGHTS},
         "additionalProperties": False,
     },
-    **{
-        kind: lambda: _one_or_list(_TEXT)
-        for kind in (
-            "strings",
-            "paths",
-            "seeds",
-            "files",
-            "directories",
-            "arguments",
-            "templates",
-            "command",
-            "sources",
-            "targets",
-        )
-    },
-    **{
-        kind: lambda: _TEXT
-        for kind in (
-            "string",
-            "directory",
-            "file",
-            "callable",
-            "python",
-            "output",
-            "filename",
-            "program",
-            "pattern",
-            "host-path",
-            "host-python",
-        )
-    },
+    **dict.fromkeys(_LISTS, lambda: _one_or_list(_TEXT)),
+    **dict.fromkeys(_TEXTS, lambda: _TEXT),
 }
 """The schema of a value by the kind of its key."""
 
