@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
-from fuzztui.cli.ctl_action import CtlAction
+from fuzztui.cli.ctl_action import CtlAction, one_of, weights_of
 from fuzztui.cli.output import USAGE, CliError, probability, say, weight_or_factor
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.features.targeting.analysis.document import DocumentError, TargetingAnalysis
 from fuzztui.features.targeting.fold import goal_rows, targeting_summary, type_rows, weights
-from fuzztui.kernel.base.suggest import meant, near_last
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.rundir import RunDir
-
-_NEAR = 3
-"""Maximum number of similar names that an error suggests."""
 
 
 def _weigh(options: argparse.Namespace) -> list[WeighType]:
@@ -28,17 +24,13 @@ def _weigh(options: argparse.Namespace) -> list[WeighType]:
             "weigh needs a type and a weight; for example datetime.date 3, or x2, or x0.5", USAGE
         )
     text = options.more[0]
-    number, factor = weight_or_factor(text)
     state = _state(options)
     name = _type(options, state)
-    if not factor:
-        return [_weighed(name, number, options.instance)]
-    each = weights(state, name, options.instance) or {options.instance: 1.0}
-    if not any(each.values()):
+    present = weights(state, name, options.instance)
+    each = weights_of(text, options.instance, present)
+    if weight_or_factor(text)[1] and present and not any(present.values()):
         raise CliError(f"{name} is banned, so {text} has no effect; unban the type first", USAGE)
-    if len(set(each.values())) == 1:
-        return [_weighed(name, next(iter(each.values())) * number, options.instance)]
-    return [_weighed(name, weight * number, instance) for instance, weight in each.items()]
+    return [_weighed(name, weight, instance) for instance, weight in each.items()]
 
 
 def _of_type(weight: float) -> Callable[[argparse.Namespace], WeighType]:
@@ -62,7 +54,7 @@ def _goal(options: argparse.Namespace) -> str:
     known |= {location: bool(row.types) for location, row in goal_rows(state).items()}
     location = str(options.id)
     if known:
-        location = _one_of(location, known, "/", f"{run}: there is no goal")
+        location = one_of(location, known, f"{run}: there is no goal", "/")
     if document and any(t.location == location and t.never for t in document.targets):
         raise CliError(f"{location} is never taken, as mypy infers from annotations")
     if not known.get(location, True):
@@ -129,8 +121,8 @@ def _type(options: argparse.Namespace, state: State) -> str:
     given, made = str(options.id), _aliases(run)
     nothing = f"{run}: no goal depends on a type"
     if any(_ends(name, given, ".") for name in known):
-        return _one_of(given, known, ".", nothing)
-    name = _one_of(given, [*known, *made], ".", nothing)  # suggests names from both
+        return one_of(given, known, nothing, ".")
+    name = one_of(given, [*known, *made], nothing, ".")  # suggests names from both
     stand_for = [one for one in made[name] if one in known]
     if len(stand_for) == 1:
         say(f"generators make {name} in place of {stand_for[0]}: using {stand_for[0]}")
@@ -153,21 +145,6 @@ def _aliases(run: Path) -> dict[str, list[str]]:
         for one in makes if isinstance(makes, list) else [makes]:
             made.setdefault(one, []).append(name)
     return made
-
-
-def _one_of(given: str, known: Iterable[str], before: str, nothing: str) -> str:
-    """Return the name that is ``given``, or the only name that ends with ``before`` + ``given``.
-
-    Raises :class:`CliError`, with a message that begins with ``nothing``.
-    """
-    names = list(known)
-    if given in names:
-        return given
-    ends = [name for name in names if _ends(name, given, before)]
-    if len(ends) == 1:
-        return ends[0]
-    hint = meant(ends[:_NEAR] or near_last(given, names, before, _NEAR))
-    raise CliError(f"{nothing} {given!r}{hint}", USAGE)
 
 
 def _ends(name: str, given: str, before: str) -> bool:

@@ -9,13 +9,12 @@ import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from fuzztui.cli.finding_lines import finding_lines
 from fuzztui.cli.output import DONE, at_terminal, say
 from fuzztui.cli.output import FAILED as FAILED_EXIT
 from fuzztui.cli.progress import Counter
 from fuzztui.kernel.base.terminals import wants_ascii
 from fuzztui.kernel.base.text import several, visible
-from fuzztui.tools.doctor.findings import FAILED, WARNING
+from fuzztui.tools.doctor.findings import FAILED, WARNING, finding_lines
 from fuzztui.tools.doctor.local import TerminalFacts, local_findings
 
 

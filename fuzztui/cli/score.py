@@ -320,13 +320,6 @@ def report(result: dict[str, Any], corpus: list[Path], *, survivors: bool) -> It
         yield "not run: a larger --budget, or none, settles them"
 
 
-def accepted_ids(result: dict[str, Any]) -> set[str]:
-    """The ids of the survivors that a user has accepted."""
-    rows = result.get("mutants")
-    rows = rows if isinstance(rows, list) else []
-    return {r["id"] for r in rows if isinstance(r, dict) and r.get("accepted") is True}
-
-
 def _flaky(result: dict[str, Any]) -> str:
     flaky = result.get("flaky")
     return f"  ({flaky} flaky, not used)" if flaky else ""

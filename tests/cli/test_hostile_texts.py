@@ -162,7 +162,7 @@ def outcome(text: str) -> CiOutcome:
         ReportedFinding(text, text, text, text, text, True, text, (), place),
         ReportedFinding(text, "crash", text, "", text, False, text, (), None),
     ]
-    survivor = ReportedSurvivor(text, place, text, text, text, text, "alive", True, True)
+    survivor = ReportedSurvivor(text, place, text, text, True, True)
     gates = [Gate("survivors", text, 11), Gate(text, text)]
     return CiOutcome(text, Path("/project"), text, text, findings=findings, survivors=[survivor],
                      gates=gates, notes=[text])  # fmt: skip
