@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fuzztui.cli.output import USAGE, CliError, weight_or_factor
+from fuzztui.cli.output import UsageError, weight_or_factor
 from fuzztui.kernel.base.suggest import meant, near_last
 from fuzztui.kernel.wire.commands import Command
 
@@ -45,7 +45,7 @@ def one_of(given: str, known: Iterable[str], nothing: str, *before: str) -> str:
     if len(ends) == 1:
         return ends[0]
     hint = meant(ends[:_NEAR] or near_last(given, names, before[0], _NEAR))
-    raise CliError(f"{nothing} {given!r}{hint}", USAGE)
+    raise UsageError(f"{nothing} {given!r}{hint}")
 
 
 def weights_of(text: str, instance: str, present: Mapping[str, float]) -> dict[str, float]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.cli.ctl_action import CtlAction, one_of, weights_of
-from fuzztui.cli.output import USAGE, CliError, probability, say, weight_or_factor
+from fuzztui.cli.output import CliError, UsageError, probability, say, weight_or_factor
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.features.targeting.analysis.document import DocumentError, TargetingAnalysis
 from fuzztui.features.targeting.fold import goal_rows, targeting_summary, type_rows, weights
@@ -20,8 +20,8 @@ from fuzztui.run.campaign.rundir import RunDir
 def _weigh(options: argparse.Namespace) -> list[WeighType]:
     """``weigh TYPE 3``; ``x2`` and ``x0.5`` multiply each instance's present weight."""
     if not options.id or len(options.more) != 1:
-        raise CliError(
-            "weigh needs a type and a weight; for example datetime.date 3, or x2, or x0.5", USAGE
+        raise UsageError(
+            "weigh needs a type and a weight; for example datetime.date 3, or x2, or x0.5"
         )
     text = options.more[0]
     state = _state(options)
@@ -29,7 +29,7 @@ def _weigh(options: argparse.Namespace) -> list[WeighType]:
     present = weights(state, name, options.instance)
     each = weights_of(text, options.instance, present)
     if weight_or_factor(text)[1] and present and not any(present.values()):
-        raise CliError(f"{name} is banned, so {text} has no effect; unban the type first", USAGE)
+        raise UsageError(f"{name} is banned, so {text} has no effect; unban the type first")
     return [_weighed(name, weight, instance) for instance, weight in each.items()]
 
 
@@ -44,9 +44,8 @@ def _of_goal(make: Callable[[str, str], Command]) -> Callable[[argparse.Namespac
 def _goal(options: argparse.Namespace) -> str:
     """Return the location of the goal that ``options.id`` names, in full or by its end."""
     if not options.id:
-        raise CliError(
-            f"{options.action} needs a goal's location; for example package/module.py:12:then",
-            USAGE,
+        raise UsageError(
+            f"{options.action} needs a goal's location; for example package/module.py:12:then"
         )
     state, run = _state(options), find_run(options.run)
     document = _document(run)
@@ -65,16 +64,15 @@ def _goal(options: argparse.Namespace) -> str:
 
 def _unpin(options: argparse.Namespace) -> PinGoal:
     if options.id:
-        raise CliError(f"unpin takes no location; remove {options.id!r}", USAGE)
+        raise UsageError(f"unpin takes no location; remove {options.id!r}")
     _state(options)
     return PinGoal("", options.instance)
 
 
 def _targeted(options: argparse.Namespace) -> SetTargetedShare:
     if not options.id:
-        raise CliError(
-            "targeted needs the share of mutations to target at types; for example 0.7 or 70%",
-            USAGE,
+        raise UsageError(
+            "targeted needs the share of mutations to target at types; for example 0.7 or 70%"
         )
     share = probability("targeted", options.id)
     _state(options)
@@ -84,7 +82,7 @@ def _targeted(options: argparse.Namespace) -> SetTargetedShare:
 def _weighed(name: str, weight: float, instance: str) -> WeighType:
     command = WeighType(name, weight, instance)
     if wrong := command.problem:
-        raise CliError(wrong, USAGE)
+        raise UsageError(wrong)
     return command
 
 
@@ -93,9 +91,8 @@ def _state(options: argparse.Namespace) -> State:
     run = options.run = find_run(options.run)  # once: find_run may print the choice
     state = standing(run).state
     if targeting_summary(state) is None and state.engine not in ("", "spoton"):
-        raise CliError(
-            f"{options.action} is for engine spoton; the campaign's engine is {state.engine}",
-            USAGE,
+        raise UsageError(
+            f"{options.action} is for engine spoton; the campaign's engine is {state.engine}"
         )
     if options.instance and state.instances and options.instance not in state.instances:
         known = ", ".join(state.instances)
@@ -110,7 +107,7 @@ def _type(options: argparse.Namespace, state: State) -> str:
     type: only the application's types have weights.
     """
     if not options.id:
-        raise CliError(f"{options.action} needs a type; for example datetime.date", USAGE)
+        raise UsageError(f"{options.action} needs a type; for example datetime.date")
     run = find_run(options.run)
     known = dict.fromkeys(type_rows(state))
     known |= dict.fromkeys(n for row in goal_rows(state).values() for n, _ in row.types)
@@ -120,7 +117,7 @@ def _type(options: argparse.Namespace, state: State) -> str:
         return str(options.id)
     given, made = str(options.id), _aliases(run)
     nothing = f"{run}: no goal depends on a type"
-    if any(_ends(name, given, ".") for name in known):
+    if any(f".{name}".endswith(f".{given}") for name in known):
         return one_of(given, known, nothing, ".")
     name = one_of(given, [*known, *made], nothing, ".")  # suggests names from both
     stand_for = [one for one in made[name] if one in known]
@@ -129,9 +126,9 @@ def _type(options: argparse.Namespace, state: State) -> str:
         return stand_for[0]
     if stand_for:
         choices = " or ".join(stand_for)
-        raise CliError(f"generators make {name} in place of several types; name {choices}", USAGE)
+        raise UsageError(f"generators make {name} in place of several types; name {choices}")
     message = f"{name} is an alias of {', '.join(made[name])}, on which no goal depends"
-    raise CliError(f"{run}: {message} (engine.aliases)", USAGE)
+    raise UsageError(f"{run}: {message} (engine.aliases)")
 
 
 def _aliases(run: Path) -> dict[str, list[str]]:
@@ -145,11 +142,6 @@ def _aliases(run: Path) -> dict[str, list[str]]:
         for one in makes if isinstance(makes, list) else [makes]:
             made.setdefault(one, []).append(name)
     return made
-
-
-def _ends(name: str, given: str, before: str) -> bool:
-    """Whether ``name`` is ``given``, or ends with ``before`` + ``given``."""
-    return f"{before}{name}".endswith(before + given)
 
 
 def _document(run: Path) -> TargetingAnalysis | None:

@@ -13,7 +13,7 @@ from typing import Any
 from fuzztui import __version__
 from fuzztui.cli.matrix import matrix_of
 from fuzztui.cli.mutants import AFL, own_campaign, python_campaign
-from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
+from fuzztui.cli.output import DONE, FAILED, CliError, UsageError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import ask_score, corpus_of
@@ -46,10 +46,9 @@ def export(options: argparse.Namespace) -> int:
     run = find_run(options.run)
     now = standing(run)
     if (now.state.engine or own_campaign(run / "campaign.toml").kind) == AFL:
-        raise CliError(
+        raise UsageError(
             f"{run}: export --pytest is for Python targets, not for afl; 'fuzztui corpus export "
-            f"{run} DIR' writes its inputs as files",
-            USAGE,
+            f"{run} DIR' writes its inputs as files"
         )
     file = options.pytest.absolute()
     _check_file(file, force=options.force)
@@ -66,18 +65,17 @@ def export(options: argparse.Namespace) -> int:
 
 def _check_file(file: Path, *, force: bool) -> None:
     if not file.stem.isidentifier() or file.suffix != ".py":
-        raise CliError(f"--pytest {file.name}: is no name of a Python module, test_NAME.py", USAGE)
+        raise UsageError(f"--pytest {file.name}: is no name of a Python module, test_NAME.py")
     try:
         mine = file.read_text(encoding="utf-8", errors="replace").startswith(MARK)
     except FileNotFoundError:
         return
     except OSError as e:
-        raise CliError(f"--pytest {file}: {e.strerror or e}", USAGE) from None
+        raise UsageError(f"--pytest {file}: {e.strerror or e}") from None
     if not mine and not force:
-        raise CliError(
+        raise UsageError(
             f"--pytest {file}: was not made by fuzztui; name another file, or give --force to "
-            "replace this one",
-            USAGE,
+            "replace this one"
         )
 
 

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from fuzztui.cli.output import DAMAGED, DONE, USAGE, CliError, duration, say
+from fuzztui.cli.output import DAMAGED, DONE, UsageError, duration, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import short_path
 from fuzztui.kernel.base.text import several, visible
@@ -79,7 +79,7 @@ def places_of(given: Sequence[Path]) -> list[Path]:
     for place in given:
         if not place.is_dir():
             what = "is not a directory" if place.exists() else "there is no such directory"
-            raise CliError(f"{place}: {what}; name directories that contain runs", USAGE)
+            raise UsageError(f"{place}: {what}; name directories that contain runs")
     if given:
         return [*given]
     here = Path.cwd()

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, at_terminal, say
+from fuzztui.cli.output import DONE, FAILED, CliError, UsageError, at_terminal, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.since import changes
 from fuzztui.kernel.base.text import different_parts, several, visible
@@ -44,7 +44,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
     files = [options.path, *map(Path, options.selections)]
     if options.language and options.language not in LANGUAGES.values():
         known = ", ".join(sorted(set(LANGUAGES.values())))
-        raise CliError(f"--language {options.language!r} is unknown; choose one of {known}", USAGE)
+        raise UsageError(f"--language {options.language!r} is unknown; choose one of {known}")
     lines = parse_lines(options.lines)
     limited = changes(options)
     counter = Counter()
@@ -68,7 +68,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
                 check.prepare(file, options.language)
         except MutantError as e:
             counter.clear()
-            raise CliError(str(e), USAGE) from None
+            raise UsageError(str(e)) from None
     counter.clear()
     if options.shard is not None:
         found.mutants[:] = [mutant for mutant in found.mutants if options.shard.has(mutant.id)]
@@ -154,7 +154,7 @@ def parse_lines(text: str) -> set[int]:
     try:
         return set(chain(*parse_ranges(text)))
     except ValueError as e:
-        raise CliError(f"--lines {text}: {e}", USAGE) from None
+        raise UsageError(f"--lines {text}: {e}") from None
 
 
 def mutant_dict(place: int, m: SourceMutant, distance: float, checked: bool) -> dict[str, object]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-from fuzztui.cli.output import USAGE, CliError, say, still_run
+from fuzztui.cli.output import UsageError, say, still_run
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.files import read_json
 from fuzztui.kernel.remote.address import supervised_runs
@@ -121,7 +121,7 @@ def refuse_other_run(output: Path, loaded: FrozenCampaign) -> None:
         return
     if other := _other_file(output, loaded.campaign):
         message = f"{output} is a run of {other}; use --new, or --set campaign.output=DIR"
-        raise CliError(message, USAGE)
+        raise UsageError(message)
 
 
 def _other_file(run: Path, campaign: Campaign) -> Path | None:

@@ -22,6 +22,13 @@ class CliError(UserError):
         self.code = code
 
 
+class UsageError(CliError):
+    """What the user has given is wrong, or is missing."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, USAGE)
+
+
 def at_terminal() -> bool:
     """Whether stdout is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()  # None: closed

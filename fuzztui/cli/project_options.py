@@ -93,7 +93,7 @@ COMMANDS: dict[str, Callable[[CommandParser], Run]] = {
     "check": _check,
     "doctor": _doctor,
     "samples": lambda parser: command("samples.samples"),
-    "schema": lambda parser: command("schema.schema"),
+    "schema": lambda parser: command("check.schema"),
     "themes": lambda parser: command("config.themes"),
     "config": _config,
     "completion": _completion,

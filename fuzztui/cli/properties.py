@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fuzztui.cli.ctl_action import one_of, weights_of
-from fuzztui.cli.output import USAGE, CliError
+from fuzztui.cli.output import CliError, UsageError
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.features.properties.fold import PropertyRow, property_rows, property_weights
 from fuzztui.kernel.base.text import brief, several
@@ -44,10 +44,9 @@ def _line(row: PropertyRow, *, mutants: bool) -> str:
 def weigh_property(options: argparse.Namespace) -> list[WeighProperty]:
     """``weigh-property NAME 3``; ``x2`` and ``x0.5`` multiply each instance's present weight."""
     if not options.id or len(options.more) != 1:
-        raise CliError(
+        raise UsageError(
             "weigh-property needs a property and a weight; for example "
-            "tests/test_a.py::test_b 3, or x2, or 0 for no turns",
-            USAGE,
+            "tests/test_a.py::test_b 3, or x2, or 0 for no turns"
         )
     run = options.run = find_run(options.run)  # once: find_run may print the choice
     state = standing(run).state
@@ -56,14 +55,14 @@ def weigh_property(options: argparse.Namespace) -> list[WeighProperty]:
     each = weights_of(options.more[0], options.instance, present)
     commands = [WeighProperty(name, weight, instance) for instance, weight in each.items()]
     if problem := next((c.problem for c in commands if c.problem), ""):
-        raise CliError(problem, USAGE)
+        raise UsageError(problem)
     return commands
 
 
 def _name(given: str, rows: dict[str, PropertyRow]) -> str:
     """The name that is ``given``, or the only one that ends with it. Raises :class:`CliError`."""
     if not rows:
-        raise CliError("weigh-property is for suites; no engine has reported properties", USAGE)
+        raise UsageError("weigh-property is for suites; no engine has reported properties")
     name = one_of(given, rows, "there is no property", "::", "/")
     if reason := rows[name].reason:
         raise CliError(f"{name} is not run: {reason}")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.cli.beside import beside
-from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError
+from fuzztui.cli.output import NOT_RUNNING, CliError, UsageError
 from fuzztui.cli.progress import Estimate
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.log.files import LogError
@@ -54,12 +54,11 @@ def on_this_machine(options: argparse.Namespace, command: str) -> Iterator[None]
         return
     address, run = spec
     if problem := address_problem(address):
-        raise CliError(f"{options.run}: {address!r} {problem}", USAGE)
+        raise UsageError(f"{options.run}: {address!r} {problem}")
     if command not in COMMANDS:
-        raise CliError(
+        raise UsageError(
             f"{command} works on runs of this machine; {options.run} is on another: "
-            f"use ssh {address} fuzztui {command} ...",
-            USAGE,
+            f"use ssh {address} fuzztui {command} ..."
         )
     with mirrored(address, run, read_only=getattr(options, "read_only", False)) as mirror:
         options.run, options.mirror = mirror.directory, mirror

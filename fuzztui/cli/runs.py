@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fuzztui.cli import damage
 from fuzztui.cli.origins import has_begun, newest, refuse_other_run
-from fuzztui.cli.output import DAMAGED, NOT_RUNNING, USAGE, CliError
+from fuzztui.cli.output import DAMAGED, NOT_RUNNING, CliError, UsageError
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.remote_runs import spec_of
 from fuzztui.cli.samples import named
@@ -67,9 +67,8 @@ def find_run(given: Path | None) -> Path:
     if len(given.parts) == 1 and is_run(Path("runs") / given):
         return (Path("runs") / given).absolute()
     if spec := spec_of(given):
-        raise CliError(
-            f"{given}: this command is for runs of this machine; run it there: ssh {spec[0]}",
-            USAGE,
+        raise UsageError(
+            f"{given}: this command is for runs of this machine; run it there: ssh {spec[0]}"
         )
     known = [path.name for path in runs_in(Path("runs"))]
     offer = meant(near(given.name, known))
@@ -133,7 +132,7 @@ def _only_or_latest(parent: Path, nothing: WatchError | None = None) -> Path:
     alive = [p for p in runs if running(p)]
     if len(alive) > 1:
         names = ", ".join(str(p) for p in sorted(alive))
-        raise CliError(f"several campaigns are running here; name one of {names}", USAGE)
+        raise UsageError(f"several campaigns are running here; name one of {names}")
     started = [p for p in runs if any((p / "log").iterdir())] or runs
     return alive[0] if alive else max(started, key=lambda p: (p / "log").stat().st_mtime)
 

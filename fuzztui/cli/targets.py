@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, at_terminal, say
-from fuzztui.cli.progress import Counter, Waiting
-from fuzztui.cli.run import unfit
+from fuzztui.cli.progress import Counter
+from fuzztui.cli.run import import_target, unfit
 from fuzztui.cli.samples import campaign_or_project, named
 from fuzztui.cli.since import code_changes, nothing_changed
 from fuzztui.features.targeting.analysis import (
@@ -27,7 +27,7 @@ from fuzztui.kernel.base.text import several, visible
 from fuzztui.run.campaign import FrozenCampaign, load
 from fuzztui.run.campaign.rundir import Unfit
 from fuzztui.run.home.finding import is_run
-from fuzztui.run.inprocess.ask import ready, unknown_aliases
+from fuzztui.run.inprocess.ask import unknown_aliases
 
 _LOCATION = 0.45
 """Share of a line for the location of a goal, if the line does not fit."""
@@ -79,11 +79,7 @@ def _find(loaded: FrozenCampaign, options: argparse.Namespace) -> TargetingAnaly
         key = re.match(r"target\.\w+", str(e))
         raise unfit(loaded, Unfit(str(e), key[0] if key else "target")) from None
     if document.unsure and options.run:
-        try:
-            with Waiting() as waiting:
-                ready(campaign, waiting)
-        except Unfit as e:
-            raise unfit(loaded, e) from None
+        import_target(loaded)
     elif document.unsure:
         say(f"{' and '.join(document.unsure)}: not checked, as --no-run imports nothing")
     return document

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fuzztui.cli import damage
 from fuzztui.cli.beside import beside
-from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError, say
+from fuzztui.cli.output import NOT_RUNNING, CliError, UsageError, say
 from fuzztui.features.watch.directories import Trees, WatchError
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.run.home.finding import is_run
@@ -29,10 +29,9 @@ def watch(options: argparse.Namespace) -> int:
     check(options.directories)
     for directory in options.directories:
         if options.keep and options.keep.absolute().is_relative_to(directory.absolute()):
-            raise CliError(
+            raise UsageError(
                 f"--keep {options.keep} is inside {directory}, where nothing is written; "
-                "name another directory",
-                USAGE,
+                "name another directory"
             )
     with _log_directory(options.keep) as log_dir:
         # Reading a deep tree takes seconds before the screen shows anything.
@@ -63,10 +62,9 @@ def check(directories: list[Path]) -> None:
     """Raise :class:`CliError` if there is nothing to watch."""
     for directory in directories:
         if is_run(directory):
-            raise CliError(
+            raise UsageError(
                 f"{directory} is a run of fuzztui; show it with: fuzztui attach {directory}, "
-                f"or only its AFL directories with: fuzztui watch {directory / 'out'}",
-                USAGE,
+                f"or only its AFL directories with: fuzztui watch {directory / 'out'}"
             )
     try:
         nothing = Trees(directories).nothing()
@@ -87,9 +85,9 @@ def _log_directory(keep: Path | None) -> Iterator[Path]:
         keep.mkdir(mode=0o700, parents=True, exist_ok=True)
         taken = any(keep.iterdir())
     except OSError as e:
-        raise CliError(f"--keep {keep}: {e.strerror or e}", USAGE) from None
+        raise UsageError(f"--keep {keep}: {e.strerror or e}") from None
     if taken:
-        raise CliError(f"--keep {keep} is not empty; name a new directory", USAGE)
+        raise UsageError(f"--keep {keep} is not empty; name a new directory")
     yield keep
 
 

@@ -194,6 +194,18 @@ def parsed(path: Path) -> ast.Module | None:
             return None
 
 
+def name_of(node: ast.AST, none: str = "") -> str:
+    """Return the last part of a name, ``c`` of ``a.b.c``; ``none`` for another expression."""
+    return str(getattr(node, "attr", getattr(node, "id", none)))
+
+
+def decorators_of(node: ast.FunctionDef | ast.ClassDef) -> set[str]:
+    """Return the names of the decorators, also of those that are called."""
+    return {
+        name_of(getattr(decorator, "func", decorator), "?") for decorator in node.decorator_list
+    }
+
+
 def written(node: ast.AST) -> str:
     """Return a part of a tree as source; "..." if it is nested too deeply for that."""
     try:
