@@ -30,7 +30,7 @@ from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.inprocess.ask import asked
 from fuzztui.run.inprocess.constants import constants_of
 from fuzztui.tools.export.cases import TestCase, cases_of, chosen_rows, shown_entry, word_of
-from fuzztui.tools.export.pytest_file import MARK, TargetNames, TestFile, data_dir, write_tests
+from fuzztui.tools.export.pytest_file import MARK, TargetNames, TestFile, TestWriter, data_dir
 from fuzztui.tools.export.pytest_run import CannotRun, PytestRunner
 from fuzztui.tools.export.recorded import Recorded, RecordError
 
@@ -230,7 +230,7 @@ class _Exporter:
         return lines
 
     def _write(self, cases: Sequence[TestCase]) -> TestFile:
-        made = write_tests(self._file, cases, self._names(), self._about(cases))
+        made = TestWriter(self._file, self._names()).write(cases, self._about(cases))
         folder = data_dir(self._file)
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from fuzztui.cli.output import DAMAGED, DONE, UsageError, duration, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import short_path
-from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.base.text import aligned, several, visible
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.home.listing import RunList
 from fuzztui.run.home.look import RunLook
@@ -185,17 +185,11 @@ def table(
     titles = [*_TITLES, *(["size"] if sizes else [])]
     order = sorted(looks, key=lambda look: look.run in elsewhere)  # stable
     rows = [titles, *(_row(look, sizes) for look in order)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(titles))]
-    lines = ["  ".join(_cells(row, titles, widths)).rstrip() for row in rows]
+    lines = [*aligned(rows, [n for n, title in enumerate(titles) if title in _RIGHT])]
     here = sum(look.run not in elsewhere for look in looks)
     if here < len(looks):
         lines.insert(here + 1, "under way in other directories, by this account:")
     return lines
-
-
-def _cells(row: Sequence[str], titles: Sequence[str], widths: Sequence[int]) -> Iterable[str]:
-    for cell, title, width in zip(row, titles, widths, strict=True):
-        yield cell.rjust(width) if title in _RIGHT else cell.ljust(width)
 
 
 def _row(look: RunLook, sizes: dict[Path, int]) -> list[str]:

@@ -47,29 +47,29 @@ def rank_mutants(options: argparse.Namespace) -> int:
         raise UsageError(f"--language {options.language!r} is unknown; choose one of {known}")
     lines = parse_lines(options.lines)
     limited = changes(options)
-    counter = Counter()
     found = Generated()
     check = Check(options.check_with) if options.check or options.check_with else None
-    for file in files:
-        counter.show(f"making mutants of {file}", len(found.mutants))
-        if not options.language and language_of(file) == "none":
-            counter.clear()
-            say(f"{file}: unknown language, only universal rules apply; see --language")
-        of_file = lines
-        if limited is not None:
-            changed = limited.files.get(file.resolve())
-            of_file = {n for a, b in (changed.lines if changed else ()) for n in range(a, b + 1)}
-            of_file = of_file & lines if lines else of_file
-            if not of_file:
-                continue
-        try:
-            generate(file, language=options.language, lines=of_file, into=found)
-            if check is not None:
-                check.prepare(file, options.language)
-        except MutantError as e:
-            counter.clear()
-            raise UsageError(str(e)) from None
-    counter.clear()
+    with Counter() as counter:
+        for file in files:
+            counter.show(f"making mutants of {file}", len(found.mutants))
+            if not options.language and language_of(file) == "none":
+                counter.clear()
+                say(f"{file}: unknown language, only universal rules apply; see --language")
+            of_file = lines
+            if limited is not None:
+                changed = limited.files.get(file.resolve())
+                of_file = {
+                    n for a, b in (changed.lines if changed else ()) for n in range(a, b + 1)
+                }
+                of_file = of_file & lines if lines else of_file
+                if not of_file:
+                    continue
+            try:
+                generate(file, language=options.language, lines=of_file, into=found)
+                if check is not None:
+                    check.prepare(file, options.language)
+            except MutantError as e:
+                raise UsageError(str(e)) from None
     if options.shard is not None:
         found.mutants[:] = [mutant for mutant in found.mutants if options.shard.has(mutant.id)]
     if not found.mutants:
@@ -90,16 +90,14 @@ def rank_mutants(options: argparse.Namespace) -> int:
 
     began = time.monotonic()
     try:
-        for index, distance in _order(found.mutants, options, counter, accept):
-            rows.append((found.mutants[index], distance))
-            counter.show(f"ranking {several(len(found.mutants), 'mutant')}", len(rows), total)
+        with counter:
+            for index, distance in _order(found.mutants, options, counter, accept):
+                rows.append((found.mutants[index], distance))
+                counter.show(f"ranking {several(len(found.mutants), 'mutant')}", len(rows), total)
     except MutantError as e:
-        counter.clear()
         raise CliError(str(e)) from None
     except KeyboardInterrupt:
-        counter.clear()
         say(f"interrupted after {several(len(rows), 'ranked mutant')}")
-    counter.clear()
     if options.json:
         objects = (mutant_dict(n, m, d, check is not None) for n, (m, d) in enumerate(rows, 1))
         print("[" + ",\n ".join(json.dumps(o) for o in objects) + "]")

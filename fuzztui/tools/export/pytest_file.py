@@ -79,17 +79,11 @@ class TestFile:
     """Cases without a test, with the reason."""
 
 
-def write_tests(
-    file: Path, cases: Sequence[TestCase], names: TargetNames, about: Sequence[str]
-) -> TestFile:
-    """Return the pytest file at ``file`` with these cases. Raises :class:`CannotExport`.
+class TestWriter:
+    """Writes the pytest file at ``file``. Raises :class:`CannotExport`, as :meth:`write` does."""
 
-    ``about``: lines of its docstring.
-    """
-    return _Writer(file, names).write(cases, about)
+    __test__ = False
 
-
-class _Writer:
     def __init__(self, file: Path, names: TargetNames) -> None:
         self._file, self._names = file, names
         self._modules: set[str] = set()
@@ -105,6 +99,7 @@ class _Writer:
             self._compare = self._imported(names.compare)
 
     def write(self, cases: Sequence[TestCase], about: Sequence[str]) -> TestFile:
+        """Return the file with these cases; ``about``: lines of its docstring."""
         bodies: list[str] = []
         tests: dict[str, TestCase] = {}
         left_out: list[str] = []

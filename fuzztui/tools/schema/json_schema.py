@@ -58,13 +58,9 @@ def _mutators() -> Schema:
     return {"enum": [mutator.name for mutator in MUTATORS]}
 
 
-_SECONDS: Final[Schema] = {"anyOf": [{"type": "number", "minimum": 0}, _pattern(DURATION_PATTERN)]}
-_ONE_OF_SIZES: Final[Schema] = {
-    "anyOf": [{"type": "integer", "minimum": 0}, _pattern(SIZE_PATTERN)]
-}
-_ONE_OF_BUDGETS: Final[Schema] = {
-    "anyOf": [{"type": "integer", "minimum": 0}, _pattern(BUDGET_PATTERN)]
-}
+def _number_or(pattern: str, kind: str = "integer") -> Schema:
+    return {"anyOf": [{"type": kind, "minimum": 0}, _pattern(pattern)]}
+
 
 _LISTS: Final = (
     "strings", "paths", "seeds", "files", "directories", "arguments", "templates", "command",
@@ -80,9 +76,9 @@ _VALUES: Final[dict[str, Callable[[], Schema]]] = {
     "integer": lambda: {"type": "integer"},
     "boolean": lambda: {"type": "boolean"},
     "part": lambda: _PART,
-    "duration": lambda: _SECONDS,
-    "size": lambda: _ONE_OF_SIZES,
-    "budget": lambda: _ONE_OF_BUDGETS,
+    "duration": lambda: _number_or(DURATION_PATTERN, "number"),
+    "size": lambda: _number_or(SIZE_PATTERN),
+    "budget": lambda: _number_or(BUDGET_PATTERN),
     "shard": lambda: _pattern(SHARD_PATTERN),
     "operators": lambda: _one_or_list({"enum": [*OPERATORS]}),
     "edits": lambda: _one_or_list(_mutators()),
