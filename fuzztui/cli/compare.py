@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzztui import __version__
-from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError, duration, say
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError, duration, say, short_path
 from fuzztui.cli.progress import Estimate
-from fuzztui.cli.runs import RunStatus, find_log, no_records, open_session, short_path, standing_of
+from fuzztui.cli.runs import RunStatus, find_log, no_records, open_session, standing_of
 from fuzztui.cli.written import TEXT, chosen_format, write_page
 from fuzztui.kernel.base.text import brief, listed
 from fuzztui.tools.report.compare_page import compare_json, compare_page

@@ -11,9 +11,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from fuzztui.cli.output import DAMAGED, DONE, UsageError, duration, say
+from fuzztui.cli.output import DAMAGED, DONE, UsageError, duration, say, short_path
 from fuzztui.cli.progress import Estimate
-from fuzztui.cli.runs import short_path
 from fuzztui.kernel.base.text import aligned, several, visible
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.home.listing import RunList

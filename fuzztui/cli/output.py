@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -95,3 +96,10 @@ def put_text(text: str, output: Path | None) -> None:
         publish_text(output, text)
     except OSError as e:
         raise CliError(f"-o {output}: cannot be written: {e.strerror or e}") from None
+
+
+def short_path(path: Path) -> str:
+    """The path as short as it can be named from here: a report need not name the user's home."""
+    plain, here = Path(os.path.normpath(path.absolute())), Path.cwd()
+    inside = plain.is_relative_to(here) and here != here.parent
+    return str(plain.relative_to(here) if inside else plain)

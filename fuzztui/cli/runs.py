@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -93,15 +92,6 @@ def _is_log(path: Path) -> bool:
         return path.is_dir() and ((path / SEALED).exists() or bool(list_tails(path)))
     except OSError:
         return False
-
-
-def short_path(path: Path) -> str:
-    """The path as short as it can be named from here: a report need not name the user's home."""
-    plain = os.path.normpath(path.absolute())
-    try:
-        return str(Path(plain).relative_to(Path.cwd()))
-    except ValueError:
-        return plain
 
 
 def _run_of(file: Path, implied: list[str], given: Path) -> Path:

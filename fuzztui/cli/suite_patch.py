@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, say
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, say, short_path
 from fuzztui.cli.progress import Estimate
-from fuzztui.cli.runs import short_path, standing
+from fuzztui.cli.runs import standing
 from fuzztui.features.minimise.rewrite import minimised_path
 from fuzztui.kernel.base.files import inside
 from fuzztui.kernel.base.text import brief, several, without_folders
