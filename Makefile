@@ -43,7 +43,7 @@ nightly: ## what CI runs each night: every test, six times the examples
 	.ci/run --all
 
 docs: $(INSTALLED) ## write docs/campaign.md, the man page, the schema and the figures of README and docs again
-	$(BIN)/python -m fuzztui.tools.schema.docs > docs/campaign.md.new
+	$(BIN)/python -m fuzztui.tools.schema.docs < docs/campaign.md > docs/campaign.md.new
 	mv docs/campaign.md.new docs/campaign.md
 	$(BIN)/fuzztui man > docs/fuzztui.1.new
 	mv docs/fuzztui.1.new docs/fuzztui.1

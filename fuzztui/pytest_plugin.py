@@ -81,7 +81,7 @@ def _is_no_input(config: pytest.Config, file: Path, directory: Path) -> bool:
 
 
 def _campaign_file(config: pytest.Config, directory: Path) -> Path | None:
-    from fuzztui.testing.campaigns import campaign_file
+    from fuzztui.testing.replay import campaign_file
 
     given = config.getoption("--fuzz-campaign")
     if given:

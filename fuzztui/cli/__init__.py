@@ -96,14 +96,15 @@ def _run(argv: list[str]) -> int:
 
 def _carry_out(options: Any, argv: list[str]) -> int:
     from fuzztui.cli import damage
-    from fuzztui.cli.output import FAILED, CliError, say
+    from fuzztui.cli.output import FAILED, say
     from fuzztui.cli.remote_runs import on_this_machine
+    from fuzztui.kernel.base.errors import UserError
 
     damage.forget()
     try:
         with on_this_machine(options, argv[0] if argv else ""):
             return damage.finish(int(options.command(options)))
-    except CliError as failure:
+    except UserError as failure:
         say(str(failure))
         return damage.finish(failure.code)
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""The parser of a command, and the arguments that several commands have."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any, NoReturn
 
 from fuzztui.kernel.base.cpus import usable_cpus
 from fuzztui.kernel.base.shards import Shard, parse_shard
+from fuzztui.kernel.base.suggest import meant, near
 from fuzztui.kernel.base.units import parse_duration
 
 Run = Callable[[argparse.Namespace], int]
@@ -35,6 +37,95 @@ NEAREST = "the nearest campaign.toml, or pyproject.toml with [tool.fuzztui]"
 """The campaign file of a command without FILE."""
 
 RUN_HELP = "a run directory, or a campaign file (the newest of its runs)"
+
+
+class CommandParser(argparse.ArgumentParser):
+    """The parser of a command. It suggests the nearest name for a mistyped word or option.
+
+    Each method adds one kind of argument; ``more`` is for ``add_argument``.
+    """
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            allowed = [str(choice) for choice in action.choices]
+            message = f"{str(value)!r} is unknown{meant(near(str(value), allowed))}"
+            raise argparse.ArgumentError(action, f"{message} (choose from {', '.join(allowed)})")
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the message, with a suggestion for a mistyped option, and exit."""
+        words = message.rpartition(": ")[2].split() if "unrecognized" in message else []
+        options = list(self._option_string_actions)
+        found = (near(w.partition("=")[0], options) for w in words if w.startswith("--"))
+        super().error(message + meant(next((names for names in found if names), [])))
+
+    def flag(self, name: str, help: str) -> None:
+        """Add an option without a value."""
+        self.add_argument(name, action="store_true", help=help)
+
+    def off(self, name: str, help: str) -> None:
+        """Add ``--no-NAME``, after which NAME is false."""
+        self.add_argument(name, dest=name.removeprefix("--no-"), action="store_false", help=help)
+
+    def path(self, name: str, metavar: str, help: str, **more: Any) -> None:
+        """Add a path; with ``--`` before its name it is an option."""
+        self.add_argument(name, metavar=metavar, type=Path, help=help, **more)
+
+    def output(self, metavar: str, help: str) -> None:
+        """Add ``-o``, the file to write."""
+        self.add_argument("-o", "--output", metavar=metavar, type=Path, help=help)
+
+    def number(self, name: str, help: str, default: int | None = None) -> None:
+        """Add an option with a whole number of at least 1."""
+        self.add_argument(name, metavar="N", type=count, default=default, help=help)
+
+    def time(
+        self, name: str, help: str, default: float | None = None, metavar: str = "TIME"
+    ) -> None:
+        """Add an option with a duration."""
+        self.add_argument(name, metavar=metavar, type=seconds, default=default, help=help)
+
+    def several(self, name: str, metavar: str, help: str, **more: Any) -> None:
+        """Add an option that may be repeated."""
+        self.add_argument(name, metavar=metavar, action="append", default=[], help=help, **more)
+
+    # ------------------------------------------------------------ what commands share
+
+    def json(self, what: str = "one JSON object") -> None:
+        """Add ``--json``."""
+        self.flag("--json", f"print {what}")
+
+    def run(self, which: str = "", name: str = "run") -> None:
+        """Add a run; ``which``: what is said of it in addition."""
+        self.path(name, "RUN", RUN_HELP + which)
+
+    def optional_run(
+        self, metavar: str = "RUN", which: str = "; default: the only or latest one in ./runs"
+    ) -> None:
+        """Add a run that may be left out."""
+        self.path("run", metavar, RUN_HELP + which, nargs="?")
+
+    def campaign(self, *, optional: bool = False) -> None:
+        """Add the campaign file; ``optional``: it may be left out."""
+        project = f"; default: {NEAREST}" if optional else ""
+        nargs = "?" if optional else None
+        self.path("file", "CAMPAIGN.toml", f"the campaign file{project}", nargs=nargs)
+
+    def corpus_folders(self, what: str) -> None:
+        """Add ``--corpus DIR``; ``what``: what the directories contain."""
+        help = f"{what} (may be repeated); default: the queues of the run"
+        self.several("--corpus", "DIR", help, type=Path)
+
+    def theme(self) -> None:
+        """Add ``--theme``."""
+        self.add_argument("--theme", help="a colour theme (fuzztui themes lists them)")
+
+    def absolute(self) -> None:
+        """Add ``--absolute``."""
+        self.flag(
+            "--absolute",
+            "write absolute paths; else paths are relative to the project (the repository, or the "
+            "current directory), and others in your home begin with ~",
+        )
 
 
 def add_jobs(parser: argparse.ArgumentParser, of: str = "") -> None:
@@ -71,14 +162,6 @@ def add_shard(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def shard(text: str) -> Shard:
-    """Parse ``K/N``. Raises :class:`argparse.ArgumentTypeError`."""
-    try:
-        return parse_shard(text)
-    except ValueError as e:
-        raise argparse.ArgumentTypeError(str(e)) from None
-
-
 def add_host(parser: argparse.ArgumentParser) -> None:
     """Add ``--host ADDRESS*N``."""
     parser.add_argument(
@@ -92,6 +175,17 @@ def add_host(parser: argparse.ArgumentParser) -> None:
     )
 
 
+# ------------------------------------------------------------------------------- values
+
+
+def shard(text: str) -> Shard:
+    """Parse ``K/N``. Raises :class:`argparse.ArgumentTypeError`."""
+    try:
+        return parse_shard(text)
+    except ValueError as e:
+        raise argparse.ArgumentTypeError(str(e)) from None
+
+
 def count(text: str) -> int:
     """Parse a whole number of at least 1. Raises :class:`argparse.ArgumentTypeError`."""
     try:
@@ -101,34 +195,6 @@ def count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return number
-
-
-def add_corpus_folders(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add ``--corpus DIR``; ``what``: what the directories contain."""
-    parser.add_argument(
-        "--corpus",
-        metavar="DIR",
-        type=Path,
-        action="append",
-        default=[],
-        help=f"{what} (may be repeated); default: the queues of the run",
-    )
-
-
-def add_theme(parser: argparse.ArgumentParser) -> None:
-    """Add ``--theme``."""
-    parser.add_argument("--theme", help="a colour theme (fuzztui themes lists them)")
-
-
-def add_optional_run(parser: argparse.ArgumentParser) -> None:
-    """Add a run that may be left out."""
-    parser.add_argument(
-        "run",
-        metavar="RUN",
-        type=Path,
-        nargs="?",
-        help=f"{RUN_HELP}; default: the only or latest one in ./runs",
-    )
 
 
 def seconds(text: str) -> float:
@@ -160,25 +226,3 @@ def percent(text: str) -> float:
     if not 0 <= number <= 100:
         raise argparse.ArgumentTypeError(f"{text!r} is not a percentage from 0 to 100, such as 80")
     return number
-
-
-def add_absolute(parser: argparse.ArgumentParser) -> None:
-    """Add ``--absolute``."""
-    parser.add_argument(
-        "--absolute",
-        action="store_true",
-        help="write absolute paths; else paths are relative to the project (the repository, or the "
-        "current directory), and others in your home begin with ~",
-    )
-
-
-def add_campaign(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
-    """Add the campaign file; ``optional``: it may be left out."""
-    project = f"; default: {NEAREST}" if optional else ""
-    parser.add_argument(
-        "file",
-        metavar="CAMPAIGN.toml",
-        type=Path,
-        nargs="?" if optional else None,
-        help=f"the campaign file{project}",
-    )

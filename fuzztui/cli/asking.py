@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from fuzztui.cli.output import USAGE, CliError
+from fuzztui.cli.output import UsageError
 from fuzztui.kernel.base.text import visible
 
 
@@ -33,7 +33,7 @@ class Asking:
             return input(f"{question}{shown}: ").strip() or default
         except (EOFError, UnicodeDecodeError):
             self.tell("")
-            raise CliError("no answer: nothing was written", USAGE) from None
+            raise UsageError("no answer: nothing was written") from None
 
     def agree(self, question: str, *, default: bool = True) -> bool:
         """Ask for yes or no."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from fuzztui.cli.output import USAGE, CliError
+from fuzztui.cli.output import UsageError
 from fuzztui.cli.since import code_changes
 from fuzztui.kernel.base.text import listed
 from fuzztui.kernel.base.units import parse_ranges
@@ -28,10 +28,9 @@ def changed_sources(loaded: FrozenCampaign, options: argparse.Namespace) -> list
         return []
     campaign = loaded.campaign
     if not campaign.mutants:
-        raise CliError(
+        raise UsageError(
             f"{campaign.file}: --since and --in-diff limit mutants.sources, and the campaign has "
-            "no [mutants]; 'fuzztui ci' mutates the changed code of such a campaign",
-            USAGE,
+            "no [mutants]; 'fuzztui ci' mutates the changed code of such a campaign"
         )
     found = [
         f"{name}:{lines}"
@@ -72,8 +71,8 @@ def _module(files: Iterable[Path], name: str) -> Path | None:
     found = [p for p in files if any(p.parts[-len(e) :] == e for e in endings)]
     if len(found) > 1:
         which = listed([str(path) for path in sorted(found)])
-        raise CliError(
-            f"mutants.sources: {name} may be {which}, which have all changed; name the file", USAGE
+        raise UsageError(
+            f"mutants.sources: {name} may be {which}, which have all changed; name the file"
         )
     return found[0] if found else None
 
@@ -87,9 +86,4 @@ def _within(changed: Lines, given: str) -> str:
             for limit in limits
             if touches(((first, last),), limit[0], limit[-1])
         )
-    return ",".join(_text(joined(changed)))
-
-
-def _text(ranges: Iterable[tuple[int, int]]) -> Iterator[str]:
-    for first, last in ranges:
-        yield f"{first}-{last}" if last > first else str(first)
+    return ",".join(f"{a}-{b}" if b > a else str(a) for a, b in joined(changed))

@@ -1,17 +1,17 @@
-"""``fuzztui check``: check a campaign file, and whether its engine can start."""
+"""``check``: check a campaign file, and whether its engine can start; ``schema``: its schema."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 
 from fuzztui.cli.output import DONE, CliError, say
-from fuzztui.cli.progress import Waiting
-from fuzztui.cli.run import load_file, refuse_idle, refuse_missing_packages, refuse_verdicts, unfit
+from fuzztui.cli.run import import_target, load_file, refuse_verdicts
 from fuzztui.cli.samples import campaign_or_project
 from fuzztui.features.notify.command import run_command
 from fuzztui.features.notify.news import news_object, test_news
@@ -19,22 +19,23 @@ from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.state import State
 from fuzztui.run.afl.build import build_target
-from fuzztui.run.campaign import FrozenCampaign
-from fuzztui.run.campaign.rundir import SupervisorError, Unfit
-from fuzztui.run.inprocess.ask import Ready, ready
+from fuzztui.run.campaign import FrozenCampaign, refuse_idle_keys
+from fuzztui.run.campaign.extras import refuse_missing_extras
+from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.inprocess.ask import Ready
 
 
 def check(options: argparse.Namespace) -> int:
     """Check a campaign file, import its target, and print the complete campaign."""
     file = campaign_or_project(options.file)
     loaded = load_file(file, options.overrides)
-    refuse_idle(loaded)
-    refuse_missing_packages(loaded)
+    refuse_idle_keys(loaded)
+    refuse_missing_extras(loaded)
     refuse_verdicts(loaded)
     if options.notify:
         _notify(loaded)
     imported = options.run and bool(loaded.campaign.target.get("function"))
-    found = _import_target(loaded) if imported else Ready()
+    found = import_target(loaded) if imported else Ready()
     buildable = bool(loaded.campaign.target.get("build"))
     if options.build:
         _build(loaded)
@@ -67,15 +68,6 @@ def _build(loaded: FrozenCampaign) -> None:
     shutil.rmtree(output, ignore_errors=True)
 
 
-def _import_target(loaded: FrozenCampaign) -> Ready:
-    """Import the target in a separate process, and make some inputs. Raises :class:`CliError`."""
-    try:
-        with Waiting() as waiting:
-            return ready(loaded.campaign, waiting)
-    except Unfit as e:
-        raise unfit(loaded, e) from None
-
-
 def _notify(loaded: FrozenCampaign) -> None:
     """Run the command of ``[notify]`` with a test message. Raises :class:`CliError`."""
     campaign = loaded.campaign
@@ -99,3 +91,11 @@ def _alias_origin(loaded: FrozenCampaign, name: str) -> str:
         if name in (of, makes) or (isinstance(makes, list) and name in makes):
             return loaded.origin(f"engine.aliases.{of}")
     return loaded.origin("engine.aliases")
+
+
+def schema(options: argparse.Namespace) -> int:
+    """Print the JSON Schema of campaign files."""
+    from fuzztui.tools.schema.json_schema import document
+
+    print(json.dumps(document(), indent=1))
+    return DONE

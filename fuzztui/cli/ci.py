@@ -16,14 +16,14 @@ from fuzztui.cli.ci_judging import CiJudge
 from fuzztui.cli.gates import Baseline, read_baseline
 from fuzztui.cli.headless import wait_for_end
 from fuzztui.cli.mutants import AFL, found, python_campaign
-from fuzztui.cli.output import FAILED, USAGE, CliError, duration, in_ci_log, say
+from fuzztui.cli.output import FAILED, CliError, UsageError, duration, in_ci_log, say
 from fuzztui.cli.run import load_file, start_campaign
 from fuzztui.cli.runs import standing
 from fuzztui.cli.samples import campaign_or_project
 from fuzztui.cli.score import ask_score, judged
 from fuzztui.cli.since import code_changes, in_scopes, tree
 from fuzztui.features.corpus.cover import CoverInput, greedy_cover
-from fuzztui.features.verdicts.file import MutantVerdict, VerdictsError, read_mutant_verdicts
+from fuzztui.features.verdicts.file import MutantVerdict, read_mutant_verdicts
 from fuzztui.features.verdicts.judging import changes as verdict_changes
 from fuzztui.kernel.base.atomic import publish_text, replace_bytes
 from fuzztui.kernel.base.bounds import LARGEST
@@ -44,7 +44,7 @@ from fuzztui.kernel.wire.events import (
     Record,
     SupervisorStarted,
 )
-from fuzztui.run.campaign import Campaign, CampaignError, FrozenCampaign, load
+from fuzztui.run.campaign import Campaign, FrozenCampaign, load
 from fuzztui.run.campaign.rundir import SupervisorError, prepare_run
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.inprocess.replay import Replayed, replay, replayed_files
@@ -81,24 +81,20 @@ def ci(options: argparse.Namespace) -> int:
     loaded = load_file(campaign_or_project(options.file), options.overrides)
     campaign = loaded.campaign
     if campaign.kind in (AFL, _SPOTON):
-        raise CliError(
+        raise UsageError(
             f'{loaded.origin("engine.kind")}: engine.kind = "{campaign.kind}": ci is for the '
-            "engines zest, mu2 and text",
-            USAGE,
+            "engines zest, mu2 and text"
         )
     # All that may be wrong on the command line is looked at before anything runs.
     baseline = None if options.baseline is None else read_baseline(options.baseline, "--baseline")
     _default_since(options)
     code = None if options.all else code_changes(options)
     verdicts = Path(campaign.verdicts)
-    try:
-        mutant_verdicts = read_mutant_verdicts(verdicts)
-        verdict_events = verdict_changes(State(), verdicts)
-    except VerdictsError as e:
-        raise CliError(str(e), USAGE) from None
+    mutant_verdicts = read_mutant_verdicts(verdicts)
+    verdict_events = verdict_changes(State(), verdicts)
     output: Path = options.output.absolute()
     if options.corpus is not None and options.corpus.exists() and not options.corpus.is_dir():
-        raise CliError(f"--corpus {options.corpus}: is not a directory", USAGE)
+        raise UsageError(f"--corpus {options.corpus}: is not a directory")
     corpus = KeptCorpus((options.corpus or output / "corpus").absolute())
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -302,10 +298,9 @@ class _Ci:
         files = replayed_files(self.work)
         root = self.outcome.root
         if self.code.by_file and files and not any(f.is_relative_to(root) for f in files):
-            raise CliError(
+            raise UsageError(
                 f"--since: the target is not imported from {root}, but from "
-                f"{min(files).parent}: install it with 'pip install -e', or set target.path",
-                USAGE,
+                f"{min(files).parent}: install it with 'pip install -e', or set target.path"
             )
         changed = [c for path, c in self.code.by_file.items() if path in files]
         self.outcome.changed = sum(len(c.functions) for c in changed)
@@ -347,7 +342,7 @@ class _Ci:
         if is_run(run) and running(run):
             raise CliError(f"{run}: a campaign is running there; stop it, or use another --output")
         if run.exists() and not is_run(run):
-            raise CliError(f"{run}: exists and is not a run; use another --output", USAGE)
+            raise UsageError(f"{run}: exists and is not a run; use another --output")
         with suppress(FileNotFoundError):
             remove(run)
         prepare_run(run)
@@ -386,10 +381,7 @@ class _Ci:
             overrides += [*selected.overrides, *self._shard_of_mutants(), "engine.exact=false"]
         if self.shard is not None:  # other random inputs than in the other jobs
             overrides.append(f"campaign.seed={(campaign.seed + self.shard.number) % LARGEST}")
-        try:
-            return load(campaign.file, overrides, kind=kind if campaign.mutants else "")
-        except CampaignError as e:
-            raise CliError(str(e), USAGE) from None
+        return load(campaign.file, overrides, kind=kind if campaign.mutants else "")
 
     def _score(self, selected: _Selected) -> dict[str, Any] | None:
         folders = [self.corpus.inputs, *self._seeds, *self._queues()]

@@ -9,10 +9,9 @@ from typing import Any
 
 from fuzztui.cli.gates import Baseline, new_survivors
 from fuzztui.cli.output import BELOW_THRESHOLD, FAILED, FINDINGS
-from fuzztui.cli.score import accepted_ids, state_of
+from fuzztui.cli.score import state_of
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.mutants import knowledge, mutants_summary
-from fuzztui.kernel.model.mutants import outcome as outcome_of
+from fuzztui.kernel.model.mutants import mutants_summary
 from fuzztui.kernel.model.state import Finding, Mutant, State
 from fuzztui.kernel.model.verdicts import verdict_of
 from fuzztui.kernel.wire.finding_kinds import kind_of
@@ -135,22 +134,17 @@ class CiJudge:
         outcome.mutants = len(mutants)
         outcome.killed = state.mutant_counts.get("killed", 0)
         outcome.invalid = state.mutant_counts.get("invalid", 0)
-        accepted = accepted_ids(result)
-        left = [m for m in new_survivors(mutants, Baseline()) if m.id not in accepted]
+        left = [m for m in new_survivors(mutants, Baseline()) if not m.accepted]
         if not outcome.exact:  # the others may not have run
             left = [m for m in left if m.state == "alive"]
         new = {m.id for m in new_survivors(mutants, baseline or Baseline())}
-        known = knowledge(state)
         for m in left:
             outcome.survivors.append(
                 ReportedSurvivor(
                     id=m.id,
                     location=_location(m, outcome.root),
                     function=m.function,
-                    operator=m.operator,
-                    before=m.before,
-                    after=m.after,
-                    state=outcome_of(m, known),
+                    change=f"{m.before.strip()} -> {m.after.strip()}",
                     is_noted=self._is_noted(m, baseline),
                     is_new=m.id in new,
                 )

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzztui import __version__
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, duration, say
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError, duration, say, short_path
 from fuzztui.cli.progress import Estimate
-from fuzztui.cli.runs import RunStatus, find_log, no_records, open_session, short_path, standing_of
+from fuzztui.cli.runs import RunStatus, find_log, no_records, open_session, standing_of
 from fuzztui.cli.written import TEXT, chosen_format, write_page
 from fuzztui.kernel.base.text import brief, listed
 from fuzztui.tools.report.compare_page import compare_json, compare_page
@@ -42,11 +42,11 @@ _GROUP = re.compile(r"([\w.+-]+)=(.+)", re.DOTALL)
 def compare(options: argparse.Namespace) -> int:
     """Print or write the comparison."""
     if options.json and options.format not in (None, "json"):
-        raise CliError("--json and --format: give one of them", USAGE)
+        raise UsageError("--json and --format: give one of them")
     if options.json:
         options.format = "json"
     if options.screen and (options.format or options.output):
-        raise CliError("--screen and a file: give one of them", USAGE)
+        raise UsageError("--screen and a file: give one of them")
     format_ = chosen_format(options, TEXT)
     groups, paths = parsed(options.runs)
     runs = _located(paths)
@@ -65,7 +65,7 @@ def compare(options: argparse.Namespace) -> int:
     try:
         check(compared)
     except CannotCompare as e:
-        raise CliError(f"{e}; name runs of one target", USAGE) from None
+        raise UsageError(f"{e}; name runs of one target") from None
     of = RunComparison(at, compared, groups, at_ends)
     if options.screen:
         return _on_screen(of, problems)
@@ -80,7 +80,7 @@ def _on_screen(of: RunComparison, problems: Sequence[str]) -> int:
     from fuzztui.tui import run_still
 
     if of.groups or len(of.runs) != PANES:
-        raise CliError("--screen shows two runs: name two, without groups", USAGE)
+        raise UsageError("--screen shows two runs: name two, without groups")
     code = run_still(partial(_compare_app, of))
     for problem in problems:
         say(problem)
@@ -102,21 +102,21 @@ def parsed(words: Sequence[str]) -> tuple[list[str], list[tuple[str, int]]]:
     if not any(matches):
         paths = [path for word in words for path in _expanded(word)]
         if len(paths) < 2:
-            raise CliError("compare needs two or more runs, or groups of runs: A=RUN,RUN", USAGE)
+            raise UsageError("compare needs two or more runs, or groups of runs: A=RUN,RUN")
         return [], [(path, n) for n, path in enumerate(paths)]
     if not all(matches):
         alone = next(word for word, match in zip(words, matches, strict=True) if match is None)
-        raise CliError(f"{alone}: give all runs in groups, NAME=RUN,RUN, or none of them", USAGE)
+        raise UsageError(f"{alone}: give all runs in groups, NAME=RUN,RUN, or none of them")
     names: list[str] = []
     found: list[tuple[str, int]] = []
     for match in filter(None, matches):
         if match[1] in names:
-            raise CliError(f"the group {match[1]} is named twice: join its runs by commas", USAGE)
+            raise UsageError(f"the group {match[1]} is named twice: join its runs by commas")
         paths = [path for word in match[2].split(",") if word for path in _expanded(word)]
         found += [(path, len(names)) for path in paths]
         names.append(match[1])
     if len(names) < 2:
-        raise CliError(f"{names[0]} is the only group: compare needs two or more", USAGE)
+        raise UsageError(f"{names[0]} is the only group: compare needs two or more")
     return names, found
 
 
@@ -141,11 +141,11 @@ def _expanded(word: str) -> Iterator[str]:
 
 def _located(paths: Sequence[tuple[str, int]]) -> list[tuple[Path, int]]:
     if len(paths) > MAX_RUNS:
-        raise CliError(f"{len(paths):,} runs are more than {MAX_RUNS}", USAGE)
+        raise UsageError(f"{len(paths):,} runs are more than {MAX_RUNS}")
     runs = [(Path(os.path.normpath(find_log(Path(path))[0])), group) for path, group in paths]
     counts = Counter(run.resolve() for run, _ in runs)
     if twice := [run for run, n in counts.items() if n > 1]:
-        raise CliError(f"{listed([str(run) for run in twice])}: named twice", USAGE)
+        raise UsageError(f"{listed([str(run) for run in twice])}: named twice")
     return runs
 
 
@@ -184,7 +184,7 @@ def _time(given: float | None, ends: dict[Path, float]) -> float:
         return end
     if given > end:
         has = f"{short_path(run)} has {duration(end)} of campaign time only"
-        raise CliError(f"--at {duration(given)}: {has}", USAGE)
+        raise UsageError(f"--at {duration(given)}: {has}")
     return given
 
 

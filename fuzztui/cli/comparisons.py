@@ -18,7 +18,7 @@ from fuzztui.features.comparisons.fold import (
     operation_yields,
     totals_of,
 )
-from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.base.text import aligned, several, visible
 from fuzztui.run.campaign import CampaignError, load
 
 _SHOWN: Final = 40
@@ -101,9 +101,7 @@ def table(rows: Sequence[ComparisonRow]) -> Iterator[str]:
         more = " …" if len(examples) > _EXAMPLES else ""
         numbers = f"{len(row.entries):,}", f"{len(row.tokens):,}"
         cells.append((row.place, *numbers, ", ".join(brief) + more))
-    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for place, entries, tokens, examples_text in cells:
-        yield f"{place:<{wide[0]}}  {entries:>{wide[1]}}  {tokens:>{wide[2]}}  {examples_text}"
+    yield from aligned(cells, (1, 2))
 
 
 def _row_dict(row: ComparisonRow) -> dict[str, object]:

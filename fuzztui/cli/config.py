@@ -1,4 +1,4 @@
-"""``config``: show and check the user's configuration of the screens."""
+"""``config`` and ``themes``: the user's configuration of the screens, and what it can choose."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from fuzztui.cli.output import DONE, USAGE, say
+from fuzztui.cli.output import DONE, FAILED, USAGE, say
 from fuzztui.kernel.base.text import brief
 
 if TYPE_CHECKING:
@@ -66,3 +66,15 @@ def _print_keys(found: Config) -> None:
 def _list(names: object) -> str:
     assert isinstance(names, (list, tuple))
     return "[" + ", ".join(f'"{brief(name)}"' for name in names) + "]"
+
+
+def themes(options: argparse.Namespace) -> int:
+    """List the themes."""
+    from fuzztui.tui.base.themes import load_themes
+
+    found, problems = load_themes()
+    for name, theme in found.items():
+        print(f"{name:<14} {brief(theme.title)}")
+    for problem in problems:
+        say(problem)
+    return FAILED if problems else DONE

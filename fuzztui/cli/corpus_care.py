@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fuzztui.cli.corpus_running import KILLS, Care, why_out
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, say
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError, say
 from fuzztui.cli.runs import find_run
 from fuzztui.features.corpus.choose import Choice, Kills, choose, covered_by, missing_again
 from fuzztui.features.corpus.entries import CorpusInput, CorpusInputs
@@ -63,12 +63,11 @@ def _check_new(output: Path, run: Path) -> None:
     try:
         filled = output.exists() and any(output.iterdir())
     except OSError as e:
-        raise CliError(f"-o {output}: {e.strerror or e}", USAGE) from None
+        raise UsageError(f"-o {output}: {e.strerror or e}") from None
     if filled:
-        raise CliError(
+        raise UsageError(
             f"-o {output}: is not empty; name a new directory, or add to this one with "
-            f"'fuzztui corpus merge {output} {run}'",
-            USAGE,
+            f"'fuzztui corpus merge {output} {run}'"
         )
 
 
@@ -76,7 +75,7 @@ def _refuse_run(what: str, directory: Path) -> None:
     """Raise :class:`CliError` if a directory to write to is in a run."""
     real = real_path(directory)
     if run := next((path for path in (real, *real.parents) if is_run(path)), None):
-        raise CliError(f"{what}: is in the run {run}, which is never changed", USAGE)
+        raise UsageError(f"{what}: is in the run {run}, which is never changed")
 
 
 def _write_new(output: Path, entries: Sequence[CorpusInput]) -> None:
@@ -102,15 +101,15 @@ def merge(options: argparse.Namespace) -> int:
     """Add to a directory the inputs that have something new; say what each source brought."""
     target: Path = options.directory
     if target.exists() and not target.is_dir():
-        raise CliError(f"{target}: is not a directory", USAGE)
+        raise UsageError(f"{target}: is not a directory")
     _refuse_run(str(target), target)
     sources = [(given, _run_of(given)) for given in options.sources]
     runs = [run for _, run in sources if run is not None]
     if options.run is not None:
         runs = [RunDir(find_run(options.run)), *runs]
     if not runs:
-        raise CliError(
-            "--run RUN: is needed, because no source is a run: its target runs the inputs", USAGE
+        raise UsageError(
+            "--run RUN: is needed, because no source is a run: its target runs the inputs"
         )
     with Care(runs[0], options) as care:
         for run in runs[1:]:
@@ -150,7 +149,7 @@ def _run_of(given: Path) -> RunDir | None:
     """The run that the user has named; None if it is another directory. Raises CliError."""
     if given.is_dir() and not is_run(given):
         if run := min(runs_in(given), default=None):
-            raise CliError(f"{given}: has runs in it; name one, such as {run}", USAGE)
+            raise UsageError(f"{given}: has runs in it; name one, such as {run}")
         return None
     return RunDir(find_run(given))
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
 
-from fuzztui.cli.arguments import RUN_HELP, Run, add_jobs, add_set, command
+from fuzztui.cli.arguments import CommandParser, Run, add_jobs, add_set, command
 
 
-def _export(parser: argparse.ArgumentParser) -> Run:
+def _export(parser: CommandParser) -> Run:
     from fuzztui.tools.export.corpus import FORMATS
 
-    parser.add_argument("source", metavar="RUN", type=Path, help=RUN_HELP)
-    _directory(parser)
+    parser.run(name="source")
+    parser.path("directory", "DIR", "where to write the files")
     parser.add_argument(
         "--format",
         choices=FORMATS,
@@ -21,65 +19,44 @@ def _export(parser: argparse.ArgumentParser) -> Run:
         help="libfuzzer: plain files, named by their hash, which all fuzzers read (default); go: "
         "files of 'go test fuzz v1'",
     )
-    parser.add_argument(
-        "--text", action="store_true", help="with --format go: string values instead of []byte"
-    )
-    parser.add_argument("--findings", action="store_true", help="findings too")
+    parser.flag("--text", "with --format go: string values instead of []byte")
+    parser.flag("--findings", "findings too")
     return command("corpus.export_corpus")
 
 
-def _import(parser: argparse.ArgumentParser) -> Run:
-    parser.add_argument(
-        "source", metavar="DIR", type=Path, help="the corpus of libFuzzer, Go or another fuzzer"
-    )
-    _directory(parser)
+def _import(parser: CommandParser) -> Run:
+    parser.path("source", "DIR", "the corpus of libFuzzer, Go or another fuzzer")
+    parser.path("directory", "DIR", "where to write the files")
     return command("corpus.import_corpus")
 
 
-def _directory(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", metavar="DIR", type=Path, help="where to write the files")
-
-
-def _minimise(parser: argparse.ArgumentParser) -> Run:
-    parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
-    parser.add_argument(
-        "-o",
-        dest="output",
-        metavar="DIR",
-        type=Path,
-        required=True,
-        help="the directory to write: a new or an empty one",
-    )
+def _minimise(parser: CommandParser) -> Run:
+    parser.run()
+    what = "the directory to write: a new or an empty one"
+    parser.path("-o", "DIR", what, dest="output", required=True)
     _care(parser)
     return command("corpus_care.minimise")
 
 
-def _merge(parser: argparse.ArgumentParser) -> Run:
-    parser.add_argument(
+def _merge(parser: CommandParser) -> Run:
+    parser.path(
         "directory",
-        metavar="DIR",
-        type=Path,
-        help="the directory to add to, such as the kept corpus of ci; made if it is missing",
+        "DIR",
+        "the directory to add to, such as the kept corpus of ci; made if it is missing",
     )
-    parser.add_argument(
+    parser.path(
         "sources",
-        metavar="RUN|DIR",
-        type=Path,
+        "RUN|DIR",
+        "runs, campaign files (the newest of their runs), or directories of inputs",
         nargs="+",
-        help="runs, campaign files (the newest of their runs), or directories of inputs",
     )
-    parser.add_argument(
-        "--run",
-        metavar="RUN",
-        type=Path,
-        help="the run whose target runs the inputs; default: the first RUN",
-    )
+    parser.path("--run", "RUN", "the run whose target runs the inputs; default: the first RUN")
     _care(parser)
     return command("corpus_care.merge")
 
 
-def _why(parser: argparse.ArgumentParser) -> Run:
-    parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
+def _why(parser: CommandParser) -> Run:
+    parser.run()
     parser.add_argument(
         "entry", metavar="ID", help="a queue entry: 12, INSTANCE/12, or the path of its file"
     )
@@ -88,7 +65,7 @@ def _why(parser: argparse.ArgumentParser) -> Run:
     return command("corpus_why.why")
 
 
-def _care(parser: argparse.ArgumentParser) -> None:
+def _care(parser: CommandParser) -> None:
     from fuzztui.cli.corpus_running import BY
 
     parser.add_argument(
@@ -101,7 +78,7 @@ def _care(parser: argparse.ArgumentParser) -> None:
     add_set(parser)
 
 
-WORDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
+WORDS: dict[str, Callable[[CommandParser], Run]] = {
     "export": _export,
     "import": _import,
     "minimise": _minimise,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from fuzztui.cli.matrix import matrix_of
 from fuzztui.cli.mutants import AFL, own_campaign, python_campaign
-from fuzztui.cli.output import USAGE, CliError, say
+from fuzztui.cli.output import CliError, UsageError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.score import ask_score
 from fuzztui.features.corpus.choose import Kills
@@ -17,7 +18,7 @@ from fuzztui.features.corpus.entries import CorpusInput, CorpusInputs, directory
 from fuzztui.features.corpus.measure import OK, UNFIT, Covered, Measured, Measurer
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.files import read_if_regular, temporary_directory
-from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.inprocess.constants import constants_of
 from fuzztui.tools.ci.corpus import KeptCorpus
 from fuzztui.tools.export.corpus import name_of
@@ -38,10 +39,9 @@ class Care:
         is_afl = self.campaign.kind == AFL
         self.by: str = by or options.by or (BOTH if self.campaign.kind == _MU2 else EDGES)
         if is_afl and self.by != EDGES:
-            raise CliError(
+            raise UsageError(
                 f"--by {self.by}: {run.path} is a run of afl, whose inputs kill no mutants; "
-                "use --by edges",
-                USAGE,
+                "use --by edges"
             )
         self._folders = 0
         self._progress = Estimate()
@@ -79,7 +79,7 @@ class Care:
         with disk():
             found = directory_inputs(folder, self._folder("in"))
         if kept is not None and kept.files():
-            self._check_constants(directory, _read(kept.constants))
+            self._check_constants(directory, read_if_regular(kept.constants, 1 << 30))
         return found
 
     def add(self, entries: Iterable[CorpusInput], directory: Path) -> None:
@@ -116,51 +116,37 @@ class Care:
     def _check_constants(self, path: Path, constants: bytes | None) -> None:
         """Raise :class:`CliError` if choices in the inputs there mean something else."""
         if constants != constants_of(self.run):
-            raise CliError(
+            raise UsageError(
                 f"{path}: the choices in its inputs select other constants than those of "
-                f"{self.run.path}: inputs of a generator can be merged only if these are the same",
-                USAGE,
+                f"{self.run.path}: inputs of a generator can be merged only if these are the same"
             )
 
     # ------------------------------------------------------------------ running them
-
-    def _measurer(self) -> Measurer:
-        def show(done: int, total: int) -> None:
-            self._progress.show("running inputs", done, total)
-
-        return Measurer(
-            self.campaign,
-            self.run.instance("main"),
-            self._folder("work"),
-            self._options.jobs,
-            show,
-        )
 
     def measured(self, sources: Sequence[CorpusInputs]) -> Measured:
         """Run the inputs. Raises :class:`CliError`."""
         entries = [entry for inputs in sources for entry in inputs.entries]
         if self.by == KILLS:  # whether they fail is in the matrix
             return Measured(inputs=[Covered(outcomes={OK}) for _ in entries])
-        return self._run([entry.copy for entry in entries])
-
-    def once(self, inputs: CorpusInputs) -> Measured:
-        """Run the inputs once. Raises :class:`CliError`."""
-        return self._run([entry.copy for entry in inputs.entries], passes=1)
+        return self.run_inputs(entries)
 
     def again(self, entries: Sequence[CorpusInput], measured: Measured) -> Measured:
         """Run inputs once more, without the others. Raises :class:`CliError`."""
-        return self._run([entry.copy for entry in entries], passes=1, into=measured)
+        return self.run_inputs(entries, passes=1, into=measured)
 
-    def _run(
-        self, files: Sequence[Path], *, passes: int = 2, into: Measured | None = None
+    def run_inputs(
+        self, entries: Sequence[CorpusInput], *, passes: int = 2, into: Measured | None = None
     ) -> Measured:
-        try:
-            with disk():
-                return self._measurer().measure(files, passes, into)
-        except SupervisorError as e:
-            raise CliError(str(e)) from None
-        finally:
-            self._progress.clear()
+        """Run inputs, so often. Raises :class:`CliError`."""
+        with disk(), self._progress:
+            measurer = Measurer(
+                self.campaign,
+                self.run.instance("main"),
+                self._folder("work"),
+                self._options.jobs,
+                partial(self._progress.show, "running inputs"),
+            )
+            return measurer.measure([entry.copy for entry in entries], passes, into)
 
     def kills(self, sources: Sequence[CorpusInputs]) -> Kills | None:
         """Return which inputs kill which mutants; None without ``--by``. Raises CliError."""
@@ -206,10 +192,6 @@ def _kept(directory: Path) -> KeptCorpus | None:
         return None
     is_one = kept.findings.is_dir() or kept.constants.is_file()
     return kept if is_one or [*directory.iterdir()] == [kept.inputs] else None
-
-
-def _read(file: Path) -> bytes | None:
-    return read_if_regular(file, 1 << 30)
 
 
 def why_out(covered: Covered) -> str:

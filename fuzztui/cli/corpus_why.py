@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fuzztui.cli.corpus_running import EDGES, Care, why_out
+from fuzztui.cli.coverage import entry_id, id_of
 from fuzztui.cli.matrix import kept_matrix
 from fuzztui.cli.mutants import AFL
-from fuzztui.cli.output import DONE, USAGE, CliError, duration, say
+from fuzztui.cli.output import DONE, UsageError, duration, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.features.corpus.entries import CorpusInput, CorpusInputs
 from fuzztui.features.corpus.measure import Measured
@@ -22,8 +22,6 @@ from fuzztui.run.inprocess.replay import VALID
 
 _SHOWN = 10
 _STEPS = 6
-_ID = re.compile(r"(?:([\w.-]+)/)?(?:id:)?(\d{1,18})")
-_NAME_ID = re.compile(r"id:(\d{1,18})")
 
 
 def why(options: argparse.Namespace) -> int:
@@ -33,7 +31,7 @@ def why(options: argparse.Namespace) -> int:
     with Care(run, options, EDGES) as care:
         inputs = care.of_run(run)
         entry = _find(inputs, run, options.entry)
-        measured = care.once(inputs)
+        measured = care.run_inputs(inputs.entries, passes=1)
     at = inputs.entries.index(entry)
     known = _known(state)
     row = known.get(entry.name)
@@ -59,9 +57,10 @@ def why(options: argparse.Namespace) -> int:
 
 def _find(inputs: CorpusInputs, run: RunDir, given: str) -> CorpusInput:
     """Return the entry of ``12``, ``main/12``, ``id:12`` or a path. Raises :class:`CliError`."""
-    if match := _ID.fullmatch(given):
-        found = [e for e in _all_names(inputs) if _number(e[0]) == int(match[2])]
-        found = [e for e in found if not match[1] or e[0].startswith(f"{match[1]}/")]
+    if (wanted := entry_id(given)) is not None:
+        instance, number = wanted
+        found = [e for e in _all_names(inputs) if id_of(e[0].partition("/")[2]) == number]
+        found = [e for e in found if not instance or e[0].startswith(f"{instance}/")]
         names = {name.partition("/")[0] for name, _ in found}
         if len(names) > 1:
             found = [e for e in found if e[0].startswith("main/")] or found[:1]
@@ -74,10 +73,9 @@ def _find(inputs: CorpusInputs, run: RunDir, given: str) -> CorpusInput:
         name = f"{queue[0].parent.name}/{path.relative_to(queue[0])}" if queue else given
         found = [e for e in _all_names(inputs) if e[0] == name]
     if not found:
-        raise CliError(
+        raise UsageError(
             f"{given}: there is no such queue entry in {run.path}; name one as 12, INSTANCE/12 "
-            "or by its file",
-            USAGE,
+            "or by its file"
         )
     return found[0][1]
 
@@ -87,11 +85,6 @@ def _all_names(inputs: CorpusInputs) -> Iterator[tuple[str, CorpusInput]]:
         yield entry.name, entry
         for name in inputs.same.get(entry.sha256, ()):
             yield name, entry
-
-
-def _number(name: str) -> int:
-    match = _NAME_ID.match(name.partition("/")[2])
-    return int(match[1]) if match else -1
 
 
 def _known(state: State) -> dict[str, Entry]:

@@ -10,18 +10,18 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from fuzztui.cli.beside import interrupt_at_eof
 from fuzztui.cli.mutants import AFL, own_campaign
-from fuzztui.cli.output import DONE, USAGE, CliError, duration, put_text
+from fuzztui.cli.output import DONE, CliError, UsageError, duration, put_text
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.repro import finding_file
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import corpus_of
-from fuzztui.cli.until_eof import interrupt_at_eof
 from fuzztui.kernel.base.files import files_in, status
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.kernel.model.state import State
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.inprocess.coverage import Coverage
 from fuzztui.run.inprocess.executed import (
     CoveredInput,
@@ -38,15 +38,14 @@ def coverage(options: argparse.Namespace) -> int:
     if options.until_eof:
         interrupt_at_eof()
     if options.over_time and options.format not in (None, "json"):
-        raise CliError("--over-time is for the table and --format json", USAGE)
+        raise UsageError("--over-time is for the table and --format json")
     run = RunDir(find_run(options.run))
     state = standing(run.path).state  # damage of the log is reported also if the campaign is gone
     campaign = own_campaign(run.campaign, options.overrides)
     if campaign.kind == AFL and not options.by_line:
-        raise CliError(
+        raise UsageError(
             f"{run.path}: the tables of fuzztui coverage are for Python targets, not for afl; "
-            "for C targets there is --by-line",
-            USAGE,
+            "for C targets there is --by-line"
         )
     entry = options.entry
     inputs = corpus_inputs(run, state)
@@ -55,7 +54,8 @@ def coverage(options: argparse.Namespace) -> int:
     if entry:
         file = _entry(run, entry)
         inputs = [i for i in inputs if i.file == file] or [CoveredInput(file, entry)]
-    found = _measured(campaign, run, inputs, options)
+    root = (options.root or Path()).absolute()
+    found = measured(campaign, run, inputs).coverage(root, over_time=options.over_time)
     text = formatted(found, options.format, absolute=options.absolute) if options.format else None
     if text is None:
         text = "\n".join(map(visible, _table(found))) + "\n"
@@ -82,35 +82,34 @@ def corpus_inputs(run: RunDir, state: State) -> list[CoveredInput]:
 
 def _entry(run: RunDir, given: str) -> Path:
     """The file of ``12``, ``id:12``, ``INSTANCE/12``, or a path. Raises :class:`CliError`."""
-    match = re.fullmatch(r"(?:([\w.-]+)/)?(?:id:)?(\d{1,18})", given)
-    if match is None:
+    if (wanted := entry_id(given)) is None:
         return finding_file(run, given)
-    names = run.out.glob(f"{match[1] or '*'}/queue/id:*")
-    ids = [f for f in sorted(names) if _id_of(f.name) == int(match[2])]
+    names = run.out.glob(f"{wanted[0] or '*'}/queue/id:*")
+    ids = [f for f in sorted(names) if id_of(f.name) == wanted[1]]
     if not ids:
-        raise CliError(f"--entry {given}: there is no such queue entry in {run.path}", USAGE)
+        raise UsageError(f"--entry {given}: there is no such queue entry in {run.path}")
     return next((f for f in ids if f.parent.parent.name == "main"), ids[0]).absolute()
 
 
-def _id_of(name: str) -> int:
+def entry_id(given: str) -> tuple[str, int] | None:
+    """Return the instance (or "") and the id of ``12``, ``id:12`` or ``INSTANCE/12``."""
+    match = re.fullmatch(r"(?:([\w.-]+)/)?(?:id:)?(\d{1,18})", given)
+    return (match[1] or "", int(match[2])) if match else None
+
+
+def id_of(name: str) -> int:
+    """Return the id in the name of an entry's file; -1 if it has none."""
     match = re.match(r"id:(\d+)", name)
     return int(match[1]) if match else -1
 
 
-def _measured(
-    campaign: Campaign, run: RunDir, inputs: Sequence[CoveredInput], options: argparse.Namespace
-) -> Coverage:
-    """Run the inputs, and return the coverage; with its growth for ``--over-time``."""
-    root = (options.root or Path()).absolute()
-    progress = Estimate()
-    try:
-        files = instrumented_files(run, campaign)
-        executed = executed_lines(campaign, run, files, inputs, partial(progress.show, "inputs"))
-    except SupervisorError as e:
-        raise CliError(str(e)) from None
-    finally:
-        progress.clear()
-    return executed.coverage(root, over_time=options.over_time)
+def measured(
+    campaign: Campaign, run: RunDir, inputs: Sequence[CoveredInput], what: str = "inputs"
+) -> ExecutedLines:
+    """Run the inputs of a Python target; show the progress as ``what``. Raises SupervisorError."""
+    files = instrumented_files(run, campaign)
+    with Estimate() as progress:
+        return executed_lines(campaign, run, files, inputs, partial(progress.show, what))
 
 
 _ByLine = dict[str, dict[int, CoveredInput | None]]
@@ -126,17 +125,12 @@ def _by_line(
     they were found, then the smallest first.
     """
     if options.entry or options.over_time or options.format or options.output:
-        raise CliError("--by-line prints JSON about all inputs, without other options", USAGE)
+        raise UsageError("--by-line prints JSON about all inputs, without other options")
     sizes = {i.file: size_of(i.file) for i in inputs}
     smallest_first = sorted(inputs, key=lambda i: (sizes[i.file], i.entry))
     runs = _gcov_runs if campaign.kind == AFL else _traced_runs
-    progress = Estimate(lines=options.progress)
-    try:
+    with Estimate(lines=options.progress) as progress:
         all_statements, first, smallest = runs(campaign, run, inputs, smallest_first, progress)
-    except SupervisorError as e:
-        raise CliError(str(e)) from None
-    finally:
-        progress.clear()
     print(json.dumps({"by_line": {
         file: {
             "statements": statements,
@@ -181,20 +175,18 @@ def _gcov_runs(
     by_size: Sequence[CoveredInput],
     progress: Estimate,
 ) -> tuple[dict[str, list[int]], _ByLine, _ByLine]:
-    """As :func:`_traced_runs`, of a C target. Raises :class:`CliError`, ``SupervisorError``."""
+    """As :func:`_traced_runs`, of a C target. Raises :class:`UserError`."""
     if not campaign.target.get("build"):
-        raise CliError(
+        raise UsageError(
             f"{run.path}: the lines of a C target are measured in a build for gcov, and this "
             "campaign has no target.build; set it with target.coverage = true in the campaign "
-            "file, and start the campaign again",
-            USAGE,
+            "file, and start the campaign again"
         )
     if not campaign.target.get("coverage"):
-        raise CliError(
+        raise UsageError(
             f"{run.path}: the lines of a C target are measured in a build for gcov, which this "
             "campaign does not have; set target.coverage = true in the campaign file and start "
-            "the campaign again, or give --set target.coverage=true to this command",
-            USAGE,
+            "the campaign again, or give --set target.coverage=true to this command"
         )
     from fuzztui.features.gcov.by_line import first_entries
 
@@ -224,7 +216,7 @@ def _gcov_runs(
 
 def _key(entry: CoveredInput) -> str:
     """The entry as screens name it: ``main/12``."""
-    return f"{entry.file.parent.parent.name}/{_id_of(entry.file.name)}"
+    return f"{entry.file.parent.parent.name}/{id_of(entry.file.name)}"
 
 
 def size_of(file: Path) -> int:

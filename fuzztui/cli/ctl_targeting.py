@@ -3,42 +3,34 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
-from fuzztui.cli.ctl_action import CtlAction
-from fuzztui.cli.output import USAGE, CliError, probability, say, weight_or_factor
+from fuzztui.cli.ctl_action import CtlAction, one_of, weights_of
+from fuzztui.cli.output import CliError, UsageError, probability, say, weight_or_factor
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.features.targeting.analysis.document import DocumentError, TargetingAnalysis
 from fuzztui.features.targeting.fold import goal_rows, targeting_summary, type_rows, weights
-from fuzztui.kernel.base.suggest import meant, near_last
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.rundir import RunDir
 
-_NEAR = 3
-"""Maximum number of similar names that an error suggests."""
-
 
 def _weigh(options: argparse.Namespace) -> list[WeighType]:
     """``weigh TYPE 3``; ``x2`` and ``x0.5`` multiply each instance's present weight."""
     if not options.id or len(options.more) != 1:
-        raise CliError(
-            "weigh needs a type and a weight; for example datetime.date 3, or x2, or x0.5", USAGE
+        raise UsageError(
+            "weigh needs a type and a weight; for example datetime.date 3, or x2, or x0.5"
         )
     text = options.more[0]
-    number, factor = weight_or_factor(text)
     state = _state(options)
     name = _type(options, state)
-    if not factor:
-        return [_weighed(name, number, options.instance)]
-    each = weights(state, name, options.instance) or {options.instance: 1.0}
-    if not any(each.values()):
-        raise CliError(f"{name} is banned, so {text} has no effect; unban the type first", USAGE)
-    if len(set(each.values())) == 1:
-        return [_weighed(name, next(iter(each.values())) * number, options.instance)]
-    return [_weighed(name, weight * number, instance) for instance, weight in each.items()]
+    present = weights(state, name, options.instance)
+    each = weights_of(text, options.instance, present)
+    if weight_or_factor(text)[1] and present and not any(present.values()):
+        raise UsageError(f"{name} is banned, so {text} has no effect; unban the type first")
+    return [_weighed(name, weight, instance) for instance, weight in each.items()]
 
 
 def _of_type(weight: float) -> Callable[[argparse.Namespace], WeighType]:
@@ -52,9 +44,8 @@ def _of_goal(make: Callable[[str, str], Command]) -> Callable[[argparse.Namespac
 def _goal(options: argparse.Namespace) -> str:
     """Return the location of the goal that ``options.id`` names, in full or by its end."""
     if not options.id:
-        raise CliError(
-            f"{options.action} needs a goal's location; for example package/module.py:12:then",
-            USAGE,
+        raise UsageError(
+            f"{options.action} needs a goal's location; for example package/module.py:12:then"
         )
     state, run = _state(options), find_run(options.run)
     document = _document(run)
@@ -62,7 +53,7 @@ def _goal(options: argparse.Namespace) -> str:
     known |= {location: bool(row.types) for location, row in goal_rows(state).items()}
     location = str(options.id)
     if known:
-        location = _one_of(location, known, "/", f"{run}: there is no goal")
+        location = one_of(location, known, f"{run}: there is no goal", "/")
     if document and any(t.location == location and t.never for t in document.targets):
         raise CliError(f"{location} is never taken, as mypy infers from annotations")
     if not known.get(location, True):
@@ -73,16 +64,15 @@ def _goal(options: argparse.Namespace) -> str:
 
 def _unpin(options: argparse.Namespace) -> PinGoal:
     if options.id:
-        raise CliError(f"unpin takes no location; remove {options.id!r}", USAGE)
+        raise UsageError(f"unpin takes no location; remove {options.id!r}")
     _state(options)
     return PinGoal("", options.instance)
 
 
 def _targeted(options: argparse.Namespace) -> SetTargetedShare:
     if not options.id:
-        raise CliError(
-            "targeted needs the share of mutations to target at types; for example 0.7 or 70%",
-            USAGE,
+        raise UsageError(
+            "targeted needs the share of mutations to target at types; for example 0.7 or 70%"
         )
     share = probability("targeted", options.id)
     _state(options)
@@ -92,7 +82,7 @@ def _targeted(options: argparse.Namespace) -> SetTargetedShare:
 def _weighed(name: str, weight: float, instance: str) -> WeighType:
     command = WeighType(name, weight, instance)
     if wrong := command.problem:
-        raise CliError(wrong, USAGE)
+        raise UsageError(wrong)
     return command
 
 
@@ -101,9 +91,8 @@ def _state(options: argparse.Namespace) -> State:
     run = options.run = find_run(options.run)  # once: find_run may print the choice
     state = standing(run).state
     if targeting_summary(state) is None and state.engine not in ("", "spoton"):
-        raise CliError(
-            f"{options.action} is for engine spoton; the campaign's engine is {state.engine}",
-            USAGE,
+        raise UsageError(
+            f"{options.action} is for engine spoton; the campaign's engine is {state.engine}"
         )
     if options.instance and state.instances and options.instance not in state.instances:
         known = ", ".join(state.instances)
@@ -118,7 +107,7 @@ def _type(options: argparse.Namespace, state: State) -> str:
     type: only the application's types have weights.
     """
     if not options.id:
-        raise CliError(f"{options.action} needs a type; for example datetime.date", USAGE)
+        raise UsageError(f"{options.action} needs a type; for example datetime.date")
     run = find_run(options.run)
     known = dict.fromkeys(type_rows(state))
     known |= dict.fromkeys(n for row in goal_rows(state).values() for n, _ in row.types)
@@ -128,18 +117,18 @@ def _type(options: argparse.Namespace, state: State) -> str:
         return str(options.id)
     given, made = str(options.id), _aliases(run)
     nothing = f"{run}: no goal depends on a type"
-    if any(_ends(name, given, ".") for name in known):
-        return _one_of(given, known, ".", nothing)
-    name = _one_of(given, [*known, *made], ".", nothing)  # suggests names from both
+    if any(f".{name}".endswith(f".{given}") for name in known):
+        return one_of(given, known, nothing, ".")
+    name = one_of(given, [*known, *made], nothing, ".")  # suggests names from both
     stand_for = [one for one in made[name] if one in known]
     if len(stand_for) == 1:
         say(f"generators make {name} in place of {stand_for[0]}: using {stand_for[0]}")
         return stand_for[0]
     if stand_for:
         choices = " or ".join(stand_for)
-        raise CliError(f"generators make {name} in place of several types; name {choices}", USAGE)
+        raise UsageError(f"generators make {name} in place of several types; name {choices}")
     message = f"{name} is an alias of {', '.join(made[name])}, on which no goal depends"
-    raise CliError(f"{run}: {message} (engine.aliases)", USAGE)
+    raise UsageError(f"{run}: {message} (engine.aliases)")
 
 
 def _aliases(run: Path) -> dict[str, list[str]]:
@@ -153,26 +142,6 @@ def _aliases(run: Path) -> dict[str, list[str]]:
         for one in makes if isinstance(makes, list) else [makes]:
             made.setdefault(one, []).append(name)
     return made
-
-
-def _one_of(given: str, known: Iterable[str], before: str, nothing: str) -> str:
-    """Return the name that is ``given``, or the only name that ends with ``before`` + ``given``.
-
-    Raises :class:`CliError`, with a message that begins with ``nothing``.
-    """
-    names = list(known)
-    if given in names:
-        return given
-    ends = [name for name in names if _ends(name, given, before)]
-    if len(ends) == 1:
-        return ends[0]
-    hint = meant(ends[:_NEAR] or near_last(given, names, before, _NEAR))
-    raise CliError(f"{nothing} {given!r}{hint}", USAGE)
-
-
-def _ends(name: str, given: str, before: str) -> bool:
-    """Whether ``name`` is ``given``, or ends with ``before`` + ``given``."""
-    return f"{before}{name}".endswith(before + given)
 
 
 def _document(run: Path) -> TargetingAnalysis | None:

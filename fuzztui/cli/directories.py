@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.cli.attach import attach
-from fuzztui.cli.output import USAGE, CliError
+from fuzztui.cli.output import CliError, UsageError
 from fuzztui.cli.status import afl_directories
 from fuzztui.run.campaign.pyproject import CAMPAIGN_FILE
 from fuzztui.run.home.finding import is_run
@@ -35,10 +35,9 @@ _FOR_A_START: Final = {
 def show_run(options: argparse.Namespace, run: Path) -> int:
     """Show a run, also an ended one, as ``fuzztui attach`` does. Raises :class:`CliError`."""
     if given := [name for key, name in _FOR_A_START.items() if getattr(options, key, None)]:
-        raise CliError(
+        raise UsageError(
             f"{run} is a run, which is only shown, without {', '.join(given)}; to resume it: "
-            f"{_command(run / CAMPAIGN_FILE)} {given[0]} ...",
-            USAGE,
+            f"{_command(run / CAMPAIGN_FILE)} {given[0]} ..."
         )
     return attach(argparse.Namespace(run=run, theme=options.theme, read_only=False))
 
@@ -62,7 +61,7 @@ def no_campaign_file(directory: Path) -> CliError:
             f"is written by: fuzztui init {_quoted(directory)}; its Hypothesis tests are fuzzed "
             f"by: fuzztui test {_quoted(directory)}"
         )
-    return CliError(f"{directory}: {advice}", USAGE)
+    return UsageError(f"{directory}: {advice}")
 
 
 def _run_in(directory: Path) -> Path | None:

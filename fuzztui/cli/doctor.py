@@ -9,13 +9,12 @@ import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from fuzztui.cli.finding_lines import finding_lines
 from fuzztui.cli.output import DONE, at_terminal, say
 from fuzztui.cli.output import FAILED as FAILED_EXIT
 from fuzztui.cli.progress import Counter
 from fuzztui.kernel.base.terminals import wants_ascii
 from fuzztui.kernel.base.text import several, visible
-from fuzztui.tools.doctor.findings import FAILED, WARNING
+from fuzztui.tools.doctor.findings import FAILED, WARNING, finding_lines
 from fuzztui.tools.doctor.local import TerminalFacts, local_findings
 
 
@@ -25,16 +24,13 @@ def doctor(options: argparse.Namespace) -> int:
     if at_terminal():
         size = shutil.get_terminal_size()
         terminal = TerminalFacts(True, size.columns, size.lines, wants_ascii(os.environ))
-    line = Counter()
     findings = []
-    try:
+    with Counter() as line:
         for finding in local_findings(
             Path.cwd(), terminal, os.environ, lambda what: line.show_now(f"checking {what}")
         ):
             text, advice = visible(finding.text)[:1000], visible(finding.advice)[:1000]
             findings.append(replace(finding, text=text, advice=advice))
-    finally:
-        line.clear()
     failed = sum(finding.state == FAILED for finding in findings)
     warnings = sum(finding.state == WARNING for finding in findings)
     if options.json:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
-from fuzztui.cli.arguments import NEAREST, Run, add_optional_run, add_set, command
+from fuzztui.cli.arguments import NEAREST, CommandParser, Run, add_set, command
 from fuzztui.cli.since import add_changes
 
 
-def add_mutators(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui mutators``; return the command."""
+def _mutators(parser: CommandParser) -> Run:
     from fuzztui.cli import mutators
 
-    add_optional_run(parser)
-    parser.add_argument("--json", action="store_true", help="print a list of objects")
+    parser.optional_run()
+    parser.json("a list of objects")
     parser.add_argument(
         "--sort",
         metavar="COLUMN",
@@ -26,55 +22,48 @@ def add_mutators(parser: argparse.ArgumentParser) -> Run:
     return mutators.mutators
 
 
-def add_types(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui types``; return the command."""
-    add_optional_run(parser)
+def _types(parser: CommandParser) -> Run:
+    parser.optional_run()
     _all(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.json()
     return command("types.types")
 
 
-def add_comparisons(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui comparisons``; return the command."""
-    add_optional_run(parser)
+def _comparisons(parser: CommandParser) -> Run:
+    parser.optional_run()
     _all(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.json()
     return command("comparisons.comparisons")
 
 
-def _all(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="print every line in full on a terminal too, as in a pipe",
-    )
+def _all(parser: CommandParser) -> None:
+    parser.flag("--all", "print every line in full on a terminal too, as in a pipe")
 
 
-def add_targets(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui targets``; return the command."""
+def _targets(parser: CommandParser) -> Run:
     from fuzztui.cli import targets
 
-    parser.add_argument(
-        "path",
-        metavar="CAMPAIGN",
-        type=Path,
-        nargs="?",
-        help=f"a campaign file, or a run directory; default: {NEAREST}",
-    )
+    which = f"a campaign file, or a run directory; default: {NEAREST}"
+    parser.path("path", "CAMPAIGN", which, nargs="?")
     _all(parser)
     add_changes(parser, "goals of functions")
-    parser.add_argument("--json", action="store_true", help="print one object, as in targets.json")
-    parser.add_argument(
+    parser.json("one object, as in targets.json")
+    parser.path(
         "--observed",
-        metavar="FILE",
-        type=Path,
-        help="JSON file with observed parameter types by function (docs/targets.md)",
+        "FILE",
+        "JSON file with observed parameter types by function (docs/targets.md)",
     )
-    parser.add_argument(
+    parser.off(
         "--no-run",
-        dest="run",
-        action="store_false",
-        help="do not run the target to observe the types of parameters without annotations",
+        "do not run the target to observe the types of parameters without annotations",
     )
     add_set(parser)
     return targets.targets
+
+
+COMMANDS = {
+    "mutators": _mutators,
+    "targets": _targets,
+    "types": _types,
+    "comparisons": _comparisons,
+}

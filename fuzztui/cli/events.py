@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError
 from fuzztui.cli.runs import find_run, no_records, open_session
 from fuzztui.kernel.base.suggest import meant, near
 from fuzztui.kernel.base.text import visible
@@ -34,18 +34,17 @@ def events(options: argparse.Namespace) -> int:
         path = find_run(path)
     run = path if is_run(path) else None
     if options.follow and run is None:
-        raise CliError(f"{path}: --follow needs a run directory, not a log", USAGE)
+        raise UsageError(f"{path}: --follow needs a run directory, not a log")
     session = open_session(path)
     reader = session.reader
     session.check()  # damage is reported also if it is before --after
     if not reader.last_seq and not options.follow:
         raise no_records(path, session.problems)
-    alive = (lambda: running(run) is not None) if options.follow and run is not None else _ended
     line = encode_record if options.json else _text()
     hosts = frozenset(options.hosts)
     known: set[str] = set()
     try:
-        for records in _batches(reader, options.after, alive):
+        for records in _batches(reader, options.after, run if options.follow else None):
             for record in records:
                 if (host := host_of(record)) and hosts:
                     known.add(host)
@@ -67,20 +66,14 @@ def _check_hosts(wanted: Collection[str], known: Collection[str]) -> None:
         if name not in known:
             hosts = f"the hosts are {', '.join(sorted(known))}" if known else "there are no hosts"
             message = f"--host {name!r} is in no event of this log{meant(near(name, known))}"
-            raise CliError(f"{message}; {hosts}", USAGE)
+            raise UsageError(f"{message}; {hosts}")
 
 
-def _ended() -> bool:
-    return False
-
-
-def _batches(
-    reader: LogReader, after_seq: int, alive: Callable[[], bool]
-) -> Iterator[list[Record]]:
-    """Yield the records behind ``after_seq``, and those that come while ``alive()``."""
+def _batches(reader: LogReader, after_seq: int, follow: Path | None) -> Iterator[list[Record]]:
+    """Yield the records behind ``after_seq``, and those that come while a run is going on."""
     while True:
         # Before reading: what the supervisor wrote last is then read in the same round.
-        is_last = not alive()
+        is_last = follow is None or running(follow) is None
         reader.refresh()
         while records := reader.batch(after_seq, _BATCH):
             after_seq = records[-1].seq
@@ -95,10 +88,9 @@ def _kinds(given: list[str]) -> frozenset[str]:
     names = [name for text in given for name in text.split(",") if name]
     for name in names:
         if name not in EVENT_KINDS:
-            raise CliError(
+            raise UsageError(
                 f"--kind {name!r} is not a kind of event{meant(near(name, EVENT_KINDS))}; "
-                f"the kinds are {', '.join(sorted(EVENT_KINDS))}",
-                USAGE,
+                f"the kinds are {', '.join(sorted(EVENT_KINDS))}"
             )
     return frozenset(names)
 

@@ -7,39 +7,30 @@ import os
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from fuzztui import __version__
 from fuzztui.cli.matrix import matrix_of
 from fuzztui.cli.mutants import AFL, own_campaign, python_campaign
-from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
+from fuzztui.cli.output import DONE, FAILED, CliError, UsageError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import ask_score, corpus_of
 from fuzztui.engines.findings.candidates import compare_advice
 from fuzztui.features.minimise.rewrite import minimised_path
 from fuzztui.kernel.base.atomic import replace_bytes
-from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.base.text import brief, listed, several, visible
 from fuzztui.kernel.model.finding_tallies import groups
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.model.verdicts import verdict_of
 from fuzztui.kernel.wire.verdicts import WONT_FIX
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.inprocess.ask import ask
+from fuzztui.run.campaign.rundir import RunDir
+from fuzztui.run.inprocess.ask import asked
 from fuzztui.run.inprocess.constants import constants_of
 from fuzztui.tools.export.cases import TestCase, cases_of, chosen_rows, shown_entry, word_of
-from fuzztui.tools.export.pytest_file import (
-    MARK,
-    CannotExport,
-    TargetNames,
-    TestFile,
-    data_dir,
-    write_tests,
-)
+from fuzztui.tools.export.pytest_file import MARK, TargetNames, TestFile, TestWriter, data_dir
 from fuzztui.tools.export.pytest_run import CannotRun, PytestRunner
 from fuzztui.tools.export.recorded import Recorded, RecordError
 
@@ -55,10 +46,9 @@ def export(options: argparse.Namespace) -> int:
     run = find_run(options.run)
     now = standing(run)
     if (now.state.engine or own_campaign(run / "campaign.toml").kind) == AFL:
-        raise CliError(
+        raise UsageError(
             f"{run}: export --pytest is for Python targets, not for afl; 'fuzztui corpus export "
-            f"{run} DIR' writes its inputs as files",
-            USAGE,
+            f"{run} DIR' writes its inputs as files"
         )
     file = options.pytest.absolute()
     _check_file(file, force=options.force)
@@ -75,18 +65,17 @@ def export(options: argparse.Namespace) -> int:
 
 def _check_file(file: Path, *, force: bool) -> None:
     if not file.stem.isidentifier() or file.suffix != ".py":
-        raise CliError(f"--pytest {file.name}: is no name of a Python module, test_NAME.py", USAGE)
+        raise UsageError(f"--pytest {file.name}: is no name of a Python module, test_NAME.py")
     try:
         mine = file.read_text(encoding="utf-8", errors="replace").startswith(MARK)
     except FileNotFoundError:
         return
     except OSError as e:
-        raise CliError(f"--pytest {file}: {e.strerror or e}", USAGE) from None
+        raise UsageError(f"--pytest {file}: {e.strerror or e}") from None
     if not mine and not force:
-        raise CliError(
+        raise UsageError(
             f"--pytest {file}: was not made by fuzztui; name another file, or give --force to "
-            "replace this one",
-            USAGE,
+            "replace this one"
         )
 
 
@@ -167,25 +156,17 @@ class _Exporter:
                     raise CliError(f"the engine's record is damaged: {e}") from None
 
     def _ask(self, option: str, request: dict[str, Any]) -> list[dict[str, Any]]:
-        import json
-
-        progress = Estimate()
         found = []
-        with temporary_directory() as folder:
-            file = Path(folder) / "request.json"
-            file.write_text(json.dumps(request), encoding="utf-8")
-            try:
-                with closing(ask(self._campaign, [option, str(file)], self._directory)) as answers:
-                    for answer in answers:
-                        if isinstance(report := answer.get("progress"), dict):
-                            what, done, total = (report.get(k) for k in ("what", "done", "total"))
-                            progress.show(str(what), int(done or 0), int(total or 0))
-                        else:
-                            found.append(answer)
-            except SupervisorError as e:
-                raise CliError(str(e)) from None
-            finally:
-                progress.clear()
+        with (
+            asked(self._campaign, option, request, self._directory) as answers,
+            Estimate() as progress,
+        ):
+            for answer in answers:
+                if isinstance(report := answer.get("progress"), dict):
+                    what, done, total = (report.get(k) for k in ("what", "done", "total"))
+                    progress.show(str(what), int(done or 0), int(total or 0))
+                else:
+                    found.append(answer)
         return found
 
     # ----------------------------------------------------------------- the file
@@ -249,10 +230,7 @@ class _Exporter:
         return lines
 
     def _write(self, cases: Sequence[TestCase]) -> TestFile:
-        try:
-            made = write_tests(self._file, cases, self._names(), self._about(cases))
-        except CannotExport as e:
-            raise CliError(str(e)) from None
+        made = TestWriter(self._file, self._names()).write(cases, self._about(cases))
         folder = data_dir(self._file)
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)

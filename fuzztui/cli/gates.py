@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from fuzztui.cli.output import BELOW_THRESHOLD, DONE, FAILED, USAGE, CliError, say
+from fuzztui.cli.output import BELOW_THRESHOLD, DONE, FAILED, UsageError, say
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.text import brief, several, visible
@@ -46,10 +46,9 @@ def read_baseline(file: Path, option: str) -> Baseline:
         why = e.strerror or str(e)
     except (ValueError, KeyError, TypeError) as e:
         why = f"{type(e).__name__}: {e}"
-    raise CliError(
+    raise UsageError(
         f"{option} {file}: is not a baseline ({brief(why)}); "
-        "make one with 'fuzztui score RUN --json > FILE', or take score.json of 'fuzztui ci'",
-        USAGE,
+        "make one with 'fuzztui score RUN --json > FILE', or take score.json of 'fuzztui ci'"
     )
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from fuzztui.cli.attach import attach
 from fuzztui.cli.list_runs import places_of
-from fuzztui.cli.output import DONE, CliError, say
+from fuzztui.cli.output import DONE, say
 from fuzztui.cli.replay import replay
 from fuzztui.cli.samples import SAMPLES, about
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.text import brief
 from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.extras import refuse_missing_extras
@@ -25,20 +26,15 @@ from fuzztui.tui.app.home import INIT, HomeOpening
 from fuzztui.tui.base.last_looks import last_look
 from fuzztui.tui.screens.home.new_dialog import SampleRow
 
-OWN = "your own: write a campaign file (docs/campaign.md), then: fuzztui CAMPAIGN.toml"
-"""How a campaign of the user's own is made without ``fuzztui init``."""
-
 _CLOSE_S = 1.0
 
 _START_S = 600.0
 """Seconds after which a start that does not return is left alone: targets may be built."""
 
 
-def home(options: argparse.Namespace, *, can_init: bool) -> int:
+def home(options: argparse.Namespace) -> int:
     """Show the home screen again and again, and between what the user has chosen on it."""
-    opening = HomeOpening(
-        RunList(places_of([])), start_detached, sample_rows, "" if can_init else OWN, last_look
-    )
+    opening = HomeOpening(RunList(places_of([])), start_detached, sample_rows, last_look)
     try:
         return _show(opening)
     finally:
@@ -58,7 +54,7 @@ def _show(opening: HomeOpening) -> int:
             elif isinstance(app.choice, Path):
                 opening = replace(opening, view=replace(opening.view, at=app.choice))
                 _open(app.choice, ended=app.choice_ended)
-        except CliError as failure:
+        except UserError as failure:
             say(str(failure))
             if not _goes_on():
                 return failure.code

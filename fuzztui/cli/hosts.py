@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 from typing import Final
 
-from fuzztui.cli.finding_lines import finding_lines
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.run import load_file
@@ -17,6 +16,7 @@ from fuzztui.kernel.base.text import several
 from fuzztui.machines.hosts.check import HostReport, check_hosts
 from fuzztui.run.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.run.campaign.places import HostPlace
+from fuzztui.tools.doctor.findings import finding_lines
 
 _NO_CAMPAIGN: Final = '[target]\nfunction = "json:loads"\n[engine]\nkind = "zest"\n'
 """A campaign file in place of the user's, if only hosts are checked: its target is not tried."""

@@ -14,7 +14,7 @@ from typing import Final
 from fuzztui.cli.asking import Asking
 from fuzztui.cli.init_drafts import Project, Target, draft_of_suite, native_draft, python_draft
 from fuzztui.cli.init_files import checked, paths_of, write_draft
-from fuzztui.cli.output import DONE, USAGE, CliError, say
+from fuzztui.cli.output import DONE, UsageError, say
 from fuzztui.cli.progress import Waiting
 from fuzztui.kernel.base.text import listed, several
 from fuzztui.run.campaign import CampaignError
@@ -48,23 +48,21 @@ def init(options: argparse.Namespace) -> int:
     """Find targets, ask which one, try it, write the files, check them, offer to start."""
     folder = Path(os.path.abspath(options.path))  # noqa: PTH100 - links stay as the user has them
     if not folder.is_dir():
-        raise CliError(f"{options.path}: is not a directory; name that of a project", USAGE)
+        raise UsageError(f"{options.path}: is not a directory; name that of a project")
     asking = Asking(options.yes or options.print, sys.stderr if options.print else sys.stdout)
     chosen = bool(options.function or options.program)
     if not asking.possible and not chosen:
-        raise CliError(
+        raise UsageError(
             "init asks what to fuzz, but there is no terminal: give --yes (the best target), or "
-            "--function MODULE:NAME",
-            USAGE,
+            "--function MODULE:NAME"
         )
     file = folder / (options.output or CAMPAIGN_FILE)
     if file.parent != folder or file.suffix != ".toml" or file.name == "pyproject.toml":
-        raise CliError(
-            f"-o {options.output}: give the name of a .toml file, which is written to {folder}",
-            USAGE,
+        raise UsageError(
+            f"-o {options.output}: give the name of a .toml file, which is written to {folder}"
         )
     if not options.print and not os.access(folder, os.W_OK | os.X_OK):
-        raise CliError(f"{folder}: cannot be written to; --print shows the campaign file", USAGE)
+        raise UsageError(f"{folder}: cannot be written to; --print shows the campaign file")
     project = _look(folder, options.python, asking)
     draft = _draft(project, file, options, asking)
     if options.print:
@@ -117,13 +115,13 @@ def _python(folder: Path, given: Path | None) -> ProjectPython:
 
         python = asked(Path(os.path.abspath(given)), "--python")  # noqa: PTH100
         if python.problem:
-            raise CliError(f"--python {given}: {python.problem}", USAGE)
+            raise UsageError(f"--python {given}: {python.problem}")
         return python
     for python in project_pythons(folder, os.environ):
         if not python.problem:
             return python
         say(f"{python.path} ({python.origin}) {python.problem}: not used")
-    raise CliError("no interpreter can run engines; name one with --python", USAGE)
+    raise UsageError("no interpreter can run engines; name one with --python")
 
 
 # -------------------------------------------------------------------------- choosing
@@ -178,7 +176,7 @@ def _draft(
             say(problem)
             return useless[1]
         if fixed or last:
-            raise CliError(f"{problem}; nothing was written", USAGE)
+            raise UsageError(f"{problem}; nothing was written")
         say(problem)
 
 
@@ -207,12 +205,11 @@ def _target(
         return _named(project, options.function)
     targets = project.targets
     if not targets and not asking.asks:
-        raise CliError(
+        raise UsageError(
             f"{project.folder}: found nothing to fuzz: no function or method that reads text or "
             "bytes, no @given test, no program that AFL++ has instrumented, no Makefile or such; "
             "name a target: --function MODULE:NAME, or --command './prog @@'"
-            f"{_about_tests(project)}",
-            USAGE,
+            f"{_about_tests(project)}"
         )
     if not asking.asks:
         return next(target for target in targets if _described(target) not in left)
@@ -272,7 +269,7 @@ def _named(project: Project, reference: str) -> PythonTarget:
         if reference in (target.reference, f"{target.module}:{target.name}"):
             return target
     if not _REFERENCE.fullmatch(reference):
-        raise CliError(f"{reference!r} is not MODULE:FUNCTION, or FILE.py:FUNCTION", USAGE)
+        raise UsageError(f"{reference!r} is not MODULE:FUNCTION, or FILE.py:FUNCTION")
     module, _, name = reference.partition(":")
     if module.endswith(".py"):
         return _in_file(project, module, name)
@@ -311,13 +308,13 @@ def _write(draft: CampaignDraft, file: Path, asking: Asking, *, force: bool) -> 
         names = listed([relative(path, Path.cwd()) for path in existing])
         exist = "exists" if len(existing) == 1 else "exist"
         if not asking.asks:
-            raise CliError(f"{names} {exist}: --force replaces, -o FILE writes another", USAGE)
+            raise UsageError(f"{names} {exist}: --force replaces, -o FILE writes another")
         if not asking.agree(f"{names} {exist}. Replace?", default=False):
-            raise CliError("nothing was written; -o FILE writes another file", USAGE)
+            raise UsageError("nothing was written; -o FILE writes another file")
     elif asking.asks:
         asking.tell(f"\n{draft.text()}")
         names = listed([relative(path, Path.cwd()) for path in paths])
         if not asking.agree(f"Write {names}?"):
-            raise CliError("nothing was written", USAGE)
+            raise UsageError("nothing was written")
     write_draft(draft, file)
     say(f"wrote {listed([relative(path, Path.cwd()) for path in paths])}: it is valid")

@@ -12,17 +12,18 @@ from typing import Final
 
 from fuzztui.cli.asking import Asking
 from fuzztui.cli.init_files import mutants_of
-from fuzztui.cli.output import USAGE, CliError
+from fuzztui.cli.output import UsageError
 from fuzztui.cli.progress import Counter
 from fuzztui.kernel.base.cpus import usable_cpus
 from fuzztui.kernel.base.text import several
 from fuzztui.run.campaign import CampaignError
 from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.tools.scaffold.better import Proposal
 from fuzztui.tools.scaffold.files import CampaignDraft, relative
 from fuzztui.tools.scaffold.inputs import data_files, seeds_in
 from fuzztui.tools.scaffold.interpreters import ProjectPython
 from fuzztui.tools.scaffold.native import NativeTarget, seed_folder, takes_file
-from fuzztui.tools.scaffold.proposals import Proposal, draft_for, propose
+from fuzztui.tools.scaffold.proposals import draft_for, propose
 from fuzztui.tools.scaffold.python_targets import PythonTarget
 from fuzztui.tools.scaffold.suites import SuiteTarget, suite_draft, suite_target
 from fuzztui.tools.scaffold.tree import PythonFile, package_of, source_root
@@ -102,25 +103,22 @@ def python_draft(
         return draft, True
     names = [target.name.rpartition(".")[2], *([target.call.name] if target.call else [])]
     seeds = [*seeds_in(project.files, names), *data_files(project.folder)]
-    line = Counter()
     asking.tell(f"\nTrying {target.reference} in a child process:")
     try:
-        proposal = propose(
-            target,
-            draft,
-            files=project.files,
-            seeds=seeds,
-            file=file,
-            progress=lambda done, of: line.show("  inputs", done, of),
-        )
+        with Counter() as line:
+            proposal = propose(
+                target,
+                draft,
+                files=project.files,
+                seeds=seeds,
+                file=file,
+                progress=lambda done, of: line.show("  inputs", done, of),
+            )
     except (CampaignError, SupervisorError) as e:
-        line.clear()
         if target.call is not None:
             raise
         asking.tell(f"  it cannot be run: {e}")
         return draft, True  # the check finds the reason, and names the key
-    finally:
-        line.clear()
     draft = _chosen(proposal, asking)
     return _with_mutants(draft, file, proposal.rate, asking), proposal.accepts
 
@@ -157,10 +155,9 @@ def native_draft(
     remarks = []
     if target.build:
         if not command and not asking.asks:
-            raise CliError(
+            raise UsageError(
                 f"{target.what}: does not name the program that it builds; give --command "
-                "'./PROGRAM @@' (@@: the input file; without it the input is stdin)",
-                USAGE,
+                "'./PROGRAM @@' (@@: the input file; without it the input is stdin)"
             )
         question = "The program that the build makes, @@ for the input file"
         command = asking.ask(question, command)
@@ -171,9 +168,9 @@ def native_draft(
     try:
         words = shlex.split(command)
     except ValueError as e:
-        raise CliError(f"the command {command!r}: {e}; nothing was written", USAGE) from None
+        raise UsageError(f"the command {command!r}: {e}; nothing was written") from None
     if not words:
-        raise CliError("the command is empty; nothing was written", USAGE)
+        raise UsageError("the command is empty; nothing was written")
     if len(words) == 1 and not target.build:
         program = project.folder / words[0]
         reads = takes_file(program, _SAMPLES)

@@ -6,14 +6,14 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from fuzztui.cli.output import DAMAGED, DONE, USAGE, CliError, duration, say
+from fuzztui.cli.output import DAMAGED, DONE, UsageError, duration, say, short_path
 from fuzztui.cli.progress import Estimate
-from fuzztui.cli.runs import short_path
-from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.base.text import aligned, several, visible
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.home.listing import RunList
 from fuzztui.run.home.look import RunLook
@@ -49,15 +49,11 @@ def runs(options: argparse.Namespace) -> int:
     """List runs: a table, or with ``--json`` one object."""
     places = places_of(options.directories)
     listed = RunList(places)
-    progress = Estimate()
-    try:
+    with closing(listed), Estimate() as progress:
         progress.show_text("searching for runs")
         listed.find()
         read_all(listed, progress)
         sizes = _sizes(listed.looks, progress) if options.size else {}
-    finally:
-        progress.clear()
-        listed.close()
     looks = listed.looks
     for path, why in listed.found.unread:
         say(f"{path}: not searched: {why}")
@@ -82,7 +78,7 @@ def places_of(given: Sequence[Path]) -> list[Path]:
     for place in given:
         if not place.is_dir():
             what = "is not a directory" if place.exists() else "there is no such directory"
-            raise CliError(f"{place}: {what}; name directories that contain runs", USAGE)
+            raise UsageError(f"{place}: {what}; name directories that contain runs")
     if given:
         return [*given]
     here = Path.cwd()
@@ -188,17 +184,11 @@ def table(
     titles = [*_TITLES, *(["size"] if sizes else [])]
     order = sorted(looks, key=lambda look: look.run in elsewhere)  # stable
     rows = [titles, *(_row(look, sizes) for look in order)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(titles))]
-    lines = ["  ".join(_cells(row, titles, widths)).rstrip() for row in rows]
+    lines = [*aligned(rows, [n for n, title in enumerate(titles) if title in _RIGHT])]
     here = sum(look.run not in elsewhere for look in looks)
     if here < len(looks):
         lines.insert(here + 1, "under way in other directories, by this account:")
     return lines
-
-
-def _cells(row: Sequence[str], titles: Sequence[str], widths: Sequence[int]) -> Iterable[str]:
-    for cell, title, width in zip(row, titles, widths, strict=True):
-        yield cell.rjust(width) if title in _RIGHT else cell.ljust(width)
 
 
 def _row(look: RunLook, sizes: dict[Path, int]) -> list[str]:

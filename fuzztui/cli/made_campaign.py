@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzztui.cli.output import USAGE, CliError
+from fuzztui.cli.output import UsageError
 from fuzztui.run.campaign import CampaignError, FrozenCampaign, load
 
 
@@ -39,7 +39,7 @@ def load_made(
         problems = [
             replace(p, origin=made.origin(p.key)) if is_of_file(p.origin) else p for p in e.problems
         ]
-        raise CliError(str(CampaignError(problems)), USAGE) from None
+        raise UsageError(str(CampaignError(problems))) from None
 
     def origin(key: str) -> str:
         found = loaded.origin(key)

@@ -10,10 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
-from fuzztui.cli.output import DONE, USAGE, CliError, say
+from fuzztui.cli.output import DONE, CliError, UsageError, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.status import afl_directories, status_object, watched_object
 from fuzztui.kernel.base.atomic import publish_text
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.tools.status.metrics import exposition
 
@@ -30,11 +31,11 @@ def metrics(options: argparse.Namespace) -> int:
 
     if options.listen:
         if options.output or options.every:
-            raise CliError("--listen takes neither --output nor --every", USAGE)
+            raise UsageError("--listen takes neither --output nor --every")
         _serve(options.listen, text)
     elif not options.output:
         if options.every:
-            raise CliError("--every needs --output FILE", USAGE)
+            raise UsageError("--every needs --output FILE")
         print(text(), end="")
     else:
         _write(options.output, options.every, sources)
@@ -81,7 +82,7 @@ def _serve(address: str, text: Callable[[], str]) -> None:
                 return
             try:
                 body = text().encode()
-            except CliError as e:
+            except UserError as e:
                 self.send_error(503, "no figures", str(e))
                 return
             self.send_response(200)
@@ -115,11 +116,10 @@ def _loopback(address: str) -> tuple[str, int]:
         )
         number = int(port)
     except ValueError:
-        raise CliError(f"--listen {address}: is no PORT or 127.0.0.1:PORT", USAGE) from None
+        raise UsageError(f"--listen {address}: is no PORT or 127.0.0.1:PORT") from None
     if not local or not 0 <= number < 65536:
-        raise CliError(
+        raise UsageError(
             f"--listen {address}: only a port on loopback (127.0.0.1) is served, because anybody "
-            "who reaches the port can read the figures; forward the port over ssh",
-            USAGE,
+            "who reaches the port can read the figures; forward the port over ssh"
         )
     return host, number

@@ -11,16 +11,16 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 
-from fuzztui.cli.output import DONE, CliError
+from fuzztui.cli.beside import at_eof
+from fuzztui.cli.output import DONE
 from fuzztui.cli.repro import afl_campaign, finding_file, repro_by_engine
 from fuzztui.cli.runs import find_run
-from fuzztui.cli.until_eof import at_eof
 from fuzztui.features.minimise import python_inputs
 from fuzztui.features.minimise.program_inputs import minimise as minimised
 from fuzztui.features.minimise.python_inputs import minimise_by_engine
 from fuzztui.features.minimise.rewrite import minimised_path
 from fuzztui.kernel.base.text import visible
-from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.campaign.rundir import RunDir
 
 
 def minimise(options: argparse.Namespace) -> int:
@@ -44,8 +44,6 @@ def minimise(options: argparse.Namespace) -> int:
 
     try:
         message = asyncio.run(_until_stopped(begin, until_eof=options.until_eof))
-    except SupervisorError as e:
-        raise CliError(str(e)) from None
     finally:
         line.end()
     print(visible(message), flush=True)

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from fuzztui.cli.arguments import (
     NEAREST,
-    RUN_HELP,
+    CommandParser,
     Run,
-    add_corpus_folders,
     add_jobs,
     add_set,
     add_shard,
     command,
     count,
     percent,
-    seconds,
 )
 from fuzztui.cli.cluster_options import add_cluster
 from fuzztui.cli.since import add_changes
 
 
-def add_mutants(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui mutants``; return the command."""
+def _mutants(parser: CommandParser) -> Run:
     from fuzztui.cli import mutants, mutants_rank
 
     parser.add_argument(
@@ -33,13 +29,12 @@ def add_mutants(parser: argparse.ArgumentParser) -> Run:
         "most different first; matrix: which inputs of a run kill which mutants; export: a report "
         "in the format of Stryker's viewers (mutation-testing-elements)",
     )
-    parser.add_argument(
+    parser.path(
         "path",
-        metavar="FILE|RUN",
-        type=Path,
-        nargs="?",
-        help="a campaign file or a run directory; with rank: one or more source files; default "
+        "FILE|RUN",
+        "a campaign file or a run directory; with rank: one or more source files; default "
         f"with list and export: {NEAREST}; with matrix: the only or latest run in ./runs",
+        nargs="?",
     )
     parser.add_argument(
         "selections",
@@ -48,15 +43,12 @@ def add_mutants(parser: argparse.ArgumentParser) -> Run:
         default=[],
         help="an ID, or a selection such as operator=math,file=_parser.py; list takes several",
     )
-    parser.add_argument("--json", action="store_true", help="print a list of objects; show: one")
-    parser.add_argument("--csv", action="store_true", help="with matrix: print a line per kill")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="with export: the file (default: stdout)"
-    )
-    parser.add_argument(
+    parser.json("a list of objects; show: one")
+    parser.flag("--csv", "with matrix: print a line per kill")
+    parser.output("FILE", "with export: the file (default: stdout)")
+    parser.flag(
         "--survivors",
-        action="store_true",
-        help="with list: only mutants that are not killed, in groups: those that ran come first",
+        "with list: only mutants that are not killed, in groups: those that ran come first",
     )
     add_changes(parser, "mutants of functions (with rank: of lines)")
     add_shard(parser)
@@ -87,57 +79,47 @@ def add_mutants(parser: argparse.ArgumentParser) -> Run:
     return mutants.mutants
 
 
-def add_score(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui score``; return the command."""
-    parser.add_argument("run", metavar="RUN", type=Path, help=f"{RUN_HELP}, of a Python target")
-    add_corpus_folders(parser, "inputs to score")
+def _score(parser: CommandParser) -> Run:
+    parser.run(", of a Python target")
+    parser.corpus_folders("inputs to score")
     add_jobs(parser)
     add_cluster(parser, "parts of the mutants")
-    parser.add_argument(
+    parser.number(
         "--parts",
-        metavar="N",
-        type=count,
-        default=0,
-        help="with --cluster: the number of parts (default: three for each slot, of at least 60 "
+        "with --cluster: the number of parts (default: three for each slot, of at least 60 "
         "mutants)",
+        0,
     )
-    parser.add_argument(
+    parser.time(
         "--budget",
-        metavar="TIME",
-        type=seconds,
-        default=0.0,
-        help="end after this time, such as 5m: the score is then a lower bound (0: no limit)",
+        "end after this time, such as 5m: the score is then a lower bound (0: no limit)",
+        0.0,
     )
-    parser.add_argument("--survivors", action="store_true", help="list the mutants not killed")
-    parser.add_argument(
+    parser.flag("--survivors", "list the mutants not killed")
+    parser.flag(
         "--matrix",
-        action="store_true",
-        help="find all inputs that kill a mutant, not only the first; kept in RUN/matrix.json, so "
+        "find all inputs that kill a mutant, not only the first; kept in RUN/matrix.json, so "
         "that later only new inputs are run",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=Path,
-        help="with --matrix: write the matrix to FILE, as JSON, or as CSV if its name ends in .csv",
+    parser.output(
+        "FILE",
+        "with --matrix: write the matrix to FILE, as JSON, or as CSV if its name ends in .csv",
     )
     add_shard(parser)
     add_gates(parser)
-    parser.add_argument(
+    parser.path(
         "--fail-new",
-        metavar="BASELINE",
-        type=Path,
-        help="exit with 11 if a mutant survives that does not survive in BASELINE, a file that "
+        "BASELINE",
+        "exit with 11 if a mutant survives that does not survive in BASELINE, a file that "
         "score --json has printed",
     )
     add_changes(parser, "mutants of functions")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.json()
     add_set(parser)
     return command("score.score")
 
 
-def add_gates(parser: argparse.ArgumentParser) -> None:
+def add_gates(parser: CommandParser) -> None:
     """Add the gates of ``score`` and ``ci``."""
     parser.add_argument(
         "--fail-under",
@@ -155,37 +137,20 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_mutate(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui mutate``; return the command."""
-    parser.add_argument(
-        "files", metavar="FILE", nargs="*", type=Path, help="files to mutate: programs, seeds"
-    )
-    parser.add_argument(
-        "--count",
-        metavar="N",
-        type=count,
-        default=10,
-        help="number of mutated files, taking the given files in turn (10)",
-    )
+def _mutate(parser: CommandParser) -> Run:
+    parser.path("files", "FILE", "files to mutate: programs, seeds", nargs="*")
+    parser.number("--count", "number of mutated files, taking the given files in turn (10)", 10)
     parser.add_argument("--seed", type=int, default=0, help="random seed (0)")
-    parser.add_argument(
-        "--output",
-        metavar="DIR",
-        type=Path,
-        help="write the mutated files to DIR; default: show the changes",
-    )
-    parser.add_argument(
-        "--mutator",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="only this text mutator (may be repeated); default: all",
-    )
+    parser.path("--output", "DIR", "write the mutated files to DIR; default: show the changes")
+    parser.several("--mutator", "NAME", "only this text mutator (may be repeated); default: all")
     parser.add_argument(  # the former name
         "--operator", dest="mutator", action="append", help=argparse.SUPPRESS
     )
     parser.add_argument(
         "--stack", metavar="K", type=count, default=1, help="text mutators per mutated file (1)"
     )
-    parser.add_argument("--list", action="store_true", help="list the text mutators with effects")
+    parser.flag("--list", "list the text mutators with effects")
     return command("mutate.mutate")
+
+
+COMMANDS = {"mutants": _mutants, "score": _score, "mutate": _mutate}

@@ -20,8 +20,8 @@ from fuzztui.cli.output import (
     DAMAGED,
     DONE,
     NOT_RUNNING,
-    USAGE,
     CliError,
+    UsageError,
     at_terminal,
     duration,
     say,
@@ -39,6 +39,7 @@ from fuzztui.cli.worklist import (
     worklist_table,
 )
 from fuzztui.features.fuzzfirst.fold import queue
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.patches import patch_bytes, renamed_diff
 from fuzztui.kernel.base.suggest import near
 from fuzztui.kernel.base.text import brief, several, visible
@@ -56,7 +57,7 @@ from fuzztui.kernel.wire.conditions import FilterCondition
 from fuzztui.kernel.wire.events import MutantsFound, Record
 from fuzztui.kernel.wire.selection import Selection, SelectionError, parse_selection
 from fuzztui.kernel.wire.verdicts import ACCEPTED
-from fuzztui.run.campaign import Campaign, CampaignError, load
+from fuzztui.run.campaign import Campaign, load
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.home.finding import is_run
 
@@ -83,22 +84,22 @@ MAX_LINES = 20
 def mutants(options: argparse.Namespace) -> int:
     """Carry out ``list``, ``show``, ``rank``, ``matrix`` or ``export``."""
     if options.csv and options.what != "matrix":
-        raise CliError(f"--csv is for matrix, not for {options.what}", USAGE)
+        raise UsageError(f"--csv is for matrix, not for {options.what}")
     if options.survivors and options.what != "list":
-        raise CliError(f"--survivors is for list, not for {options.what}", USAGE)
+        raise UsageError(f"--survivors is for list, not for {options.what}")
     if options.what in ("show", "matrix") and (options.since or options.in_diff):
-        raise CliError(f"--since and --in-diff are not for {options.what}", USAGE)
+        raise UsageError(f"--since and --in-diff are not for {options.what}")
     if options.shard and options.what in ("show", "matrix"):
-        raise CliError(f"--shard is not for {options.what}", USAGE)
+        raise UsageError(f"--shard is not for {options.what}")
     if options.output and options.what != "export":
-        raise CliError(f"-o is for export, not for {options.what}", USAGE)
+        raise UsageError(f"-o is for export, not for {options.what}")
     if options.path is None:
         options.path = _default(options.what)
     if options.what == "rank":
         return rank_mutants(options)
     if options.what == "matrix":
         if options.selections:
-            raise CliError("mutants matrix takes only a run as argument", USAGE)
+            raise UsageError("mutants matrix takes only a run as argument")
         run = find_run(options.path)
         return kill_matrix(run, as_json=options.json, as_csv=options.csv)
     return {"list": _list, "show": _show, "export": _export}[options.what](options)
@@ -111,7 +112,7 @@ def _default(what: str) -> Path:
     if what in ("list", "export"):
         return campaign_or_project(None)
     needs = "one or more source files" if what == "rank" else "a campaign file or run, and an ID"
-    raise CliError(f"mutants {what} needs {needs}: fuzztui mutants --help", USAGE)
+    raise UsageError(f"mutants {what} needs {needs}: fuzztui mutants --help")
 
 
 def _chosen(options: argparse.Namespace) -> tuple[_LookUp, list[Mutant]]:
@@ -157,13 +158,12 @@ def _list(options: argparse.Namespace) -> int:
     if doubt and not options.json:
         print(doubt)
     if state.stage and options.survivors:
-        raise CliError("--survivors is for mu2; with fuzz-first select state=alive", USAGE)
+        raise UsageError("--survivors is for mu2; with fuzz-first select state=alive")
     have_run = (m.state in ("alive", "killed") for m in state.mutants.values())
     if options.survivors and not any(have_run):
-        raise CliError(
+        raise UsageError(
             f"{options.path}: no mutant has run, so there are no survivors; "
-            "'fuzztui score RUN' runs them on a corpus",
-            USAGE,
+            "'fuzztui score RUN' runs them on a corpus"
         )
     if state.stage:
         return _list_worklist(state, worklist_rows(rows), width, as_json=options.json)
@@ -209,7 +209,7 @@ def _list_worklist(state: State, rows: list[Mutant], width: int, *, as_json: boo
 def _show(options: argparse.Namespace) -> int:
     """Show one mutant with its details and its diff."""
     if len(options.selections) != 1:
-        raise CliError("mutants show needs one ID ('fuzztui mutants list' shows all IDs)", USAGE)
+        raise UsageError("mutants show needs one ID ('fuzztui mutants list' shows all IDs)")
     (text,) = options.selections
     chosen = selection(text)
     state, file, doubt = _look_up(options)
@@ -218,10 +218,9 @@ def _show(options: argparse.Namespace) -> int:
         raise no_mutants(text, state)
     if len(rows) > 1:
         some = "\n  ".join(m.id for m in rows[:20])
-        raise CliError(
+        raise UsageError(
             f"{text} selects {len(rows)} mutants; choose one of:\n  {some}"
-            + ("\n  ..." if len(rows) > 20 else ""),
-            USAGE,
+            + ("\n  ..." if len(rows) > 20 else "")
         )
     mutant = rows[0]
     diff = diff_of(mutant) if state.stage else _diff(file, options.overrides, mutant)
@@ -258,7 +257,7 @@ def _diff(file: Path, overrides: Iterable[str], mutant: Mutant) -> str:
             if isinstance(answer.get("diff"), str):
                 name = name_in_tree(Path(mutant.path)) or mutant.file
                 return renamed_diff(answer["diff"], name)
-    except (SupervisorError, CliError) as e:
+    except UserError as e:
         say(f"no diff: {e}")
     return ""
 
@@ -271,16 +270,16 @@ def selection(text: str) -> Selection:
     try:
         return parse_selection(text)
     except SelectionError as e:
-        raise CliError(str(e), USAGE) from None
+        raise UsageError(str(e)) from None
 
 
 def no_mutants(text: str, state: State) -> CliError:
     """Return the error for a selection without mutants, with a hint."""
     if not state.mutants and state.stage:
-        return CliError(f"no mutants: {state.name} has ranked none yet", USAGE)
+        return UsageError(f"no mutants: {state.name} has ranked none yet")
     if not state.mutants:
         why = "has none (yet)" if state.engine == "mu2" else f"is for {state.engine}, not mu2"
-        return CliError(f"no mutants: {state.name} {why}", USAGE)
+        return UsageError(f"no mutants: {state.name} {why}")
     similar = near(text, state.mutants, 3, 0.5)
     hint = f"an ID looks like {next(iter(state.mutants))}"
     if similar:
@@ -289,7 +288,7 @@ def no_mutants(text: str, state: State) -> CliError:
         with contextlib.suppress(SelectionError):  # several selections
             conditions = parse_selection(text).conditions
             hint = _values(conditions, list(state.mutants.values())) if conditions else hint
-    return CliError(f"no mutant matches {text}; {hint}", USAGE)
+    return UsageError(f"no mutant matches {text}; {hint}")
 
 
 def _values(conditions: Iterable[FilterCondition], mutants: Sequence[Mutant]) -> str:
@@ -320,19 +319,13 @@ def _in_order(value: str) -> tuple[int, str]:
 
 
 def python_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
-    """Load a campaign file as a campaign for mu2. Raises :class:`CliError`."""
-    try:
-        return load(file, overrides, kind=_AS).campaign
-    except CampaignError as e:
-        raise CliError(str(e), USAGE) from None
+    """Load a campaign file as a campaign for mu2. Raises :class:`CampaignError`."""
+    return load(file, overrides, kind=_AS).campaign
 
 
 def own_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
-    """Load a campaign file with its own engine kind. Raises :class:`CliError`."""
-    try:
-        return load(file, overrides).campaign
-    except CampaignError as e:
-        raise CliError(str(e), USAGE) from None
+    """Load a campaign file with its own engine kind. Raises :class:`CampaignError`."""
+    return load(file, overrides).campaign
 
 
 _LookUp = tuple[State, Path, str]
@@ -370,18 +363,17 @@ def _refuse_unrecorded(run: Path, now: RunStatus) -> None:
     if campaign.mutants and now.is_lower_bound:
         raise none_left(run, now, "mutants")
     if campaign.mutants:
-        raise CliError(f"no mutants: {campaign.name} has ranked none yet", USAGE)
+        raise UsageError(f"no mutants: {campaign.name} has ranked none yet")
     if campaign.kind == AFL:
-        raise CliError(f"{run}: the campaign has no mutants: no table [mutants], engine afl", USAGE)
+        raise UsageError(f"{run}: the campaign has no mutants: no table [mutants], engine afl")
 
 
 def _refuse_fuzzfirst(file: Path, overrides: Iterable[str]) -> None:
     """Raise :class:`CliError` for a fuzz-first campaign, which ranks its mutants while it runs."""
     if own_campaign(file, [*overrides]).mutants:
-        raise CliError(
+        raise UsageError(
             f"{file}: a fuzz-first campaign makes and ranks its mutants when it runs; before, use: "
-            "fuzztui mutants rank SOURCE...",
-            USAGE,
+            "fuzztui mutants rank SOURCE..."
         )
 
 

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, at_terminal, say
+from fuzztui.cli.output import DONE, FAILED, CliError, UsageError, at_terminal, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.since import changes
 from fuzztui.kernel.base.text import different_parts, several, visible
@@ -44,32 +44,32 @@ def rank_mutants(options: argparse.Namespace) -> int:
     files = [options.path, *map(Path, options.selections)]
     if options.language and options.language not in LANGUAGES.values():
         known = ", ".join(sorted(set(LANGUAGES.values())))
-        raise CliError(f"--language {options.language!r} is unknown; choose one of {known}", USAGE)
+        raise UsageError(f"--language {options.language!r} is unknown; choose one of {known}")
     lines = parse_lines(options.lines)
     limited = changes(options)
-    counter = Counter()
     found = Generated()
     check = Check(options.check_with) if options.check or options.check_with else None
-    for file in files:
-        counter.show(f"making mutants of {file}", len(found.mutants))
-        if not options.language and language_of(file) == "none":
-            counter.clear()
-            say(f"{file}: unknown language, only universal rules apply; see --language")
-        of_file = lines
-        if limited is not None:
-            changed = limited.files.get(file.resolve())
-            of_file = {n for a, b in (changed.lines if changed else ()) for n in range(a, b + 1)}
-            of_file = of_file & lines if lines else of_file
-            if not of_file:
-                continue
-        try:
-            generate(file, language=options.language, lines=of_file, into=found)
-            if check is not None:
-                check.prepare(file, options.language)
-        except MutantError as e:
-            counter.clear()
-            raise CliError(str(e), USAGE) from None
-    counter.clear()
+    with Counter() as counter:
+        for file in files:
+            counter.show(f"making mutants of {file}", len(found.mutants))
+            if not options.language and language_of(file) == "none":
+                counter.clear()
+                say(f"{file}: unknown language, only universal rules apply; see --language")
+            of_file = lines
+            if limited is not None:
+                changed = limited.files.get(file.resolve())
+                of_file = {
+                    n for a, b in (changed.lines if changed else ()) for n in range(a, b + 1)
+                }
+                of_file = of_file & lines if lines else of_file
+                if not of_file:
+                    continue
+            try:
+                generate(file, language=options.language, lines=of_file, into=found)
+                if check is not None:
+                    check.prepare(file, options.language)
+            except MutantError as e:
+                raise UsageError(str(e)) from None
     if options.shard is not None:
         found.mutants[:] = [mutant for mutant in found.mutants if options.shard.has(mutant.id)]
     if not found.mutants:
@@ -90,16 +90,14 @@ def rank_mutants(options: argparse.Namespace) -> int:
 
     began = time.monotonic()
     try:
-        for index, distance in _order(found.mutants, options, counter, accept):
-            rows.append((found.mutants[index], distance))
-            counter.show(f"ranking {several(len(found.mutants), 'mutant')}", len(rows), total)
+        with counter:
+            for index, distance in _order(found.mutants, options, counter, accept):
+                rows.append((found.mutants[index], distance))
+                counter.show(f"ranking {several(len(found.mutants), 'mutant')}", len(rows), total)
     except MutantError as e:
-        counter.clear()
         raise CliError(str(e)) from None
     except KeyboardInterrupt:
-        counter.clear()
         say(f"interrupted after {several(len(rows), 'ranked mutant')}")
-    counter.clear()
     if options.json:
         objects = (mutant_dict(n, m, d, check is not None) for n, (m, d) in enumerate(rows, 1))
         print("[" + ",\n ".join(json.dumps(o) for o in objects) + "]")
@@ -154,7 +152,7 @@ def parse_lines(text: str) -> set[int]:
     try:
         return set(chain(*parse_ranges(text)))
     except ValueError as e:
-        raise CliError(f"--lines {text}: {e}", USAGE) from None
+        raise UsageError(f"--lines {text}: {e}") from None
 
 
 def mutant_dict(place: int, m: SourceMutant, distance: float, checked: bool) -> dict[str, object]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
+from fuzztui.cli.output import DONE, FAILED, CliError, UsageError, say
 from fuzztui.engines.text.reference import Rng, apply
 from fuzztui.engines.text.table import MUTATORS, NAMES
 from fuzztui.kernel.base.suggest import meant, near
@@ -67,7 +67,7 @@ def mutate(options: argparse.Namespace) -> int:
             print(f"{mutator.name:<{width}}  {mutator.effect}")
         return DONE
     if not options.files:
-        raise CliError("mutate needs a FILE (--list shows the text mutators)", USAGE)
+        raise UsageError("mutate needs a FILE (--list shows the text mutators)")
     numbers = [_number(name) for name in options.mutator] or list(range(len(NAMES)))
     contents = {file: _read(file) for file in options.files}
     keep = _shown if options.output is None else _writer(options.output)
@@ -83,7 +83,7 @@ def _number(name: str) -> int:
     if name in NAMES:
         return NAMES.index(name)
     hint = meant(near(name, NAMES, least=0.4))
-    raise CliError(f"--mutator {name}: unknown text mutator{hint} (--list shows all)", USAGE)
+    raise UsageError(f"--mutator {name}: unknown text mutator{hint} (--list shows all)")
 
 
 def _read(file: Path) -> bytes:
@@ -93,16 +93,16 @@ def _read(file: Path) -> bytes:
         fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as opened:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise CliError(f"{name} is not a regular file; name a text file", USAGE)
+                raise UsageError(f"{name} is not a regular file; name a text file")
             data = opened.read(_MAX_BYTES + 1)
     except FileNotFoundError:
-        raise CliError(f"{name}: there is no such file", USAGE) from None
+        raise UsageError(f"{name}: there is no such file") from None
     except IsADirectoryError:
-        raise CliError(f"{name} is a directory; name the files in it", USAGE) from None
+        raise UsageError(f"{name} is a directory; name the files in it") from None
     except OSError as e:
-        raise CliError(f"{name}: {e.strerror}", USAGE) from None
+        raise UsageError(f"{name}: {e.strerror}") from None
     if len(data) > _MAX_BYTES:
-        raise CliError(f"{name}: larger than {_MAX_BYTES >> 20} MiB; mutate a part of it", USAGE)
+        raise UsageError(f"{name}: larger than {_MAX_BYTES >> 20} MiB; mutate a part of it")
     return data
 
 
@@ -219,14 +219,13 @@ def _writer(directory: Path) -> Callable[[int, MutatedFile], None]:
         directory.mkdir(parents=True, exist_ok=True)
         taken = min(directory.iterdir(), default=None)
     except (FileExistsError, NotADirectoryError):
-        raise CliError(f"--output {directory}: is not a directory", USAGE) from None
+        raise UsageError(f"--output {directory}: is not a directory") from None
     except OSError as e:
-        raise CliError(f"--output {directory}: {e.strerror}", USAGE) from None
+        raise UsageError(f"--output {directory}: {e.strerror}") from None
     if taken is not None:
-        raise CliError(
+        raise UsageError(
             f"--output {directory} contains files ({taken.name}), which are not overwritten; "
-            "name a new or empty directory",
-            USAGE,
+            "name a new or empty directory"
         )
 
     def write(number: int, mutant: MutatedFile) -> None:

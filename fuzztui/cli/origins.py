@@ -18,7 +18,7 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-from fuzztui.cli.output import USAGE, CliError, say, still_run
+from fuzztui.cli.output import UsageError, say, short_path, still_run
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.files import read_json
 from fuzztui.kernel.remote.address import supervised_runs
@@ -48,14 +48,14 @@ def newest(loaded: FrozenCampaign, more: str = "") -> Path | None:
         return None
     chosen = max(runs, key=lambda run: (_origin(run).began, _number(run, campaign.output.name)))
     others = {run.resolve() for run in (*runs, *alive)} - {chosen.resolve()}
-    text = str(_short(chosen))
+    text = short_path(chosen)
     if len(runs) > 1:
         text += f", the newest of {len(runs)} runs"
-    if still := sorted(str(_short(run)) for run in others if running(run)):
+    if still := sorted(short_path(run) for run in others if running(run)):
         text += f"; {still_run(still)}"
     if not here:
         say(f"its run is {text}{more}")
-    elif text != str(_short(chosen)) or chosen != campaign.output:
+    elif text != short_path(chosen) or chosen != campaign.output:
         say(f"{campaign.file.name if _exists(campaign.file) else campaign.name}: {text}")
     return chosen
 
@@ -121,7 +121,7 @@ def refuse_other_run(output: Path, loaded: FrozenCampaign) -> None:
         return
     if other := _other_file(output, loaded.campaign):
         message = f"{output} is a run of {other}; use --new, or --set campaign.output=DIR"
-        raise CliError(message, USAGE)
+        raise UsageError(message)
 
 
 def _other_file(run: Path, campaign: Campaign) -> Path | None:
@@ -226,10 +226,3 @@ def _is_own(run: Path) -> bool:
         return run.stat().st_uid == os.geteuid()
     except OSError:
         return False
-
-
-def _short(path: Path) -> Path:
-    """Return the path relative to the current directory, if it is inside."""
-    here = Path.cwd()
-    inside = path.is_relative_to(here) and here != here.parent
-    return path.relative_to(here) if inside else path

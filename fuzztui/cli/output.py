@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 from fuzztui.kernel.base.atomic import publish_text
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.text import visible
 
 DONE, FAILED, USAGE, NOT_RUNNING, DAMAGED = 0, 1, 2, 3, 4
@@ -13,12 +15,19 @@ FINDINGS = 10
 BELOW_THRESHOLD = 11
 
 
-class CliError(Exception):
-    """An error with a message for the user; ends the command with exit code ``code``."""
+class CliError(UserError):
+    """An error of a command."""
 
     def __init__(self, text: str, code: int = FAILED) -> None:
         super().__init__(text)
         self.code = code
+
+
+class UsageError(CliError):
+    """What the user has given is wrong, or is missing."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, USAGE)
 
 
 def at_terminal() -> bool:
@@ -87,3 +96,10 @@ def put_text(text: str, output: Path | None) -> None:
         publish_text(output, text)
     except OSError as e:
         raise CliError(f"-o {output}: cannot be written: {e.strerror or e}") from None
+
+
+def short_path(path: Path) -> str:
+    """The path as short as it can be named from here: a report need not name the user's home."""
+    plain, here = Path(os.path.normpath(path.absolute())), Path.cwd()
+    inside = plain.is_relative_to(here) and here != here.parent
+    return str(plain.relative_to(here) if inside else plain)

@@ -23,6 +23,8 @@ _SURE = 1.3
 class Counter:
     """A progress line on stderr, if stderr is a terminal; rewritten at most ten times a second.
 
+    As a context manager: cleared at the end.
+
     ``lines``: for a program that reads stderr, each time a line of its own, once a second.
     """
 
@@ -30,6 +32,13 @@ class Counter:
         self._lines = lines
         self._on = sys.stderr is not None and (lines or sys.stderr.isatty())
         self._due = 0.0
+        self._shown = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
 
     def show(self, what: str, done: int, of: int = 0) -> None:
         """Show ``done``, and the total ``of`` (0: unknown), if an update is due."""
@@ -46,11 +55,12 @@ class Counter:
         if self._lines:
             say(text)
         elif self._on:
+            self._shown = True
             print(f"\r\x1b[K{visible(text)}", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Clear the line."""
-        if self._on and not self._lines:
+        """Clear the line, if it is shown."""
+        if self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
@@ -72,45 +82,29 @@ def _rounded(seconds: float) -> str:
     return duration(seconds) if seconds < _ROUNDED_S else f"{seconds / 60:.0f}m"
 
 
-class Estimate:
-    """A :class:`Counter` for long work: shown after a second, with the estimated time left."""
+class Estimate(Counter):
+    """A counter for long work: shown after a second, with the estimated time left."""
 
     def __init__(
         self, monotonic: Callable[[], float] = time.monotonic, *, lines: bool = False
     ) -> None:
-        """``lines``: as of :class:`Counter`."""
-        self._counter = Counter(lines=lines)
+        super().__init__(lines=lines)
         self._monotonic = monotonic
         self._since = monotonic()
         self._done = -1
-        self._shown = False
 
-    def show(self, what: str, done: int, of: int) -> None:
+    def show(self, what: str, done: int, of: int = 0) -> None:
         """Show ``done`` of ``of``, and the time left at the average speed."""
         now = self._monotonic()
         if self._done < 0:
             self._done, self._since = done, now
-        spent, part = now - self._since, done - self._done
-        if spent < _SHOWN_FROM_S:
-            return
-        self._shown = True
-        self._counter.show_text(f"{what}: {done:,} of {of:,}{time_left(spent, part, of - done)}")
+        left = time_left(now - self._since, done - self._done, of - done)
+        self.show_text(f"{what}: {done:,} of {of:,}{left}")
 
     def show_text(self, text: str) -> None:
         """Show a text, for work whose progress is unknown."""
         if self._monotonic() - self._since >= _SHOWN_FROM_S:
-            self._shown = True
-            self._counter.show_text(text)
-
-    def show_now(self, text: str) -> None:
-        """Show a text at once, for slow work that comes first."""
-        self._shown = True
-        self._counter.show_now(text)
-
-    def clear(self) -> None:
-        """Clear the line, if it is shown."""
-        if self._shown:
-            self._counter.clear()
+            super().show_text(text)
 
 
 PROGRESS_EVERY_S = 10.0

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from fuzztui.cli.output import USAGE, CliError, weight_or_factor
+from fuzztui.cli.ctl_action import one_of, weights_of
+from fuzztui.cli.output import CliError, UsageError
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.features.properties.fold import PropertyRow, property_rows, property_weights
-from fuzztui.kernel.base.suggest import meant, near_last
 from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import WeighProperty
-
-_NEAR = 3
-"""Maximum number of similar names that an error suggests."""
 
 MAX_LISTED = 200
 """Properties that ``status`` lists."""
@@ -47,38 +44,26 @@ def _line(row: PropertyRow, *, mutants: bool) -> str:
 def weigh_property(options: argparse.Namespace) -> list[WeighProperty]:
     """``weigh-property NAME 3``; ``x2`` and ``x0.5`` multiply each instance's present weight."""
     if not options.id or len(options.more) != 1:
-        raise CliError(
+        raise UsageError(
             "weigh-property needs a property and a weight; for example "
-            "tests/test_a.py::test_b 3, or x2, or 0 for no turns",
-            USAGE,
+            "tests/test_a.py::test_b 3, or x2, or 0 for no turns"
         )
-    number, factor = weight_or_factor(options.more[0])
     run = options.run = find_run(options.run)  # once: find_run may print the choice
     state = standing(run).state
     name = _name(str(options.id), property_rows(state))
-    each = {options.instance: 1.0}
-    if factor:
-        each = property_weights(state, name, options.instance) or each
-        if len(set(each.values())) == 1:
-            each = {options.instance: next(iter(each.values()))}
-    commands = [
-        WeighProperty(name, weight * number if factor else number, instance)
-        for instance, weight in each.items()
-    ]
+    present = property_weights(state, name, options.instance)
+    each = weights_of(options.more[0], options.instance, present)
+    commands = [WeighProperty(name, weight, instance) for instance, weight in each.items()]
     if problem := next((c.problem for c in commands if c.problem), ""):
-        raise CliError(problem, USAGE)
+        raise UsageError(problem)
     return commands
 
 
 def _name(given: str, rows: dict[str, PropertyRow]) -> str:
     """The name that is ``given``, or the only one that ends with it. Raises :class:`CliError`."""
     if not rows:
-        raise CliError("weigh-property is for suites; no engine has reported properties", USAGE)
-    ends = [name for name in rows if name.endswith((f"::{given}", f"/{given}"))]
-    if given not in rows and len(ends) != 1:
-        hint = meant(ends[:_NEAR] or near_last(given, [*rows], "::", _NEAR))
-        raise CliError(f"there is no property {given!r}{hint}", USAGE)
-    name = given if given in rows else ends[0]
+        raise UsageError("weigh-property is for suites; no engine has reported properties")
+    name = one_of(given, rows, "there is no property", "::", "/")
     if reason := rows[name].reason:
         raise CliError(f"{name} is not run: {reason}")
     return name

@@ -9,15 +9,14 @@ import argparse
 import contextlib
 import os
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
-from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError
+from fuzztui.cli.beside import beside
+from fuzztui.cli.output import NOT_RUNNING, CliError, UsageError
 from fuzztui.cli.progress import Estimate
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.log.files import LogError
@@ -55,12 +54,11 @@ def on_this_machine(options: argparse.Namespace, command: str) -> Iterator[None]
         return
     address, run = spec
     if problem := address_problem(address):
-        raise CliError(f"{options.run}: {address!r} {problem}", USAGE)
+        raise UsageError(f"{options.run}: {address!r} {problem}")
     if command not in COMMANDS:
-        raise CliError(
+        raise UsageError(
             f"{command} works on runs of this machine; {options.run} is on another: "
-            f"use ssh {address} fuzztui {command} ...",
-            USAGE,
+            f"use ssh {address} fuzztui {command} ..."
         )
     with mirrored(address, run, read_only=getattr(options, "read_only", False)) as mirror:
         options.run, options.mirror = mirror.directory, mirror
@@ -80,23 +78,11 @@ class Mirror:
 @contextlib.contextmanager
 def mirrored(address: str, run: str, *, read_only: bool) -> Iterator[Mirror]:
     """Mirror a run until the end of the context. Raises :class:`CliError`."""
-    with contextlib.ExitStack() as stack:
-        directory = Path(stack.enter_context(temporary_directory("fuzztui-mirror-")))
-        errors = stack.enter_context((directory / "errors").open("w+b"))
-        argv = [sys.executable, "-P", "-m", "fuzztui.machines.hosts.mirror"]
-        argv += ["--read-only"] if read_only else []
-        process = subprocess.Popen(
-            [*argv, "--", str(directory), address, run],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-        )
-        stack.callback(end_by_stdin, process, _END_S)
-
-        def died() -> str:
-            return "" if process.poll() is None else _last_words(process, errors)
-
-        yield Mirror(directory, _caught_up(directory, address, died), died)
+    words = ["--read-only"] if read_only else []
+    with temporary_directory("fuzztui-mirror-") as name:
+        directory, words = Path(name), [*words, "--", name, address, run]
+        with beside("fuzztui.machines.hosts.mirror", words, directory, _END_S) as died:
+            yield Mirror(directory, _caught_up(directory, address, died), died)
 
 
 def user_of(run: Path, mirror: Mirror | None, *, read_only: bool = False) -> RunUser:
@@ -116,9 +102,8 @@ def user_of(run: Path, mirror: Mirror | None, *, read_only: bool = False) -> Run
 
 def _caught_up(directory: Path, address: str, died: Callable[[], str]) -> Origin:
     """Wait until the log here has all records of the log over there, and show the progress."""
-    progress = Estimate()
     reader: LogReader | None = None
-    try:
+    with Estimate() as progress:
         while True:
             origin = origin_of(directory)
             if reason := died():
@@ -134,8 +119,6 @@ def _caught_up(directory: Path, address: str, died: Callable[[], str]) -> Origin
                     return origin
                 progress.show(f"copying the log of {address}: record", done, origin.last)
             time.sleep(_POLL_S)
-    finally:
-        progress.clear()
 
 
 def _preparing(directory: Path, address: str) -> str:
@@ -144,21 +127,3 @@ def _preparing(directory: Path, address: str) -> str:
     except (OSError, ValueError):
         return f"connecting to {address}"
     return f"copying the log of {address}: {done / 1e6:,.1f} of {size / 1e6:,.1f} MB"
-
-
-def _last_words(process: subprocess.Popen[bytes], errors: BinaryIO) -> str:
-    """Return why the process has ended; never empty."""
-    # pread: the process shares the file position.
-    text = os.pread(errors.fileno(), 1 << 16, 0).decode(errors="replace").strip()
-    return text.splitlines()[-1] if text else f"the mirror ended ({process.returncode})"
-
-
-def end_by_stdin(process: subprocess.Popen[bytes], within_s: float) -> None:
-    """Close the stdin of a process that ends then; kill it if it has not within ``within_s``."""
-    assert process.stdin is not None
-    process.stdin.close()
-    try:
-        process.wait(within_s)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from fuzztui import __version__
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError, short_path
 from fuzztui.cli.report_source import reported_source
-from fuzztui.cli.runs import RunStatus, find_log, no_records, open_session, short_path, standing_of
+from fuzztui.cli.runs import RunStatus, find_log, no_records, open_session, standing_of
 from fuzztui.cli.status import afl_directories, status_rows_of, watched_rows
 from fuzztui.cli.written import chosen_format, write_page
 from fuzztui.kernel.base.files import read_if_regular, status
@@ -38,7 +38,7 @@ def report(options: argparse.Namespace) -> int:
     format_ = chosen_format(options, "md")
     if (trees := afl_directories(options.run)) is not None:
         if options.coverage:
-            raise CliError(f"--coverage is for runs of fuzztui; {options.run} is none", USAGE)
+            raise UsageError(f"--coverage is for runs of fuzztui; {options.run} is none")
         about = _watched(options.run, trees)
         problems: list[str] = []
     else:

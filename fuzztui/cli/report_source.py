@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 from typing import Final
 
-from fuzztui.cli.coverage import corpus_inputs
+from fuzztui.cli.coverage import corpus_inputs, measured
 from fuzztui.cli.mutants import AFL, own_campaign
-from fuzztui.cli.output import USAGE, CliError
-from fuzztui.cli.progress import Estimate
+from fuzztui.cli.output import CliError, UsageError
 from fuzztui.features.source.annotated import SourceText, annotated_files
 from fuzztui.kernel.base.files import read_if_regular, status
 from fuzztui.kernel.base.published import SUFFIXES
@@ -18,7 +15,6 @@ from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.frames import parse_frames
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.coverage import Coverage
-from fuzztui.run.inprocess.executed import executed_lines, instrumented_files
 from fuzztui.tools.report.source import ReportedSource
 
 MAX_FILES: Final = 500
@@ -71,21 +67,16 @@ def _names(state: State) -> dict[str, str]:
 
 def _measured(state: State, run: Path | None) -> tuple[int, Coverage]:
     if run is None or not (run / "campaign.toml").is_file():
-        raise CliError("--coverage: the run has no campaign, so its target cannot be run", USAGE)
+        raise UsageError("--coverage: the run has no campaign, so its target cannot be run")
     run_dir = RunDir(run)
     campaign = own_campaign(run_dir.campaign, [])
     if campaign.kind == AFL:
-        raise CliError("--coverage is for Python targets, not for afl", USAGE)
+        raise UsageError("--coverage is for Python targets, not for afl")
     inputs = corpus_inputs(run_dir, state)
-    progress = Estimate()
     try:
-        files = instrumented_files(run_dir, campaign)
-        show = partial(progress.show, "coverage: inputs")
-        executed = executed_lines(campaign, run_dir, files, inputs, show)
+        executed = measured(campaign, run_dir, inputs, "coverage: inputs")
     except SupervisorError as e:
         raise CliError(f"--coverage: {e}") from None
-    finally:
-        progress.clear()
     return len(inputs), executed.coverage(Path("/"))
 
 
@@ -99,11 +90,7 @@ def _short(path: str) -> str:
 
 def _was_changed(path: str, state: State, run: Path | None) -> bool:
     """Whether a file is not as the campaign found it. The run's own copies never change."""
-    if run is not None and _is_below(path, (run, run.absolute())):
+    if run is not None and any(map(Path(path).is_relative_to, (run, run.absolute()))):
         return False
     known = status(Path(path))
     return known is not None and 0 < state.started_wall < known.st_mtime
-
-
-def _is_below(path: str, directories: Iterable[Path]) -> bool:
-    return any(Path(path).is_relative_to(directory) for directory in directories)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fuzztui.cli.output import DONE, FAILED, FINDINGS, NOT_RUNNING, USAGE, CliError, say
+from fuzztui.cli.output import DONE, FAILED, FINDINGS, NOT_RUNNING, CliError, UsageError, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.status import afl_directories, finding_line
 from fuzztui.engines.execute.overseer import Overseer
@@ -23,7 +23,7 @@ from fuzztui.kernel.base.files import read_if_regular, read_regular
 from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.wire.events import FindingSaved
 from fuzztui.run.campaign import Campaign, CampaignError, load
-from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.inprocess.spec import python_of, spec_near
 from fuzztui.run.process.execute import ProcessMark
 from fuzztui.run.supervise.launchers import CANNOT_START
@@ -75,7 +75,7 @@ def _list(run: Path, trees: Trees | None) -> int:
     for finding in sorted(state.findings.values(), key=lambda f: f.t):
         print(visible(finding_line(finding)))
     words = f"run one of these: fuzztui repro {run} FILE" if state.findings else "no findings"
-    raise CliError(f"{run}: {words}", USAGE)
+    raise UsageError(f"{run}: {words}")
 
 
 def finding_file(run_dir: RunDir, given: str) -> Path:
@@ -89,8 +89,8 @@ def finding_file(run_dir: RunDir, given: str) -> Path:
         if found := find_file(path.parent.parent, f"{path.parent.name}/{path.name}"):
             return found
     if any(candidate.exists() for candidate in candidates):  # a FIFO, a device, a directory
-        raise CliError(f"{given}: not a regular file", USAGE)
-    raise CliError(f"{given}: there is no such file here or in {run_dir.out}", USAGE)
+        raise UsageError(f"{given}: not a regular file")
+    raise UsageError(f"{given}: there is no such file here or in {run_dir.out}")
 
 
 def afl_campaign(run_dir: RunDir) -> Campaign | None:
@@ -100,7 +100,7 @@ def afl_campaign(run_dir: RunDir) -> Campaign | None:
     except CampaignError as e:
         if any(run_dir.out.glob("*/spec.json")):  # an in-process engine, which needs only this file
             return None
-        raise CliError(str(e), USAGE) from None
+        raise UsageError(str(e)) from None
     return campaign if campaign.kind == "afl" else None
 
 
@@ -119,12 +119,12 @@ def _repro_watched(directory: Path, given: str) -> int:
     found = (place.absolute() for place in places if os.path.isfile(place))  # noqa: PTH113
     if (file := next(found, None)) is None:
         words = f"there is no such file here or in {directory}, whose findings are listed by"
-        raise CliError(f"{given}: {words}: fuzztui repro {directory}", USAGE)
+        raise UsageError(f"{given}: {words}: fuzztui repro {directory}")
     instance = file.parent.parent
     words = (read_if_regular(instance / "cmdline", _MAX_COMMAND) or b"").decode(errors="replace")
     command = words.removesuffix("\n").split("\n")  # an argument may have other line ends
     if not command[0]:
-        raise CliError(f"{instance / 'cmdline'}: does not have the target's command", USAGE)
+        raise UsageError(f"{instance / 'cmdline'}: does not have the target's command")
     # afl-fuzz was mostly started here, or near its output.
     near = (Path.cwd(), *instance.parents)
     cwd = next((at for at in near if (at / command[0]).is_file()), Path.cwd())
@@ -144,7 +144,7 @@ def _repro_watched(directory: Path, given: str) -> int:
     try:
         data = read_regular(file, MAX_INPUT)
         result = _run_program(program, file, data, category_of(file))
-    except (SupervisorError, OSError) as e:
+    except OSError as e:
         raise CliError(str(e)) from None
     try:
         keep(file, description(FindingSaved("", "", file.name), result, printable(data)))
@@ -160,7 +160,7 @@ def _repro_afl(campaign: Campaign, run_dir: RunDir, file: Path, category: str) -
             return _repro_oracle(OracleJudge.of(campaign), file, data)
         program = TargetProgram.of(campaign, instance_of(run_dir, file))
         return _code(_run_program(program, file, data, category))
-    except (SupervisorError, OSError) as e:
+    except OSError as e:
         raise CliError(str(e)) from None
 
 
@@ -200,10 +200,7 @@ def repro_by_engine(run_dir: RunDir, file: Path, near: Path | None = None) -> in
     spec = spec_near(run_dir, near or file)
     if spec is None:
         raise CliError(f"{run_dir.path}: no instance was ever started in this run", NOT_RUNNING)
-    try:
-        python, spec_env = python_of(spec)
-    except SupervisorError as e:
-        raise CliError(str(e)) from None
+    python, spec_env = python_of(spec)
     package = run_dir.supervisor / "pkg"
     # PYTHONHASHSEED as in the campaign: a failure may depend on the order of a set.
     mark = ProcessMark(run_dir.path, f"repro-{os.getpid()}")

@@ -17,12 +17,12 @@ from fuzztui.cli.directories import no_campaign_file, show_run
 from fuzztui.cli.headless import exit_code, wait_for_end
 from fuzztui.cli.made_campaign import MadeCampaign, load_made
 from fuzztui.cli.origins import another, has_begun, newest, refuse_other_run, remember
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, duration, say
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError, at_terminal, duration, say
 from fuzztui.cli.progress import Waiting
 from fuzztui.cli.runs import RunStatus, standing, with_output
 from fuzztui.cli.samples import campaign_or_project, installation, missing, named
 from fuzztui.cli.status import status_object, status_text
-from fuzztui.features.verdicts.file import VerdictsError, read_verdicts
+from fuzztui.features.verdicts.file import read_verdicts
 from fuzztui.kernel.base.shards import Shard
 from fuzztui.kernel.model.measured import executed
 from fuzztui.kernel.model.selectors import ENDED, exact_words, running_time
@@ -34,7 +34,7 @@ from fuzztui.run.campaign.model import Tables
 from fuzztui.run.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unfit, prepare_run
 from fuzztui.run.campaign.schema import HOSTS
 from fuzztui.run.home.finding import is_run
-from fuzztui.run.inprocess.ask import ready
+from fuzztui.run.inprocess.ask import Ready, ready
 from fuzztui.run.supervise.daemon import start
 from fuzztui.run.supervise.limits import spent
 
@@ -63,10 +63,9 @@ def run_file(file: Path, options: argparse.Namespace, made: MadeCampaign | None 
         return _show(options, _start_another(loaded), over=False)
     where = _where(loaded, options)
     if inner_parts(RunDir(where)):
-        raise CliError(
+        raise UsageError(
             f"{where}: is a merged run, which cannot be continued; continue the runs that it is "
-            "made of, and merge them again",
-            USAGE,
+            "made of, and merge them again"
         )
     new, loaded = loaded, with_output(loaded, where)
     if is_run(where) and (where / "campaign.toml").exists():
@@ -84,7 +83,7 @@ def run_file(file: Path, options: argparse.Namespace, made: MadeCampaign | None 
         else:
             start_campaign(loaded, "resuming")
     else:
-        refuse_idle(loaded)
+        refuse_idle_keys(loaded)
         start_campaign(loaded, "starting")
     return _show(options, where, over=False)
 
@@ -95,16 +94,15 @@ def _shard_key(campaign: Campaign, shard: Shard) -> str:
         return f"mutants.shard={shard}"
     if campaign.kind == "mu2":
         return f"engine.shard={shard}"
-    raise CliError(
+    raise UsageError(
         f"--shard {shard}: is for campaigns with mutants (mu2, or with a table [mutants]), not for "
-        f"{campaign.kind}; 'fuzztui sync' lets several machines fuzz one target",
-        USAGE,
+        f"{campaign.kind}; 'fuzztui sync' lets several machines fuzz one target"
     )
 
 
 def _start_another(loaded: FrozenCampaign) -> Path:
     """Start a new run in its own directory, also if another process starts one simultaneously."""
-    refuse_idle(loaded)
+    refuse_idle_keys(loaded)
     while True:
         own = with_output(loaded, another(loaded.campaign))
         if start_campaign(own, "starting", rejoin=False):
@@ -201,7 +199,7 @@ def load_file(
     hosts: Sequence[str] = (),
     made: MadeCampaign | None = None,
 ) -> FrozenCampaign:
-    """Load a campaign file, or a sample by its name. Raises :class:`CliError`.
+    """Load a campaign file, or a sample by its name. Raises :class:`UserError`.
 
     ``hosts``: more hosts than those of the file, as ``--host`` names them. ``made``: the campaign,
     if there is no such file.
@@ -215,35 +213,13 @@ def load_file(
         raise no_campaign_file(file)
     if ".." in file.parts:  # the frozen copy must not depend on the current directory
         file = file.parent.resolve() / file.name
-    try:
-        return load(file, [*implied, *overrides], hosts=hosts)
-    except CampaignError as e:
-        raise CliError(str(e), USAGE) from None
-
-
-def refuse_idle(loaded: FrozenCampaign) -> None:
-    """Raise :class:`CliError` if the file has keys without effect."""
-    try:
-        refuse_idle_keys(loaded)
-    except CampaignError as e:
-        raise CliError(str(e), USAGE) from None
-
-
-def refuse_missing_packages(loaded: FrozenCampaign) -> None:
-    """Raise :class:`CliError` if the campaign needs an extra that is not installed."""
-    try:
-        refuse_missing_extras(loaded)
-    except CampaignError as e:
-        raise CliError(str(e)) from None
+    return load(file, [*implied, *overrides], hosts=hosts)
 
 
 def refuse_verdicts(loaded: FrozenCampaign) -> None:
-    """Raise :class:`CliError` if the file with the user's verdicts is wrong."""
-    try:
-        if named := loaded.campaign.verdicts:
-            read_verdicts(Path(named))
-    except VerdictsError as e:
-        raise CliError(str(e), USAGE) from None
+    """Raise :class:`VerdictsError` if the file with the user's verdicts is wrong."""
+    if named := loaded.campaign.verdicts:
+        read_verdicts(Path(named))
 
 
 def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) -> bool:
@@ -253,7 +229,7 @@ def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) ->
 
 
 def _started(loaded: FrozenCampaign, word: str, *, rejoin: bool) -> bool:
-    refuse_missing_packages(loaded)
+    refuse_missing_extras(loaded)
     refuse_verdicts(loaded)
     where = loaded.campaign.output
     _refuse_empty_suite(loaded)
@@ -294,11 +270,7 @@ def _refuse_empty_suite(loaded: FrozenCampaign) -> None:
     if has_begun(where) and _has_executed(where):
         return
     say("collecting the tests")
-    try:
-        with Waiting() as waiting:
-            ready(campaign, waiting)
-    except Unfit as e:
-        raise unfit(loaded, e) from None
+    import_target(loaded)
 
 
 _LONGEST_VALUE = 40
@@ -323,10 +295,9 @@ def _same_hosts(loaded: FrozenCampaign, where: Path) -> FrozenCampaign:
         return loaded  # reported by _same_campaign
     if loaded.campaign.hosts:
         if not before.campaign.hosts and _has_executed(where):
-            raise CliError(
+            raise UsageError(
                 f"{where} was started without hosts, and its instances cannot move to others; "
-                "use --new to start a run on hosts",
-                USAGE,
+                "use --new to start a run on hosts"
             )
         return loaded
     if not (hosts := before.campaign.hosts):
@@ -346,10 +317,9 @@ def _same_campaign(loaded: FrozenCampaign, where: Path) -> None:
     for table, key in _IDENTITY if _has_executed(where) else ():
         old, new = before[table].get(key), loaded.frozen[table].get(key)
         if old != new:
-            raise CliError(
+            raise UsageError(
                 f"{where} is of another campaign: {table}.{key} is {old!r} there, {new!r} now; "
-                "use --new, or --set campaign.output=DIR",
-                USAGE,
+                "use --new, or --set campaign.output=DIR"
             )
     changed = sorted(_changed(before, loaded.frozen))
     if changed and running(where):
@@ -397,9 +367,18 @@ def _larger(campaign: Campaign, where: Path) -> Iterator[tuple[str, object]]:
         yield "stop.crashes", sum(i.crash_files for i in state.instances.values()) + 1
 
 
+def import_target(loaded: FrozenCampaign) -> Ready:
+    """Import the target in a separate process, and make some inputs. Raises :class:`CliError`."""
+    try:
+        with Waiting() as waiting:
+            return ready(loaded.campaign, waiting)
+    except Unfit as e:
+        raise unfit(loaded, e) from None
+
+
 def unfit(loaded: FrozenCampaign, error: Unfit) -> CliError:
     """Return the error for an engine that cannot start: the place in the file, and the reason."""
     message = f"{loaded.origin(error.key)}: {error}"
     if "No module named" in message and (command := installation(loaded.campaign)):
         message += f". Install the sample's packages with: {command}"
-    return CliError(message, USAGE)
+    return UsageError(message)

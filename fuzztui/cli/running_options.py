@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from fuzztui import __version__
 from fuzztui.cli.arguments import (
-    RUN_HELP,
+    CommandParser,
     Run,
-    add_campaign,
     add_host,
-    add_optional_run,
     add_set,
     add_shard,
-    add_theme,
     command,
     moment,
     seconds,
@@ -22,19 +18,17 @@ from fuzztui.cli.arguments import (
 from fuzztui.cli.since import add_changes
 
 
-def add_run(parser: argparse.ArgumentParser) -> Run:
+def add_run(parser: CommandParser) -> Run:
     """Add the options of ``fuzztui FILE``; return the command."""
-    add_campaign(parser)
+    parser.campaign()
     return _how_to_run(parser)
 
 
-def _how_to_run(parser: argparse.ArgumentParser, *, changes: bool = True) -> Run:
+def _how_to_run(parser: CommandParser, *, changes: bool = True) -> Run:
     """``changes``: whether there are options about changes of ``mutants.sources``."""
     add_set(parser)
     add_host(parser)
-    parser.add_argument(
-        "--new", action="store_true", help="start another run, in a separate directory"
-    )
+    parser.flag("--new", "start another run, in a separate directory")
     if changes:
         add_changes(parser, "mutants of mutants.sources on lines")
     else:
@@ -48,26 +42,23 @@ def _how_to_run(parser: argparse.ArgumentParser, *, changes: bool = True) -> Run
         "findings that are new or regressions",
     )
     how.add_argument("--detach", action="store_true", help="start the campaign and return at once")
-    parser.add_argument("--json", action="store_true", help="with --headless: print JSON lines")
-    add_theme(parser)
+    parser.flag("--json", "with --headless: print JSON lines")
+    parser.theme()
     parser.add_argument("-V", "--version", action="version", version=f"fuzztui {__version__}")
     return command("run.run")
 
 
-def add_test(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui test``; return the command."""
+def _test(parser: CommandParser) -> Run:
     parser.add_argument(
         "parts",
         metavar="TESTS",
         nargs="*",
         help="directories, files, or node ids: tests/, tests/test_a.py::test_b; default: tests/",
     )
-    parser.add_argument(
+    parser.several(
         "--include",
-        metavar="PACKAGE",
-        action="append",
-        default=[],
-        help="a package or module under test (may be repeated); default: those of the project",
+        "PACKAGE",
+        "a package or module under test (may be repeated); default: those of the project",
     )
     parser.add_argument(
         "--python",
@@ -80,110 +71,74 @@ def add_test(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "--instances", metavar="N", type=int, default=1, help="engines in parallel (default: 1)"
     )
-    parser.add_argument(
+    parser.flag(
         "--mutants",
-        action="store_true",
-        help="also run mutants of the packages under test (the engine mu2): which changes no test "
+        "also run mutants of the packages under test (the engine mu2): which changes no test "
         "detects",
     )
-    parser.add_argument(
-        "--no-examples",
-        dest="examples",
-        action="store_false",
-        help="do not add findings to the project's .hypothesis/examples",
-    )
-    parser.add_argument(
+    parser.off("--no-examples", "do not add findings to the project's .hypothesis/examples")
+    parser.flag(
         "--write-examples",
-        action="store_true",
-        help="do not fuzz: print a patch that adds @example(...) for the newest run's findings",
+        "do not fuzz: print a patch that adds @example(...) for the newest run's findings",
     )
     _how_to_run(parser, changes=False)
     return command("test.test")
 
 
-def add_run_project(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui run``; return the command."""
-    add_campaign(parser, optional=True)
+def _run(parser: CommandParser) -> Run:
+    parser.campaign(optional=True)
     return _how_to_run(parser)
 
 
-def add_attach(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui attach``; return the command."""
-    add_optional_run(parser)
-    parser.add_argument(
-        "--read-only", action="store_true", help="look only: no key steers the campaign"
-    )
-    add_theme(parser)
+def _attach(parser: CommandParser) -> Run:
+    parser.optional_run()
+    parser.flag("--read-only", "look only: no key steers the campaign")
+    parser.theme()
     return command("attach.attach")
 
 
-def add_watch(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui watch``; return the command."""
-    parser.add_argument(
-        "directories",
-        metavar="DIR",
-        nargs="+",
-        type=Path,
-        help="the directory of afl-fuzz -o, or one instance in it; only read, never changed",
-    )
-    parser.add_argument(
-        "--keep", metavar="DIR", type=Path, help="keep the log in DIR, for fuzztui replay"
-    )
-    add_theme(parser)
+def _watch(parser: CommandParser) -> Run:
+    what = "the directory of afl-fuzz -o, or one instance in it; only read, never changed"
+    parser.path("directories", "DIR", what, nargs="+")
+    parser.path("--keep", "DIR", "keep the log in DIR, for fuzztui replay")
+    parser.theme()
     return command("watch.watch")
 
 
-def add_runs(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui runs``; return the command."""
-    parser.add_argument(
+def _runs(parser: CommandParser) -> Run:
+    parser.path(
         "directories",
-        metavar="DIR",
-        type=Path,
-        nargs="*",
-        help="directories that are searched for runs, five levels deep; default: ./runs. Campaigns "
+        "DIR",
+        "directories that are searched for runs, five levels deep; default: ./runs. Campaigns "
         "that you have under way elsewhere on this machine are always listed",
+        nargs="*",
     )
-    parser.add_argument("--size", action="store_true", help="also the room on disk of each run")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.flag("--size", "also the room on disk of each run")
+    parser.json()
     return command("list_runs.runs")
 
 
-def add_status(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui status``; return the command."""
-    parser.add_argument(
+def _status(parser: CommandParser) -> Run:
+    parser.path(
         "run",
-        metavar="RUN|DIR",
-        type=Path,
-        nargs="?",
-        help="a run directory, a campaign file, or an AFL output directory; "
+        "RUN|DIR",
+        "a run directory, a campaign file, or an AFL output directory; "
         "default: the only or latest run in ./runs",
+        nargs="?",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.json()
     return command("status.status")
 
 
-def add_ctl(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui ctl``; return the command."""
+def _ctl(parser: CommandParser) -> Run:
     from fuzztui.cli import ctl
 
-    parser.add_argument("run", metavar="RUN", type=Path, help=RUN_HELP)
+    parser.run()
     parser.add_argument(
         "action", metavar="COMMAND", choices=list(ctl.ACTIONS), help=", ".join(ctl.ACTIONS)
     )
-    parser.add_argument(
-        "id",
-        metavar="ID",
-        nargs="?",
-        default="",
-        help=ctl.ID_HELP,
-    )
-    parser.add_argument(
-        "more",
-        metavar="PART",
-        nargs="*",
-        default=[],
-        help=ctl.MORE_HELP,
-    )
+    parser.add_argument("id", metavar="ID", nargs="?", default="", help=ctl.ID_HELP)
+    parser.add_argument("more", metavar="PART", nargs="*", default=[], help=ctl.MORE_HELP)
     parser.add_argument(
         "--to",
         choices=["first", "last", "up", "down"],
@@ -198,14 +153,8 @@ def add_ctl(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "--note", metavar="TEXT", help="with judge: the reason, or the number of an issue"
     )
-    parser.add_argument(
-        "--adaptive",
-        action="store_true",
-        help="with mixture: mutators that find more become more probable",
-    )
-    parser.add_argument(
-        "--fixed", action="store_true", help="with mixture: keep each instance's mixture as it is"
-    )
+    parser.flag("--adaptive", "with mixture: mutators that find more become more probable")
+    parser.flag("--fixed", "with mixture: keep each instance's mixture as it is")
     parser.add_argument("--instance", default="", help="send the command to this instance only")
     parser.add_argument(
         "--timeout",
@@ -215,20 +164,15 @@ def add_ctl(parser: argparse.ArgumentParser) -> Run:
     return ctl.ctl
 
 
-def add_replay(parser: argparse.ArgumentParser) -> Run:
-    """Add the options of ``fuzztui replay``; return the command."""
-    parser.add_argument(
-        "path",
-        metavar="RUN|LOG",
-        type=Path,
-        help="a run directory, a campaign file (the newest of its runs), or a log",
-    )
+def _replay(parser: CommandParser) -> Run:
+    which = "a run directory, a campaign file (the newest of its runs), or a log"
+    parser.path("path", "RUN|LOG", which)
     parser.add_argument("--speed", type=_speed, default=1.0, help="multiple of real time (1)")
     parser.add_argument(
         "--at", metavar="TIME", type=moment, help="campaign time to start at: 90s or 1:30:00"
     )
-    parser.add_argument("--json", action="store_true", help="print the status at --at, or the end")
-    add_theme(parser)
+    parser.json("the status at --at, or the end")
+    parser.theme()
     return command("replay.replay")
 
 
@@ -240,3 +184,15 @@ def _speed(text: str) -> float:
     if not 0 < speed < 1e6:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0, such as 10 or 0.5")
     return speed
+
+
+COMMANDS = {
+    "run": _run,
+    "runs": _runs,
+    "test": _test,
+    "attach": _attach,
+    "watch": _watch,
+    "status": _status,
+    "ctl": _ctl,
+    "replay": _replay,
+}

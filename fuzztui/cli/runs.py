@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from fuzztui.cli import damage
 from fuzztui.cli.origins import has_begun, newest, refuse_other_run
-from fuzztui.cli.output import DAMAGED, NOT_RUNNING, USAGE, CliError
+from fuzztui.cli.output import DAMAGED, NOT_RUNNING, CliError, UsageError
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.remote_runs import spec_of
 from fuzztui.cli.samples import named
@@ -25,7 +24,7 @@ from fuzztui.kernel.model.stats import PASSIVE
 from fuzztui.kernel.remote.address import supervised_runs
 from fuzztui.kernel.remote.lock import running, trouble
 from fuzztui.kernel.session import LiveClock, ReplayClock, Session
-from fuzztui.run.campaign import CampaignError, FrozenCampaign, load
+from fuzztui.run.campaign import FrozenCampaign, load
 from fuzztui.run.home.finding import is_run, runs_in
 
 _STEP_S = 0.1
@@ -67,9 +66,8 @@ def find_run(given: Path | None) -> Path:
     if len(given.parts) == 1 and is_run(Path("runs") / given):
         return (Path("runs") / given).absolute()
     if spec := spec_of(given):
-        raise CliError(
-            f"{given}: this command is for runs of this machine; run it there: ssh {spec[0]}",
-            USAGE,
+        raise UsageError(
+            f"{given}: this command is for runs of this machine; run it there: ssh {spec[0]}"
         )
     known = [path.name for path in runs_in(Path("runs"))]
     offer = meant(near(given.name, known))
@@ -96,20 +94,8 @@ def _is_log(path: Path) -> bool:
         return False
 
 
-def short_path(path: Path) -> str:
-    """The path as short as it can be named from here: a report need not name the user's home."""
-    plain = os.path.normpath(path.absolute())
-    try:
-        return str(Path(plain).relative_to(Path.cwd()))
-    except ValueError:
-        return plain
-
-
 def _run_of(file: Path, implied: list[str], given: Path) -> Path:
-    try:
-        loaded = load(file, implied)
-    except CampaignError as e:
-        raise CliError(str(e), USAGE) from None
+    loaded = load(file, implied)
     if run := newest(loaded):
         return run
     where = loaded.campaign.output
@@ -136,7 +122,7 @@ def _only_or_latest(parent: Path, nothing: WatchError | None = None) -> Path:
     alive = [p for p in runs if running(p)]
     if len(alive) > 1:
         names = ", ".join(str(p) for p in sorted(alive))
-        raise CliError(f"several campaigns are running here; name one of {names}", USAGE)
+        raise UsageError(f"several campaigns are running here; name one of {names}")
     started = [p for p in runs if any((p / "log").iterdir())] or runs
     return alive[0] if alive else max(started, key=lambda p: (p / "log").stat().st_mtime)
 
@@ -254,18 +240,17 @@ def unreadable(error: LogError | OSError) -> CliError:
 
 def fold_all(session: Session) -> State:
     """Fold the log up to the session's clock; report damage of the whole log."""
-    progress = Estimate()
     try:
-        while not session.check(_STEP_S):
-            progress.show_text("verifying the log")
-        session.draft()
-        while session.poll().records or session.behind:
-            progress.show("reading the log: record", session.state.seq, session.end_seq)
+        with Estimate() as progress:
+            while not session.check(_STEP_S):
+                progress.show_text("verifying the log")
+            session.draft()
+            while session.poll().records or session.behind:
+                progress.show("reading the log: record", session.state.seq, session.end_seq)
         damage.report()
     except (LogError, OSError) as e:
         raise CliError(f"the campaign log cannot be read any more: {e}", NOT_RUNNING) from None
     finally:
-        progress.clear()
         session.save_draft()  # even if interrupted: the next command continues from here
     return session.state
 

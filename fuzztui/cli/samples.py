@@ -12,7 +12,7 @@ from itertools import takewhile, zip_longest
 from pathlib import Path
 
 import fuzztui
-from fuzztui.cli.output import DONE, USAGE, CliError, at_terminal, say
+from fuzztui.cli.output import DONE, CliError, UsageError, at_terminal, say
 from fuzztui.kernel.base.suggest import meant, near
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.pyproject import nearest_file
@@ -75,10 +75,9 @@ def campaign_or_project(file: Path | None) -> Path:
     if file is not None:
         return file
     if (found := nearest_file(Path.cwd())) is None:
-        raise CliError(
+        raise UsageError(
             "name a campaign file, or write one with fuzztui init: there is neither campaign.toml "
-            f"nor pyproject.toml in {Path.cwd()} or above it",
-            USAGE,
+            f"nor pyproject.toml in {Path.cwd()} or above it"
         )
     say(f"using {found}")
     return found
@@ -108,9 +107,7 @@ def _words(file: str) -> list[str]:
 def missing(file: Path) -> CliError:
     """Return the error for a campaign file that does not exist."""
     offer = meant(campaign_files_like(file.name))
-    return CliError(
-        f"{file}: there is no such file{offer} ('fuzztui samples' lists the samples)", USAGE
-    )
+    return UsageError(f"{file}: there is no such file{offer} ('fuzztui samples' lists the samples)")
 
 
 def installation(campaign: Campaign) -> str:

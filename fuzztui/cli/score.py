@@ -16,12 +16,12 @@ from fuzztui.cli.gates import judge, read_baseline
 from fuzztui.cli.matrix import keep_matrix, matrix_lines, write_matrix
 from fuzztui.cli.mutant_lines import percent, summary_line
 from fuzztui.cli.mutants import AFL, found, own_campaign, python_campaign, survivors_table
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, UsageError, at_terminal
 from fuzztui.cli.progress import PROGRESS_EVERY_S, TextLine, time_left
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score_cluster import score_on_cluster
 from fuzztui.cli.since import code_changes, in_scopes, nothing_changed
-from fuzztui.features.verdicts.file import MutantVerdict, VerdictsError, read_mutant_verdicts
+from fuzztui.features.verdicts.file import MutantVerdict, read_mutant_verdicts
 from fuzztui.features.verdicts.judging import verdicts_file
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.kernel.model.fold import apply
@@ -50,16 +50,15 @@ def score(options: argparse.Namespace) -> int:
     """Run every mutant on every input of the corpus that could kill it; print the score."""
     # First, because scoring may take minutes.
     if options.output is not None and not options.matrix:
-        raise CliError("-o is for the kill matrix: give --matrix too", USAGE)
+        raise UsageError("-o is for the kill matrix: give --matrix too")
     baseline = None if options.fail_new is None else read_baseline(options.fail_new, "--fail-new")
     run = find_run(options.run)
     now = standing(run)
     # A damaged log may have lost the engine; the run's copy of the campaign file has it.
     engine = now.state.engine or own_campaign(run / "campaign.toml").kind
     if engine == AFL:
-        raise CliError(
-            f"{run}: score is for Python targets, not for afl; see 'fuzztui mutants matrix {run}'",
-            USAGE,
+        raise UsageError(
+            f"{run}: score is for Python targets, not for afl; see 'fuzztui mutants matrix {run}'"
         )
     corpus = corpus_of(run, options.corpus)
     if options.shard is not None:
@@ -68,7 +67,7 @@ def score(options: argparse.Namespace) -> int:
     campaign = python_campaign(run / "campaign.toml", narrowed)
     cluster = cluster_of(options, campaign.cluster)
     if options.parts and cluster is None:
-        raise CliError("--parts is for --cluster, or a campaign with [cluster]", USAGE)
+        raise UsageError("--parts is for --cluster, or a campaign with [cluster]")
     code = code_changes(options)
     if code is not None:
         every = found(campaign).mutants.values()
@@ -80,10 +79,7 @@ def score(options: argparse.Namespace) -> int:
             return DONE
         narrowed.append(in_scopes(wanted))
         campaign = python_campaign(run / "campaign.toml", narrowed)
-    try:
-        verdicts = read_mutant_verdicts(verdicts_file(RunDir(run)))  # before minutes of scoring
-    except VerdictsError as e:
-        raise CliError(str(e), USAGE) from None
+    verdicts = read_mutant_verdicts(verdicts_file(RunDir(run)))  # before minutes of scoring
     matrix = RunDir(run).matrix if options.matrix else None
     if options.shard is not None:
         verdicts = {id_: v for id_, v in verdicts.items() if options.shard.has(id_)}
@@ -147,7 +143,7 @@ def corpus_of(run: Path, given: Iterable[Path]) -> list[Path]:
     folders = [folder.absolute() for folder in given]
     for folder in folders:
         if not folder.exists():
-            raise CliError(f"--corpus {folder}: there is no such directory", USAGE)
+            raise UsageError(f"--corpus {folder}: there is no such directory")
     folders = folders or sorted((run / "out").glob("*/queue"))
     if not folders:
         raise CliError(
@@ -321,13 +317,6 @@ def report(result: dict[str, Any], corpus: list[Path], *, survivors: bool) -> It
         yield f"{counts.left:,} not killed ({parts}): --survivors lists them"
     if counts.not_run:
         yield "not run: a larger --budget, or none, settles them"
-
-
-def accepted_ids(result: dict[str, Any]) -> set[str]:
-    """The ids of the survivors that a user has accepted."""
-    rows = result.get("mutants")
-    rows = rows if isinstance(rows, list) else []
-    return {r["id"] for r in rows if isinstance(r, dict) and r.get("accepted") is True}
 
 
 def _flaky(result: dict[str, Any]) -> str:

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fuzztui.cli.output import USAGE, CliError, say
+from fuzztui.cli.output import say
 from fuzztui.kernel.base.files import real_path
 from fuzztui.kernel.base.text import several
 from fuzztui.tools.changes.code import CodeChanges
 from fuzztui.tools.changes.git import changes_since
-from fuzztui.tools.changes.lines import ChangedFiles, ChangesError, read_diff
+from fuzztui.tools.changes.lines import ChangedFiles, read_diff
 
 NO_MODULE = "-"
 """A name that no module can have: an empty list would mean all of them."""
@@ -37,23 +37,16 @@ def add_changes(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def changes(options: argparse.Namespace) -> ChangedFiles | None:
-    """Return what the options limit a command to; None: to nothing. Raises :class:`CliError`."""
-    try:
-        if options.since is not None:
-            return changes_since(options.since, Path.cwd())
-        return None if options.in_diff is None else read_diff(options.in_diff, tree())
-    except ChangesError as e:
-        raise CliError(str(e), USAGE) from None
+    """Return what the options limit a command to; None: to nothing. Raises ChangesError."""
+    if options.since is not None:
+        return changes_since(options.since, Path.cwd())
+    return None if options.in_diff is None else read_diff(options.in_diff, tree())
 
 
 def code_changes(options: argparse.Namespace) -> CodeChanges | None:
-    """As :func:`changes`, with the functions that have changed. Raises :class:`CliError`."""
-    if (found := changes(options)) is None:
-        return None
-    try:
-        return CodeChanges(found)
-    except ChangesError as e:
-        raise CliError(str(e), USAGE) from None
+    """As :func:`changes`, with the functions that have changed. Raises ChangesError."""
+    found = changes(options)
+    return None if found is None else CodeChanges(found)
 
 
 def tree() -> Path:

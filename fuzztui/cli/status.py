@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -102,11 +102,6 @@ def status(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _damage(state: State, problems: Sequence[str]) -> dict[str, Any]:
-    """Return the keys of ``status --json`` about damage of the log."""
-    return {"problems": [*problems], "at_least": bool(problems) or state.lost > 0}
-
-
 def afl_directories(path: Path | None) -> Trees | None:
     """Return the AFL output directory at ``path``; None for a run of fuzztui or anything else."""
     if path is None or is_run(path) or not path.is_dir():
@@ -143,13 +138,14 @@ def watched_rows(path: Path, seen: Snapshot) -> list[tuple[str, str]]:
     more = f" and {len(others) - LATEST} more" if len(others) > LATEST else ""
     peers = [("peers", f"also imports from {', '.join(others[:LATEST])}{more}")] if others else []
     reason = f" ({state.reason})" if state.reason else ""
+    unknown = "" if t.stats.execs_per_sec >= 0 else " (not measured yet)"
     return [
         ("campaign", f"{state.name}  [afl-fuzz]  {state.target}"),
         ("state", f"{state.state}{reason}"),
         ("instances", ", ".join(f"{n} {word}" for word, n in counts.items())),
         ("figures", age),
         ("elapsed", duration(state.t)),
-        ("execs", f"{t.stats.execs:,}  at {speed(t.stats.execs_per_sec)}{_unmeasured(t)}"),
+        ("execs", f"{t.stats.execs:,}  at {speed(t.stats.execs_per_sec)}{unknown}"),
         ("corpus", f"{t.stats.corpus:,}"),
         ("coverage", _cover(t)),
         *_reported(t),
@@ -199,10 +195,6 @@ def _signals(state: State, path: Path) -> Iterator[tuple[str, str]]:
         yield "by signal", f"{found}, from the file names; run one: fuzztui repro {path} FILE"
 
 
-def _unmeasured(t: Totals) -> str:
-    return "" if t.stats.execs_per_sec >= 0 else " (not measured yet)"
-
-
 def status_object(run: Path, now: RunStatus) -> dict[str, object]:
     """Return the object of ``status --json``."""
     whole = {
@@ -212,7 +204,7 @@ def status_object(run: Path, now: RunStatus) -> dict[str, object]:
         "pid": now.pid,
     }
     whole["trouble"] = now.trouble or None
-    whole |= _damage(now.state, now.problems)
+    whole |= {"problems": [*now.problems], "at_least": now.is_lower_bound}
     for row in whole["instances"] if now.gone_s else ():
         for age in ("age_s", "slow_age_s"):
             row[age] = None if row[age] is None else round(row[age] + now.gone_s, 3)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, say
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, say, short_path
 from fuzztui.cli.progress import Estimate
-from fuzztui.cli.runs import short_path, standing
+from fuzztui.cli.runs import standing
 from fuzztui.features.minimise.rewrite import minimised_path
 from fuzztui.kernel.base.files import inside
 from fuzztui.kernel.base.text import brief, several, without_folders
@@ -56,18 +56,16 @@ def _made(run_dir: RunDir, found: Sequence[Finding]) -> Iterator[tuple[Finding, 
         files |= {path: one for path in (file, minimised_path(run_dir, file)) if path.is_file()}
     if not files:
         return
-    progress = Estimate()
     try:
-        made = made_examples(
-            load(run_dir.campaign).campaign,
-            list(files),
-            run_dir.instance("main"),
-            lambda done: progress.show("reading findings", done, len(files)),
-        )
+        with Estimate() as progress:
+            made = made_examples(
+                load(run_dir.campaign).campaign,
+                list(files),
+                run_dir.instance("main"),
+                lambda done: progress.show("reading findings", done, len(files)),
+            )
     except (CampaignError, NoAnswer, OSError) as e:
         raise CliError(f"{run_dir.path}: its tests cannot be loaded: {e}") from None
-    finally:
-        progress.clear()
     for file, one in files.items():
         example = made.get(file, MadeExample())
         # An input whose test is gone, or has other arguments now, may have become one of another.

@@ -18,6 +18,7 @@ from fuzztui.cli.output import DONE, FAILED, NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.runs import find_run, fold_all, no_records, open_session
 from fuzztui.features.corpus.choose import choose, missing_again
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.text import brief, several, visible
 from fuzztui.machines.sync.exchange import DirectoryExchange, PassResult, SyncError, only_one
 from fuzztui.machines.sync.names import check_own, default_name, digest, tag_of
@@ -139,7 +140,7 @@ def _tried(one_pass: Callable[[], None]) -> int:
     try:
         with _explained():
             one_pass()
-    except CliError as e:
+    except UserError as e:
         say(str(e))
         return e.code
     return DONE

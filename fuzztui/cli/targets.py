@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fuzztui.cli.mutant_lines import percent
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
-from fuzztui.cli.progress import Counter, Waiting
-from fuzztui.cli.run import unfit
+from fuzztui.cli.output import DONE, NOT_RUNNING, CliError, at_terminal, say
+from fuzztui.cli.progress import Counter
+from fuzztui.cli.run import import_target, unfit
 from fuzztui.cli.samples import campaign_or_project, named
 from fuzztui.cli.since import code_changes, nothing_changed
 from fuzztui.features.targeting.analysis import (
@@ -24,10 +24,10 @@ from fuzztui.features.targeting.analysis import (
 )
 from fuzztui.features.targeting.screen.labels import MIN_ROOM, all_of, nearest, place, short_names
 from fuzztui.kernel.base.text import several, visible
-from fuzztui.run.campaign import CampaignError, FrozenCampaign, load
+from fuzztui.run.campaign import FrozenCampaign, load
 from fuzztui.run.campaign.rundir import Unfit
 from fuzztui.run.home.finding import is_run
-from fuzztui.run.inprocess.ask import ready, unknown_aliases
+from fuzztui.run.inprocess.ask import unknown_aliases
 
 _LOCATION = 0.45
 """Share of a line for the location of a goal, if the line does not fit."""
@@ -39,10 +39,7 @@ def targets(options: argparse.Namespace) -> int:
     file = path / "campaign.toml" if path.is_dir() and is_run(path) else named(path)[0]
     if not file.exists():
         raise CliError(f"{path}: there is no such campaign file or run directory", NOT_RUNNING)
-    try:
-        loaded = load(file, options.overrides)
-    except CampaignError as e:
-        raise CliError(str(e), USAGE) from None
+    loaded = load(file, options.overrides)
     code = code_changes(options)
     document = _find(loaded, options)
     if code is not None:
@@ -72,23 +69,17 @@ def targets(options: argparse.Namespace) -> int:
 def _find(loaded: FrozenCampaign, options: argparse.Namespace) -> TargetingAnalysis:
     """Run the static analysis on an existing target. Raises :class:`CliError`."""
     campaign = loaded.campaign
-    counter = Counter()
+    observed = str(options.observed.absolute()) if options.observed else ""
+    engine = campaign.engine if options.run else None
     try:
-        observed = str(options.observed.absolute()) if options.observed else ""
-        engine = campaign.engine if options.run else None
         request = Request.of_target(campaign.target, observed=observed, engine=engine)
-        document = find_targets(request, counter.show_now)
+        with Counter() as counter:
+            document = find_targets(request, counter.show_now)
     except TargetsError as e:
-        counter.clear()
         key = re.match(r"target\.\w+", str(e))
         raise unfit(loaded, Unfit(str(e), key[0] if key else "target")) from None
-    counter.clear()
     if document.unsure and options.run:
-        try:
-            with Waiting() as waiting:
-                ready(campaign, waiting)
-        except Unfit as e:
-            raise unfit(loaded, e) from None
+        import_target(loaded)
     elif document.unsure:
         say(f"{' and '.join(document.unsure)}: not checked, as --no-run imports nothing")
     return document

@@ -16,7 +16,7 @@ import tomli_w
 
 from fuzztui.cli.made_campaign import MadeCampaign
 from fuzztui.cli.origins import newest, newest_of_file
-from fuzztui.cli.output import USAGE, CliError, say
+from fuzztui.cli.output import UsageError, say
 from fuzztui.cli.run import load_file, run_file
 from fuzztui.cli.suite_patch import print_patch
 from fuzztui.kernel.base.suggest import meant, near
@@ -54,7 +54,7 @@ def test(options: argparse.Namespace) -> int:
     if not parts and options.write_examples:
         parts = ["."]  # only its run is looked for
     if not parts:
-        raise CliError("there is no directory tests/ here: name the tests to fuzz", USAGE)
+        raise UsageError("there is no directory tests/ here: name the tests to fuzz")
     for part in parts:
         _refuse_missing(part)
     root = _root_of(Path(os.path.normpath(Path(parts[0].partition("::")[0]).absolute())))
@@ -71,7 +71,7 @@ def test(options: argparse.Namespace) -> int:
 def _refuse_missing(part: str) -> None:
     """Raise :class:`CliError` if a part of the suite names a path that does not exist."""
     if not part:  # of an empty variable; as a path it would be the whole project
-        raise CliError("one of the TESTS is an empty text: name tests, or nothing", USAGE)
+        raise UsageError("one of the TESTS is an empty text: name tests, or nothing")
     if _is_function(part) and ".py:" not in part:
         return
     path = Path(part.partition(":" if _is_function(part) else "::")[0])
@@ -82,7 +82,7 @@ def _refuse_missing(part: str) -> None:
     except OSError:
         beside = []
     offer = meant([str(path.with_name(name)) for name in near(path.name, beside)])
-    raise CliError(f"{part}: there is no such file or directory{offer}", USAGE)
+    raise UsageError(f"{part}: there is no such file or directory{offer}")
 
 
 def _campaign(options: argparse.Namespace, parts: Sequence[str], root: Path) -> str:
@@ -91,7 +91,7 @@ def _campaign(options: argparse.Namespace, parts: Sequence[str], root: Path) -> 
     paths = [str(path) for path in (source, root) if path.is_dir()]
     include = options.include or list(dict.fromkeys(_packages(root)))
     if not include:
-        raise CliError(f"{root}: found no package under test; name it: --include PACKAGE", USAGE)
+        raise UsageError(f"{root}: found no package under test; name it: --include PACKAGE")
     python = options.python or _python_of(root)
     say(f"tests what is in {', '.join(include)}, with {python}")
     selected = sorted({_absolute(part) for part in parts})

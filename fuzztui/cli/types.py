@@ -29,7 +29,7 @@ from fuzztui.features.targeting.screen.labels import (
     short_names,
 )
 from fuzztui.features.targeting.status import how_many_ignored
-from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.base.text import aligned, several, visible
 from fuzztui.kernel.wire.mixture import percentage
 
 _LOCATION = 0.38
@@ -90,10 +90,7 @@ def types_table(rows: Collection[TypeRow], width: int = 0) -> Iterator[str]:
         room = max(width - sum(wide[1:]) - 2 * len(wide[1:]), MIN_ROOM)
         for line, row in zip(cells[1:], rows, strict=True):
             line[0] = brief_type(visible(short[row.name]), room)
-        wide = _widths(cells)
-    for name, *numbers in cells:
-        shown = (f"{cell:>{w}}" for cell, w in zip(numbers, wide[1:], strict=True))
-        yield "  ".join([f"{name:<{wide[0]}}", *shown])
+    yield from aligned(cells, range(1, len(titles)))
 
 
 def _cells(row: TypeRow) -> list[str]:
@@ -140,10 +137,7 @@ def left_table(rows: Collection[GoalRow], width: int = 0) -> Iterator[str]:
         room = max(width - sum(_widths(cells)[:3]) - 6, MIN_ROOM)
         for line, row in zip(cells[1:], rows, strict=True):
             line[3] = nearest(row.types, short, room)
-        wide = _widths(cells)
-    for location, where, reached, names in cells:
-        line_ = f"{location:<{wide[0]}}  {where:<{wide[1]}}  {reached:>{wide[2]}}  {names}"
-        yield line_.rstrip()
+    yield from aligned(cells, (2,))
 
 
 def _standing(row: GoalRow) -> str:

@@ -9,16 +9,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from fuzztui.cli import damage
-from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError, say
-from fuzztui.cli.remote_runs import end_by_stdin
+from fuzztui.cli.beside import beside
+from fuzztui.cli.output import NOT_RUNNING, CliError, UsageError, say
 from fuzztui.features.watch.directories import Trees, WatchError
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.run.home.finding import is_run
@@ -32,23 +29,16 @@ def watch(options: argparse.Namespace) -> int:
     check(options.directories)
     for directory in options.directories:
         if options.keep and options.keep.absolute().is_relative_to(directory.absolute()):
-            raise CliError(
+            raise UsageError(
                 f"--keep {options.keep} is inside {directory}, where nothing is written; "
-                "name another directory",
-                USAGE,
+                "name another directory"
             )
-    with contextlib.ExitStack() as stack:
-        log_dir = stack.enter_context(_log_directory(options.keep))
+    with _log_directory(options.keep) as log_dir:
         # Reading a deep tree takes seconds before the screen shows anything.
         say(f"reading {', '.join(map(str, options.directories))}...")
-        # Kept open, because a watcher that ends removes the directory.
-        errors = stack.enter_context((log_dir / "errors").open("w+b"))
-        process = _start(log_dir, options.directories, errors, keep=options.keep is not None)
-
-        def died() -> str:
-            return "" if process.poll() is None else _last_words(process, errors)
-
-        try:
+        words = [] if options.keep else ["--remove"]
+        words += [str(log_dir), *(str(d.absolute()) for d in options.directories)]
+        with beside("fuzztui.features.watch", words, log_dir, PATIENCE_S) as died:
             _wait_for_log(log_dir, died)
             # The log grows every few seconds only, so the screen polls less often than usual.
             os.environ.setdefault("FUZZTUI_HZ", "1")
@@ -63,8 +53,6 @@ def watch(options: argparse.Namespace) -> int:
                 died=died,
                 opened=damage.watch,
             )
-        finally:
-            end_by_stdin(process, PATIENCE_S)
     if options.keep is not None:
         say(f"the log is kept; show it again with: fuzztui replay {options.keep}")
     return code
@@ -74,10 +62,9 @@ def check(directories: list[Path]) -> None:
     """Raise :class:`CliError` if there is nothing to watch."""
     for directory in directories:
         if is_run(directory):
-            raise CliError(
+            raise UsageError(
                 f"{directory} is a run of fuzztui; show it with: fuzztui attach {directory}, "
-                f"or only its AFL directories with: fuzztui watch {directory / 'out'}",
-                USAGE,
+                f"or only its AFL directories with: fuzztui watch {directory / 'out'}"
             )
     try:
         nothing = Trees(directories).nothing()
@@ -98,35 +85,10 @@ def _log_directory(keep: Path | None) -> Iterator[Path]:
         keep.mkdir(mode=0o700, parents=True, exist_ok=True)
         taken = any(keep.iterdir())
     except OSError as e:
-        raise CliError(f"--keep {keep}: {e.strerror or e}", USAGE) from None
+        raise UsageError(f"--keep {keep}: {e.strerror or e}") from None
     if taken:
-        raise CliError(f"--keep {keep} is not empty; name a new directory", USAGE)
+        raise UsageError(f"--keep {keep} is not empty; name a new directory")
     yield keep
-
-
-def _start(
-    log_dir: Path, directories: list[Path], errors: BinaryIO, *, keep: bool
-) -> subprocess.Popen[bytes]:
-    remove = [] if keep else ["--remove"]
-    # -P: do not import a fuzztui/ in the current directory. The watcher ends with its stdin.
-    command = [sys.executable, "-P", "-m", "fuzztui.features.watch", *remove, str(log_dir)]
-    return subprocess.Popen(
-        [*command, *(str(d.absolute()) for d in directories)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=errors,
-    )
-
-
-def _last_words(process: subprocess.Popen[bytes], errors: BinaryIO) -> str:
-    """Return why the watcher has ended; never empty."""
-    # pread: the watcher shares the file position.
-    end = os.fstat(errors.fileno()).st_size
-    lines = os.pread(errors.fileno(), 4096, max(0, end - 4096)).decode(errors="replace").split("\n")
-    if last := next((line.strip() for line in reversed(lines) if line.strip()), ""):
-        return last
-    code = process.returncode
-    return f"killed by signal {-code}" if code < 0 else f"exited with status {code}"
 
 
 def _wait_for_log(log_dir: Path, died: Callable[[], str]) -> None:

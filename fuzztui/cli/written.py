@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.cli.output import USAGE, CliError, put_text, say
+from fuzztui.cli.output import UsageError, put_text, say
 from fuzztui.cli.since import tree
 from fuzztui.kernel.base.page import Page
 from fuzztui.kernel.base.published import published
@@ -26,18 +26,16 @@ def chosen_format(options: argparse.Namespace, default: str) -> str:
     """Return the format that the options ask for, before any work. Raises :class:`CliError`."""
     output: Path | None = options.output
     if output is not None and output.is_dir():
-        raise CliError(f"-o {output}: is a directory; name a file in it", USAGE)
+        raise UsageError(f"-o {output}: is a directory; name a file in it")
     if output is not None and not output.absolute().parent.is_dir():
-        raise CliError(f"-o {output}: there is no directory {output.parent}; make it first", USAGE)
+        raise UsageError(f"-o {output}: there is no directory {output.parent}; make it first")
     if options.format:
         return str(options.format)
     if output is None:
         return default
     if found := _ENDS.get(output.suffix.lower()):
         return found
-    raise CliError(
-        f"-o {output}: the name ends in none of .html, .md, .json; give --format too", USAGE
-    )
+    raise UsageError(f"-o {output}: the name ends in none of .html, .md, .json; give --format too")
 
 
 def write_page(

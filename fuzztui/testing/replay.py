@@ -6,6 +6,8 @@ import os
 import random
 from pathlib import Path
 
+import tomli
+
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import read_spec
 from fuzztui.engines.execute.loading import form_of
@@ -17,6 +19,7 @@ from fuzztui.features.verdicts.judging import verdicts_file
 from fuzztui.kernel.base.files import files_in, temporary_directory
 from fuzztui.kernel.base.text import visible
 from fuzztui.run.campaign import CampaignError, load
+from fuzztui.run.campaign.pyproject import CAMPAIGN_FILE, PYPROJECT, tables_of
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.spec import write_spec
 from fuzztui.testing.known import KnownFailures
@@ -140,3 +143,23 @@ def instance_of(directory: Path) -> Path:
         if constants.is_file() and is_constants(constants, kept):
             return kept / "out" / "main"
     return directory.parent
+
+
+def campaign_file(directory: Path) -> Path | None:
+    """Return the nearest campaign file in a directory or above it; None if there is none.
+
+    It is called ``campaign.toml``, as in a run, or is a ``pyproject.toml`` with a campaign.
+    """
+    for path in (directory, *directory.parents):
+        if (file := path / CAMPAIGN_FILE).is_file():
+            return file
+        if _has_campaign(file := path / PYPROJECT):
+            return file
+    return None
+
+
+def _has_campaign(file: Path) -> bool:
+    try:
+        return tables_of(tomli.loads(file.read_text(encoding="utf-8"))) is not None
+    except (OSError, ValueError, RecursionError):
+        return False

@@ -47,8 +47,7 @@ def finding(n: int = 0, **more: Any) -> ReportedFinding:
 def survivor(n: int = 0, **more: Any) -> ReportedSurvivor:
     given = {
         "id": f"m:f:math:{n}:-", "location": CodeLocation("src/m.py", n + 1), "function": "f",
-        "operator": "math", "before": "a + b", "after": "a - b", "state": "alive",
-        "is_noted": True, "is_new": True,
+        "change": "a + b -> a - b", "is_noted": True, "is_new": True,
     }  # fmt: skip
     return ReportedSurvivor(**{**given, **more})
 
@@ -71,7 +70,10 @@ CASES = {
 
 @pytest.fixture(params=CASES)
 def found(request: pytest.FixtureRequest, tmp_path: Path) -> CiOutcome:
-    survivors = [survivor(), survivor(1, before=HOSTILE, id=HOSTILE, function=HOSTILE)]
+    survivors = [
+        survivor(),
+        survivor(1, change=f"{HOSTILE} -> a - b", id=HOSTILE, function=HOSTILE),
+    ]
     return outcome(tmp_path, *CASES[request.param], survivors=survivors, notes=[HOSTILE])
 
 

@@ -157,7 +157,7 @@ def refused(capsys, *settings):
 def test_what_the_sources_have_not_is_refused_without_an_import(
     capsys, monkeypatch, function, words
 ):
-    monkeypatch.setattr(targets, "ready", lambda *_: pytest.fail("it is imported"))
+    monkeypatch.setattr(targets, "import_target", lambda *_: pytest.fail("it is imported"))
     said = refused(capsys, f'target.function="{function}"', 'target.include=["tomllib"]')
     assert words in said
     assert f'--set target.function="{function}": ' in said

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from fuzztui.cli.watch import _last_words
+from fuzztui.cli.beside import _last_words
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ from fuzztui.tools.ci.sarif import sarif
 from fuzztui.tools.export.cases import TestCase, shown_entry, word_of
 from fuzztui.tools.export.coverage import formatted
 from fuzztui.tools.export.example_patch import FailingExample, patch
-from fuzztui.tools.export.pytest_file import TargetNames, write_tests
+from fuzztui.tools.export.pytest_file import TargetNames, TestWriter
 from fuzztui.tools.export.recorded import Recorded
 from fuzztui.tools.report.html import html_page
 from fuzztui.tools.report.markdown import markdown_page
@@ -71,7 +71,7 @@ def exported_tests(text: str, tmp_path: Path) -> None:
         TestCase(shown_entry(text), word_of(text), recorded, cause=text),
     ]
     names = TargetNames("target:f", generator="target:g")
-    made = write_tests(tmp_path / "test_x.py", cases, names, [f"About {text}", text])
+    made = TestWriter(tmp_path / "test_x.py", names).write(cases, [f"About {text}", text])
     tree = ast.parse(made.text)
     allowed = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign)
     assert isinstance(tree.body[0], ast.Expr) and isinstance(tree.body[0].value, ast.Constant)
@@ -162,7 +162,7 @@ def outcome(text: str) -> CiOutcome:
         ReportedFinding(text, text, text, text, text, True, text, (), place),
         ReportedFinding(text, "crash", text, "", text, False, text, (), None),
     ]
-    survivor = ReportedSurvivor(text, place, text, text, text, text, "alive", True, True)
+    survivor = ReportedSurvivor(text, place, text, text, True, True)
     gates = [Gate("survivors", text, 11), Gate(text, text)]
     return CiOutcome(text, Path("/project"), text, text, findings=findings, survivors=[survivor],
                      gates=gates, notes=[text])  # fmt: skip

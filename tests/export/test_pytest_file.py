@@ -15,7 +15,7 @@ from fuzztui.engines.export.literals import literal
 from fuzztui.engines.findings import frozen
 from fuzztui.features.corpus.matrix import CorpusMatrix
 from fuzztui.tools.export.cases import TestCase, chosen_rows, shown_entry, word_of
-from fuzztui.tools.export.pytest_file import CannotExport, TargetNames, data_dir, write_tests
+from fuzztui.tools.export.pytest_file import CannotExport, TargetNames, TestWriter, data_dir
 from fuzztui.tools.export.recorded import Recorded, RecordError
 
 HARNESS = """
@@ -80,7 +80,7 @@ def export(home: Path, cases: list[TestCase], function: str = "parse", **names: 
     file = home / "tests" / "test_fuzz_it.py"
     reference = f"{home}/harness.py:{function}"
     target = TargetNames(reference, (str(home),), **names)
-    made = write_tests(file, cases, target, ["About."])
+    made = TestWriter(file, target).write(cases, ["About."])
     file.write_text(made.text)
     if made.data:
         data_dir(file).mkdir(exist_ok=True)

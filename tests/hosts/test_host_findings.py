@@ -12,6 +12,7 @@ from fuzztui.cli.output import DONE, FAILED, USAGE, CliError
 from fuzztui.cli.parser import parse
 from fuzztui.machines.hosts.check import HostReport, machine_findings
 from fuzztui.machines.hosts.place import HostPlace
+from fuzztui.run.campaign import CampaignError
 
 GB = 1 << 30
 PLACE = HostPlace("box", "user@box", 2)
@@ -149,7 +150,7 @@ def test_hosts_of_a_project(reports, tmp_path, monkeypatch):
     assert run() == DONE
     assert [(p.address, p.instances) for p in reports.asked] == [("u@a.b", 2)]
     (tmp_path / "pyproject.toml").write_text(text.replace("instances = 2", "instances = 0"))
-    with pytest.raises(CliError, match=r"pyproject\.toml:8: "):
+    with pytest.raises(CampaignError, match=r"pyproject\.toml:8: "):
         run()
 
 

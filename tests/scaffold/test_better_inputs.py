@@ -2,7 +2,7 @@
 
 import pytest
 
-from fuzztui.tools.scaffold.better import better_inputs
+from fuzztui.tools.scaffold.better import Proposal, better_inputs
 from fuzztui.tools.scaffold.files import HARNESS, CampaignDraft
 from fuzztui.tools.scaffold.trial import InputTrial
 
@@ -28,18 +28,19 @@ class Trials:
 
 
 def found(trials: Trials, *, accepted: int = 0, good=GOOD, tokens=TOKENS):
-    return better_inputs(DRAFT, good, tokens, accepted=accepted, count=COUNT, run=trials.run)
+    none = Proposal(DRAFT)
+    return better_inputs(none, good, tokens, accepted=accepted, count=COUNT, run=trials.run)
 
 
 def test_text_mutators_keep_the_seeds():
-    best = found(Trials(text=60, joined=5, exchanged=20)).draft
+    best = found(Trials(text=60, joined=5, exchanged=20)).better
     assert (best.kind, list(best.seeds), best.harnesses) == ("text", [b"s"], {})
     assert best.target == DRAFT.target
 
 
 @pytest.mark.parametrize(("name", "mark"), [("joined", False), ("exchanged", True)])
 def test_a_generator_is_a_file_and_has_no_seeds_of_bytes(name, mark):
-    best = found(Trials(**{name: 50})).draft
+    best = found(Trials(**{name: 50})).better
     assert best.kind == "zest"
     assert best.target["generator"] == f"{HARNESS}:generate"
     assert "input" not in best.target
@@ -49,15 +50,15 @@ def test_a_generator_is_a_file_and_has_no_seeds_of_bytes(name, mark):
 
 def test_nothing_is_proposed_unless_it_is_twice_as_good():
     tried = found(Trials(text=9, joined=9, exchanged=10), accepted=5)
-    assert tried.draft is None
+    assert tried.better is None
     assert len(tried.shown) == 3
-    assert found(Trials(exchanged=11), accepted=5).draft is not None
+    assert found(Trials(exchanged=11), accepted=5).better is not None
 
 
 def test_what_needs_accepted_inputs_is_tried_only_with_some():
     trials = Trials(joined=3)
-    assert found(trials, good=[]).draft is not None
+    assert found(trials, good=[]).better is not None
     assert trials.kinds == ["joined"]
     trials = Trials()
-    assert found(trials, good=[b"\x00\xff binary data"] * 5, tokens=["a"]).draft is None
+    assert found(trials, good=[b"\x00\xff binary data"] * 5, tokens=["a"]).better is None
     assert trials.kinds == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from fuzztui.run.inprocess.ask import NoAnswer
-from fuzztui.tools.scaffold import trial as module
 from fuzztui.tools.scaffold.trial import run_trial
 
 TEXT = '[target]\nfunction = "m:f"\ninclude = ["m"]\n[engine]\nkind = "zest"\n'
@@ -35,7 +34,7 @@ def answers(tmp_path, monkeypatch):
                     raise result
                 yield {"recorded": [number, result]}
 
-        monkeypatch.setattr(module, "ask", ask)
+        monkeypatch.setattr("fuzztui.run.inprocess.ask.ask", ask)
         inputs = [b"x"] * (of or len(results))
         return run_trial(tmp_path / "campaign.toml", TEXT, inputs, ["m"])
 

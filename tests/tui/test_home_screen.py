@@ -172,16 +172,15 @@ async def test_a_start_that_fails_is_told(runs):
         assert "a-zest.toml:3" in error.message and "\x1b" not in error.message
 
 
-@pytest.mark.parametrize("own", ["", "write one"])
-async def test_a_campaign_of_ones_own(runs, own):
-    app = home(runs, own=own)
+async def test_a_campaign_of_ones_own(runs):
+    app = home(runs)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: read(app))
         await pilot.press("n")
         await until(pilot, lambda: isinstance(app.screen, NewScreen))
         await pilot.press("enter")
         await pilot.pause()
-        assert app.choice == (None if own else INIT)
+        assert app.choice == INIT
 
 
 async def test_help_has_each_column(runs):

@@ -104,7 +104,9 @@ def property_rows(state: State) -> dict[str, PropertyRow]:
         shares = [
             state.properties[i][name][6] / totals[i] for i in living if name in state.properties[i]
         ]
-        trials, invalid, entries, edges, findings, cpu_ms, _, _ = _columns(every)
+        trials, invalid, entries, edges, findings, cpu_ms, _, _ = (
+            [row[at] for row in every] for at in range(len(FIGURES))
+        )
         rows[name] = PropertyRow(
             name,
             state.property_reasons.get(name, ""),
@@ -120,10 +122,6 @@ def property_rows(state: State) -> dict[str, PropertyRow]:
             is_over=state.state in ENDED,
         )
     return rows
-
-
-def _columns(rows: list[list[float]]) -> list[list[float]]:
-    return [[row[at] for row in rows] for at in range(len(FIGURES))]
 
 
 def _is_over(state: State, name: str) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 import tomli
 
 from fuzztui.kernel.base.atomic import replacing
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.signals import is_by_signal
 from fuzztui.kernel.base.text import brief
@@ -53,8 +54,10 @@ _HEAD: Final = """\
 """
 
 
-class VerdictsError(Exception):
+class VerdictsError(UserError):
     """The file cannot be used; the message names the file, the problem and the remedy."""
+
+    code = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 _MAX_S = 1e12
 
@@ -69,6 +69,17 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     left = len(names) - most
     *first, last = names if left <= 0 else (*names[:most], f"{left:,} more")
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> Iterator[str]:
+    """Yield the rows of a table as lines; ``right``: the columns that are aligned to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            cell.rjust(width) if n in right else cell.ljust(width)
+            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
 
 
 def without_folders(node: str) -> str:

@@ -24,6 +24,12 @@ Without those of ``text``, an engine mutates text by lines and brackets, and rep
 """
 
 
+class MissingPackages(CampaignError):
+    """The campaign needs packages that are not installed."""
+
+    code = 1
+
+
 def missing_extra(extra: str) -> str:
     """Return which module of an extra is not installed, and how to install it; "" if all are."""
     absent = [name for name in MODULES[extra] if find_spec(name) is None]
@@ -39,12 +45,12 @@ def missing_extra(extra: str) -> str:
 
 
 def refuse_missing_extras(loaded: FrozenCampaign) -> None:
-    """Raise :class:`CampaignError` if the campaign needs an extra that is not installed."""
+    """Raise :class:`MissingPackages` if the campaign needs an extra that is not installed."""
     if (needed := _needed(loaded.campaign)) is None:
         return
     key, needs, extra = needed
     if missing := missing_extra(extra):
-        raise CampaignError([Problem(loaded.origin(key), key, f"{needs}; {missing}")])
+        raise MissingPackages([Problem(loaded.origin(key), key, f"{needs}; {missing}")])
 
 
 def _needed(campaign: Campaign) -> tuple[str, str, str] | None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import tomli_w
 
 from fuzztui.kernel.base.atomic import replace_text
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.run.campaign.places import HostPlace
 
 FROZEN = "campaign.toml"
@@ -41,8 +42,10 @@ class Problem:
         return ": ".join(part for part in (self.origin, self.key, self.text) if part)
 
 
-class CampaignError(Exception):
+class CampaignError(UserError):
     """The campaign file is invalid. ``problems`` contains every error, in file order."""
+
+    code = 2
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("\n".join(map(str, problems)))

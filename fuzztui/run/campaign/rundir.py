@@ -9,6 +9,7 @@ from pathlib import Path
 
 import fuzztui
 from fuzztui.engines.kinds import KINDS, kind_named
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.files import check_writable
 
 LATEST = 200
@@ -20,7 +21,7 @@ def is_inside(path: str) -> bool:
     return "\0" not in path and not {"", ".", ".."} & {*path.split("/")}
 
 
-class SupervisorError(Exception):
+class SupervisorError(UserError):
     """The campaign cannot be supervised; the message gives the reason and what to do."""
 
 

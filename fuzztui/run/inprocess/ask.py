@@ -5,11 +5,12 @@ The engine runs under the target's interpreter, as in a campaign, and prints JSO
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,26 @@ def ask(
             overseer.close()
             kill_marked(run_dir.path)
             process.wait()
+
+
+@contextmanager
+def asked(
+    campaign: Campaign,
+    option: str,
+    request: Mapping[str, Any],
+    directory: Path | None = None,
+    *,
+    limit_s: float = 0.0,
+) -> Iterator[Generator[dict[str, Any], None, None]]:
+    """Context manager: the answers of :func:`ask` to a request in a file, which ``option`` names.
+
+    Raises :class:`NoAnswer`, OSError.
+    """
+    with temporary_directory() as folder:
+        file = Path(folder) / "request.json"
+        file.write_text(json.dumps(request))
+        with closing(ask(campaign, [option, str(file)], directory, limit_s=limit_s)) as answers:
+            yield answers
 
 
 def _start(campaign: Campaign, run_dir: RunDir, arguments: list[str]) -> subprocess.Popen[bytes]:

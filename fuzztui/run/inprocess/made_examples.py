@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.engines.base.spec import LOAD_LIMIT_S
-from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.inprocess.ask import ask
+from fuzztui.run.inprocess.ask import asked
 
 _EACH_S: Final = 10.0
 """Seconds for one input."""
@@ -47,19 +44,14 @@ def made_examples(
     :class:`~fuzztui.run.inprocess.ask.NoAnswer`, OSError.
     """
     found: dict[Path, MadeExample] = {}
-    with temporary_directory() as folder:
-        request = Path(folder) / "request.json"
-        request.write_text(
-            json.dumps({"inputs": [str(file.absolute()) for file in files], "examples": True})
-        )
-        limit_s = LOAD_LIMIT_S + _EACH_S * len(files)
-        answers = ask(campaign, ["--record", str(request)], instance, limit_s=limit_s)
-        with closing(answers):
-            for answer in answers:
-                match answer.get("recorded"):
-                    case [int(at), dict(recorded)] if 0 <= at < len(files):
-                        found[files[at]] = _example(recorded.get("example"))
-                        progress(at + 1)
+    request = {"inputs": [str(file.absolute()) for file in files], "examples": True}
+    limit_s = LOAD_LIMIT_S + _EACH_S * len(files)
+    with asked(campaign, "--record", request, instance, limit_s=limit_s) as answers:
+        for answer in answers:
+            match answer.get("recorded"):
+                case [int(at), dict(recorded)] if 0 <= at < len(files):
+                    found[files[at]] = _example(recorded.get("example"))
+                    progress(at + 1)
     return found
 
 

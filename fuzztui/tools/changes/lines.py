@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.files import read_if_regular, read_regular
 from fuzztui.kernel.base.text import brief
 
@@ -29,8 +30,10 @@ _PREFIX: Final = re.compile(r"[abciow]/")
 _NOWHERE: Final = "/dev/null"
 
 
-class ChangesError(Exception):
+class ChangesError(UserError):
     """The changes cannot be found; the message says why, and what to do."""
+
+    code = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,19 +86,12 @@ class ReportedSurvivor:
     id: str
     location: CodeLocation | None
     function: str
-    operator: str
-    before: str
-    after: str
-    state: str
+    change: str
+    """The code before and after."""
     is_noted: bool
     """Whether it is worth an annotation: on a changed line, or new against a baseline."""
     is_new: bool
     """Whether it is not in the baseline; without a baseline all are new."""
-
-    @property
-    def change(self) -> str:
-        """The code before and after."""
-        return f"{self.before.strip()} -> {self.after.strip()}"
 
     @property
     def fingerprint(self) -> str:

@@ -14,7 +14,6 @@ import json
 import math
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from itertools import islice
@@ -25,11 +24,11 @@ from fuzztui.engines.execute.message_oracle import without_numbers
 from fuzztui.engines.findings.compare import from_difference
 from fuzztui.kernel.base.atomic import publish_text
 from fuzztui.kernel.base.bounds import loads
-from fuzztui.kernel.base.files import read_if_regular, read_regular, temporary_directory
+from fuzztui.kernel.base.files import read_if_regular, read_regular
 from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.wire.finding_kinds import DIFFERS
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.inprocess.ask import ask
+from fuzztui.run.inprocess.ask import asked
 from fuzztui.tools.ci.corpus import MAX_INPUT_BYTES
 from fuzztui.tools.export.recorded import Recorded, RecordError
 
@@ -138,20 +137,18 @@ class KeptOutcomes:
         """What each input does now; an empty text: a failure, or nothing that can be compared."""
         if not files or time.monotonic() >= until:
             return
-        with temporary_directory() as folder:
-            request = Path(folder) / "request.json"
-            inputs = [str(file.absolute()) for file in files]
-            request.write_text(json.dumps({"inputs": inputs, "other_date": other_date}))
-            own = bool(self.campaign.target.get("compare"))
-            with closing(ask(self.campaign, ["--record", str(request)], instance)) as answers:
-                for answer in answers:
-                    own |= answer.get("compares") is True
-                    own = own and answer.get("shows") is not True
-                    match answer.get("recorded"):
-                        case [int(at), dict(found)] if 0 <= at < len(files):
-                            yield files[at], self._text(found, own=own)
-                    if time.monotonic() >= until:
-                        return
+        inputs = [str(file.absolute()) for file in files]
+        request = {"inputs": inputs, "other_date": other_date}
+        own = bool(self.campaign.target.get("compare"))
+        with asked(self.campaign, "--record", request, instance) as answers:
+            for answer in answers:
+                own |= answer.get("compares") is True
+                own = own and answer.get("shows") is not True
+                match answer.get("recorded"):
+                    case [int(at), dict(found)] if 0 <= at < len(files):
+                        yield files[at], self._text(found, own=own)
+                if time.monotonic() >= until:
+                    return
 
     def _text(self, found: Mapping[str, Any], *, own: bool) -> str:
         """``own``: the target compares values by itself, which two texts do not replace."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -14,7 +13,7 @@ from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.run.afl.build import missing_runtime
 from fuzztui.run.afl.launcher import afl_version
 from fuzztui.run.process.library import steering_library, text_library
-from fuzztui.tools.doctor.facts import line_of
+from fuzztui.tools.doctor.facts import line_of, run_program
 from fuzztui.tools.doctor.findings import (
     ABSENT,
     FAILED,
@@ -34,7 +33,6 @@ _TOOLS: Final = {
     "afl-cmin": "engine.minimise_seeds needs it",
 }
 _PROGRAM: Final = "int main(void) { return 0; }\n"
-_RUN_S: Final = 60.0
 _INSTALL: Final = "install AFL++: apt install afl++ (Debian, Ubuntu)"
 
 
@@ -47,20 +45,16 @@ def afl_findings(pattern: str, governor: str) -> Iterator[MachineFinding]:
         return
     version = afl_version(fuzzer)
     numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
-    old = bool(numbers) and numbers < _OLDEST
     yield judged(
         "afl++",
         f"{version or 'unknown version'}, {fuzzer}",
-        "install 4.04c or newer: older ones were not tried" if old else "",
+        "install 4.04c or newer: older ones were not tried",
+        bad=bool(numbers) and numbers < _OLDEST,
     )
     missing = [tool for tool in _TOOLS if shutil.which(tool) is None]
-    yield judged(
-        "afl tools",
-        "not on PATH: " + ", ".join(missing) if missing else ", ".join(_TOOLS),
-        "; ".join(f"{tool}: {_TOOLS[tool]}" for tool in missing) + f"; {_INSTALL}"
-        if missing
-        else "",
-    )
+    found = "not on PATH: " + ", ".join(missing) if missing else ", ".join(_TOOLS)
+    uses = [f"{tool}: {_TOOLS[tool]}" for tool in missing]
+    yield judged("afl tools", found, "; ".join([*uses, _INSTALL]), bad=bool(missing))
     yield from _compilers()
     yield from _libraries()
     yield from kernel_findings(pattern, governor)
@@ -95,7 +89,7 @@ def _compiled(compiler: str, environment: dict[str, str]) -> tuple[int, str]:
         source = Path(folder) / "a.c"
         source.write_text(_PROGRAM)
         argv = [compiler, "-o", str(source.with_suffix("")), str(source)]
-        return _run(argv, {**os.environ, "AFL_QUIET": "1", **environment})
+        return run_program(argv, {**os.environ, "AFL_QUIET": "1", **environment})
 
 
 def _libraries() -> Iterator[MachineFinding]:
@@ -105,13 +99,9 @@ def _libraries() -> Iterator[MachineFinding]:
         library, reason = make()
         if library is None:
             problems.append(f"{use}: {reason}")
-    yield judged(
-        "mutators",
-        "; ".join(problems) or "fuzztui's custom mutators can be compiled",
-        "campaigns run without them; install a C compiler: apt install gcc libc6-dev"
-        if problems
-        else "",
-    )
+    text = "; ".join(problems) or "fuzztui's custom mutators can be compiled"
+    mend = "campaigns run without them; install a C compiler: apt install gcc libc6-dev"
+    yield judged("mutators", text, mend, bad=bool(problems))
 
 
 def _gdb() -> Iterator[MachineFinding]:
@@ -123,7 +113,7 @@ def _gdb() -> Iterator[MachineFinding]:
         return
     program = shutil.which("true") or "/bin/true"
     argv = [gdb, "-nx", "-batch", "-ex", "run", "-ex", "quit", "--args", program]
-    _, printed = _run(argv, {**os.environ, "DEBUGINFOD_URLS": ""})
+    _, printed = run_program(argv, {**os.environ, "DEBUGINFOD_URLS": ""})
     if "exited normally" in printed:
         yield MachineFinding("ptrace", OK, f"{gdb} can trace programs")
         return
@@ -137,21 +127,3 @@ def _gdb() -> Iterator[MachineFinding]:
         if forbidden
         else "allow ptrace (in a container: --cap-add=SYS_PTRACE), or build with a sanitizer",
     )
-
-
-def _run(argv: list[str], environment: dict[str, str]) -> tuple[int, str]:
-    try:
-        done = subprocess.run(
-            argv,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_RUN_S,
-            check=False,
-            text=True,
-            errors="replace",
-        )
-    except (OSError, subprocess.SubprocessError) as e:
-        return -1, f"error: {e}"
-    return done.returncode, done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ import psutil
 from fuzztui.kernel.base.cpus import usable_cpus
 from fuzztui.kernel.base.files import read_if_regular
 
+_RUN_S: Final = 60.0
 _GOVERNOR: Final = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 _CORE_PATTERN: Final = Path("/proc/sys/kernel/core_pattern")
 
@@ -51,3 +53,22 @@ def _existing(path: Path) -> Path:
 def line_of(path: Path) -> str:
     """Return the text of a file of the kernel; "" if it does not exist."""
     return (read_if_regular(path, 200) or b"").decode(errors="replace").strip()
+
+
+def run_program(argv: list[str], environment: dict[str, str] | None = None) -> tuple[int, str]:
+    """Return the exit status of a program, and what it prints; -1 and the reason: it cannot run."""
+    try:
+        done = subprocess.run(
+            argv,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_RUN_S,
+            check=False,
+            text=True,
+            errors="replace",
+        )
+    except (OSError, subprocess.SubprocessError) as e:
+        return -1, f"error: {e}"
+    return done.returncode, done.stdout

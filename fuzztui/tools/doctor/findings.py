@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -27,9 +27,23 @@ class MachineFinding:
     advice: str = ""
 
 
-def judged(what: str, text: str, advice: str) -> MachineFinding:
-    """A line that is a warning if there is something to do."""
+def judged(what: str, text: str, advice: str = "", *, bad: bool = True) -> MachineFinding:
+    """A line that is a warning if there is something to do; not ``bad``: there is not."""
+    advice = advice if bad else ""
     return MachineFinding(what, WARNING if advice else OK, visible(text), visible(advice))
+
+
+_STATE: Final = 9
+_WHAT: Final = 14
+"""Columns of a line's state, and of what it is about."""
+
+
+def finding_lines(findings: Iterable[MachineFinding]) -> Iterator[str]:
+    """Yield a line for each finding, and one for what to do about it."""
+    for finding in findings:
+        yield f"  {finding.state:<{_STATE}}{finding.what:<{_WHAT}}{finding.text}"
+        if finding.advice:
+            yield f"  {'':<{_STATE + _WHAT}}-> {finding.advice}"
 
 
 def disk_finding(facts: Mapping[str, Any], where: str, elsewhere: str) -> MachineFinding:
@@ -42,26 +56,16 @@ def disk_finding(facts: Mapping[str, Any], where: str, elsewhere: str) -> Machin
     text = f"{size_text(free)} free of {size_text(whole(facts.get('disk')))} at {path}"
     if 0 <= free < _NO_DISK:
         return MachineFinding("disk", FAILED, visible(text), where)
-    return judged("disk", text, "" if free >= _LEAST_DISK else where)
+    return judged("disk", text, where, bad=free < _LEAST_DISK)
 
 
 def kernel_findings(pattern: str, governor: str) -> Iterator[MachineFinding]:
     """What the kernel's settings mean for afl-fuzz; ``governor``: "" if there is none."""
-    yield judged(
-        "core_pattern",
-        pattern or "unknown",
-        "crashes may be taken for hangs: echo core | sudo tee /proc/sys/kernel/core_pattern"
-        if pattern.startswith("|")
-        else "",
-    )
+    mend = "crashes may be taken for hangs: echo core | sudo tee /proc/sys/kernel/core_pattern"
+    yield judged("core_pattern", pattern or "unknown", mend, bad=pattern.startswith("|"))
     if governor:
-        yield judged(
-            "governor",
-            governor,
-            ""
-            if governor == "performance"
-            else "slower than need be: sudo cpupower frequency-set -g performance",
-        )
+        mend = "slower than need be: sudo cpupower frequency-set -g performance"
+        yield judged("governor", governor, mend, bad=governor != "performance")
 
 
 def size_text(size: int) -> str:

@@ -6,7 +6,6 @@ import ctypes
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from fuzztui.engines.process.check import NEWEST
 from fuzztui.kernel.base.bounds import real, whole
 from fuzztui.run.campaign.extras import MODULES
 from fuzztui.tools.doctor.afl import afl_findings
-from fuzztui.tools.doctor.facts import line_of, machine_facts
+from fuzztui.tools.doctor.facts import line_of, machine_facts, run_program
 from fuzztui.tools.doctor.findings import (
     ABSENT,
     FAILED,
@@ -67,12 +66,13 @@ def local_findings(
     progress("interpreters")
     yield from _interpreters(folder, environ)
     yield from _extras()
-    yield judged("cores", f"{whole(facts['cores'])}, load {real(facts['load']):.1f}", "")
+    yield judged("cores", f"{whole(facts['cores'])}, load {real(facts['load']):.1f}")
     free = whole(facts["memory_free"])
     yield judged(
         "memory",
         f"{size_text(free)} free of {size_text(whole(facts['memory']))}",
-        "" if free >= _LEAST_MEMORY else "end what uses the memory, or use few instances",
+        "end what uses the memory, or use few instances",
+        bad=free < _LEAST_MEMORY,
     )
     yield disk_finding(
         facts, "free space, or set campaign.output", "set campaign.output to another directory"
@@ -87,7 +87,6 @@ def local_findings(
 def _interpreters(folder: Path, environ: Mapping[str, str]) -> Iterator[MachineFinding]:
     """The interpreter that ``init`` would use, and those it would not."""
     for python in project_pythons(folder, environ):
-        text = f"{python.version_text}, {python.path} ({python.origin})"
         if python.problem:
             oldest = ".".join(map(str, OLDEST))
             yield MachineFinding(
@@ -100,10 +99,9 @@ def _interpreters(folder: Path, environ: Mapping[str, str]) -> Iterator[MachineF
         newest = ".".join(map(str, NEWEST))
         yield judged(
             "python",
-            text,
-            f"engines were tried with 3.11 to {newest}: name an older one if coverage is wrong"
-            if python.version[:2] > NEWEST
-            else "",
+            f"{python.version_text}, {python.path} ({python.origin})",
+            f"engines were tried with 3.11 to {newest}: name an older one if coverage is wrong",
+            bad=python.version[:2] > NEWEST,
         )
         return
 
@@ -143,13 +141,12 @@ def _inotify() -> Iterator[MachineFinding]:
         yield MachineFinding("inotify", WARNING, text, mend)
         return
     os.close(descriptor)
-    few = watches.isdecimal() and int(watches) < _LEAST_WATCHES
+    mend = f"sudo sysctl fs.inotify.max_user_watches={_LEAST_WATCHES * 8}"
     yield judged(
         "inotify",
         f"{watches or 'unknown'} watches for each user",
-        f"raise it for many instances: sudo sysctl fs.inotify.max_user_watches={_LEAST_WATCHES * 8}"
-        if few
-        else "",
+        f"raise it for many instances: {mend}",
+        bad=watches.isdecimal() and int(watches) < _LEAST_WATCHES,
     )
 
 
@@ -162,16 +159,14 @@ def _terminal(terminal: TerminalFacts, environ: Mapping[str, str]) -> Iterator[M
     yield judged(
         "terminal",
         f"{environ.get('TERM', 'TERM is not set')}, {terminal.columns} by {terminal.lines}",
-        f"make it at least {width} by {height}: tables leave out columns"
-        if terminal.columns < width or terminal.lines < height
-        else "",
+        f"make it at least {width} by {height}: tables leave out columns",
+        bad=terminal.columns < width or terminal.lines < height,
     )
     yield judged(
         "UTF-8",
         "no: screens are drawn in ASCII" if terminal.draws_ascii else "yes",
-        "set a locale such as LANG=C.UTF-8; FUZZTUI_ASCII=0 if the terminal shows it anyway"
-        if terminal.draws_ascii
-        else "",
+        "set a locale such as LANG=C.UTF-8; FUZZTUI_ASCII=0 if the terminal shows it anyway",
+        bad=terminal.draws_ascii,
     )
     yield _colours(environ)
 
@@ -196,18 +191,10 @@ def _ssh() -> Iterator[MachineFinding]:
         text = "not on PATH; only attach USER@HOST:RUN and [hosts] need it"
         yield MachineFinding("ssh", ABSENT, text, "apt install openssh-client")
         return
-    try:
-        done = subprocess.run(
-            [ssh, "-V"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=10,
-            check=False,
-            text=True,
-            errors="replace",
-        )
-    except (OSError, subprocess.SubprocessError) as e:
-        yield MachineFinding("ssh", FAILED, f"{ssh} cannot be run: {e}", "install it again")
+    status, printed = run_program([ssh, "-V"])
+    if status < 0:
+        text = f"{ssh} cannot be run: {printed.removeprefix('error: ')}"
+        yield MachineFinding("ssh", FAILED, text, "install it again")
         return
-    version = re.match(r"\S+", done.stderr + done.stdout)
+    version = re.match(r"\S+", printed)
     yield MachineFinding("ssh", OK, f"{version[0].rstrip(',') if version else ssh}")

@@ -14,6 +14,7 @@ from typing import Final
 
 from fuzztui.engines.export.literals import has_own_classes
 from fuzztui.engines.findings import frozen
+from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.text import listed, several, visible
 from fuzztui.tools.export.cases import TestCase
 from fuzztui.tools.export.recorded import Recorded, Written, is_name
@@ -41,7 +42,7 @@ _RESERVED: Final = {
 }  # fmt: skip
 
 
-class CannotExport(Exception):
+class CannotExport(UserError):
     """There can be no test file for this target; the message says why."""
 
 
@@ -78,17 +79,11 @@ class TestFile:
     """Cases without a test, with the reason."""
 
 
-def write_tests(
-    file: Path, cases: Sequence[TestCase], names: TargetNames, about: Sequence[str]
-) -> TestFile:
-    """Return the pytest file at ``file`` with these cases. Raises :class:`CannotExport`.
+class TestWriter:
+    """Writes the pytest file at ``file``. Raises :class:`CannotExport`, as :meth:`write` does."""
 
-    ``about``: lines of its docstring.
-    """
-    return _Writer(file, names).write(cases, about)
+    __test__ = False
 
-
-class _Writer:
     def __init__(self, file: Path, names: TargetNames) -> None:
         self._file, self._names = file, names
         self._modules: set[str] = set()
@@ -104,6 +99,7 @@ class _Writer:
             self._compare = self._imported(names.compare)
 
     def write(self, cases: Sequence[TestCase], about: Sequence[str]) -> TestFile:
+        """Return the file with these cases; ``about``: lines of its docstring."""
         bodies: list[str] = []
         tests: dict[str, TestCase] = {}
         left_out: list[str] = []

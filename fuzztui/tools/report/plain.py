@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import Final
 
 from fuzztui.kernel.base.page import Block, Cell, Code, Facts, Folded, Item, Note, Page, Part, Table
-from fuzztui.kernel.base.text import brief, visible
+from fuzztui.kernel.base.text import aligned, brief, visible
 
 _WIDTH: Final = 96
 """Columns of a paragraph."""
@@ -61,12 +61,6 @@ def _cell(cell: Cell) -> str:
 def _table(table: Table) -> Iterator[str]:
     rows: list[Sequence[str]] = [[visible(h) for h in table.heads]]
     rows += [[_cell(cell) for cell in row] for row in table.rows[:_ROWS]]
-    widths = [max(len(row[n]) for row in rows) for n in range(len(table.heads))]
-    for row in rows:
-        cells = (
-            cell.rjust(width) if n in table.numbers else cell.ljust(width)
-            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield f"  {'  '.join(cells)}".rstrip()
+    yield from (f"  {line}".rstrip() for line in aligned(rows, table.numbers))
     if left := len(table.rows) - (len(rows) - 1) + table.left_out:
         yield f"  and {left:,} more: -o FILE.html"

@@ -29,16 +29,7 @@ def properties_section(state: State) -> Section | None:
     mutants = bool(state.mutants)
     killed = ["killed"] * mutants
     table = Table(
-        (
-            "property",
-            "findings",
-            "trials",
-            "corpus",
-            "edges",
-            *killed,
-            "CPU",
-            "share",
-        ),
+        ("property", "findings", "trials", "corpus", "edges", *killed, "CPU", "share"),
         [
             (
                 Code(brief(row.name, 300)),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from fuzztui.tools.scaffold.tree import PythonFile
+from fuzztui.tools.scaffold.tree import PythonFile, name_of
 
 TEXT, BYTES, EITHER, TYPED = "text", "bytes", "either", "typed"
 """What a parameter takes; EITHER: not annotated, or annotated as both."""
@@ -240,7 +240,7 @@ def _members(annotation: ast.expr) -> list[ast.expr]:
 def _name(node: ast.expr) -> str:
     if isinstance(node, ast.Constant) and node.value is None:
         return "None"
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return name_of(node)
 
 
 def drawing(
@@ -363,7 +363,7 @@ def passed_literals(files: Iterable[PythonFile]) -> Mapping[tuple[str, int | str
         for node in ast.walk(file.tree) if file.is_test else ():
             if not isinstance(node, ast.Call):
                 continue
-            called = str(getattr(node.func, "attr", getattr(node.func, "id", "")))
+            called = name_of(node.func)
             places: list[tuple[int | str, ast.expr]] = list(enumerate(node.args))
             places += [(word.arg, word.value) for word in node.keywords if word.arg]
             for place, value in places:

@@ -28,27 +28,34 @@ Run = Callable[[CampaignDraft, Sequence[bytes]], InputTrial]
 
 
 @dataclass(frozen=True, slots=True)
-class BetterInputs:
-    """What was tried, as text for users, and the best of it."""
+class Proposal:
+    """A draft, and what the trial has shown, as text for users."""
 
+    draft: CampaignDraft
     shown: Sequence[str] = ()
-    draft: CampaignDraft | None = None
-    question: str = ""
+    better: CampaignDraft | None = None
+    """The same with inputs that are accepted more often, by a generator or text mutators."""
+    better_text: str = ""
+    accepts: bool = True
+    """Whether any input was accepted; True without a trial."""
+    rate: float = 0.0
+    """Inputs per second; 0: not known."""
 
 
 def better_inputs(
-    draft: CampaignDraft,
+    proposal: Proposal,
     good: Sequence[bytes],
     tokens: Sequence[str],
     *,
     accepted: int,
     count: int,
     run: Run,
-) -> BetterInputs:
+) -> Proposal:
     """Try text mutators and two generators; the best one if it is at least twice as good.
 
     ``accepted``: how many of ``count`` inputs with mutated bytes were. ``good``: accepted inputs.
     """
+    draft = proposal.draft
     kind = BYTES if draft.target.get("input") == BYTES else TEXT
     tried: list[tuple[int, CampaignDraft, str, str]] = []
     programs = [data for data in good if len(data) >= _MIN_BYTES and _is_text(data)]
@@ -66,9 +73,11 @@ def better_inputs(
         tried.append((run(made, choices).accepted_count, made, name, question))
     shown = [f"{1 - number / count:.0%} rejected with {name}" for number, _, name, _ in tried]
     best = max(tried, key=lambda one: one[0], default=None)
+    proposal = replace(proposal, shown=[*proposal.shown, *shown])
     if best is None or best[0] <= 2 * accepted:
-        return BetterInputs(shown)
-    return BetterInputs(shown, best[1], f"Most inputs are invalid. {best[3]}")
+        return proposal
+    question = f"Most inputs are invalid. {best[3]}"
+    return replace(proposal, better=best[1], better_text=question, accepts=True)
 
 
 def _generators(kind: str, good: Sequence[bytes], tokens: Sequence[str]) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from fuzztui.tools.scaffold.arguments import (
     argument_of,
     names_in,
 )
-from fuzztui.tools.scaffold.tree import PythonFile, written
+from fuzztui.tools.scaffold.tree import PythonFile, decorators_of, name_of, written
 
 _ACTING: Final = re.compile(
     r"(client|connection|session|server|socket|process|thread|writer|downloader|uploader|installer"
@@ -173,18 +173,14 @@ def _constructor(
     for name in ("__init__", "__new__"):
         if name in methods:
             return _required(file, methods[name], facts, node.name, bound=True)
-    decorators = {
-        getattr(of, "attr", getattr(of, "id", "?"))
-        for decorator in node.decorator_list
-        for of in (decorator.func if isinstance(decorator, ast.Call) else decorator,)
-    }
+    decorators = decorators_of(node)
     if decorators & {"dataclass", "define", "frozen", "attrs"}:
         return _fields(file, node, facts)
     if decorators:
         return None
     for base in node.bases:
         of = base.value if isinstance(base, ast.Subscript) else base
-        name = of.attr if isinstance(of, ast.Attribute) else getattr(of, "id", "")
+        name = name_of(of)
         found = facts.named(file, name)
         if found is not None:
             return _constructor(found.file, found.node, facts, depth + 1)

@@ -70,15 +70,7 @@ def generator_text(
             *_imports(call, ["import re"], drawn=True),
             "",
             "# Inputs of the project's tests, and usual ones. Parts are exchanged. Add others.",
-            *_listed("EXAMPLES", [_example(data, kind) for data in examples[:MAX_EXAMPLES]]),
-            "",
-            "# Fragments of them, and strings of the code.",
-            *_listed("TOKENS", list(tokens[:_MAX_TOKENS])),
-            "",
-            "",
-            *_document(kind),
-            "",
-            "",
+            *_document(kind, examples, tokens),
             "def generate(source):",
             '    """Draw the arguments, by name."""',
             *(["    example = source.choose(EXAMPLES)"] if probe else []),
@@ -110,15 +102,7 @@ def edits_text(kind: str, examples: Sequence[bytes], tokens: Sequence[str]) -> s
             "import re",
             "",
             "# Valid inputs: of the project's tests, and usual ones. Add others.",
-            *_listed("EXAMPLES", [_example(data, kind) for data in examples[:MAX_EXAMPLES]]),
-            "",
-            "# Fragments of them, and strings of the code.",
-            *_listed("TOKENS", list(tokens[:_MAX_TOKENS])),
-            "",
-            "",
-            *_document(kind),
-            "",
-            "",
+            *_document(kind, examples, tokens),
             "def generate(source):",
             '    """Draw an input: one to three examples, with parts exchanged."""',
             "    many = source.more(1, 3, continues=0.1)",
@@ -191,13 +175,20 @@ def _drawn(argument: Argument, kind: str, text: str) -> str:
     return f'{text}.decode("utf-8", "replace")'
 
 
-def _document(kind: str) -> list[str]:
-    """Return a function that exchanges, removes and adds parts of an example."""
+def _document(kind: str, examples: Sequence[bytes], tokens: Sequence[str]) -> list[str]:
+    """Return examples, and a function that exchanges, removes and adds parts of them."""
     token = "source.choose(TOKENS)"
     if kind == BYTES:
         token += '.encode("utf-8", "surrogatepass")'
     prefix = "b" if kind == BYTES else ""
+    shown = examples[:MAX_EXAMPLES]
     return [
+        *_listed("EXAMPLES", [d if kind == BYTES else d.decode("utf-8", "replace") for d in shown]),
+        "",
+        "# Fragments of them, and strings of the code.",
+        *_listed("TOKENS", list(tokens[:_MAX_TOKENS])),
+        "",
+        "",
         "def document(source):",
         '    """Draw an example in which some parts are exchanged, removed or added."""',
         f'    parts = re.findall({prefix}r"(?s)\\w+|\\s+|.", source.choose(EXAMPLES))',
@@ -205,15 +196,13 @@ def _document(kind: str) -> list[str]:
         "        at = source.below(len(parts) + 1)",
         f"        parts[at : at + source.below(3)] = [{token}] * source.below(2)",
         f"    return {prefix}''.join(parts)".replace("''", '""'),
+        "",
+        "",
     ]
 
 
 def _empty(kind: str) -> str:
     return 'b""' if kind == BYTES else '""'
-
-
-def _example(data: bytes, kind: str) -> bytes | str:
-    return data if kind == BYTES else data.decode("utf-8", "replace")
 
 
 def _listed(name: str, values: Sequence[object]) -> list[str]:

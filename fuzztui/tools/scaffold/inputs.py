@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.kernel.base.files import read_if_regular
-from fuzztui.tools.scaffold.tree import TEST_FOLDERS, PythonFile, is_source_folder, written
+from fuzztui.tools.scaffold.tree import TEST_FOLDERS, PythonFile, is_source_folder, name_of, written
 
 _MAX_SEEDS: Final = 150
 """Literals that are tried; some are names and messages."""
@@ -47,7 +47,7 @@ def seeds_in(files: Iterable[PythonFile], names: Collection[str]) -> list[bytes]
             continue
         for node in ast.walk(file.tree):
             if isinstance(node, ast.Call):
-                called = _called(node)
+                called = name_of(node.func)
                 if called == "parametrize":
                     continue  # its first argument names parameters
                 tier = 0 if called in names else 2 if _READS.search(called.lower()) else 3
@@ -98,12 +98,8 @@ def data_files(project: Path) -> list[bytes]:
     return found[:_MAX_DATA]
 
 
-def _called(node: ast.Call) -> str:
-    return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
-
-
 def _calls(of: ast.Module | ast.FunctionDef, names: Collection[str]) -> bool:
-    return any(isinstance(node, ast.Call) and _called(node) in names for node in ast.walk(of))
+    return any(isinstance(node, ast.Call) and name_of(node.func) in names for node in ast.walk(of))
 
 
 def _tables(of: ast.Module | ast.FunctionDef) -> Iterator[ast.expr]:
@@ -111,7 +107,7 @@ def _tables(of: ast.Module | ast.FunctionDef) -> Iterator[ast.expr]:
     values = [node.value for node in of.body if isinstance(node, ast.Assign)]
     if isinstance(of, ast.FunctionDef):
         for decorator in of.decorator_list:
-            if isinstance(decorator, ast.Call) and _called(decorator) == "parametrize":
+            if isinstance(decorator, ast.Call) and name_of(decorator.func) == "parametrize":
                 values += decorator.args[1:]  # the first one names the parameters
                 values += [word.value for word in decorator.keywords if word.arg == "argvalues"]
     for value in values:

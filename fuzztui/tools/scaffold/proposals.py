@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +17,7 @@ from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.base.text import several
 from fuzztui.run.inprocess.ask import NoAnswer
 from fuzztui.tools.scaffold.arguments import BYTES, EITHER, TEXT, TYPED, Argument
-from fuzztui.tools.scaffold.better import MIN_EXAMPLES, better_inputs
+from fuzztui.tools.scaffold.better import MIN_EXAMPLES, Proposal, Run, better_inputs
 from fuzztui.tools.scaffold.calls import HarnessCall
 from fuzztui.tools.scaffold.files import MAX_SEEDS, CampaignDraft
 from fuzztui.tools.scaffold.harness import MAX_EXAMPLES, generator_text, harness_text
@@ -36,21 +36,6 @@ _CHOICES: Final = 400
 _SLOW: Final = 30.0
 """Inputs per second in a trial below which a message is shown."""
 _SEED: Final = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A draft, and what the trial has shown, as text for users."""
-
-    draft: CampaignDraft
-    shown: Sequence[str] = ()
-    better: CampaignDraft | None = None
-    """The same with inputs that are accepted more often, by a generator or text mutators."""
-    better_text: str = ""
-    accepts: bool = True
-    """Whether any input was accepted; True without a trial."""
-    rate: float = 0.0
-    """Inputs per second; 0: not known."""
 
 
 def draft_for(target: PythonTarget, name: str, python: str, path: Sequence[str]) -> CampaignDraft:
@@ -92,14 +77,14 @@ def propose(
     """
     if target.takes == TYPED:
         return Proposal(draft)
-    tries = _Tries(file, (target.package,), progress)
+    run = partial(_run, file, (target.package,), progress)
     starts = list(dict.fromkeys([*seeds, *GENERIC]))
     if target.call is not None and not target.call.is_one_input:
-        return _drawn(target.call, draft, starts, partial(tokens, files, target.package), tries)
-    first, draft = _kind_of_input(target, draft, starts, tries)
+        return _drawn(target.call, draft, starts, partial(tokens, files, target.package), run)
+    first, draft = _kind_of_input(target, draft, starts, run)
     good = [data for data, ok in zip(starts, first.accepted, strict=True) if ok]
     chances = mutated(good or starts, CHANCES, random.Random(_SEED))
-    second = tries.run(draft, chances)
+    second = run(draft, chances)
     both = first.with_counts_of(second)
     draft = _with_expected(draft, both)
     draft = replace(draft, seeds=spread(filter(None, good), MAX_SEEDS))
@@ -116,45 +101,29 @@ def propose(
         return replace(proposal, shown=[*shown, remark])
     if share < MOSTLY:
         return proposal
-    found = better_inputs(
-        draft,
-        good,
-        tokens(files, target.package, good or starts),
-        accepted=second.accepted_count,
-        count=CHANCES,
-        run=tries.run,
-    )
-    if found.draft is None:
-        return replace(proposal, shown=[*shown, *found.shown])
-    return replace(
-        proposal,
-        shown=[*shown, *found.shown],
-        better=found.draft,
-        better_text=found.question,
-        accepts=True,
-    )
+    pieces = tokens(files, target.package, good or starts)
+    accepted = second.accepted_count
+    return better_inputs(proposal, good, pieces, accepted=accepted, count=CHANCES, run=run)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tries:
-    """Runs drafts on inputs."""
-
-    file: Path
-    packages: Sequence[str]
-    progress: Progress
-
-    def run(self, draft: CampaignDraft, inputs: Sequence[bytes]) -> InputTrial:
-        """Run the target; the harnesses are in a temporary directory for that."""
-        with temporary_directory() as folder:
-            text = draft.laid_out(Path(folder)).text()
-            try:
-                return run_trial(self.file, text, inputs, self.packages, self.progress)
-            except NoAnswer as e:
-                raise NoAnswer(str(e).replace(f"{folder}/", "")) from None
+def _run(
+    file: Path,
+    packages: Sequence[str],
+    progress: Progress,
+    draft: CampaignDraft,
+    inputs: Sequence[bytes],
+) -> InputTrial:
+    """Run the target; the harnesses are in a temporary directory for that."""
+    with temporary_directory() as folder:
+        text = draft.laid_out(Path(folder)).text()
+        try:
+            return run_trial(file, text, inputs, packages, progress)
+        except NoAnswer as e:
+            raise NoAnswer(str(e).replace(f"{folder}/", "")) from None
 
 
 def _kind_of_input(
-    target: PythonTarget, draft: CampaignDraft, starts: Sequence[bytes], tries: _Tries
+    target: PythonTarget, draft: CampaignDraft, starts: Sequence[bytes], run: Run
 ) -> tuple[InputTrial, CampaignDraft]:
     """Try text, bytes, and open files, as far as the target leaves that open."""
     tried: list[tuple[InputTrial, CampaignDraft, HarnessCall | None, str]] = []
@@ -164,7 +133,7 @@ def _kind_of_input(
             variant = draft.with_target(input=kind)
             if call is not None:
                 variant = with_harness(variant, call, harness_text(call, kind))
-            tried.append((tries.run(variant, starts), variant, call, kind))
+            tried.append((run(variant, starts), variant, call, kind))
 
     if target.call is not None:
         attempt(target.call, target.call.kinds)
@@ -197,7 +166,7 @@ def _drawn(
     draft: CampaignDraft,
     examples: Sequence[bytes],
     pieces: Callable[[Sequence[bytes]], Sequence[str]],
-    tries: _Tries,
+    run: Run,
 ) -> Proposal:
     """Try a harness that draws the arguments."""
     given = draft
@@ -212,15 +181,15 @@ def _drawn(
     for kind in call.kinds:
         numbers = [bytes((n % len(examples),)) + choices[n] for n in range(2 * len(examples))]
         text = generator_text(call, kind, examples, pieces(examples), probe=True)
-        probe = tries.run(variant(kind, text), numbers)
+        probe = run(variant(kind, text), numbers)
         tried.append((probe, kind))
     probe, kind = max(tried, key=lambda pair: pair[0].fits)
     if probe.is_lazy and not call.consumes:
-        return _drawn(replace(call, consumes=True), given, examples, pieces, tries)
+        return _drawn(replace(call, consumes=True), given, examples, pieces, run)
     good = [e for n, e in enumerate(examples) if any(probe.accepted[n :: len(examples)])]
     of = good if len(good) >= MIN_EXAMPLES else examples
     draft = variant(kind, generator_text(call, kind, of, pieces(of)))
-    trial = tries.run(draft, choices)
+    trial = run(draft, choices)
     rejected = sum(trial.expected.values())
     shown = [
         f"{len(good)} of {several(len(examples), 'text')} accepted with drawn arguments",

@@ -18,7 +18,7 @@ from fuzztui.tools.scaffold.arguments import (
     names_in,
 )
 from fuzztui.tools.scaffold.calls import HarnessCall, call_of
-from fuzztui.tools.scaffold.tree import PythonFile, imports_of, written
+from fuzztui.tools.scaffold.tree import PythonFile, decorators_of, imports_of, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,34 +64,11 @@ _HARMFUL: Final = re.compile(
 )
 """Names of functions that are not offered: running them on random inputs may do harm."""
 
-_CONTAINERS: Final = frozenset(
-    {
-        "Callable",
-        "Iterable",
-        "Iterator",
-        "Sequence",
-        "Mapping",
-        "MutableMapping",
-        "MutableSequence",
-        "Collection",
-        "FrozenSet",
-        "frozenset",
-        "list",
-        "List",
-        "dict",
-        "Dict",
-        "tuple",
-        "Tuple",
-        "set",
-        "Set",
-        "Type",
-        "IO",
-        "TextIO",
-        "BinaryIO",
-        "Path",
-        "PathLike",
-    }
-)
+_CONTAINERS: Final = frozenset((
+    "Callable", "Iterable", "Iterator", "Sequence", "Mapping", "MutableMapping", "MutableSequence",
+    "Collection", "FrozenSet", "frozenset", "list", "List", "dict", "Dict", "tuple", "Tuple", "set",
+    "Set", "Type", "IO", "TextIO", "BinaryIO", "Path", "PathLike",
+))  # fmt: skip
 """Annotations of which a text is only a part."""
 
 _DECORATED: Final = {"staticmethod", "classmethod", "cache", "lru_cache", "deprecated", "wraps"}
@@ -202,7 +179,7 @@ def _function(
     owner: ast.ClassDef | None,
     facts: ProjectFacts,
 ) -> Iterator[PythonTarget]:
-    decorators = _decorators(node)
+    decorators = decorators_of(node)
     if node.name.startswith("_") or _HARMFUL.search(node.name) or decorators - _DECORATED:
         return
     score = next((points for verb, points in _VERBS if verb.match(node.name.lower())), 0)
@@ -227,7 +204,7 @@ def _direct(
     file: PythonFile, node: ast.FunctionDef, owner: ast.ClassDef | None, score: int
 ) -> PythonTarget | None:
     """Return a function of one required argument, which is the input; else None."""
-    decorators = _decorators(node)
+    decorators = decorators_of(node)
     if owner is not None and not decorators & {"staticmethod", "classmethod"}:
         return None
     arguments = [*node.args.posonlyargs, *node.args.args]
@@ -307,14 +284,6 @@ def _takes(file: PythonFile, parameter: ast.arg) -> tuple[str, str]:
     return "", ""
 
 
-def _decorators(node: ast.FunctionDef) -> set[str]:
-    found = set()
-    for decorator in node.decorator_list:
-        of = decorator.func if isinstance(decorator, ast.Call) else decorator
-        found.add(of.attr if isinstance(of, ast.Attribute) else getattr(of, "id", "?"))
-    return found
-
-
 # ------------------------------------------------------------------------------ tests
 
 
@@ -326,7 +295,7 @@ def _tests(file: PythonFile, packages: set[str]) -> Iterator[PythonTarget]:
         if isinstance(node, ast.ClassDef):
             owner, functions = f"{node.name}.", list(node.body)
         for function in functions:
-            if isinstance(function, ast.FunctionDef) and "given" in _decorators(function):
+            if isinstance(function, ast.FunctionDef) and "given" in decorators_of(function):
                 yield PythonTarget(
                     f"{file.importable or file.relative}:{owner}{function.name}",
                     f"{file.relative}:{function.lineno}",

@@ -14,23 +14,10 @@ from fuzztui.kernel.base.files import read_if_regular
 
 _MAX_FILES: Final = 4_000
 _MAX_BYTES: Final = 1 << 20
-_SKIPPED: Final = frozenset(
-    {
-        "node_modules",
-        "build",
-        "dist",
-        "doc",
-        "docs",
-        "example",
-        "examples",
-        "site-packages",
-        "__pycache__",
-        "runs",
-        "scripts",
-        "benchmark",
-        "benchmarks",
-    }
-)
+_SKIPPED: Final = frozenset((
+    "node_modules", "build", "dist", "doc", "docs", "example", "examples", "site-packages",
+    "__pycache__", "runs", "scripts", "benchmark", "benchmarks",
+))  # fmt: skip
 TEST_FOLDERS: Final = frozenset(("test", "tests", "testing"))
 _NO_MODULES: Final = frozenset(
     {"setup", "conftest", "noxfile", "tasks", "fabfile", "fuzztui_harness"}
@@ -205,6 +192,18 @@ def parsed(path: Path) -> ast.Module | None:
             return ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
+
+
+def name_of(node: ast.AST, none: str = "") -> str:
+    """Return the last part of a name, ``c`` of ``a.b.c``; ``none`` for another expression."""
+    return str(getattr(node, "attr", getattr(node, "id", none)))
+
+
+def decorators_of(node: ast.FunctionDef | ast.ClassDef) -> set[str]:
+    """Return the names of the decorators, also of those that are called."""
+    return {
+        name_of(getattr(decorator, "func", decorator), "?") for decorator in node.decorator_list
+    }
 
 
 def written(node: ast.AST) -> str:

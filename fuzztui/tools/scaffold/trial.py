@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +13,7 @@ from typing import Any, Final
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.base.text import visible
 from fuzztui.run.campaign import load
-from fuzztui.run.inprocess.ask import NoAnswer, ask
+from fuzztui.run.inprocess.ask import NoAnswer, asked
 from fuzztui.tools.export.recorded import Recorded, RecordError
 
 Progress = Callable[[int, int], None]
@@ -122,11 +120,9 @@ def run_trial(
             path = Path(folder) / f"{number:04}"
             path.write_bytes(data)
             paths.append(str(path))
-        request = Path(folder) / "request.json"
-        request.write_text(json.dumps({"inputs": paths}))
         done, began = 0, 0.0
         try:
-            with closing(ask(campaign, ["--record", str(request)], limit_s=_LIMIT_S)) as answers:
+            with asked(campaign, "--record", {"inputs": paths}, limit_s=_LIMIT_S) as answers:
                 for answer in answers:
                     number, result = _recorded(answer)
                     if 0 <= number < len(inputs):

@@ -58,21 +58,27 @@ def _mutators() -> Schema:
     return {"enum": [mutator.name for mutator in MUTATORS]}
 
 
-_SECONDS: Final[Schema] = {"anyOf": [{"type": "number", "minimum": 0}, _pattern(DURATION_PATTERN)]}
-_ONE_OF_SIZES: Final[Schema] = {
-    "anyOf": [{"type": "integer", "minimum": 0}, _pattern(SIZE_PATTERN)]
-}
-_ONE_OF_BUDGETS: Final[Schema] = {
-    "anyOf": [{"type": "integer", "minimum": 0}, _pattern(BUDGET_PATTERN)]
-}
+def _number_or(pattern: str, kind: str = "integer") -> Schema:
+    return {"anyOf": [{"type": kind, "minimum": 0}, _pattern(pattern)]}
+
+
+_LISTS: Final = (
+    "strings", "paths", "seeds", "files", "directories", "arguments", "templates", "command",
+    "sources", "targets",
+)  # fmt: skip
+_TEXTS: Final = (
+    "string", "directory", "file", "callable", "python", "output", "filename", "program", "pattern",
+    "host-path", "host-python",
+)  # fmt: skip
+"""Kinds of keys whose value is a text, or a text or a list of texts."""
 
 _VALUES: Final[dict[str, Callable[[], Schema]]] = {
     "integer": lambda: {"type": "integer"},
     "boolean": lambda: {"type": "boolean"},
     "part": lambda: _PART,
-    "duration": lambda: _SECONDS,
-    "size": lambda: _ONE_OF_SIZES,
-    "budget": lambda: _ONE_OF_BUDGETS,
+    "duration": lambda: _number_or(DURATION_PATTERN, "number"),
+    "size": lambda: _number_or(SIZE_PATTERN),
+    "budget": lambda: _number_or(BUDGET_PATTERN),
     "shard": lambda: _pattern(SHARD_PATTERN),
     "operators": lambda: _one_or_list({"enum": [*OPERATORS]}),
     "edits": lambda: _one_or_list(_mutators()),
@@ -90,37 +96,8 @@ _VALUES: Final[dict[str, Callable[[], Schema]]] = {
         "properties": {name: {"type": "number", "minimum": 0} for name in WEIGHTS},
         "additionalProperties": False,
     },
-    **{
-        kind: lambda: _one_or_list(_TEXT)
-        for kind in (
-            "strings",
-            "paths",
-            "seeds",
-            "files",
-            "directories",
-            "arguments",
-            "templates",
-            "command",
-            "sources",
-            "targets",
-        )
-    },
-    **{
-        kind: lambda: _TEXT
-        for kind in (
-            "string",
-            "directory",
-            "file",
-            "callable",
-            "python",
-            "output",
-            "filename",
-            "program",
-            "pattern",
-            "host-path",
-            "host-python",
-        )
-    },
+    **dict.fromkeys(_LISTS, lambda: _one_or_list(_TEXT)),
+    **dict.fromkeys(_TEXTS, lambda: _TEXT),
 }
 """The schema of a value by the kind of its key."""
 

@@ -83,8 +83,6 @@ class HomeOpening:
     start: Callable[[Sequence[str]], str]
     """Starts a campaign file in the background; returns an error, or an empty string."""
     samples: Callable[[], Sequence[SampleRow]] = tuple
-    own: str = ""
-    """How a user's own campaign is made, where the program cannot ask for it; "": it can."""
     last_look: Callable[[Path], Look] = lambda _: NO_LOOK
     remember: Callable[[str], None] = lambda _: None
     """Stores the name of the theme that the user has chosen."""
@@ -417,13 +415,9 @@ class HomeApp(ActionApp):
 
     async def _offer(self) -> None:
         samples = await in_thread(self._opening.samples)
-        own = self._opening.own
-        first = own or "Describe a campaign of your own: fuzztui init"
 
         def answered(answer: str | None) -> None:
-            if answer == OWN and own:
-                self.notify(own, markup=False, timeout=20)
-            elif answer == OWN:
+            if answer == OWN:
                 self.choice = INIT
                 self.do_app_quit()
             elif answer is not None:
@@ -431,6 +425,7 @@ class HomeApp(ActionApp):
                 question = f"Start {answer} {where}?"
                 self._confirm("Start a sample", question, "Start", [[answer, "--new"]])
 
+        first = "Describe a campaign of your own: fuzztui init"
         self.push_screen(NewScreen(samples, first), answered)
 
     def _say(self, text: str, *, wrong: bool = False) -> None:
