@@ -13,13 +13,11 @@ from functools import partial
 from typing import Any, Final
 
 from fuzztui.engines.base.errors import Stopping
-from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.forks import ChildHost
 from fuzztui.engines.execute.isolation import Isolation, read_index, write_index
 from fuzztui.engines.inputs.candidate import Candidate
-from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import CorpusEntry, SteerError
 from fuzztui.engines.loop.parts import Parts
@@ -41,8 +39,7 @@ from fuzztui.engines.mu2.settled import Settled
 from fuzztui.engines.mu2.steering import MutantSteering
 from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.engines.mutants.late_modules import import_late_modules
-from fuzztui.engines.mutants.listing import left_out, shard_of
-from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
+from fuzztui.engines.mutants.listing import program_of
 from fuzztui.engines.mutants.program import Program
 from fuzztui.engines.zest import engine as zest
 from fuzztui.kernel.wire.commands import Command, WeighProperty
@@ -68,13 +65,8 @@ class Analyse:
         return None
 
 
-def prepare(spec: Spec, application: Application) -> Program:
-    """Prepare the application for mutants, before its modules are loaded."""
-    options = spec.engine.options
-    operators = tuple(options.get("operators") or DEFAULT_OPERATORS)
-    return Program(
-        application, operators, tuple(options.get("mutate", ())), shard_of(spec), left_out(spec)
-    )
+prepare = program_of
+"""Prepares the application for mutants, before its modules are loaded."""
 
 
 def build(context: Context) -> Parts:

@@ -17,12 +17,10 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
-import random
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -31,10 +29,8 @@ from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory.events import read_reported
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
-from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.answers import Say, answering
-from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.mu2.engine import SILENT_LIMITS, prepare
+from fuzztui.engines.mu2.engine import SILENT_LIMITS
 from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
 from fuzztui.engines.mu2.matrix import ScoreMatrix, cells_of, digest_of
@@ -44,6 +40,7 @@ from fuzztui.engines.mu2.score_part import ScorePart, digest_of_part, read_part
 from fuzztui.engines.mu2.set_ups import follow_set_ups, reloader
 from fuzztui.engines.mutants.lasting_state import TOO_LARGE
 from fuzztui.engines.mutants.late_modules import import_late_modules
+from fuzztui.engines.mutants.listing import load_with_mutants
 from fuzztui.engines.mutants.program import PythonMutant
 
 _PROGRESS_S: Final = 0.5
@@ -145,13 +142,7 @@ class _Scorer:
         """Whether a mutant is over at its first kill; whether more kills of killers are needed."""
         self.exact = True
         self._due = 0.0
-        loaded = load(
-            spec,
-            folder=Path.cwd(),
-            table=EdgeTable(),
-            draw=random.Random(0).randbytes,  # missing choices are the same in every run
-            prepare=partial(prepare, spec),
-        )
+        loaded = load_with_mutants(spec)
         executor = self._executor = loaded.executor
         program = self._program = loaded.prepared
         target = loaded.target

@@ -10,56 +10,42 @@ from __future__ import annotations
 
 import ast
 import sys
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from fuzztui.engines.instrument.instrument import LAMBDA, UnitSpan
 from fuzztui.engines.instrument.markers import placed
 from fuzztui.engines.instrument.units import flatten, outermost
 from fuzztui.engines.mutants.sites import Function, Shell
 from fuzztui.engines.mutants.text import ModuleText
 
 
-@dataclass(frozen=True, slots=True)
-class UnitPosition:
-    """The position of a unit in its module, as in the syntax tree."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    first_line: int
-    """Line of the first decorator; ``line`` if the unit has none."""
-    is_lambda: bool
-    shells: tuple[Shell, ...]
-
-
-def parse_unit(text: ModuleText, position: UnitPosition) -> Function | ast.Lambda:
+def parse_unit(text: ModuleText, span: UnitSpan) -> Function | ast.Lambda:
     """The unit's syntax tree, with its positions in the module."""
-    if position.is_lambda:
+    if span.name == LAMBDA:
         node = ast.Expr(ast.Constant(None))
-        start, end = text.span(_at(node, position))
+        start, end = text.span(_at(node, span))
         source = text.data[start:end].decode("utf-8", "surrogatepass")
         # Inside brackets newlines and blanks have no meaning.
-        before = "\n" * (position.line - 1) + " " * (position.column - (position.line == 1))
+        before = "\n" * (span.line - 1) + " " * (span.column - (span.line == 1))
         expression: Any = ast.parse(f"({before}{source}\n)").body[0]
         return expression.value  # type: ignore[no-any-return]
-    source = text.lines(position.line, position.end_line)
-    if position.column == 0:
-        function: Any = ast.parse("\n" * (position.line - 1) + source).body[0]
+    source = text.lines(span.line, span.end_line)
+    if span.column == 0:
+        function: Any = ast.parse("\n" * (span.line - 1) + source).body[0]
     else:
-        outer: Any = ast.parse("if 1:" + "\n" * (position.line - 1) + source).body[0]
+        outer: Any = ast.parse("if 1:" + "\n" * (span.line - 1) + source).body[0]
         function = outer.body[0]
     return function  # type: ignore[no-any-return]
 
 
-def _at(node: ast.stmt, position: UnitPosition) -> ast.stmt:
-    node.lineno, node.col_offset = position.line, position.column
-    node.end_lineno, node.end_col_offset = position.end_line, position.end_column
+def _at(node: ast.stmt, span: UnitSpan) -> ast.stmt:
+    node.lineno, node.col_offset = span.line, span.column
+    node.end_lineno, node.end_col_offset = span.end_line, span.end_column
     return node
 
 
-def strip(node: Function | ast.Lambda, position: UnitPosition) -> None:
+def strip(node: Function | ast.Lambda, span: UnitSpan) -> None:
     """Remove the parts that are evaluated outside the unit."""
     args = node.args
     args.defaults = []
@@ -72,9 +58,9 @@ def strip(node: Function | ast.Lambda, position: UnitPosition) -> None:
             arg.annotation = None
     node.returns = None
     node.decorator_list = []
-    if position.first_line != position.line:
+    if span.first_line != span.line:
         decorator = ast.Constant(None)
-        decorator.lineno = decorator.end_lineno = position.first_line
+        decorator.lineno = decorator.end_lineno = span.first_line
         decorator.col_offset = decorator.end_col_offset = 0
         node.decorator_list = [decorator]
     for param in getattr(node, "type_params", ()):
