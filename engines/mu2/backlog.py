@@ -55,7 +55,7 @@ class _Job:
 
 
 class Backlog:
-    """The queue of saved inputs whose mutants are still to be run."""
+    """The queue of saved inputs whose mutants are still to be run; a stage without candidates."""
 
     def __init__(
         self,
@@ -152,6 +152,10 @@ class Backlog:
         return new
 
     # ----------------------------------------------------------------- the work
+
+    def propose(self) -> None:
+        """Do a step of the work. Always returns None: it proposes no candidates."""
+        self.work()
 
     def work(self) -> None:
         """Do one step if the schedule allows it; all steps if the schedule analyses everything."""

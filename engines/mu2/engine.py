@@ -53,18 +53,6 @@ _FIRST_NS: Final = 2_000_000_000
 """Nanoseconds that mutants may take in any case, so that the first kills are found at once."""
 
 
-class Analyse:
-    """The stage that runs mutants on saved inputs; it proposes no candidates."""
-
-    def __init__(self, backlog: Backlog) -> None:
-        self._backlog = backlog
-
-    def propose(self) -> Candidate | None:
-        """Do a step of the backlog's work. Always returns None."""
-        self._backlog.work()
-        return None
-
-
 prepare = program_of
 """Prepares the application for mutants, before its modules are loaded."""
 
@@ -267,7 +255,7 @@ def _connected(
     first, *others = base.stages
     return replace(
         base,
-        stages=[first, Analyse(backlog), *others],
+        stages=[first, backlog, *others],
         feedbacks=[*base.feedbacks, feedback],
         whole=feedback.whole,
         before=before,

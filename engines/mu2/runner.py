@@ -91,31 +91,19 @@ class Runner:
         not only after kills and every 64 mutants. Raises ``RestartWorker`` if the behaviour has
         changed.
         """
-        with self.timed():
-            return self._kills(original, todo, turns, audits, known=known, verify=verify)
-
-    def _kills(
-        self,
-        original: Execution,
-        todo: Sequence[int],
-        turns: int,
-        audits: Collection[int],
-        *,
-        known: bool,
-        verify: bool,
-    ) -> list[Kill]:
         runs, fuel = self._mutant_executor.runs, self._mutant_executor.fuel
-        try:
-            found = self._run(original, todo, turns, audits, known=known, verify=verify)
-            while found is None:
-                found = self._run(original, todo, turns, audits, known=known, verify=verify)
-        except Unstable:
-            self._examine_change(original)
-            found = []
-        finally:
-            self._journal.judging()
-            self.cost += (self._mutant_executor.runs - runs) * turns * _BESIDES
-            self.cost += (self._mutant_executor.fuel - fuel) * FUEL_PERIOD
+        found: list[Kill] | None = None
+        with self.timed():
+            try:
+                while found is None:
+                    found = self._run(original, todo, turns, audits, known=known, verify=verify)
+            except Unstable:
+                self._examine_change(original)
+                found = []
+            finally:
+                self._journal.judging()
+                self.cost += (self._mutant_executor.runs - runs) * turns * _BESIDES
+                self.cost += (self._mutant_executor.fuel - fuel) * FUEL_PERIOD
         return found
 
     def _run(
