@@ -313,18 +313,39 @@ class StopWatch:
 # ---------------------------------------------------------------------------- the parent
 
 
-class _Child:
-    """The child process, in its parent."""
+class ProcessEnd:
+    """Waits for the end of a child of this process without polling it."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
-        self._status: int | None = None
         self.fd = -1
         """A pidfd, readable when the child has ended; -1 if the kernel has none."""
-        with contextlib.suppress(OSError):
-            os.setpgid(pid, pid)  # the child does the same: the first call counts
         with contextlib.suppress(OSError, AttributeError):
             self.fd = os.pidfd_open(pid)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the child has ended; waits at most ``seconds`` for this."""
+        poll = select.poll()
+        if self.fd >= 0:
+            poll.register(self.fd, select.POLLIN)
+        poll.poll(seconds * 1000)
+        return has_ended(self.pid)
+
+    def close(self) -> None:
+        """Release the descriptor."""
+        if self.fd >= 0:
+            with contextlib.suppress(OSError):
+                os.close(self.fd)
+
+
+class _Child(ProcessEnd):
+    """The child process, in its parent."""
+
+    def __init__(self, pid: int) -> None:
+        self._status: int | None = None
+        with contextlib.suppress(OSError):
+            os.setpgid(pid, pid)  # the child does the same: the first call counts
+        super().__init__(pid)
 
     def end(self) -> int:
         """Kill the child and its process group. Returns its status, 0 if unknown."""
@@ -339,9 +360,7 @@ class _Child:
             self._status = os.waitstatus_to_exitcode(raw)
         except ChildProcessError:
             self._status = 0 if gone else -signal.SIGKILL
-        if self.fd >= 0:
-            with contextlib.suppress(OSError):
-                os.close(self.fd)
+        self.close()
         return self._status
 
 

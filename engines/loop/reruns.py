@@ -10,7 +10,7 @@ from typing import Final
 
 from fuzztui.engines.base.errors import RecycleWorker, Stopping
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.rescue import Rescue, Unsafe
+from fuzztui.engines.directory.rescue import Rescue
 from fuzztui.engines.directory.store import QUEUE, entry_ids
 from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.inputs import reduce
@@ -102,7 +102,7 @@ class Reruns:
         """
         journal, log, parts = self._journal, self._context.log, self._parts
         counters, corpus, coverage = journal.counters, parts.corpus, parts.coverage
-        reported, unsafe = self._context.reported, Unsafe(self._context.spec.dir).load()
+        reported, unsafe = self._context.reported, self._context.unsafe
         folder = self._context.store.directory / QUEUE
         names = sorted(entry_ids(folder).items())
         changed = 0

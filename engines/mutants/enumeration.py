@@ -69,7 +69,7 @@ class Enumeration:
         for unit in new_units:
             start, end = unit.cells
             unit.ran_at_import = bool(ran >> 8 * start & ((1 << 8 * (end - start)) - 1))
-            if not unit.functions and unit.ran_at_import:
+            if not unit.live.functions and unit.ran_at_import:
                 self._make_static(unit)
         return self.mutants[first:]
 

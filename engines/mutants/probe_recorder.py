@@ -117,7 +117,7 @@ class Probing:
         if built is None or not wanted <= built.points or 2 * len(wanted) < len(built.points):
             built = self._probed.pop(id(unit), None)
             code: Code | None = None
-            if wanted and unit.functions:
+            if wanted and unit.live.functions:
                 try:
                     code = self._compile(unit, wanted)
                 except CannotSwap:

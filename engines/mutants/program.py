@@ -131,7 +131,7 @@ class Program(Enumeration):
         self.leave()
         self.end_quiet()
         unit.live.probed, unit.base = None, None
-        unit.run(unit.live.resting)
+        unit.live.run(unit.live.resting)
         for number in unit.points:
             for index in self.points[number].mutants:
                 self.mutants[index].code = None
@@ -159,7 +159,7 @@ class Program(Enumeration):
         if unit.live.probed is not code:
             unit.live.probed = code
             if unit not in self._quiet:
-                unit.run(unit.live.resting)
+                unit.live.run(unit.live.resting)
 
     def enter(self, mutant: PythonMutant) -> None:
         """Swap the mutant in. Raises :class:`CannotSwap`; the original is then unchanged."""
@@ -185,7 +185,7 @@ class Program(Enumeration):
         code = self.compiler.base(unit)
         self.leave()
         self._entered = unit
-        unit.run(code)
+        unit.live.run(code)
         self.clear_caches()
 
     def leave(self) -> None:
@@ -211,14 +211,14 @@ class Program(Enumeration):
             except CannotSwap:
                 continue
             self._quiet.add(unit)
-            unit.run(code)
+            unit.live.run(code)
 
     def end_quiet(self) -> None:
         """End :meth:`quiet`."""
         self.leave()
         quiet, self._quiet = self._quiet, set()
         for unit in quiet:
-            unit.run(unit.live.resting)
+            unit.live.run(unit.live.resting)
 
     def clear_caches(self) -> None:
         """Clear the ``lru_cache``\\ s around the application's functions, and put back what lasts

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Any, Final
 
 from fuzztui.engines.instrument.fuel import add_fuel
@@ -65,16 +65,6 @@ class Unit:
     def cells(self) -> tuple[int, int]:
         """The unit's first cell, and the one after its last."""
         return self.live.span.cells
-
-    @property
-    def functions(self) -> list[tuple[FunctionType, int]]:
-        """Live functions with the index of their code."""
-        return self.live.functions
-
-    def run(self, code: Code) -> None:
-        """Install this code in the live functions."""
-        for function, body in code:
-            function.__code__ = body
 
 
 @dataclass(slots=True)

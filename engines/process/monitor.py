@@ -30,12 +30,12 @@ from fuzztui.engines.directory.rescue import UNRECORDED, Rescue, Unsafe
 from fuzztui.engines.directory.stats import Reporter
 from fuzztui.engines.directory.store import Store, candidate_tail
 from fuzztui.engines.execute.failures import Failure, last_place, printable
-from fuzztui.engines.execute.forks import has_ended, how_it_ended
+from fuzztui.engines.execute.forks import ProcessEnd, has_ended, how_it_ended
 from fuzztui.engines.execute.isolation import Isolation, read_index
 from fuzztui.engines.execute.limits import lowered_by, lowered_signature, lowered_text
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.process.hangs import POLL_S, HangDetector, ProcessEnd
+from fuzztui.engines.process.hangs import POLL_S, HangDetector
 from fuzztui.kernel.wire.events import InstanceHello
 from fuzztui.kernel.wire.finding_kinds import CRASH, HANG
 

@@ -34,6 +34,7 @@ from fuzztui.engines.base.spec import TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
+from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.limits import high_copy
@@ -201,6 +202,7 @@ def build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         store=store,
         log=log,
         reported=reported,
+        unsafe=Unsafe(spec.dir).load(),
         target=loaded.target,
         application=loaded.application,
         prepared=loaded.prepared,
