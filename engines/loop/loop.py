@@ -46,8 +46,7 @@ from fuzztui.engines.execute.executor import FAILURE, TIMEOUT, Execution, Outcom
 from fuzztui.engines.execute.limits import cpu_s
 from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.findings import Findings
-from fuzztui.engines.findings.frame_rules import FrameRules
-from fuzztui.engines.findings.triage import FailureTriage
+from fuzztui.engines.findings.triage import FailureTriage, FrameRules
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.after_effects import AfterEffects
 from fuzztui.engines.loop.context import Context
