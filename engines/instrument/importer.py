@@ -19,7 +19,8 @@ from typing import Final, Protocol
 
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable, ModuleEdges
 from fuzztui.engines.instrument.guard import Guard
-from fuzztui.engines.instrument.instrument import Instrumenter, UnitSpan, compile_with
+from fuzztui.engines.instrument.instrument import Instrumenter, UnitSpan
+from fuzztui.engines.instrument.markers import compile_with
 from fuzztui.kernel.base.text import listed, several
 
 _FUTURE: Final[int] = sum(

@@ -29,17 +29,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fuzztui.engines.instrument.edges import Edge
-from fuzztui.engines.instrument.fuel import (
-    FUEL_PERIOD,
-    begin_count,
-    is_endless,
-    loops_of,
-    own_nodes,
-    turn,
-)
-from fuzztui.engines.instrument.markers import compile_with, marker, placed
-
-__all__ = ["FUEL_PERIOD", "Instrumenter", "compile_with"]
+from fuzztui.engines.instrument.fuel import begin_count, is_endless, loops_of, own_nodes, turn
+from fuzztui.engines.instrument.markers import marker, placed
 
 # Expressions that rarely raise: no calls, no subscripts, no arithmetic.
 _HARMLESS: Final = (
@@ -144,6 +135,11 @@ class Instrumenter(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: _Function) -> ast.AST:
         """Instrument a function; its defaults and decorators belong to the outer scope."""
+        return self._function(node)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def _function(self, node: _Function) -> ast.AST:
         node.decorator_list = [self._expr(d) for d in node.decorator_list]
         self._defaults(node.args)
         if self._leave_out(node):
@@ -166,8 +162,6 @@ class Instrumenter(ast.NodeTransformer):
         node.body = head + self._block(node.body)
         self._leave(node, first, outer)
         return node
-
-    visit_AsyncFunctionDef = visit_FunctionDef
 
     def _leave(self, node: ast.AST, first: int, outer: tuple[bool, str]) -> None:
         self._names.pop()
@@ -297,6 +291,11 @@ class Instrumenter(ast.NodeTransformer):
 
     def visit_Try(self, node: ast.Try | ast.TryStar) -> ast.AST:
         """Probe the handlers and the ``else``."""
+        return self._try(node)
+
+    visit_TryStar = visit_Try
+
+    def _try(self, node: ast.Try | ast.TryStar) -> ast.AST:
         node.body = self._block(node.body)
         for handler in node.handlers:
             if handler.type is not None:
@@ -306,8 +305,6 @@ class Instrumenter(ast.NodeTransformer):
             node.orelse = self._arm_block("no-except", node.orelse)
         node.finalbody = self._block(node.finalbody)
         return node
-
-    visit_TryStar = visit_Try
 
     def _arm_block(self, kind: str, body: list[ast.stmt]) -> list[ast.stmt]:
         return self._opened(kind, body, []) if self._in_function else self._block(body)
@@ -346,6 +343,11 @@ class Instrumenter(ast.NodeTransformer):
 
     def visit_ListComp(self, node: _Comprehension) -> ast.AST:
         """Probe elements (of a dict: keys) that the condition accepts."""
+        return self._comprehension(node)
+
+    visit_SetComp = visit_GeneratorExp = visit_DictComp = visit_ListComp
+
+    def _comprehension(self, node: _Comprehension) -> ast.AST:
         self.generic_visit(node)
         if self._in_function and any(g.ifs for g in node.generators):
             if isinstance(node, ast.DictComp):
@@ -353,8 +355,6 @@ class Instrumenter(ast.NodeTransformer):
             else:
                 node.elt = self._arm("kept", node.elt)
         return node
-
-    visit_SetComp = visit_GeneratorExp = visit_DictComp = visit_ListComp
 
 
 def _probes_itself(node: ast.AST, harmless: tuple[type, ...] = _HARMLESS) -> bool:

@@ -36,9 +36,8 @@ class Checks:
     def __init__(self, context: Context, parts: Analysis, again: Reload, host: ChildHost) -> None:
         """``again`` re-imports the target in a child process, which ``host`` starts."""
         self._context, self._parts, self._host = context, parts, host
-        self._restoration = RestorationCheck(
-            context.executor, parts.program, parts.criterion, again, host
-        )
+        self._mutants = MutantExecutor(parts.executor, parts.program, parts.criterion)
+        self._restoration = RestorationCheck(self._mutants, again, host)
 
     def check_inputs(self) -> None:
         """Run the first inputs: does the program do the same after a module was restored?
@@ -105,24 +104,18 @@ class Checks:
                 )
         isolation.save()
 
-    def _mutant_executor(self) -> MutantExecutor:
-        """What runs mutants in a child."""
-        parts = self._parts
-        parts.executor.in_child()
-        return MutantExecutor(parts.executor, parts.program, parts.criterion)
-
     def _repeats(self, data: bytes, send: Tell) -> None:
-        mutant_executor = self._mutant_executor()
-        original = self._parts.executor.call(data)
-        send(all(mutant_executor.repeats(original) for _ in range(_REPEATS)))
+        self._mutants.executor.in_child()
+        original = self._mutants.executor.call(data)
+        send(all(self._mutants.repeats(original) for _ in range(_REPEATS)))
 
     def _after(self, data: bytes, mutant: PythonMutant, send: Tell) -> None:
         """Send whether the original behaves as before after the mutant has run."""
-        mutant_executor = self._mutant_executor()
-        original = self._parts.executor.call(data)
+        self._mutants.executor.in_child()
+        original = self._mutants.executor.call(data)
         self._parts.program.changed()
         try:
-            mutant_executor.verdict(original, mutant)
+            self._mutants.verdict(original, mutant)
         except CannotSwap:
             send(True)
             return
@@ -130,7 +123,7 @@ class Checks:
             send(False)
             return
         self._parts.program.changed()
-        send(mutant_executor.repeats(original))
+        send(self._mutants.repeats(original))
 
     def check_corpus(self, corpus: Corpus, backlog: Backlog) -> None:
         """Isolate the mutants of code that an entry reaches only in a separate process."""

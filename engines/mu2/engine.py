@@ -29,6 +29,7 @@ from fuzztui.engines.mu2.exact_pass import PassBudget
 from fuzztui.engines.mu2.feedback import KillFeedback
 from fuzztui.engines.mu2.isolated import IsolatedRunner, Reload
 from fuzztui.engines.mu2.kill_criterion import KillCriterion
+from fuzztui.engines.mu2.mutant_executor import MutantExecutor
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.report import MutationReport
@@ -160,9 +161,7 @@ def _analysis(context: Context, program: Program, again: Reload, host: ChildHost
     if suite is not None:
         follow_set_ups(suite, program, runner.put_back)
     isolated = IsolatedRunner(
-        executor,
-        program,
-        criterion,
+        MutantExecutor(executor, program, criterion),
         again,
         host,
         import_s=context.target.import_s,

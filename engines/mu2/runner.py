@@ -12,7 +12,7 @@ from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.execute.limits import memory_used_up
-from fuzztui.engines.instrument.instrument import FUEL_PERIOD
+from fuzztui.engines.instrument.fuel import FUEL_PERIOD
 from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
 from fuzztui.engines.mu2.table import MutantTable

@@ -34,6 +34,7 @@ from fuzztui.engines.mu2.engine import SILENT_LIMITS
 from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
 from fuzztui.engines.mu2.matrix import ScoreMatrix, cells_of, digest_of
+from fuzztui.engines.mu2.mutant_executor import MutantExecutor
 from fuzztui.engines.mu2.restoration import NOT_JUDGED, RestorationCheck
 from fuzztui.engines.mu2.score_child import ScoreChild, chunks
 from fuzztui.engines.mu2.score_part import ScorePart, digest_of_part, read_part
@@ -143,14 +144,12 @@ class _Scorer:
         self.exact = True
         self._due = 0.0
         loaded = load_with_mutants(spec)
-        executor = self._executor = loaded.executor
+        executor = loaded.executor
         program = self._program = loaded.prepared
         target = loaded.target
         mode = spec.engine.options.get("oracle", "differential")
         suite = self._suite = target.suite
-        self._criterion = KillCriterion(
-            mode, target.compare, executor.guarded, rejections=suite is None
-        )
+        criterion = KillCriterion(mode, target.compare, executor.guarded, rejections=suite is None)
         if suite is not None:
             follow_set_ups(suite, program)
         import_late_modules(spec, executor, loaded.application, suite=suite)
@@ -164,14 +163,13 @@ class _Scorer:
         self._host = ChildHost.of(spec.target, "scoring", limits=SILENT_LIMITS, patient=False)
         reimport = reloader(program, executor, target, spec.target)
         host = replace(self._host, doing="", patient=True)
-        check = RestorationCheck(executor, program, self._criterion, reimport, host)
+        self._mutants = MutantExecutor(executor, program, criterion)
+        check = RestorationCheck(self._mutants, reimport, host)
         self._warnings = check.run([(f"input {name}", data) for name, data in inputs])
         if program.lasting is not None and program.lasting.left_out:
             self._warnings.append(TOO_LARGE)
         self._isolated = IsolatedRunner(
-            executor,
-            program,
-            self._criterion,
+            self._mutants,
             reimport,
             self._host,
             import_s=target.import_s,
@@ -393,9 +391,7 @@ class _Scorer:
             skipped = self._flaky | left_out
             alive = (self._alive & share) - self._quarantine
             child = ScoreChild(
-                self._executor,
-                self._program,
-                self._criterion,
+                self._mutants,
                 inputs=self._inputs,
                 skipped=skipped,
                 alive=alive,

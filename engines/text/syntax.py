@@ -21,23 +21,6 @@ from typing import Any, Final
 from fuzztui.engines.text.comby import Comby, is_comby
 from fuzztui.engines.text.edits import MAX_EDITS, MAX_SPAN, Edit, spread, trimmed
 
-__all__ = [
-    "LANGUAGES",
-    "MAX_INPUT",
-    "MAX_NAME",
-    "MAX_SPAN",
-    "MISSING",
-    "Edit",
-    "Name",
-    "Span",
-    "Spans",
-    "Syntax",
-    "SyntaxUnavailable",
-    "Template",
-    "idle",
-    "template_problem",
-]  # fmt: skip
-
 LANGUAGES: Final = (
     "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "hcl", "html", "java",
     "javascript", "json", "kotlin", "lua", "markdown", "nix", "php", "python", "ruby", "rust",

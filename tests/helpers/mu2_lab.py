@@ -26,6 +26,7 @@ from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.feedback import KillFeedback
 from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import KillCriterion
+from fuzztui.engines.mu2.mutant_executor import MutantExecutor
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.runner import Runner
@@ -73,9 +74,7 @@ class Lab:
         self.corpus = Corpus()
         self.scheduler = Steerable(ZestScheduler(self.corpus), self.corpus)
         self.isolated = IsolatedRunner(
-            self.executor,
-            program,
-            self.criterion,
+            MutantExecutor(self.executor, program, self.criterion),
             self._reload,
             ChildHost("", silence_s=3.0),
             import_s=0.1,
