@@ -283,6 +283,10 @@ class SuiteCorpus(Feedback, Observer):
         """Whether all fixtures may be torn down: between some turns, which are counted."""
         return self._turns % _REST_TURNS == 0 and self.is_between()
 
+    def leave(self) -> None:
+        """Tear down all fixtures."""
+        self._suite.leave()
+
     def key_of(self, data: bytes) -> bytes:
         """The key of the property of an input; empty if there is none."""
         one = self.of(data)
