@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory.rescue import Rescue
 from fuzztui.engines.inputs.candidate import Candidate
-from fuzztui.engines.loop.corpus import Corpus, Scheduler
+from fuzztui.engines.loop.corpus import Corpus, Steerable
 from fuzztui.engines.loop.mutate import Geometric, Mutator
 from fuzztui.kernel.base.files import keeps_an_id
 from fuzztui.kernel.base.text import several
@@ -33,7 +33,7 @@ class Stage(Protocol):
 class Mutate:
     """Mutates the scheduled entry: lines 4 and 5 of Algorithm 1 in the Mu2 paper."""
 
-    def __init__(self, corpus: Corpus, scheduler: Scheduler, mutator: Mutator) -> None:
+    def __init__(self, corpus: Corpus, scheduler: Steerable, mutator: Mutator) -> None:
         self._corpus, self._scheduler, self._mutator = corpus, scheduler, mutator
 
     def propose(self) -> Candidate | None:

@@ -37,12 +37,12 @@ from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.failures import last_place
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.limits import lowered_signature, lowered_text
-from fuzztui.engines.execute.lines import LineRecorder
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.answers import Say, answering, read_request
 from fuzztui.engines.findings.findings import basis_of
 from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.instrument.edges import EdgeTable
+from fuzztui.engines.instrument.lines import LineRecorder
 from fuzztui.engines.process.worker import limit_resources
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.files import read_if_regular, temporary_file

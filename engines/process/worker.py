@@ -38,13 +38,13 @@ from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.limits import high_copy
-from fuzztui.engines.execute.lines import LineRecorder
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.execute.third_party import KEPT, Watch, library_files, third_party
 from fuzztui.engines.inputs.dictionary import Constants, read_dictionary, tokens_of
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.instrument.lines import LineRecorder
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.line_reports import LineReports
 from fuzztui.engines.loop.loop import Loop

@@ -17,7 +17,7 @@ from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.forks import ChildHost
 from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.inputs.candidate import Candidate
-from fuzztui.engines.inputs.inputs import BytesInput
+from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.reduce import shrink
 from fuzztui.engines.loop.corpus import WHOLE, Corpus, CorpusEntry, Steerable, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
@@ -49,7 +49,7 @@ class Lab:
         self.log = EventLog(directory / "events.jsonl", "main")
         self.executor = Executor(
             self.subject.module.run,
-            BytesInput(),
+            InputForm(),
             (ValueError,),
             coverage=self.subject.coverage,
             guard=self.subject.guard,

@@ -2,7 +2,7 @@
 
 import types
 
-from fuzztui.engines.execute.lines import LineRecorder
+from fuzztui.engines.instrument.lines import LineRecorder
 from fuzztui.engines.instrument.statements import outline_of
 
 SOURCE = """\
