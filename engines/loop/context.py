@@ -18,7 +18,7 @@ from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import Target
 from fuzztui.engines.loop.corpus import CorpusEntry
-from fuzztui.engines.loop.stages import SeedFile
+from fuzztui.engines.loop.stages import Seed
 
 _T = TypeVar("_T")
 
@@ -34,7 +34,7 @@ class Context:
     """Tokens of the dictionary; the list is replaced in place when modules are imported late."""
     learn: Callable[[Sequence[bytes]], None]
     """Adds tokens to the dictionary."""
-    seeds: Sequence[SeedFile]
+    seeds: Sequence[Seed]
     text: bool
     """Whether the target takes ``str``, else ``bytes``."""
     journal: TrialJournal
