@@ -6,9 +6,9 @@ import os
 import re
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.kinds import KINDS, EngineKind, UnknownKind, kind_named
@@ -113,43 +113,26 @@ class Spec:
     """Mutants that the verdicts file marks as equivalent: reason and change (or "") by id."""
 
 
-_ABSENT: Any = object()
+_LISTS: Final = "tuple[str, ...]"
+_KINDS: Final[dict[str, tuple[type, ...]]] = {
+    "str": (str,),
+    "bool": (bool,),
+    "int": (int,),
+    "float": (int, float),
+    _LISTS: (list,),
+    "Mapping[str, str]": (dict,),
+    "Mapping[str, Any]": (dict,),
+}
+"""The types of JSON values, by the annotation of the field that gets the value."""
+_CHOICES: Final = {
+    "target.input": ("auto", "text", "bytes"),
+    "target.output": ("discard", "log"),
+    "engine.coverage": ("edges", "counts"),
+}
+_NOT_ZERO: Final = ("timeout_s", "timeout_wall", "timeout_confirm")
+"""Keys of ``target`` whose value 0 stands for the default."""
 
-
-class _Table:
-    """A JSON object with typed access; errors name file and key."""
-
-    def __init__(self, file: Path, name: str, data: Any) -> None:
-        self.file, self._name = file, name
-        if not isinstance(data, dict):
-            raise CannotStart(f"{file}: {name or 'the file'} must be an object, not {data!r:.60}")
-        self.data: dict[str, Any] = data
-
-    def get(self, key: str, kinds: type | tuple[type, ...], default: Any = _ABSENT) -> Any:
-        value = self.data.get(key, default)
-        where = f"{self.file}: {self._name}{'.' if self._name else ''}{key}"
-        if value is _ABSENT:
-            raise CannotStart(f"{where} is missing")
-        accepted = kinds if isinstance(kinds, tuple) else (kinds,)
-        if type(value) not in accepted:
-            names = " or ".join(k.__name__ for k in accepted)
-            raise CannotStart(f"{where} must be {names}, not {value!r:.60}")
-        return value
-
-    def strings(self, key: str) -> tuple[str, ...]:
-        items = self.get(key, list, [])
-        if not all(isinstance(i, str) for i in items):
-            raise CannotStart(f"{self.file}: {self._name}.{key} must be a list of strings")
-        return tuple(items)
-
-    def choice(self, key: str, allowed: tuple[str, ...], default: str) -> str:
-        value: str = self.get(key, str, default)
-        if value not in allowed:
-            raise CannotStart(
-                f"{self.file}: {self._name}.{key} = {value!r:.60}: choose one of"
-                f" {', '.join(allowed)}"
-            )
-        return value
+_T = TypeVar("_T")
 
 
 def read_spec(file: Path) -> Spec:
@@ -160,100 +143,96 @@ def read_spec(file: Path) -> Spec:
         raise CannotStart(f"{file}: {e.strerror or e}") from None
     except (ValueError, RecursionError) as e:
         raise CannotStart(f"{file} is not a JSON file: {e}") from None
-    top = _Table(file, "", data)
-    proto = top.get("proto", int, PROTO)
-    if proto != PROTO:
-        raise CannotStart(f"{file}: proto {proto} is not supported; this engine supports {PROTO}")
-    directory = Path(top.get("dir", str))
-    return Spec(
-        instance=top.get("instance", str),
-        dir=directory,
-        sync_dir=Path(top.get("sync_dir", str, str(directory.parent))),
-        seed=top.get("seed", int, 0),
-        budget_trials=top.get("budget_trials", int, 0),
-        budget_s=float(top.get("budget_s", (int, float), 0)),
-        budget_cpu_s=float(top.get("budget_cpu_s", (int, float), 0)),
-        target=_target(
-            _Table(file, "target", top.get("target", dict)),
-            _oracle(_Table(file, "oracle", top.get("oracle", dict, {}))),
-        ),
-        text=top.get("text", dict, {}),
-        equivalent=top.get("equivalent", dict, {}),
-        engine=_engine(
-            _Table(file, "engine", top.get("engine", dict)),
-            _Table(file, "plugin", top.get("plugin", dict, {})),
-        ),
-    )
-
-
-def _oracle(table: _Table) -> OracleSpec:
-    message = table.get("message", str, "")
+    if not isinstance(data, dict):
+        raise CannotStart(f"{file} must contain an object, not {data!r:.60}")
     try:
-        re.compile(message)
+        return _spec(file, data)
+    except ValueError as e:
+        raise CannotStart(f"{file}: {e}") from None
+
+
+def _spec(file: Path, data: dict[str, Any]) -> Spec:
+    """Raises ValueError, CannotStart."""
+    if (proto := data.get("proto", PROTO)) != PROTO:
+        raise ValueError(f"proto {proto!r:.60} is not supported; this engine supports {PROTO}")
+    directory = Path(_value("dir", data.get("dir"), "str"))
+    oracle = _filled("oracle", OracleSpec, data.get("oracle", {}))
+    try:
+        re.compile(oracle.message)
     except re.error as e:
-        raise CannotStart(
-            f"{table.file}: oracle.message = {message!r:.60} is not a regular expression: {e}"
+        raise ValueError(
+            f"oracle.message = {oracle.message!r:.60} is not a regular expression: {e}"
         ) from None
-    return OracleSpec(message, table.get("against", str, ""), table.get("always", bool, False))
-
-
-def _target(table: _Table, oracle: OracleSpec) -> TargetSpec:
-    env = table.get("env", dict, {})
-    if not all(isinstance(v, str) for v in env.values()):
-        raise CannotStart(f"{table.file}: target.env must contain strings only")
-    return TargetSpec(
-        function=table.get("function", str),
-        suite=table.strings("suite"),
-        examples=table.get("examples", str, ""),
-        path=table.strings("path"),
-        include=table.strings("include"),
-        exclude=table.strings("exclude"),
-        input=table.choice("input", ("auto", "text", "bytes"), "auto"),
-        generator=table.get("generator", str, ""),
-        compare=table.get("compare", str, ""),
-        expected=table.strings("expected"),
-        timeout_s=float(table.get("timeout_s", (int, float), 1.0)) or 1.0,
-        timeout_wall=float(table.get("timeout_wall", (int, float), 4)) or 4.0,
-        timeout_confirm=float(table.get("timeout_confirm", (int, float), 2)) or 2.0,
-        memory_bytes=table.get("memory_bytes", int, 0),
-        env=env,
-        cwd=table.get("cwd", str, ""),
-        output=table.choice("output", ("discard", "log"), "discard"),
-        oracle=oracle,
+    target = _value("target", data.get("target"), "Mapping[str, Any]")
+    target = {key: value for key, value in target.items() if value or key not in _NOT_ZERO}
+    return _filled(
+        "",
+        Spec,
+        data,
+        dir=directory,
+        sync_dir=Path(_value("sync_dir", data.get("sync_dir", str(directory.parent)), "str")),
+        target=_filled("target", TargetSpec, target, oracle=oracle),
+        engine=_engine(file, data.get("engine"), data.get("plugin") or {}),
     )
 
 
-def _kind(name: str, plugin: _Table) -> EngineKind:
-    """The engine's row. The spec has that of an engine in another package."""
-    if plugin.data and name not in KINDS:
-        return EngineKind(name, plugin.get("module", str), plugin.strings("commands"))
-    try:
-        return kind_named(name)
-    except UnknownKind as e:
-        raise CannotStart(str(e)) from None
+def _filled(name: str, cls: type[_T], data: Any, **more: Any) -> _T:
+    """A dataclass with the values of the object ``name``, and ``more``. Raises ValueError."""
+    values = dict(more)
+    known: Any = cls
+    _value(name, data, "Mapping[str, Any]")
+    for field_ in fields(known):
+        key = f"{name}.{field_.name}" if name else field_.name
+        if field_.name in more:
+            continue
+        if field_.name in data:
+            values[field_.name] = _value(key, data[field_.name], str(field_.type))
+        elif field_.default is MISSING and field_.default_factory is MISSING:
+            raise ValueError(f"{key} is missing")
+    return cls(**values)
 
 
-def _engine(table: _Table, plugin: _Table) -> EngineSpec:
-    kind = _kind(table.get("kind", str), plugin)
-    max_size = table.get("max_size", int, 10240)
-    if max_size < 1:
-        raise CannotStart(f"{table.file}: engine.max_size = {max_size} must be at least 1 byte")
-    options = dict(table.data)
+def _value(key: str, value: Any, annotation: str) -> Any:
+    """The value of a key for a field with this annotation. Raises ValueError."""
+    accepted = _KINDS[annotation]
+    if type(value) not in accepted:
+        names = " or ".join(kind.__name__ for kind in accepted)
+        raise ValueError(f"{key} must be {names}, not {value!r:.60}")
+    if key in _CHOICES and value not in _CHOICES[key]:
+        raise ValueError(f"{key} = {value!r:.60}: choose one of {', '.join(_CHOICES[key])}")
+    inner = value.values() if annotation == "Mapping[str, str]" else value
+    if annotation in (_LISTS, "Mapping[str, str]") and not all(isinstance(i, str) for i in inner):
+        raise ValueError(f"{key} must contain strings only")
+    if annotation == _LISTS:
+        return tuple(value)
+    return float(value) if annotation == "float" else value
+
+
+def _engine(file: Path, table: Any, plugin: dict[str, Any]) -> EngineSpec:
+    """Raises ValueError, CannotStart."""
+    options = dict(_value("engine", table, "Mapping[str, Any]"))
+    name = _value("engine.kind", options.get("kind"), "str")
+    if plugin and name not in KINDS:  # of another package, which may not be installed here
+        commands = _value("plugin.commands", plugin.get("commands", []), _LISTS)
+        row = EngineKind(name, _value("plugin.module", plugin.get("module"), "str"), commands)
+    else:
+        try:
+            row = kind_named(name)
+        except UnknownKind as e:
+            raise CannotStart(str(e)) from None
     for key in ("targets", "constants_file"):
-        if file := table.get(key, str, ""):
+        if path := _value(f"engine.{key}", options.get(key, ""), "str"):
             # Relative to the spec, because a run may be moved; not resolved, because of symlinks.
-            options[key] = os.path.normpath(table.file.parent / file)
-    return EngineSpec(
-        kind=kind.name,
-        module=kind.module,
-        capabilities=kind.capabilities,
-        seeds=table.strings("seeds"),
-        max_size=max_size,
-        dictionary=table.strings("dictionary"),
-        constants=table.get("constants", bool, True),
-        comparisons=table.get("comparisons", bool, True),
-        coverage=table.choice("coverage", ("edges", "counts"), "edges"),
-        third_party=table.get("third_party", bool, False),
-        max_findings=table.get("max_findings", int, 100),
+            options[key] = os.path.normpath(file.parent / path)
+    spec = _filled(
+        "engine",
+        EngineSpec,
+        options,
+        kind=name,
+        module=row.module,
+        capabilities=row.capabilities,
         options=options,
     )
+    if spec.max_size < 1:
+        raise ValueError(f"engine.max_size = {spec.max_size} must be at least 1 byte")
+    return spec

@@ -14,21 +14,6 @@ from typing import Final
 
 from fuzztui.engines.inputs.candidate import Candidate, from_label
 
-__all__ = [
-    "ANALYSE",
-    "ENDED",
-    "FINISH",
-    "IDLE",
-    "LOADING",
-    "REBUILD",
-    "RECORD",
-    "REFUSED",
-    "RUNNING",
-    "SAVING",
-    "STOP_NOW",
-    "TrialJournal",
-]
-
 _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
 
 # Counters. The worker writes those of the first group, the monitor those of the second.

@@ -11,12 +11,12 @@ from typing import Final, TypeVar
 
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.limits import Limits
-from fuzztui.engines.execute.lines import LineRecorder
 from fuzztui.engines.execute.message_oracle import MessageOracle
 from fuzztui.engines.inputs.inputs import GeneratedInput, InputForm
 from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.instrument.guard import Guard, TrialTimeout
+from fuzztui.engines.instrument.lines import LineRecorder
 from fuzztui.engines.instrument.sparse import SparseProbes
 
 _T = TypeVar("_T")

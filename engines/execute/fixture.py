@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -27,15 +26,13 @@ class Fixture:
         self,
         directory: Path,
         output: Path | None = None,
-        reset: Callable[[], None] | None = None,
     ) -> None:
-        """``directory``: the target's working directory. ``reset``: called before each trial.
+        """``directory``: the target's working directory.
 
         ``output``: file for descriptors 1 and 2; None: the output is discarded.
         """
         self._directory = str(directory)
         self._output = output
-        self._reset = reset
         self.limits = Limits()
         self._depth = sys.getrecursionlimit()
         self._streams: list[TextIO | None] = [sys.stdin, sys.stdout, sys.stderr]
@@ -81,8 +78,6 @@ class Fixture:
             with contextlib.suppress(OSError):
                 os.makedirs(self._directory, exist_ok=True)  # noqa: PTH103 - hot path
                 os.chdir(self._directory)
-        if self._reset is not None:
-            self._reset()
 
     def check(self) -> None:
         """Restore limits and closed descriptors, and empty an output file above 16 MiB.

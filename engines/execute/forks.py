@@ -66,60 +66,25 @@ class Death:
     stopped: str = ""
 
 
-def in_child(
-    work: Callable[[Tell], None],
-    *,
-    silence_s: float,
-    memory_bytes: int = 0,
-    meanwhile: Callable[[], None] = lambda: None,
-    patient: bool = True,
-    wall: float = 1.0,
-) -> Iterator[Any | Death]:
-    """Call ``work(tell)`` in a forked child. Yields each value sent, then one :class:`Death`.
-
-    The first ``next()`` starts the child, in its own process group. The group is killed when the
-    child has ended or hangs, when the iterator is closed, and when this process dies.
-    ``silence_s``: seconds without a message after which the child hangs; only time in which the
-    parent polls counts. A child that has used little CPU time has ``wall`` times as many.
-    ``memory_bytes``: address space limit of the child; 0: unchanged.
-    ``meanwhile`` is called at least every 50 ms while waiting; an exception from it ends the child.
-    Not ``patient``: yields None at once whenever there is no message, so that the caller can do
-    other work. Timers are not inherited: work that needs its guard arms it
-    (``Executor.in_child``). Raises OSError if no process can be started.
-    """
-    pipe = Pipe()
-    try:
-        # ``random`` would seed its generator again in the child; targets use it.
-        chance = random.getstate()
-        parent = _getpid()
-        prctl = _prctl()
-        pid = os.fork()
-        if pid == 0:
-            _be_child(work, pipe, partial(_enter_child, parent, chance, memory_bytes, prctl))
-        child = _Child(pid)
-        try:
-            yield from _listen(child, pipe, silence_s, meanwhile, patient=patient, wall=wall)
-        finally:
-            child.end()
-    finally:
-        pipe.close()
-
-
 @dataclass(frozen=True, slots=True)
 class ChildHost:
-    """The policy for children that run the target: deadline, memory, what an error means.
-
-    ``doing`` names the work in the error that is raised if the work itself raises, which is a
-    defect of fuzztui; empty: the caller handles such a :class:`Death`. The others without a text
-    are arguments of :func:`in_child`.
-    """
+    """The policy for children that run the target: deadline, memory, what an error means."""
 
     doing: str
+    """Names the work in the error that is raised if the work itself raises, which is a defect of
+    fuzztui; empty: the caller handles such a :class:`Death`."""
     silence_s: float
+    """Seconds without a message after which a child hangs; only time in which this process polls
+    counts."""
     memory_bytes: int = 0
+    """Address space limit of a child; 0: unchanged."""
     meanwhile: Callable[[], None] = lambda: None
+    """Called at least every 50 ms while waiting; an exception from it ends the child."""
     patient: bool = True
+    """If not, None is yielded at once whenever there is no message, so that the caller can do
+    other work."""
     wall: float = 1.0
+    """A child that has used little CPU time has this many times :attr:`silence_s`."""
     before: Callable[[], object] = bool
     """Called in this process before a child is forked."""
 
@@ -132,19 +97,87 @@ class ChildHost:
         return cls(doing, silence_s, target.memory_bytes, patient=patient, wall=target.timeout_wall)
 
     def child(self, work: Callable[[Tell], None]) -> Generator[Any, None, None]:
-        """Run one child; see :func:`in_child`. Raises OSError, :class:`CannotStart`."""
+        """Call ``work(tell)`` in a forked child. Yields each value sent, then one :class:`Death`.
+
+        The first ``next()`` starts the child, in its own process group. The group is killed when
+        the child has ended or hangs, when the iterator is closed, and when this process dies.
+        Timers are not inherited: work that needs its guard arms it (``Executor.in_child``). Raises
+        OSError if no process can be started, and :class:`CannotStart` for a defect of fuzztui.
+        """
         self.before()
-        for message in in_child(
-            work,
-            silence_s=self.silence_s,
-            memory_bytes=self.memory_bytes,
-            meanwhile=self.meanwhile,
-            patient=self.patient,
-            wall=self.wall,
-        ):
-            if isinstance(message, Death) and message.how == "raised" and self.doing:
-                raise self.defect(message)
-            yield message
+        pipe = Pipe()
+        try:
+            # ``random`` would seed its generator again in the child; targets use it.
+            chance = random.getstate()
+            parent = _getpid()
+            prctl = _prctl()
+            pid = os.fork()
+            if pid == 0:
+                enter = partial(_enter_child, parent, chance, self.memory_bytes, prctl)
+                _be_child(work, pipe, enter)
+            child = _Child(pid)
+            try:
+                yield from self._messages(child, pipe)
+            finally:
+                child.end()
+        finally:
+            pipe.close()
+
+    def _messages(self, child: _Child, pipe: Pipe) -> Iterator[Any | Death]:
+        poll = select.poll()
+        poll.register(pipe.reading, select.POLLIN)
+        if child.fd >= 0:
+            poll.register(child.fd, select.POLLIN)
+        last: str | None = None
+        silent_s, polled_at, used_s = 0.0, time.monotonic(), -1.0
+        limit_s, stops = self.silence_s, StopWatch(child.pid)
+        while True:
+            poll.poll(_POLL_S * 1000 if self.patient else 0)
+            ended = has_ended(child.pid)
+            heard = False
+            for word, value in pipe.received():
+                heard = True
+                if word == "say":
+                    yield value
+                else:
+                    last = str(value)
+            now = time.monotonic()
+            if ended or last is not None:
+                yield self._death(child.end(), last)
+                return
+            # Time in which the machine was suspended or the parent was busy does not count.
+            silent_s = 0.0 if heard else silent_s + min(now - polled_at, 4 * _POLL_S)
+            if heard:
+                used_s = -1.0
+            elif used_s < 0 and silent_s > _QUIET_S:
+                used_s = cpu_s(child.pid)
+            late = silent_s > limit_s and (
+                silent_s > self.wall * limit_s or cpu_s(child.pid) - used_s >= BUSY * limit_s
+            )
+            stopped = stops.look()
+            if stopped or late:
+                stopped = stopped or stopped_by(child.pid)
+                child.end()
+                words = f"sent no message for {limit_s:g} s"
+                if stopped:
+                    words = f"stopped its own process ({stopped})"
+                yield Death("hung", words, -signal.SIGKILL, stopped)
+                return
+            self.meanwhile()
+            polled_at = time.monotonic()
+            if not self.patient and not heard:
+                yield None
+
+    def _death(self, status: int, last: str | None) -> Death:
+        """``last``: the child's last message; None: it sent none, and empty: its work returned."""
+        if last is None:
+            return Death("died", how_it_ended(status), status)
+        if not last:
+            return Death("exited", how_it_ended(0))
+        death = Death("raised", f"raised {last}", 1)
+        if self.doing:
+            raise self.defect(death)
+        return death
 
     def ask(self, work: Callable[[Tell], None]) -> Any:
         """The only message of one child; None if the child ended without it."""
@@ -280,88 +313,45 @@ class StopWatch:
 # ---------------------------------------------------------------------------- the parent
 
 
-def _listen(
-    child: _Child,
-    pipe: Pipe,
-    silence_s: float,
-    meanwhile: Callable[[], None],
-    *,
-    patient: bool,
-    wall: float,
-) -> Iterator[Any | Death]:
-    poll = select.poll()
-    poll.register(pipe.reading, select.POLLIN)
-    if child.fd >= 0:
-        poll.register(child.fd, select.POLLIN)
-    last: str | None = None
-    silent_s, polled_at, used_s = 0.0, time.monotonic(), -1.0
-    stops = StopWatch(child.pid)
-    while True:
-        poll.poll(_POLL_S * 1000 if patient else 0)
-        ended = child.has_ended()
-        heard = False
-        for word, value in pipe.received():
-            heard = True
-            if word == "say":
-                yield value
-            else:
-                last = str(value)
-        now = time.monotonic()
-        if ended or last is not None:
-            yield _death(child.end(), last)
-            return
-        # Time in which the machine was suspended or the parent was busy does not count.
-        silent_s = 0.0 if heard else silent_s + min(now - polled_at, 4 * _POLL_S)
-        if heard:
-            used_s = -1.0
-        elif used_s < 0 and silent_s > _QUIET_S:
-            used_s = cpu_s(child.pid)
-        late = silent_s > silence_s and (
-            silent_s > wall * silence_s or cpu_s(child.pid) - used_s >= BUSY * silence_s
-        )
-        stopped = stops.look()
-        if stopped or late:
-            stopped = stopped or stopped_by(child.pid)
-            child.end()
-            words = f"sent no message for {silence_s:g} s"
-            if stopped:
-                words = f"stopped its own process ({stopped})"
-            yield Death("hung", words, -signal.SIGKILL, stopped)
-            return
-        meanwhile()
-        polled_at = time.monotonic()
-        if not patient and not heard:
-            yield None
-
-
-def _death(status: int, last: str | None) -> Death:
-    if last is None:
-        return Death("died", how_it_ended(status), status)
-    return Death("raised", f"raised {last}", 1) if last else Death("exited", how_it_ended(0))
-
-
-class _Child:
-    """The child process, in its parent."""
+class ProcessEnd:
+    """Waits for the end of a child of this process without polling it."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
-        self._status: int | None = None
         self.fd = -1
         """A pidfd, readable when the child has ended; -1 if the kernel has none."""
-        with contextlib.suppress(OSError):
-            os.setpgid(pid, pid)  # the child does the same: the first call counts
         with contextlib.suppress(OSError, AttributeError):
             self.fd = os.pidfd_open(pid)
 
-    def has_ended(self) -> bool:
-        """Whether the child has ended; it is not reaped, so its pid is still its own."""
+    def wait(self, seconds: float) -> bool:
+        """Whether the child has ended; waits at most ``seconds`` for this."""
+        poll = select.poll()
+        if self.fd >= 0:
+            poll.register(self.fd, select.POLLIN)
+        poll.poll(seconds * 1000)
         return has_ended(self.pid)
+
+    def close(self) -> None:
+        """Release the descriptor."""
+        if self.fd >= 0:
+            with contextlib.suppress(OSError):
+                os.close(self.fd)
+
+
+class _Child(ProcessEnd):
+    """The child process, in its parent."""
+
+    def __init__(self, pid: int) -> None:
+        self._status: int | None = None
+        with contextlib.suppress(OSError):
+            os.setpgid(pid, pid)  # the child does the same: the first call counts
+        super().__init__(pid)
 
     def end(self) -> int:
         """Kill the child and its process group. Returns its status, 0 if unknown."""
         if self._status is not None:
             return self._status
-        gone = self.has_ended()
+        gone = has_ended(self.pid)
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(OSError):
                 kill(self.pid, signal.SIGKILL)
@@ -370,9 +360,7 @@ class _Child:
             self._status = os.waitstatus_to_exitcode(raw)
         except ChildProcessError:
             self._status = 0 if gone else -signal.SIGKILL
-        if self.fd >= 0:
-            with contextlib.suppress(OSError):
-                os.close(self.fd)
+        self.close()
         return self._status
 
 

@@ -16,7 +16,7 @@ from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.limits import lowered_text
 from fuzztui.engines.execute.message_oracle import MessageOracle
 from fuzztui.engines.inputs.constants import ConstantPool
-from fuzztui.engines.inputs.inputs import BytesInput, GeneratedInput, InputForm, TextInput
+from fuzztui.engines.inputs.inputs import GeneratedInput, InputForm, TextInput
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
@@ -106,7 +106,7 @@ def form_of(
     may select those, whatever ``engine`` says: they did when they were drawn.
     """
     if target.generator is None:
-        return TextInput() if target.text else BytesInput()
+        return TextInput() if target.text else InputForm()
     file = engine.options.get("constants_file")
     if not file and engine.constants:  # of a run that spoton began before it wrote that file
         file = engine.options.get("targets")

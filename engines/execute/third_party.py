@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import fuzztui
 from fuzztui.engines.execute.executor import Execution, Observer
@@ -36,10 +36,10 @@ _MAX_LINES: Final = 1_000_000
 """Most lines to keep: code that is generated all the time must not fill the memory."""
 
 
-class _SeenLines:
+class Watch(Observer):
     """Executed lines of files for which ``counts`` is true; starts with those in ``kept``."""
 
-    def __init__(self, counts: Callable[[str], bool], kept: Path | None) -> None:
+    def __init__(self, counts: Callable[[str], bool], kept: Path | None = None) -> None:
         self._counts, self._known = counts, dict[str, bool]()
         self._kept = kept
         self.seen = _read(kept) if kept is not None else set()
@@ -89,17 +89,17 @@ def _read(kept: Path) -> set[tuple[str, int]]:
     return seen
 
 
-class Lines(Observer):
+class Lines(Watch):
     """Observes all lines, by ``sys.monitoring`` (Python 3.12 and newer)."""
 
     def __init__(self, counts: Callable[[str], bool], kept: Path | None = None) -> None:
         """Observe files that count, from now on."""
-        self._lines = _SeenLines(counts, kept)
+        super().__init__(counts, kept)
         if sys.version_info >= (3, 12):
             monitoring = sys.monitoring
             tool = monitoring.COVERAGE_ID
             monitoring.use_tool_id(tool, "fuzztui")
-            see, silent = self._lines.see, monitoring.DISABLE
+            see, silent = self.see, monitoring.DISABLE
 
             def line(code: CodeType, number: int) -> Any:
                 see(code, number)
@@ -108,22 +108,14 @@ class Lines(Observer):
             monitoring.register_callback(tool, monitoring.events.LINE, line)
             monitoring.set_events(tool, monitoring.events.LINE)
 
-    def count(self) -> int:
-        """Number of lines executed until now."""
-        return self._lines.count()
 
-
-class Functions(Observer):
+class Functions(Watch):
     """Observes functions that are entered in every 128th trial, by a profile function."""
 
     def __init__(self, counts: Callable[[str], bool], kept: Path | None = None) -> None:
         """Observe files that count, when the executor calls :meth:`clear`."""
-        self._lines = _SeenLines(counts, kept)
+        super().__init__(counts, kept)
         self._trials = 0
-
-    def count(self) -> int:
-        """Number of functions entered until now."""
-        return self._lines.count()
 
     def clear(self) -> None:
         """Start observing, if this trial is observed."""
@@ -137,10 +129,7 @@ class Functions(Observer):
 
     def _event(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":
-            self._lines.see(frame.f_code, frame.f_code.co_firstlineno)
-
-
-Watch: TypeAlias = Lines | Functions
+            self.see(frame.f_code, frame.f_code.co_firstlineno)
 
 
 def third_party(counts: Callable[[str], bool], kept: Path | None = None) -> Watch:

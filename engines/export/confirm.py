@@ -11,7 +11,6 @@ from __future__ import annotations
 import gc
 import importlib.util
 import json
-import random
 import signal
 import sys
 import time
@@ -25,12 +24,11 @@ from typing import Any, Final
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
-from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.answers import Say, answering
-from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.mu2.engine import SILENT_LIMITS, prepare
+from fuzztui.engines.mu2.engine import SILENT_LIMITS
 from fuzztui.engines.mu2.score import run_all
 from fuzztui.engines.mutants.late_modules import import_late_modules
+from fuzztui.engines.mutants.listing import load_with_mutants
 from fuzztui.engines.mutants.program import CannotSwap, Program, PythonMutant, reload
 from fuzztui.kernel.base.text import visible
 
@@ -52,13 +50,7 @@ def confirm(spec: Spec, file: Path) -> int:
         if importlib.util.find_spec("pytest") is None:
             say({"lacks": f"pytest is not installed for target.python ({sys.executable})"})
             return 0
-        loaded = load(
-            spec,
-            folder=Path.cwd(),
-            table=EdgeTable(),
-            draw=random.Random(0).randbytes,
-            prepare=partial(prepare, spec),
-        )
+        loaded = load_with_mutants(spec)
         program: Program = loaded.prepared
         import_late_modules(spec, loaded.executor, loaded.application, suite=loaded.target.suite)
         program.scan()

@@ -9,12 +9,14 @@ number, and an object with ``outcome``, the ``argument`` and ``value`` as expres
 
 from __future__ import annotations
 
+import inspect
 import json
 import random
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 from fuzztui.engines.base.errors import CannotStart
@@ -23,13 +25,13 @@ from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.export import other_date
-from fuzztui.engines.export.examples import example_of
 from fuzztui.engines.export.literals import Literal, NoLiteral, importable, literal
 from fuzztui.engines.findings import frozen
 from fuzztui.engines.findings.answers import answering
 from fuzztui.engines.findings.candidates import candidates
 from fuzztui.engines.inputs.shape import type_name
 from fuzztui.engines.instrument.edges import EdgeTable
+from fuzztui.engines.strategies.given import Pending
 from fuzztui.kernel.base.files import read_if_regular
 
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}|<.* object at |/tmp/")
@@ -233,3 +235,40 @@ def _message(error: BaseException) -> str | None:
     if len(text) > _MAX_MESSAGE or _ADDRESS.search(text):
         return None
     return literal(text).text
+
+
+def example_of(made: object) -> dict[str, Any]:
+    """Return ``test``, its name, and ``arguments``: rows of name, expression, and names in it.
+
+    The names of the expression are mapped to those of the test's file. With ``why`` instead of
+    ``arguments`` there is no example.
+    """
+    if not isinstance(made, Pending):
+        return {"test": "", "why": "it is not a Hypothesis test"}
+    found: dict[str, Any] = {"test": made.test.name}
+    scope = getattr(inspect.unwrap(made.test.function), "__globals__", {})
+    rows = []
+    for name, value in made.arguments.items():
+        try:
+            written = literal(value, checked=False)
+            names = {known: _local(known, one, scope) for known, one in written.known.items()}
+        except NoLiteral as e:
+            return {**found, "why": f"{name}: {e}"}
+        rows.append([name, written.text, names])
+    return {**found, "arguments": rows}
+
+
+def _local(known: str, one: object, scope: Mapping[str, Any]) -> str:
+    """The name in the test's file of a class, or of a member of one. Raises NoLiteral."""
+    if not isinstance(one, type):
+        return f"{_local('', type(one), scope)}.{known.rpartition('.')[2]}"
+    name = one.__name__
+    if one.__module__ == "builtins" and name not in scope:
+        return name
+    for local in (name, *scope):
+        if scope.get(local) is one:
+            return local
+    for local, module in scope.items():
+        if isinstance(module, ModuleType) and vars(module).get(name) is one:
+            return f"{local}.{name}"
+    raise NoLiteral(f"needs {type_name(one)}, which the file does not import")

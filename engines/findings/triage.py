@@ -1,9 +1,11 @@
-"""Triage: classify failing executions and describe them for users."""
+"""Triage: classify failing executions and describe them for users, under rules about frames."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.execute.executor import Execution, Executor
@@ -20,7 +22,15 @@ from fuzztui.engines.execute.failures import (
 )
 from fuzztui.engines.findings.findings import Description
 from fuzztui.engines.instrument.guard import Stack
-from fuzztui.kernel.wire.frames import Rules, frame_rows
+from fuzztui.kernel.base.files import read_if_regular
+from fuzztui.kernel.wire.frames import (
+    MAX_RULES,
+    MAX_TEXT,
+    RULES_FILE,
+    Rules,
+    frame_rows,
+    rule_problem,
+)
 
 FLAKY: Final = "Flaky: the same input, run again at once, did not fail so."
 
@@ -91,3 +101,33 @@ class FailureTriage:
             return printable(data)
         argument = executor.guarded(lambda: repr(executor.form.build(data)), "")
         return printable(argument.encode("utf-8", "backslashreplace"))
+
+
+_MAX_SIZE = MAX_RULES * MAX_TEXT * 4
+
+
+class FrameRules:
+    """The file with the rules of a run, which its supervisor writes: one rule on a line."""
+
+    def __init__(self, sync_dir: Path) -> None:
+        """``sync_dir``: the directory that contains the instances of the run."""
+        self._file = sync_dir / RULES_FILE
+        self._seen: object = None
+        self.rules: Rules = ()
+        self.changed()
+
+    def changed(self) -> bool:
+        """Read the file again if it was changed. Returns whether the rules are others now."""
+        try:
+            status = os.stat(self._file)  # noqa: PTH116 - 20 times a second
+        except OSError:
+            seen = None
+        else:
+            seen = status.st_ino, status.st_size, status.st_mtime_ns
+        if seen == self._seen:
+            return False
+        self._seen, before = seen, self.rules
+        raw = read_if_regular(self._file, _MAX_SIZE) or b""
+        lines = raw.decode(errors="replace").split("\n")
+        self.rules = tuple(line for line in lines if line and not rule_problem(line))[:MAX_RULES]
+        return self.rules != before

@@ -14,7 +14,6 @@ from fuzztui.engines.generators.aws import (
     gen_s3_event,
     gen_s3_object,
 )
-from fuzztui.engines.generators.dates import gen_date, gen_datetime, gen_timedelta
 from fuzztui.engines.generators.documents import (
     Csv,
     Json,
@@ -34,7 +33,15 @@ from fuzztui.engines.generators.images import (
     gen_ppm,
 )
 from fuzztui.engines.generators.scope import generator, made_by
-from fuzztui.engines.generators.text import gen_number, gen_path, gen_text, gen_word
+from fuzztui.engines.generators.text import (
+    gen_date,
+    gen_datetime,
+    gen_number,
+    gen_path,
+    gen_text,
+    gen_timedelta,
+    gen_word,
+)
 from fuzztui.engines.inputs.source import Rejected, Source
 
 __all__ = [

@@ -11,10 +11,8 @@ import zipfile
 from collections.abc import Callable
 from typing import Final
 
-from fuzztui.engines.generators.dates import gen_date
-from fuzztui.engines.generators.odds import ERRONEOUS, mistake
 from fuzztui.engines.generators.scope import generator
-from fuzztui.engines.generators.text import gen_path, gen_text
+from fuzztui.engines.generators.text import ERRONEOUS, gen_date, gen_path, gen_text, mistake
 from fuzztui.engines.inputs.source import Source
 
 _COMPRESSED: Final[dict[str, Callable[[bytes], bytes]]] = {

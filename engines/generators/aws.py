@@ -11,10 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NewType
 from urllib.parse import quote_plus
 
-from fuzztui.engines.generators.dates import gen_date, gen_datetime
-from fuzztui.engines.generators.odds import ERRONEOUS, mistake
 from fuzztui.engines.generators.scope import generator
-from fuzztui.engines.generators.text import gen_number, gen_path, gen_text, gen_word
+from fuzztui.engines.generators.text import (
+    ERRONEOUS,
+    gen_date,
+    gen_datetime,
+    gen_number,
+    gen_path,
+    gen_text,
+    gen_word,
+    mistake,
+)
 from fuzztui.engines.inputs.source import Source
 
 Item = NewType("Item", dict[str, Any])

@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from fuzztui.engines.generators.odds import ERRONEOUS, mistake
 from fuzztui.engines.generators.scope import generator
-from fuzztui.engines.generators.text import gen_number, gen_text, gen_word
+from fuzztui.engines.generators.text import ERRONEOUS, gen_number, gen_text, gen_word, mistake
 from fuzztui.engines.inputs.source import Source
 
 Cell = Callable[[Source], str]

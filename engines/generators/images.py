@@ -9,8 +9,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
-from fuzztui.engines.generators.odds import ERRONEOUS, mistake
 from fuzztui.engines.generators.scope import generator
+from fuzztui.engines.generators.text import ERRONEOUS, mistake
 from fuzztui.engines.inputs.source import Source
 
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"

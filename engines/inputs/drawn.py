@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from fuzztui.engines.inputs import inputs, source
 from fuzztui.engines.inputs.constants import ConstantPool
+from fuzztui.engines.inputs.draws import joined, number_bytes
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.inputs.source import MIN_RANGE, Repeat, Source
 
@@ -109,7 +110,7 @@ class RecordingSource(Source):
 
     def below(self, n: int) -> int:
         """Draw an integer from 0 to ``n - 1``."""
-        return self.record(lambda: Source.below(self, n), lambda v: _below(v, n))
+        return self.record(lambda: Source.below(self, n), lambda v: number_bytes(v, n))
 
     def integer(self, low: int, high: int) -> int:
         """Draw an integer from ``low`` to ``high``, both included."""
@@ -118,7 +119,7 @@ class RecordingSource(Source):
         )
         return self.record(
             lambda: Source.integer(self, low, high),
-            lambda v: _after(constants, _below(v - low, high - low + 1)),
+            lambda v: _after(constants, number_bytes(v - low, high - low + 1)),
         )
 
     def choose(self, options: Sequence[_T]) -> _T:
@@ -126,7 +127,7 @@ class RecordingSource(Source):
 
         def encode(value: object) -> bytes | None:
             same = (at for at, o in enumerate(options) if type(o) is type(value) and o == value)
-            return _below(next(same, -1), len(options))
+            return number_bytes(next(same, -1), len(options))
 
         return self.record(lambda: Source.choose(self, options), encode)
 
@@ -137,7 +138,7 @@ class RecordingSource(Source):
             at = 0
             for weight, option in options:
                 if weight and type(option) is type(value) and option == value:
-                    return _below(at, sum(weight for weight, _ in options))
+                    return number_bytes(at, sum(weight for weight, _ in options))
                 at += weight
             return None
 
@@ -157,10 +158,9 @@ class RecordingSource(Source):
 
         def encode(value: str) -> bytes | None:
             numbers = [alphabet.index(c) if c in alphabet else -1 for c in value]
-            parts = [_below(len(value) - low, high - low + 1)]
-            parts += [_below(number, len(alphabet)) for number in numbers]
-            whole = None if None in parts else b"".join(p for p in parts if p is not None)
-            return _after(constants, whole)
+            parts = [number_bytes(len(value) - low, high - low + 1)]
+            parts += [number_bytes(number, len(alphabet)) for number in numbers]
+            return _after(constants, joined(parts))
 
         return self.record(lambda: Source.text(self, alphabet, low, high), encode)
 
@@ -186,13 +186,6 @@ class _RecordingRepeat(Repeat):
             self._to.items.append(InputPart(self._began, at, self._kind, item=True))
         self._began = at
         return Repeat.__next__(self)
-
-
-def _below(value: int, n: int) -> bytes | None:
-    """The choices with which :meth:`Source.below` draws ``value``."""
-    if not 0 <= value < n:
-        return None
-    return value.to_bytes(1 if n <= 256 else ((n - 1).bit_length() + 7) >> 3, "big")
 
 
 def _after(constants: bool, choices: bytes | None) -> bytes | None:

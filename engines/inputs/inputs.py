@@ -4,46 +4,30 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Protocol
 
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Source
 
 
-class InputForm(Protocol):
-    """How an input's bytes become the target's argument."""
+class InputForm:
+    """How an input's bytes become the target's argument. In this form it gets the bytes."""
 
-    choices: bool
+    choices = False
     """Whether the bytes are choices of a generator; else they are the input itself."""
 
     def build(self, data: bytes) -> object:
         """Make the argument. May run user code, so must be called under the guard."""
+        return data
 
     def used(self, data: bytes) -> bytes:
         """The bytes that make the argument of the last :meth:`build`, of ``data``, again."""
+        return data
 
     def detach(self) -> None:
         """Stop reporting drawn bytes: the journal belongs to another process."""
 
 
-class BytesInput:
-    """The target takes the bytes unchanged."""
-
-    choices = False
-
-    def build(self, data: bytes) -> object:
-        """The same bytes."""
-        return data
-
-    def used(self, data: bytes) -> bytes:
-        """The same bytes."""
-        return data
-
-    def detach(self) -> None:
-        """Nothing to do."""
-
-
-class TextInput(BytesInput):
+class TextInput(InputForm):
     """The target takes text: UTF-8, in which invalid bytes become U+FFFD."""
 
     def build(self, data: bytes) -> object:
@@ -51,7 +35,7 @@ class TextInput(BytesInput):
         return data.decode("utf-8", "replace")
 
 
-class GeneratedInput:
+class GeneratedInput(InputForm):
     """The target takes the input that a generator makes from the bytes, its choices."""
 
     choices = True

@@ -18,6 +18,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
@@ -253,21 +254,12 @@ def scalar(operand: object) -> Scalar | None:
     return None
 
 
-_LITERALS: Final[dict[object, tuple[str | bytes, ...]]] = {}
 _MAX_PATTERNS: Final = 512
 
 
+@lru_cache(_MAX_PATTERNS)
 def literals_of(pattern: re.Pattern[Any] | str | bytes) -> tuple[str | bytes, ...]:
     """The literal texts of a regular expression, the longest first, at most 16."""
-    found = _LITERALS.get(pattern)
-    if found is None:
-        if len(_LITERALS) >= _MAX_PATTERNS:
-            _LITERALS.clear()
-        found = _LITERALS[pattern] = _literals(pattern)
-    return found
-
-
-def _literals(pattern: Any) -> tuple[str | bytes, ...]:
     source, flags = (
         (pattern, 0) if isinstance(pattern, str | bytes) else (pattern.pattern, pattern.flags)
     )

@@ -18,7 +18,7 @@ from time import process_time
 from types import CodeType, FrameType
 from typing import Final
 
-from fuzztui.engines.instrument.instrument import FUEL_PERIOD
+from fuzztui.engines.instrument.fuel import FUEL_PERIOD
 
 Stack = Sequence[tuple[CodeType, int]]
 """Code and line of each frame, outermost first."""

@@ -9,17 +9,18 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.machinery import FrozenImporter, ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Final, Protocol
+from typing import Final
 
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable, ModuleEdges
 from fuzztui.engines.instrument.guard import Guard
-from fuzztui.engines.instrument.instrument import Instrumenter, UnitSpan, compile_with
+from fuzztui.engines.instrument.instrument import Instrumenter, UnitSpan
+from fuzztui.engines.instrument.lines import LineRecorder
+from fuzztui.engines.instrument.markers import compile_with
 from fuzztui.kernel.base.text import listed, several
 
 _FUTURE: Final[int] = sum(
@@ -46,19 +47,6 @@ class InstrumentedModule:
     def flags(self) -> int:
         """The ``from __future__`` features that the module was compiled with."""
         return self.code.co_flags & _FUTURE
-
-
-class ImportRecorder(Protocol):
-    """Records executed lines (:class:`fuzztui.engines.execute.lines.LineRecorder`)."""
-
-    def add(self, file: str) -> None:
-        """Record lines of this file."""
-
-    def recording(self) -> AbstractContextManager[None]:
-        """Record in the context."""
-
-    def suspended(self) -> AbstractContextManager[None]:
-        """Record nothing in the context."""
 
 
 class Application:
@@ -91,7 +79,7 @@ class Application:
         """The first instrumented code of each module."""
         self.fresh: Callable[[str], bool] = lambda name: True
         """Whether a module that was compiled before must be compiled again."""
-        self.lines: ImportRecorder | None = None
+        self.lines: LineRecorder | None = None
         """Records the lines that run when modules are imported."""
         self.constants: dict[str, object] = {
             "cells": coverage.cells,

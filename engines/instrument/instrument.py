@@ -29,17 +29,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fuzztui.engines.instrument.edges import Edge
-from fuzztui.engines.instrument.fuel import (
-    FUEL_PERIOD,
-    begin_count,
-    is_endless,
-    loops_of,
-    own_nodes,
-    turn,
-)
-from fuzztui.engines.instrument.markers import compile_with, marker, placed
-
-__all__ = ["FUEL_PERIOD", "Instrumenter", "compile_with"]
+from fuzztui.engines.instrument.fuel import begin_count, is_endless, loops_of, own_nodes, turn
+from fuzztui.engines.instrument.markers import marker, placed
 
 # Expressions that rarely raise: no calls, no subscripts, no arithmetic.
 _HARMLESS: Final = (
@@ -61,6 +52,8 @@ _NEVER_RAISES: Final = (
     *(kind for kind in _HARMLESS if kind not in (ast.cmpop, ast.unaryop)),
     *(ast.Not, ast.Is, ast.IsNot),
 )
+LAMBDA: Final = "<lambda>"
+"""The name of a unit that is a lambda."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
@@ -177,7 +170,7 @@ class Instrumenter(ast.NodeTransformer):
             at: Any = node
             decorators = [d.lineno for d in getattr(node, "decorator_list", ())]
             self.spans[at.lineno, at.col_offset] = UnitSpan(
-                name=getattr(node, "name", "<lambda>"),
+                name=getattr(node, "name", LAMBDA),
                 line=at.lineno,
                 column=at.col_offset,
                 end_line=at.end_lineno,
@@ -202,7 +195,7 @@ class Instrumenter(ast.NodeTransformer):
             return node
         outer = self._in_function, self._fuel
         first = self._next
-        self._names.append("<lambda>")
+        self._names.append(LAMBDA)
         self._in_function, self._fuel = True, ""
         node.body = self._arm("lambda", self._expr(node.body))
         self._leave(node, first, outer)

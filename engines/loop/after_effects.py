@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.journal import TrialJournal
-from fuzztui.engines.execute.executor import Execution, Executor, Outcome
+from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.execute.limits import memory_used_up
 from fuzztui.engines.findings.findings import Findings
 from fuzztui.engines.findings.triage import FailureTriage
+from fuzztui.engines.loop.context import Context
 
 _FRESH_TRIALS: Final = 100
 """Trials of a worker in which an input, and not a leak, is blamed for a lack of memory."""
@@ -18,12 +18,10 @@ _FRESH_TRIALS: Final = 100
 class AfterEffects:
     """Examines executions of one worker for harm that outlives them."""
 
-    def __init__(
-        self, executor: Executor, journal: TrialJournal, triage: FailureTriage, findings: Findings
-    ) -> None:
-        self._fixture = executor.fixture
-        self._journal, self._triage, self._findings = journal, triage, findings
-        self._fresh_until = journal.counters[j.TRIAL] + _FRESH_TRIALS
+    def __init__(self, context: Context, triage: FailureTriage, findings: Findings) -> None:
+        self._fixture = context.executor.fixture
+        self._journal, self._triage, self._findings = context.journal, triage, findings
+        self._fresh_until = self._journal.counters[j.TRIAL] + _FRESH_TRIALS
 
     def check_error(self, execution: Execution) -> None:
         """Raise ``Limited`` if the failure comes from a resource limit that was lowered."""

@@ -112,8 +112,7 @@ class Comparisons:
         self._form = RecordingInput.of(form) if isinstance(form, GeneratedInput) else None
         if self._form is not None:
             self._executor = context.executor.with_form(self._form)
-        directory = context.spec.dir
-        self._unsafe = Unsafe(directory).load() | Unsafe(directory, UNRECORDED).load()
+        self._unsafe = {*context.unsafe, *Unsafe(context.spec.dir, UNRECORDED).load()}
         self._tokens, self._learn_tokens = context.tokens, context.learn
         self._learnt: Counter[int] = Counter()
         """Tokens by comparison."""

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from fuzztui.engines.base.spec import Spec
+from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, ReportedEvents
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.executor import Executor
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import Target
-from fuzztui.engines.loop.stages import SeedFile
+from fuzztui.engines.loop.corpus import CorpusEntry
+from fuzztui.engines.loop.stages import Seed
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +34,7 @@ class Context:
     """Tokens of the dictionary; the list is replaced in place when modules are imported late."""
     learn: Callable[[Sequence[bytes]], None]
     """Adds tokens to the dictionary."""
-    seeds: Sequence[SeedFile]
+    seeds: Sequence[Seed]
     text: bool
     """Whether the target takes ``str``, else ``bytes``."""
     journal: TrialJournal
@@ -35,7 +42,21 @@ class Context:
     log: EventLog
     reported: ReportedEvents
     """What earlier workers of this instance have reported."""
+    unsafe: Collection[int]
+    """Ids of queue entries that have killed a worker: they never run again."""
     target: Target
     application: Application
     prepared: object = None
     """The result of the engine's ``prepare``; None if the engine has none."""
+
+    def make_again(self, entry: CorpusEntry, make: Callable[[], _T]) -> _T | None:
+        """Call what makes an entry's input again, under the guard; None if that fails.
+
+        The journal has the entry, in case the process dies; it is no trial.
+        """
+        self.executor.fixture.restore()
+        again = Candidate(entry.data, j.REBUILD, entry.id)
+        self.journal.begin(time.monotonic_ns(), again, counts=False)
+        made = self.executor.guarded(make, None)
+        self.journal.end()
+        return made

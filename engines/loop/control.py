@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.events import EventLog
-from fuzztui.engines.directory.journal import TrialJournal
-from fuzztui.engines.loop.corpus import Steerable, SteerError
+from fuzztui.engines.loop.context import Context
+from fuzztui.engines.loop.corpus import SteerError
+from fuzztui.engines.loop.parts import Parts
 from fuzztui.kernel.wire.codec import CodecError, decode_command
 from fuzztui.kernel.wire.commands import (
     Command,
@@ -36,24 +34,13 @@ class ControlReader:
     demotions remain. A pause is kept in the journal; a stop is not repeated.
     """
 
-    def __init__(
-        self,
-        file: Path,
-        scheduler: Steerable,
-        journal: TrialJournal,
-        log: EventLog,
-        *,
-        answered: set[str],
-        execute: Callable[[Command], str] | None = None,
-    ) -> None:
-        """``execute`` runs commands of this engine only; their effects must survive a restart.
-
-        ``answered``: ids of the commands that earlier workers have answered.
-        """
-        self._execute_other = execute
-        self._file, self._scheduler, self._log = file, scheduler, log
-        self._counters = journal.counters
-        self._answered = answered
+    def __init__(self, context: Context, parts: Parts) -> None:
+        self._execute_other = parts.execute
+        """Executes commands of this engine only; their effects must survive a restart."""
+        self._file, self._scheduler = context.spec.dir / "control.jsonl", parts.scheduler
+        self._log, self._counters = context.log, context.journal.counters
+        self._answered = context.reported.answered
+        """Ids of the commands that earlier workers have answered."""
         self._offset = 0
         self.stop = False
 

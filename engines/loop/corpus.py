@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 WHOLE: Final = "whole"
 """Reason of an entry that shows nothing new, but may still kill mutants."""
@@ -69,27 +69,6 @@ class Corpus:
             self.pending_favored -= entry.favored
 
 
-class Scheduler(Protocol):
-    """Decides which entry is mutated next. :meth:`pick` is called before every child."""
-
-    @property
-    def position(self) -> int:
-        """Index of the current entry in the corpus; -1 before the first."""
-
-    @property
-    def cycles(self) -> int:
-        """Number of complete passes over the corpus."""
-
-    def pick(self) -> CorpusEntry | None:
-        """The parent of the next child; None while the corpus is empty."""
-
-    def leave(self) -> None:
-        """Drop the current entry's remaining energy: the next :meth:`pick` moves on."""
-
-    def energy(self, entry: CorpusEntry) -> int:
-        """Number of children that one visit of this entry gets."""
-
-
 class ZestScheduler:
     """New entries first, then round robin; first visits are short, later ones grow.
 
@@ -108,7 +87,9 @@ class ZestScheduler:
         """``baseline``: children of the first visit of an entry."""
         self._corpus, self._baseline = corpus, baseline
         self.position = -1
+        """Index of the current entry in the corpus; -1 before the first."""
         self.cycles = 0
+        """Number of complete passes over the corpus."""
         self._turn = -1
         """Index of the entry whose turn it was last, new entries apart."""
         self._new = 0
@@ -118,7 +99,7 @@ class ZestScheduler:
         """Number of entries when the visit began."""
 
     def pick(self) -> CorpusEntry | None:
-        """The parent of the next child; None while the corpus is empty."""
+        """The parent of the next child; None while the corpus is empty. Called for every child."""
         entries = self._corpus.entries
         if self._left <= 0 or self.position < 0:
             if not entries:
@@ -143,7 +124,7 @@ class ZestScheduler:
         self._left = self.energy(entries[self.position])
 
     def leave(self) -> None:
-        """Drop the current entry's remaining energy."""
+        """Drop the current entry's remaining energy: the next :meth:`pick` moves on."""
         self._left = 0
 
     def energy(self, entry: CorpusEntry) -> int:
@@ -166,7 +147,7 @@ class Steerable:
     one child in each cycle.
     """
 
-    def __init__(self, base: Scheduler, corpus: Corpus, promoted: int = 1000) -> None:
+    def __init__(self, base: ZestScheduler, corpus: Corpus, promoted: int = 1000) -> None:
         """``promoted``: least number of children that a promoted entry gets."""
         self._base, self._corpus, self._promoted_energy = base, corpus, promoted
         self.skipped: set[int] = set()

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.events import EventLog
-from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import candidate_tail
 from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.execute.failures import Failure
@@ -16,6 +14,7 @@ from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.findings.triage import FLAKY, FailureTriage
 from fuzztui.engines.inputs.candidate import Candidate
+from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.input_reports import InputReports
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.reruns import Reruns
@@ -26,20 +25,19 @@ class FindingSaver:
 
     def __init__(
         self,
+        context: Context,
         parts: Parts,
-        journal: TrialJournal,
-        log: EventLog,
-        *,
         findings: Findings,
         triage: FailureTriage,
+        *,
         reruns: Reruns,
         reports: InputReports,
-        confirm: float,
     ) -> None:
-        """``confirm``: how many time limits an input has when a hang is confirmed."""
-        self._parts, self._journal, self._log = parts, journal, log
+        self._parts, self._journal, self._log = parts, context.journal, context.log
         self._findings, self._triage = findings, triage
-        self._reruns, self._reports, self._confirm = reruns, reports, confirm
+        self._reruns, self._reports = reruns, reports
+        self._confirm = context.spec.target.timeout_confirm
+        """How many time limits an input has when a hang is confirmed."""
         self._guard = parts.executor.guard
         self._timeouts: dict[str, int] = {}
         """Timeouts by signature that are not saved as a hang."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fuzztui.engines.directory.events import EventLog
-from fuzztui.engines.execute.executor import Executor, Outcome
+from fuzztui.engines.execute.executor import Outcome
 from fuzztui.engines.execute.shown import input_text
+from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import CorpusEntry, Steerable
 from fuzztui.kernel.wire.events import EntryDescribed, InputShown
 
@@ -12,8 +12,8 @@ from fuzztui.kernel.wire.events import EntryDescribed, InputShown
 class InputReports:
     """Reports saved inputs as events."""
 
-    def __init__(self, log: EventLog, executor: Executor, scheduler: Steerable) -> None:
-        self._log, self._executor, self._scheduler = log, executor, scheduler
+    def __init__(self, context: Context, scheduler: Steerable) -> None:
+        self._log, self._executor, self._scheduler = context.log, context.executor, scheduler
 
     def describe(self, entry: CorpusEntry) -> None:
         """Report an entry as an event."""

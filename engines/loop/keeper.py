@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.journal import TrialJournal
-from fuzztui.engines.directory.store import QUEUE, Store, candidate_tail
+from fuzztui.engines.directory.store import QUEUE, candidate_tail
 from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.inputs.candidate import Candidate
+from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import WHOLE, CorpusEntry
 from fuzztui.engines.loop.finding_saver import FindingSaver
 from fuzztui.engines.loop.input_reports import InputReports
@@ -22,19 +22,18 @@ class Keeper:
 
     def __init__(
         self,
+        context: Context,
         parts: Parts,
-        journal: TrialJournal,
-        store: Store,
-        *,
         saver: FindingSaver,
         reruns: Reruns,
         reports: InputReports,
     ) -> None:
-        self._parts, self._journal, self._store = parts, journal, store
+        self._parts, self._journal, self._store = parts, context.journal, context.store
         self._saver, self._reruns, self._reports = saver, reruns, reports
-        self._cycles_before = journal.counters[j.CYCLES]
+        self._cycles_before = self._journal.counters[j.CYCLES]
         """Cycles of earlier workers of this instance."""
-        self._cycle_of_find = self._cycles_before - journal.counters[j.CYCLES_WITHOUT_FINDS]
+        without_finds = self._journal.counters[j.CYCLES_WITHOUT_FINDS]
+        self._cycle_of_find = self._cycles_before - without_finds
         self._variable = 0
 
     @property

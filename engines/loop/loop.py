@@ -21,7 +21,7 @@ The order of calls is a contract that parts may rely on:
 7. ``journal.end``.
 
 Step 6 is in :mod:`~fuzztui.engines.loop.keeper` (entries), ``finding_saver`` (failures) and
-``reruns`` (whatever runs an input again); the start of a worker is in ``rebuild``.
+``reruns`` (whatever runs an input again, also when a worker starts).
 
 Before step 1, modules that were imported late are registered. ``RecycleWorker`` ends the loop
 when the target has used up the memory: see :meth:`AfterEffects.starved`. ``Limited`` ends the loop
@@ -40,19 +40,16 @@ from typing import Final
 
 from fuzztui.engines.base.errors import RecycleWorker
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.events import EventLog, ReportedEvents
-from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue
-from fuzztui.engines.directory.store import Store
+from fuzztui.engines.execute.elsewhere import unguided_text
 from fuzztui.engines.execute.executor import FAILURE, TIMEOUT, Execution, Outcome
 from fuzztui.engines.execute.limits import cpu_s
 from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.findings import Findings
-from fuzztui.engines.findings.frame_rules import FrameRules
-from fuzztui.engines.findings.triage import FailureTriage
+from fuzztui.engines.findings.triage import FailureTriage, FrameRules
 from fuzztui.engines.inputs.candidate import Candidate
-from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.loop.after_effects import AfterEffects
+from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.corpus import WHOLE
 from fuzztui.engines.loop.finding_saver import FindingSaver
@@ -60,7 +57,6 @@ from fuzztui.engines.loop.input_reports import InputReports
 from fuzztui.engines.loop.keeper import Keeper
 from fuzztui.engines.loop.line_reports import LineReports
 from fuzztui.engines.loop.parts import Parts
-from fuzztui.engines.loop.rebuild import rebuild
 from fuzztui.engines.loop.reruns import Reruns
 from fuzztui.kernel.wire.events import UNGUIDED
 
@@ -80,97 +76,58 @@ class Loop:
 
     def __init__(
         self,
+        context: Context,
         parts: Parts,
+        lines: LineReports,
         *,
-        journal: TrialJournal,
-        store: Store,
-        log: EventLog,
-        findings: Findings,
-        frame_rules: FrameRules,
-        steering: ControlReader,
-        rescue: Rescue,
-        edges: EdgeTable,
-        differential: DifferentialOracle | None = None,
-        budget_trials: int = 0,
-        budget_cpu_s: float = 0.0,
-        confirm: float = 2.0,
-        on_modules: Callable[[], None] = lambda: None,
-        third_party: Callable[[], int] = lambda: 0,
-        scope: Callable[[Callable[[], object]], str] = lambda run: "",
-        lines: LineReports | None = None,
+        on_modules: Callable[[], None],
+        third_party: Callable[[], int],
     ) -> None:
-        """``on_modules`` is called between trials when modules were imported late.
+        """``lines`` reports which entries cover which lines first.
 
-        ``confirm``: how many time limits an input has when a hang is confirmed.
-
-        ``differential``: the differential oracle, if any. ``third_party`` returns the number of
-        covered lines of libraries. ``scope`` returns what is instrumented, and what the callable
-        that it is given, which runs an input, executes instead.
-        ``lines`` reports which entries cover which lines first; None: it is not reported.
+        ``on_modules`` is called between trials when modules were imported late. ``third_party``
+        returns the number of covered lines of libraries.
         """
-        self.parts = parts
-        self.journal, self.store, self.log = journal, store, log
-        self.findings, self.steering, self.edges = findings, steering, edges
-        self._rescue, self._differential = rescue, differential
-        self.budget_trials = budget_trials or (1 << 62)
-        self._budget_cpu_s = budget_cpu_s
-        self._triage = FailureTriage(parts.executor, edges.files())
-        self._triage.rules = frame_rules.rules
-        self._frame_rules = frame_rules
+        spec, executor, log = context.spec, context.executor, context.log
+        self.parts, self._context = parts, context
+        self.journal, self.log = context.journal, log
+        self.edges = edges = context.application.table
+        self._frame_rules = rules = FrameRules(spec.sync_dir)
+        suite = context.target.suite
+        self.findings = Findings(
+            context.store,
+            log,
+            context.journal,
+            context.reported,
+            most=spec.engine.max_findings,
+            rules=rules.rules,
+            of_property=str if suite is None else suite.current_name,
+        )
+        self.steering = ControlReader(context, parts)
+        self._rescue = Rescue(spec.dir)
+        self._differential = DifferentialOracle.of(
+            context.target, spec.target, executor, log.message
+        )
+        self.budget_trials = spec.budget_trials or (1 << 62)
+        self._triage = FailureTriage(executor, edges.files())
+        self._triage.rules = rules.rules
         self._modules = len(edges.modules)
-        self._on_modules, self._third_party, self._scope = on_modules, third_party, scope
-        self._lines = lines
+        self._on_modules, self._third_party, self._lines = on_modules, third_party, lines
         self._due = 0
         self._blind = True
         """Whether no trial has executed any application code."""
         self._tried: bytes | None = None
         """The last input, while that is so."""
-        self._after_effects = AfterEffects(parts.executor, journal, self._triage, findings)
-        self.reruns = Reruns(
-            parts,
-            journal,
-            rescue,
-            after_effects=self._after_effects,
-            confirm=confirm,
-            lines=lines,
-        )
-        self._reports = InputReports(log, parts.executor, parts.scheduler)
+        self._after_effects = AfterEffects(context, self._triage, self.findings)
+        reports = InputReports(context, parts.scheduler)
+        self.reruns = Reruns(context, parts, self._after_effects, lines, reports)
         self._saver = FindingSaver(
-            parts,
-            journal,
-            log,
-            findings=findings,
-            triage=self._triage,
-            reruns=self.reruns,
-            reports=self._reports,
-            confirm=confirm,
+            context, parts, self.findings, self._triage, reruns=self.reruns, reports=reports
         )
-        self._keeper = Keeper(
-            parts,
-            journal,
-            store,
-            saver=self._saver,
-            reruns=self.reruns,
-            reports=self._reports,
-        )
-        parts.executor.sparse = parts.sparse
-        describe = self._reports.describe
-        parts.connect(describe, self.pulse)
-        parts.scheduler.on_change = lambda entry: describe(parts.corpus.by_id[entry])
-
-    def rebuild(self, reported: ReportedEvents, unsafe: set[int]) -> None:
-        """Rebuild the corpus from ``queue/``, once, before :meth:`run`; see :func:`rebuild`."""
-        rebuild(
-            self.parts,
-            self.journal,
-            self.store,
-            self.log,
-            after_effects=self._after_effects,
-            reruns=self.reruns,
-            reports=self._reports,
-            reported=reported,
-            unsafe=unsafe,
-        )
+        self._keeper = Keeper(context, parts, self._saver, self.reruns, reports)
+        executor.sparse = parts.sparse
+        parts.connect(reports.describe, self.pulse)
+        parts.scheduler.on_change = lambda entry: reports.describe(parts.corpus.by_id[entry])
 
     # -------------------------------------------------------------------- trials
 
@@ -284,11 +241,14 @@ class Loop:
             return  # covered by an earlier worker
         counters, tried = self.journal.counters, self._tried or b""
         why = "" if counters[j.VALID] else " and none of their inputs was valid"
-        executor = self.parts.executor
+        context, executor = self._context, self.parts.executor
+        scope = unguided_text(
+            lambda: executor.call(tried), context.spec.target, context.application
+        )
         self.log.message(
             "warning",
             f"{counters[j.TRIAL]} trials have executed no instrumented code{why}, so coverage"
-            f" guides nothing. {self._scope(lambda: executor.call(tried))}",
+            f" guides nothing. {scope}",
             UNGUIDED,
         )
 
@@ -297,6 +257,7 @@ class Loop:
     def _tick(self) -> bool:
         """Run step 1. Returns False if the loop must stop."""
         executor, counters = self.parts.executor, self.journal.counters
+        budget_cpu_s = self._context.spec.budget_cpu_s
         while True:
             executor.fixture.check()
             executor.guard.check()
@@ -310,7 +271,7 @@ class Loop:
             self.parts.tick()
             if self.steering.stop or counters[j.STOP]:
                 return False
-            if self._budget_cpu_s and cpu_s() >= self._budget_cpu_s:
+            if budget_cpu_s and cpu_s() >= budget_cpu_s:
                 return False
             if not self.steering.paused:
                 return True
@@ -335,7 +296,6 @@ class Loop:
     def _imported_late(self) -> None:
         self._modules = len(self.edges.modules)
         self._triage.files = self.edges.files()
-        self.edges.save(self.store.write)
-        if self._lines is not None:
-            self._lines.on_modules()
+        self.edges.save(self._context.store.write)
+        self._lines.on_modules()
         self._on_modules()

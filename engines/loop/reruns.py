@@ -1,19 +1,30 @@
-"""Running an input again after its trial: complete, trimmed, confirmed, with its lines recorded."""
+"""Running inputs again: after a trial (complete, trimmed, confirmed, with its lines recorded), and
+each queue entry when a worker starts.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Final
 
-from fuzztui.engines.base.errors import RecycleWorker
-from fuzztui.engines.directory.journal import TrialJournal
+from fuzztui.engines.base.errors import RecycleWorker, Stopping
+from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.rescue import Rescue
-from fuzztui.engines.execute.executor import Execution
+from fuzztui.engines.directory.store import QUEUE, entry_ids
+from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.inputs import reduce
-from fuzztui.engines.inputs.candidate import Candidate
+from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
 from fuzztui.engines.loop.after_effects import AfterEffects
+from fuzztui.engines.loop.context import Context
+from fuzztui.engines.loop.corpus import CorpusEntry
+from fuzztui.engines.loop.input_reports import InputReports
 from fuzztui.engines.loop.line_reports import LineReports
 from fuzztui.engines.loop.parts import Parts
+from fuzztui.kernel.base.text import several
+
+_SLOW_REBUILD_S: Final = 5.0
+"""Seconds between two progress messages while the queue is run again."""
 
 
 class Reruns:
@@ -21,20 +32,15 @@ class Reruns:
 
     def __init__(
         self,
+        context: Context,
         parts: Parts,
-        journal: TrialJournal,
-        rescue: Rescue,
-        *,
         after_effects: AfterEffects,
-        confirm: float,
-        lines: LineReports | None,
+        lines: LineReports,
+        reports: InputReports,
     ) -> None:
-        """``confirm``: how many time limits an input has with its lines recorded, at least one.
-
-        ``lines``: reports which entries cover which lines first; None: it is not reported.
-        """
-        self._parts, self._journal, self._rescue = parts, journal, rescue
-        self._after_effects, self._confirm, self._lines = after_effects, confirm, lines
+        self._parts, self._journal, self._rescue = parts, context.journal, Rescue(context.spec.dir)
+        self._after_effects, self._lines, self._reports = after_effects, lines, reports
+        self._context = context
 
     def complete(self, execution: Execution) -> None:
         """Observe all cells that a kept input covers."""
@@ -78,18 +84,78 @@ class Reruns:
             raise RecycleWorker
         return execution
 
-    @property
-    def lines_must_rerun(self) -> bool:
-        """Whether entries of earlier workers must run again for their lines."""
-        return self._lines is not None and self._lines.must_rerun
-
     def report_lines(self, entry: int, execution: Execution) -> None:
         """Run an entry once more, with its lines recorded, and report what is new."""
-        lines = self._lines
-        if lines is None:
-            return
+        lines, patience = self._lines, max(1.0, self._context.spec.target.timeout_confirm)
         self._journal.again(time.monotonic_ns())
-        self._parts.executor.traced(execution.data, lines.recorder, max(1.0, self._confirm))
+        self._parts.executor.traced(execution.data, lines.recorder, patience)
         self._journal.judging()
         self._parts.executor.fixture.check_limits()
         lines.report(entry, execution.observed)
+
+    def rebuild(self) -> None:
+        """Rebuild the corpus from ``queue/``: run each entry again for its coverage.
+
+        Entries that killed a worker stay in the queue but are not run. Entries
+        without an event are described now. Raises ``Stopping`` if a stop is requested, so that
+        the statistics of half a queue are not written.
+        """
+        journal, log, parts = self._journal, self._context.log, self._parts
+        counters, corpus, coverage = journal.counters, parts.corpus, parts.coverage
+        reported, unsafe = self._context.reported, self._context.unsafe
+        folder = self._context.store.directory / QUEUE
+        names = sorted(entry_ids(folder).items())
+        changed = 0
+        began = reported_at = time.monotonic()
+        for at, (number, name) in enumerate(names):
+            try:
+                data = (folder / name).read_bytes()
+            except OSError as e:
+                log.message("warning", f"queue/{name} cannot be read: {e.strerror or e}")
+                continue
+            entry = CorpusEntry(number, name, data, edges=0, favored=False)
+            if number not in unsafe:
+                parts.before_recall()
+                journal.begin(time.monotonic_ns(), Candidate(data, j.REBUILD, number), counts=False)
+                execution = parts.executor.run(data)
+                parts.executor.fixture.check_limits()
+                self._after_effects.check_error(execution)
+                journal.end()
+                if execution.outcome in (Outcome.SUCCESS, Outcome.INVALID):
+                    firsts = [f.recall(execution, entry) for f in parts.feedbacks]
+                    entry.favored = any(firsts)
+                    entry.edges = parts.executor.coverage.count(execution.observed)
+                    entry.valid = execution.outcome is Outcome.SUCCESS
+                    if self._lines.must_rerun:
+                        self.report_lines(number, execution)
+                else:
+                    changed += 1
+            parent = corpus.by_id.get(_source_of(name))
+            entry.depth = 1 if parent is None else parent.depth + 1
+            corpus.add(entry)
+            if number in reported.entries:
+                entry.reasons = reported.entries[number]
+            else:
+                self._reports.describe(entry)
+            if time.monotonic() - reported_at > _SLOW_REBUILD_S:
+                reported_at = time.monotonic()
+                log.message("info", f"running the queue again: {at + 1} of {len(names)}")
+            if counters[j.STOP] == j.STOP_NOW:
+                raise Stopping
+        if parts.sparse is not None:
+            parts.sparse.find_late()
+        if changed:
+            entries = several(changed, "queue entry", "queue entries")
+            log.message("warning", f"{entries} failed now, but not when saved")
+        if names and time.monotonic() - began > _SLOW_REBUILD_S:
+            log.message(
+                "info",
+                f"{several(len(names), 'queue entry', 'queue entries')} run again; continuing",
+            )
+        counters[j.EDGES], counters[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
+
+
+def _source_of(name: str) -> int:
+    """The parent's id in an entry's file name; NO_ENTRY for seeds and imports."""
+    _, _, rest = name.partition(",")
+    return int(rest[4:10]) if rest.startswith("src:") and rest[4:10].isdecimal() else NO_ENTRY

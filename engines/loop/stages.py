@@ -10,6 +10,7 @@ import os
 import random
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
@@ -17,7 +18,7 @@ from typing import Final, Protocol
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory.rescue import Rescue
 from fuzztui.engines.inputs.candidate import Candidate
-from fuzztui.engines.loop.corpus import Corpus, Scheduler
+from fuzztui.engines.loop.corpus import Corpus, Steerable
 from fuzztui.engines.loop.mutate import Geometric, Mutator
 from fuzztui.kernel.base.files import keeps_an_id
 from fuzztui.kernel.base.text import several
@@ -33,7 +34,7 @@ class Stage(Protocol):
 class Mutate:
     """Mutates the scheduled entry: lines 4 and 5 of Algorithm 1 in the Mu2 paper."""
 
-    def __init__(self, corpus: Corpus, scheduler: Scheduler, mutator: Mutator) -> None:
+    def __init__(self, corpus: Corpus, scheduler: Steerable, mutator: Mutator) -> None:
         self._corpus, self._scheduler, self._mutator = corpus, scheduler, mutator
 
     def propose(self) -> Candidate | None:
@@ -79,51 +80,34 @@ class Recover:
         return candidate
 
 
-class SeedFile(Protocol):
-    """A seed: a file of the user, or a short built-in input."""
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A seed: a file of the user, or an input itself."""
 
     name: str
+    source: Path | bytes
 
     def read(self, limit: int) -> bytes:
         """Read at most ``limit`` bytes. Raises OSError."""
-
-
-class _File:
-    __slots__ = ("_path", "name", "size")
-
-    def __init__(self, path: Path, size: int) -> None:
-        self._path, self.size = path, size
-        self.name = path.name
-
-    def read(self, limit: int) -> bytes:
+        if isinstance(self.source, bytes):
+            return self.source[:limit]
         # Non-blocking: a FIFO may have replaced the file since it was listed.
-        fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = os.open(self.source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as file:
             return file.read(limit)
 
 
-class _Builtin:
-    __slots__ = ("_data", "name")
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self.name = "builtin"
-
-    def read(self, limit: int) -> bytes:
-        return self._data[:limit]
-
-
-BUILTIN: Final[Sequence[SeedFile]] = [_Builtin(d) for d in (b"", b"0", b"a", b" ", b"\n", b"[]")]
+BUILTIN: Final = [Seed("builtin", data) for data in (b"", b"0", b"a", b" ", b"\n", b"[]")]
 """Seeds for campaigns without seeds."""
 
 
-def list_seeds(paths: Iterable[str], limit: int, say: Callable[[str, str], None]) -> list[SeedFile]:
+def list_seeds(paths: Iterable[str], limit: int, say: Callable[[str, str], None]) -> list[Seed]:
     """List the regular files at and below the paths, in a fixed order.
 
     Other files are skipped with a message to ``say(level, text)``. Files above ``limit`` bytes are
     cut when they are read. Raises :class:`CannotStart` if a path does not exist.
     """
-    files: list[SeedFile] = []
+    files: list[Seed] = []
     odd: list[str] = []
     cut = 0
     for path in paths:
@@ -139,7 +123,7 @@ def list_seeds(paths: Iterable[str], limit: int, say: Callable[[str, str], None]
                 odd.append(str(file))
                 continue
             cut += status.st_size > limit
-            files.append(_File(file, status.st_size))
+            files.append(Seed(file.name, file))
     if odd:
         count = "1 seed that is not a regular file"
         if len(odd) > 1:
@@ -165,7 +149,7 @@ class Seeds:
 
     def __init__(
         self,
-        files: Sequence[SeedFile],
+        files: Sequence[Seed],
         done: int,
         limit: int,
         on_begun: Callable[[int], None],

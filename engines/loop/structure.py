@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import random
 import re
-import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final
 
-from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.drawn import InputPart, RecordingInput
 from fuzztui.engines.inputs.inputs import GeneratedInput
@@ -44,17 +41,9 @@ class StructureMutator:
 
         ``then``: makes the child of an entry without parts. ``limit``: bytes of a child.
         """
-        self._rng, self._corpus, self._parts_of = rng, corpus, parts_of
+        self._rng, self._corpus = rng, corpus
         self._then, self._limit = then, limit
-        self._kept: OrderedDict[int, Sequence[InputPart]] = OrderedDict()
-
-    def _parts(self, entry: CorpusEntry) -> Sequence[InputPart]:
-        found = self._kept.get(entry.id)
-        if found is None:
-            found = self._kept[entry.id] = self._parts_of(entry)[:_MAX_PARTS]
-            if len(self._kept) > _MAX_ENTRIES:
-                self._kept.popitem(last=False)
-        return found
+        self._parts = lru_cache(_MAX_ENTRIES)(lambda entry: parts_of(entry)[:_MAX_PARTS])
 
     def mutate(self, entry: CorpusEntry) -> Candidate:
         """Make a child with one part changed."""
@@ -91,19 +80,13 @@ class ChoiceParts:
     """The parts of an entry's choices, by running its generator once more, which is no trial."""
 
     def __init__(self, context: Context, form: GeneratedInput) -> None:
-        self._executor, self._journal = context.executor, context.journal
-        self._form = RecordingInput.of(form)
-        self._unsafe = Unsafe(context.spec.dir).load()
+        self._context, self._form = context, RecordingInput.of(form)
 
     def __call__(self, entry: CorpusEntry) -> Sequence[InputPart]:
         """Find the parts; none for an entry that has killed a worker."""
-        if entry.id in self._unsafe:
+        if entry.id in self._context.unsafe:
             return ()
-        self._executor.fixture.restore()
-        again = Candidate(entry.data, j.REBUILD, entry.id)
-        self._journal.begin(time.monotonic_ns(), again, counts=False)
-        self._executor.guarded(lambda: self._form.build(entry.data), None)
-        self._journal.end()
+        self._context.make_again(entry, lambda: self._form.build(entry.data))
         parts = self._form.parts
         self._form.forget()
         return parts

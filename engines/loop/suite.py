@@ -29,6 +29,7 @@ from fuzztui.engines.loop.mutate import (
     YieldMutators,
 )
 from fuzztui.engines.loop.shares import Shares, Yield
+from fuzztui.engines.loop.stages import Seed
 from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator
 from fuzztui.engines.suite.properties import KEY_SIZE, Property, Suite, uncollected_text
 from fuzztui.kernel.wire.afl import EXAMPLE_SEED
@@ -283,6 +284,10 @@ class SuiteCorpus(Feedback, Observer):
         """Whether all fixtures may be torn down: between some turns, which are counted."""
         return self._turns % _REST_TURNS == 0 and self.is_between()
 
+    def leave(self) -> None:
+        """Tear down all fixtures."""
+        self._suite.leave()
+
     def key_of(self, data: bytes) -> bytes:
         """The key of the property of an input; empty if there is none."""
         one = self.of(data)
@@ -419,21 +424,10 @@ def in_parts(rows: dict[str, _T]) -> Iterator[dict[str, _T]]:
         yield part
 
 
-class ExampleSeed:
-    """An ``@example`` as a seed."""
-
-    def __init__(self, test: str, number: int, data: bytes) -> None:
-        self.name, self._data = f"{EXAMPLE_SEED}{test}-{number}", data
-
-    def read(self, limit: int) -> bytes:
-        """The input."""
-        return self._data
-
-
-def example_seeds(suite: Suite) -> list[ExampleSeed]:
+def example_seeds(suite: Suite) -> list[Seed]:
     """The seeds of all properties that can be run, property by property."""
     return [
-        ExampleSeed(one.name.rpartition("::")[2], number, data)
+        Seed(f"{EXAMPLE_SEED}{one.name.rpartition('::')[2]}-{number}", data)
         for one in suite.running
         for number, data in enumerate(one.example_inputs(), 1)
     ]

@@ -18,6 +18,7 @@ from fuzztui.engines.directory import journal as j
 from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, SteerError
+from fuzztui.engines.loop.suite import SuiteCorpus
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.exact_pass import PassBudget, RunningPass, Unsettled
 from fuzztui.engines.mu2.isolated import IsolatedResult
@@ -55,7 +56,7 @@ class _Job:
 
 
 class Backlog:
-    """The queue of saved inputs whose mutants are still to be run."""
+    """The queue of saved inputs whose mutants are still to be run; a stage without candidates."""
 
     def __init__(
         self,
@@ -66,17 +67,12 @@ class Backlog:
         scheduler: Steerable,
         instance: str,
         budget: Callable[[], PassBudget] = PassBudget,
-        group_of: Callable[[bytes], Group] = lambda data: b"",
-        turn: Callable[[], Group] = bytes,
-        rest: Callable[[], bool] | None = None,
-        leave: Callable[[], object] = bool,
+        properties: SuiteCorpus | None = None,
     ) -> None:
         """``budget`` returns the budget of an exact pass that starts now.
 
-        ``group_of`` returns the group of an input. Only those of the group that ``turn`` returns
-        are worked on: to set up another property for each input would take most of the time.
-        ``rest`` returns whether a child process may start; None: always. ``leave`` tears down what
-        is set up.
+        ``properties``: of a suite. Only inputs of the property that has the turn are worked on: to
+        set up another one for each input would take most of the time.
         """
         self._executor, self._program, self._table = parts.executor, parts.program, parts.table
         self._runner, self._isolated, self._pipeline = parts.runner, parts.isolated, parts.pipeline
@@ -91,8 +87,8 @@ class Backlog:
         self._settled = settled
         self._runner.on_void = self.reopen
         self._strikes: dict[int, int] = {}
-        self._waiting, self._turn = WaitingEntries(group_of), turn
-        self._rest, self._leave = rest, leave
+        self._waiting = WaitingEntries(properties.key_of if properties else lambda data: b"")
+        self._properties = properties
         self._jobs: dict[Group, _Job] = {}
         self._isolated_turn = 0
         self._isolated_began = self._isolated_due = 0.0
@@ -115,11 +111,6 @@ class Backlog:
         """Called before an exact pass."""
         self.pulse: Callable[[], bool] = lambda: True
         """Called during long work (:meth:`Loop.pulse`); False: stop at once."""
-        self.on_begin: Callable[[bytes], object] = bool
-        """Called with an entry's input before mutants run on it."""
-        self.on_work: Callable[[bytes, int, int, int], object] = _nothing
-        """Called with an input, the cost and number of runs of mutants on it, and their kills. Not
-        with what runs in child processes, which depends on the clock."""
 
     def __len__(self) -> int:
         """The number of saved inputs that wait."""
@@ -153,6 +144,10 @@ class Backlog:
 
     # ----------------------------------------------------------------- the work
 
+    def propose(self) -> None:
+        """Do a step of the work. Always returns None: it proposes no candidates."""
+        self.work()
+
     def work(self) -> None:
         """Do one step if the schedule allows it; all steps if the schedule analyses everything."""
         words = self._journal.counters
@@ -165,7 +160,7 @@ class Backlog:
             and not self.exact
             and time.monotonic() >= self._isolated_due
             and self._start_isolated()
-            and self._rest is not None
+            and self._properties is not None
         ):
             self.collect_results()  # which forks it: later the turn would not be over
         self._work_step()
@@ -193,7 +188,8 @@ class Backlog:
             job = self._jobs.get(group)
             if job is None and self._waiting.has(group) and self._probes.ready():
                 entry = self._waiting.take(group)
-                self.on_begin(entry.data)
+                if self._properties is not None:
+                    self._properties.begin(entry.data)
                 job = self._begin(entry)
                 self._count_run()
                 if job is not None:
@@ -203,7 +199,7 @@ class Backlog:
                 if not job.left:
                     del self._jobs[group]
                 cost = self._runner.cost - cost_before
-                self.on_work(job.entry.data, cost, self._runner.runs - runs, kills)
+                self.count_work(job.entry.data, cost, self._runner.runs - runs, kills)
             elif self._pass is not None and self._isolated_results is not None:
                 time.sleep(_WAIT_S)
                 self.collect_results()
@@ -221,7 +217,7 @@ class Backlog:
     def _group(self) -> Group:
         """The group that is worked on now: in the exact pass one after the other."""
         if not (self.exact or self._schedule.everything):
-            return self._turn()
+            return b"" if self._properties is None else self._properties.turn()
         return next(iter(self._jobs), self._waiting.first())
 
     def _count_run(self) -> None:
@@ -319,17 +315,25 @@ class Backlog:
         if self.commit(entry, kills):
             self.on_kills(entry)
 
+    def count_work(self, data: bytes, cost: int, runs: int, kills: int) -> None:
+        """Count runs of mutants on an input, and their kills, for the property of a suite.
+
+        Not what runs in child processes, which depends on the clock.
+        """
+        if self._properties is not None:
+            self._properties.count_work(data, cost, runs, kills)
+
     # ------------------------------------------------------------ child processes
 
     def _may_fork(self) -> bool:
         """Whether a child may start: of a suite between some turns, since what is set up is torn
         down for it. That is done then in any case, so that trials do not depend on children.
         """
-        if self._rest is None:
+        if self._properties is None:
             return True
-        if rest := self._rest():
+        if rest := self._properties.is_rest():
             self._runner.put_back()
-            self._leave()
+            self._properties.leave()
         return rest
 
     def _isolate_survivors_of_import(self) -> None:
@@ -515,7 +519,3 @@ class Backlog:
             open_ = mask & ~self._settled[entry.id]
             if open_ and entry.id not in waiting:
                 self._waiting.add(entry)
-
-
-def _nothing(data: bytes, cost: int, runs: int, kills: int) -> None:
-    """The default of a function that counts work: do nothing."""

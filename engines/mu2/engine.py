@@ -10,16 +10,13 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from fuzztui.engines.base.errors import Stopping
-from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.forks import ChildHost
 from fuzztui.engines.execute.isolation import Isolation, read_index, write_index
 from fuzztui.engines.inputs.candidate import Candidate
-from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import CorpusEntry, SteerError
 from fuzztui.engines.loop.parts import Parts
@@ -31,6 +28,7 @@ from fuzztui.engines.mu2.exact_pass import PassBudget
 from fuzztui.engines.mu2.feedback import KillFeedback
 from fuzztui.engines.mu2.isolated import IsolatedRunner, Reload
 from fuzztui.engines.mu2.kill_criterion import KillCriterion
+from fuzztui.engines.mu2.mutant_executor import MutantExecutor
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.report import MutationReport
@@ -41,8 +39,7 @@ from fuzztui.engines.mu2.settled import Settled
 from fuzztui.engines.mu2.steering import MutantSteering
 from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.engines.mutants.late_modules import import_late_modules
-from fuzztui.engines.mutants.listing import left_out, shard_of
-from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
+from fuzztui.engines.mutants.listing import program_of
 from fuzztui.engines.mutants.program import Program
 from fuzztui.engines.zest import engine as zest
 from fuzztui.kernel.wire.commands import Command, WeighProperty
@@ -56,25 +53,8 @@ _FIRST_NS: Final = 2_000_000_000
 """Nanoseconds that mutants may take in any case, so that the first kills are found at once."""
 
 
-class Analyse:
-    """The stage that runs mutants on saved inputs; it proposes no candidates."""
-
-    def __init__(self, backlog: Backlog) -> None:
-        self._backlog = backlog
-
-    def propose(self) -> Candidate | None:
-        """Do a step of the backlog's work. Always returns None."""
-        self._backlog.work()
-        return None
-
-
-def prepare(spec: Spec, application: Application) -> Program:
-    """Prepare the application for mutants, before its modules are loaded."""
-    options = spec.engine.options
-    operators = tuple(options.get("operators") or DEFAULT_OPERATORS)
-    return Program(
-        application, operators, tuple(options.get("mutate", ())), shard_of(spec), left_out(spec)
-    )
+prepare = program_of
+"""Prepares the application for mutants, before its modules are loaded."""
 
 
 def build(context: Context) -> Parts:
@@ -83,13 +63,24 @@ def build(context: Context) -> Parts:
     assert isinstance(program, Program)
     base = zest.build(context, program.census)
     spec, suite = context.spec, context.target.suite
-    interrupts = Interrupts(context.journal)
+    counters = context.journal.counters
+
+    def stopping() -> None:
+        """Called now and then by long work: raises ``Stopping`` if a stop is requested."""
+        if counters[j.STOP] == j.STOP_NOW:
+            raise Stopping
+
+    def still_loading() -> None:
+        """The same before the first trial."""
+        counters[j.STARTED] = time.monotonic_ns()  # else the monitor reports a hang
+        stopping()
+
     again = reloader(program, context.executor, context.target, spec.target)
     # The worker's own limit of memory holds for its children.
     host = replace(ChildHost.of(spec.target, "", limits=SILENT_LIMITS), memory_bytes=0)
     if suite is not None:
         host = replace(host, before=suite.leave)
-    parts = _analysis(context, program, again, replace(host, meanwhile=interrupts.stopping))
+    parts = _analysis(context, program, again, replace(host, meanwhile=stopping))
     context.executor.observers.append(parts.probes)
     settled = Settled(spec.dir)
     backlog = _backlog(context, parts, base, settled)
@@ -97,7 +88,7 @@ def build(context: Context) -> Parts:
     exact = bool(spec.engine.options.get("exact", True))
     report = MutationReport(parts, backlog, context.log, exact=exact)  # its time begins here
     known = dict(read_index(spec.dir))
-    loading_host = replace(host, meanwhile=interrupts.still_loading)
+    loading_host = replace(host, meanwhile=still_loading)
     checks = Checks(context, parts, again, loading_host)
     backlog.on_exact = lambda: checks.check_corpus(base.corpus, backlog)
 
@@ -105,9 +96,7 @@ def build(context: Context) -> Parts:
         _add_new_mutants(context, parts, known)
         program.remember(spec.target)
 
-    import_late_modules(
-        spec, context.executor, context.application, interrupts.still_loading, suite
-    )
+    import_late_modules(spec, context.executor, context.application, still_loading, suite)
     on_modules()
     checks.check_inputs()
     settled.load((f"{m.id} {m.hash}" for m in program.mutants), code_of(context))
@@ -118,23 +107,6 @@ def build(context: Context) -> Parts:
     connected.before_recall = program.clear_caches
     connected.on_modules = on_modules
     return connected
-
-
-class Interrupts:
-    """What long work calls now and then, so that it can be stopped and is not taken for a hang."""
-
-    def __init__(self, journal: TrialJournal) -> None:
-        self._counters = journal.counters
-
-    def stopping(self) -> None:
-        """Raise ``Stopping`` if a stop is requested."""
-        if self._counters[j.STOP] == j.STOP_NOW:
-            raise Stopping
-
-    def still_loading(self) -> None:
-        """The same before the first trial."""
-        self._counters[j.STARTED] = time.monotonic_ns()  # else the monitor reports a hang
-        self.stopping()
 
 
 def _add_new_mutants(context: Context, parts: Analysis, known: Mapping[str, str]) -> None:
@@ -180,9 +152,7 @@ def _analysis(context: Context, program: Program, again: Reload, host: ChildHost
     if suite is not None:
         follow_set_ups(suite, program, runner.put_back)
     isolated = IsolatedRunner(
-        executor,
-        program,
-        criterion,
+        MutantExecutor(executor, program, criterion),
         again,
         host,
         import_s=context.target.import_s,
@@ -214,16 +184,11 @@ def _analysis(context: Context, program: Program, again: Reload, host: ChildHost
 
 def _backlog(context: Context, parts: Analysis, base: Parts, settled: Settled) -> Backlog:
     """Return the backlog of saved inputs; of a suite, with whose property's turn they count."""
-    spec, suite, properties = context.spec, context.target.suite, base.feedbacks[0]
-    of_suite: dict[str, Any] = {}
-    if suite is not None and isinstance(properties, SuiteCorpus):
-        of_suite = {
-            "group_of": properties.key_of,
-            "turn": properties.turn,
-            "rest": properties.is_rest,
-            "leave": suite.leave,
-        }
-    backlog = Backlog(
+    spec, first = context.spec, base.feedbacks[0]
+    properties = first if isinstance(first, SuiteCorpus) else None
+    if properties is not None:
+        parts.table.property_of = partial(_property_of, properties, spec.instance)
+    return Backlog(
         parts,
         settled=settled,
         corpus=base.corpus,
@@ -232,12 +197,8 @@ def _backlog(context: Context, parts: Analysis, base: Parts, settled: Settled) -
         budget=lambda: PassBudget.of(
             spec.engine.options.get("exact_budget"), spec.budget_trials, parts.journal.counters
         ),
-        **of_suite,
+        properties=properties,
     )
-    if isinstance(properties, SuiteCorpus):
-        backlog.on_begin, backlog.on_work = properties.begin, properties.count_work
-        parts.table.property_of = partial(_property_of, properties, spec.instance)
-    return backlog
 
 
 def _connected(
@@ -275,7 +236,7 @@ def _connected(
     first, *others = base.stages
     return replace(
         base,
-        stages=[first, Analyse(backlog), *others],
+        stages=[first, backlog, *others],
         feedbacks=[*base.feedbacks, feedback],
         whole=feedback.whole,
         before=before,

@@ -111,7 +111,7 @@ class KillFeedback(Feedback):
         self._kills = self._runner.kills(execution, todo, audits=audits, turns=turns)
         cost, runs = self._runner.cost - cost, self._runner.runs - runs
         self._schedule.spent(cost, len(self._kills), saved=False)
-        self._backlog.on_work(execution.data, cost, runs, 0)  # kills count when it is saved
+        self._backlog.count_work(execution.data, cost, runs, 0)  # kills count when it is saved
         self._pipeline.audited(self._kills, audits)
         if self._kills:
             return ("kill",)
@@ -143,7 +143,7 @@ class KillFeedback(Feedback):
         self._criterion.look_at(execution)
         kills, self._kills = self._kills, []
         new = self._backlog.commit(entry, kills)
-        self._backlog.on_work(entry.data, 0, 0, new)
+        self._backlog.count_work(entry.data, 0, 0, new)
         self._backlog.add(execution, entry, (at for at, _ in kills))
 
     def recall(self, execution: Execution, entry: CorpusEntry) -> bool:

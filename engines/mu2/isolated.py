@@ -18,10 +18,10 @@ from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.findings.compare import cut
-from fuzztui.engines.instrument.instrument import FUEL_PERIOD
-from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillCriterion, KillEvidence
+from fuzztui.engines.instrument.fuel import FUEL_PERIOD
+from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, allowance
-from fuzztui.engines.mutants.program import CannotSwap, Program, PythonMutant
+from fuzztui.engines.mutants.program import CannotSwap, PythonMutant
 from fuzztui.engines.suite.properties import SetUpError
 from fuzztui.kernel.base.text import visible
 
@@ -63,9 +63,7 @@ class IsolatedRunner:
 
     def __init__(
         self,
-        executor: Executor,
-        program: Program,
-        criterion: KillCriterion,
+        mutants: MutantExecutor,
         reload: Reload,
         host: ChildHost,
         *,
@@ -75,7 +73,8 @@ class IsolatedRunner:
         """``import_s``, ``import_periods``: time and fuel that the import of the program took."""
         # An error of fuzztui spoils the result of one mutant only.
         self._host = replace(host, doing="", patient=False)
-        self._executor, self._program, self._criterion = executor, program, criterion
+        self._mutants, self._executor, self._program = mutants, mutants.executor, mutants.program
+        self._criterion = mutants.criterion
         self._reload = reload
         self._import_s = _IMPORT_TIMES * import_s
         self._import_fuel = allowance(import_periods, again=True)
@@ -184,7 +183,7 @@ class IsolatedRunner:
 
     def _swapped(self, pairs: Sequence[Pair], confirms: bool, send: Tell) -> None:
         self._executor.in_child()
-        mutant_executor = MutantExecutor(self._executor, self._program, self._criterion)
+        mutant_executor = self._mutants
         killed: set[int] = set()
         for at, (mutant, _, data) in enumerate(pairs):
             if mutant.index in killed:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Final
 
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
-from fuzztui.engines.instrument.instrument import FUEL_PERIOD
+from fuzztui.engines.instrument.fuel import FUEL_PERIOD
 from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillCriterion, KillEvidence
 from fuzztui.engines.mutants.program import Program, PythonMutant
 
@@ -44,7 +44,7 @@ class MutantExecutor:
         end: Callable[[], None] = lambda: None,
     ) -> None:
         """``begin(index)`` and ``end()`` are called around each run; index -1: the original."""
-        self._executor, self._program, self._criterion = executor, program, criterion
+        self.executor, self.program, self.criterion = executor, program, criterion
         self._begin, self._end = begin, end
         self.runs = 0
         self.fuel = 0
@@ -59,39 +59,39 @@ class MutantExecutor:
         check afterwards that the original :meth:`repeats`. Raises ``CannotSwap``,
         :class:`Unstable`.
         """
-        self._executor.prepare(original.data)  # not with the mutant
+        self.executor.prepare(original.data)  # not with the mutant
         taken = _periods(turns)
         fuel = taken * _FUEL_TIMES + _FUEL_PLUS
         if not turns:
             fuel = allowance(_periods(original.turns))
-        self._program.enter(mutant)
+        self.program.enter(mutant)
         mutated, first = self._run(original, mutant.index, fuel)
         if first is None:
             return None
         if mutated.outcome is Outcome.TIMEOUT:
             # With ten times the fuel for all iterations and calls of the original.
             if not turns:
-                self._program.enter_base(mutant)
+                self.program.enter_base(mutant)
                 base, other = self._run(original, mutant.index, 0)
                 if other is not None:
                     raise Unstable
                 taken = _periods(base.turns)
             fuel = _more(taken * _FUEL_TIMES + _FUEL_PLUS)
-        self._program.enter(mutant)
+        self.program.enter(mutant)
         _, second = self._run(original, mutant.index, fuel)
         if second is not None and first.oracle == TIMEOUT != second.oracle:
             # The mutant is slow, not endless, and differs from the original at its end.
-            self._program.enter(mutant)
+            self.program.enter(mutant)
             first, (_, second) = second, self._run(original, mutant.index, fuel)
         return first if second is not None and second.oracle == first.oracle else None
 
     def once(self, original: Execution, mutant: PythonMutant) -> KillEvidence | None:
         """Run a mutant once. The caller must confirm a kill. Raises ``CannotSwap``."""
-        self._executor.prepare(original.data)
-        self._program.enter_base(mutant)
+        self.executor.prepare(original.data)
+        self.program.enter_base(mutant)
         base, _ = self._run(original, mutant.index, 0)
         fuel = _more(_periods(base.turns) * _FUEL_TIMES + _FUEL_PLUS)
-        self._program.enter(mutant)
+        self.program.enter(mutant)
         return self._run(original, mutant.index, fuel)[1]
 
     def measure(self, original: Execution, *, cold: bool = True) -> int:
@@ -100,11 +100,11 @@ class MutantExecutor:
         A deterministic measure of the cost of a run. ``cold``: whether ``original`` began with the
         state of a fresh process; if not, its value may be another one. Raises :class:`Unstable`.
         """
-        self._executor.prepare(original.data)
+        self.executor.prepare(original.data)
         if not cold:
             original = self._cold(original)
         with self._quiet(original):
-            self._program.clear_caches()  # as before each mutant: cached results cost nothing
+            self.program.clear_caches()  # as before each mutant: cached results cost nothing
             measured, other = self._run(original, -1, 0)
         if other is not None:
             raise Unstable
@@ -116,17 +116,17 @@ class MutantExecutor:
         Every second one begins with the state of a fresh process. The last one counts all
         iterations, which is slower: it differs for inputs near the time limit.
         """
-        self._executor.prepare(original.data)
+        self.executor.prepare(original.data)
         try:
             self._begin(-1)
             runs = []
             for number in range(_STABILITY_RUNS):
                 if number % 2 == 0:
-                    self._program.clear_caches()
-                runs.append(self._executor.call(original.data))
+                    self.program.clear_caches()
+                runs.append(self.executor.call(original.data))
             with self._quiet(original):
-                runs.append(self._executor.call(original.data))
-            return any(self._criterion.difference(runs[0], run) is not None for run in runs[1:])
+                runs.append(self.executor.call(original.data))
+            return any(self.criterion.difference(runs[0], run) is not None for run in runs[1:])
         finally:
             self._end()
 
@@ -136,21 +136,21 @@ class MutantExecutor:
         if original.lacks:
             try:
                 self._begin(-1)
-                self._executor.complete(original)
+                self.executor.complete(original)
             finally:
                 self._end()
-        self._program.quiet(self._program.units_of(original.observed))
+        self.program.quiet(self.program.units_of(original.observed))
         try:
             yield
         finally:
-            self._program.end_quiet()
+            self.program.end_quiet()
 
     def _cold(self, original: Execution) -> Execution:
         """Run the original with the state of a fresh process."""
         try:
             self._begin(-1)
-            self._program.clear_caches()
-            again = self._executor.call(original.data)
+            self.program.clear_caches()
+            again = self.executor.call(original.data)
         finally:
             self._end()
         return replace(again, observed=original.observed, lacks=original.lacks)
@@ -160,9 +160,9 @@ class MutantExecutor:
         self.runs += 1
         try:
             self._begin(-1)
-            self._program.clear_caches()
-            again = self._executor.call(original.data)
-            return self._criterion.difference(original, again) is None
+            self.program.clear_caches()
+            again = self.executor.call(original.data)
+            return self.criterion.difference(original, again) is None
         finally:
             self._end()
 
@@ -174,13 +174,13 @@ class MutantExecutor:
         try:
             self._begin(index)
             try:
-                mutated = self._executor.call(original.data, fuel)
+                mutated = self.executor.call(original.data, fuel)
             finally:
-                self._program.leave()
+                self.program.leave()
             if mutated.outcome is Outcome.TIMEOUT:
                 self.fuel += _periods(mutated.turns)
             # The comparison may run the target's code, so it is between begin and end too.
-            compare = self._criterion.difference if index < 0 else self._criterion.verdict
+            compare = self.criterion.difference if index < 0 else self.criterion.verdict
             return mutated, compare(original, mutated)
         finally:
             self._end()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import Final
+from typing import Any, Final
 
 from fuzztui.engines.base.errors import Stopping
 from fuzztui.engines.directory import journal as j
@@ -24,11 +24,23 @@ _SAVE_EVERY_S: Final = 2.0
 _COUNT_SHARE: Final = 100
 """Unsettled pairs are counted for at most a hundredth of the time."""
 
-_TOTALS: Final = (
-    j.ORIGINAL_NS, j.MUTANTS_NS, j.COMPILE_NS, j.REST_NS, j.MUTANT_RUNS, j.DEAD, j.SKIPPED,
-    j.UNEXECUTED, j.UNINFECTED, j.PUT_OFF, j.AUDITS, j.AUDIT_KILLS,
-)  # fmt: skip
-"""The journal's counters that are kept when a worker ends."""
+_SECONDS: Final = {
+    j.ORIGINAL_NS: "original_s",
+    j.MUTANTS_NS: "mutants_s",
+    j.COMPILE_NS: "compile_s",
+    j.REST_NS: "rest_s",
+}
+_NUMBERS: Final = {
+    j.MUTANT_RUNS: "runs",
+    j.DEAD: "dead",
+    j.SKIPPED: "skipped",
+    j.UNEXECUTED: "unexecuted",
+    j.UNINFECTED: "uninfected",
+    j.PUT_OFF: "put_off",
+    j.AUDITS: "audits",
+    j.AUDIT_KILLS: "audit_kills",
+}
+"""The journal's counters that are kept when a worker ends, with their fields in the event."""
 
 
 class MutationReport:
@@ -42,7 +54,7 @@ class MutationReport:
         self._criterion, self._isolation = parts.criterion, parts.isolation
         self._words = parts.journal.counters
         # The journal has the totals of earlier workers, since a worker may die at any time.
-        self._before = {word: max(0, self._words[word]) for word in _TOTALS}
+        self._before = {word: max(0, self._words[word]) for word in (*_SECONDS, *_NUMBERS)}
         self._began = self._ticked = time.perf_counter_ns()
         self._started = time.monotonic()
         self._due = self._runs_due = self._save_due = 0.0
@@ -123,7 +135,7 @@ class MutationReport:
             original, mutants, compiled, rest, self._runner.runs, tally.dead, tally.skipped,
             tally.unexecuted, tally.uninfected, tally.deferred, tally.audits, tally.audit_kills,
         )  # fmt: skip
-        for word, value in zip(_TOTALS, done, strict=True):
+        for word, value in zip(self._before, done, strict=True):
             self._words[word] = max(self._words[word], self._before[word] + value)
 
     def _unsettled(self) -> Unsettled:
@@ -138,20 +150,11 @@ class MutationReport:
     def _stats(self) -> MutationStats:
         w = self._words
         left = self._unsettled()
+        seconds: dict[str, Any] = {n: round(w[word] / 1e9, 3) for word, n in _SECONDS.items()}
         return MutationStats(
             instance=self._log.instance,
-            original_s=round(w[j.ORIGINAL_NS] / 1e9, 3),
-            mutants_s=round(w[j.MUTANTS_NS] / 1e9, 3),
-            compile_s=round(w[j.COMPILE_NS] / 1e9, 3),
-            rest_s=round(w[j.REST_NS] / 1e9, 3),
-            runs=w[j.MUTANT_RUNS],
-            dead=w[j.DEAD],
-            skipped=w[j.SKIPPED],
-            unexecuted=w[j.UNEXECUTED],
-            uninfected=w[j.UNINFECTED],
-            put_off=w[j.PUT_OFF],
-            audits=w[j.AUDITS],
-            audit_kills=w[j.AUDIT_KILLS],
+            **seconds,
+            **{name: w[word] for word, name in _NUMBERS.items()},
             flaky=len(self._isolation.flaky),
             share=round(self._schedule.share, 3),
             backlog=len(self._backlog),

@@ -15,8 +15,7 @@ from typing import Any, Final
 from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.forks import ChildHost, Tell
 from fuzztui.engines.mu2.isolated import Reload
-from fuzztui.engines.mu2.kill_criterion import KillCriterion
-from fuzztui.engines.mutants.program import Program
+from fuzztui.engines.mu2.mutant_executor import MutantExecutor
 from fuzztui.engines.mutants.units import Unit
 from fuzztui.kernel.base.text import listed, several
 
@@ -32,15 +31,9 @@ _MAX_SHOWN: Final = 5
 class RestorationCheck:
     """Compares runs in child processes. The process itself must not have run any input."""
 
-    def __init__(
-        self,
-        executor: Executor,
-        program: Program,
-        criterion: KillCriterion,
-        reload: Reload,
-        host: ChildHost,
-    ) -> None:
-        self._executor, self._program, self._criterion = executor, program, criterion
+    def __init__(self, mutants: MutantExecutor, reload: Reload, host: ChildHost) -> None:
+        self._executor, self._program = mutants.executor, mutants.program
+        self._criterion = mutants.criterion
         self._reload, self._host = reload, host
 
     def run(self, inputs: Sequence[tuple[str, bytes]], *, fresh: bool = True) -> list[str]:

@@ -12,7 +12,7 @@ from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.execute.limits import memory_used_up
-from fuzztui.engines.instrument.instrument import FUEL_PERIOD
+from fuzztui.engines.instrument.fuel import FUEL_PERIOD
 from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
 from fuzztui.engines.mu2.table import MutantTable
@@ -91,31 +91,19 @@ class Runner:
         not only after kills and every 64 mutants. Raises ``RestartWorker`` if the behaviour has
         changed.
         """
-        with self.timed():
-            return self._kills(original, todo, turns, audits, known=known, verify=verify)
-
-    def _kills(
-        self,
-        original: Execution,
-        todo: Sequence[int],
-        turns: int,
-        audits: Collection[int],
-        *,
-        known: bool,
-        verify: bool,
-    ) -> list[Kill]:
         runs, fuel = self._mutant_executor.runs, self._mutant_executor.fuel
-        try:
-            found = self._run(original, todo, turns, audits, known=known, verify=verify)
-            while found is None:
-                found = self._run(original, todo, turns, audits, known=known, verify=verify)
-        except Unstable:
-            self._examine_change(original)
-            found = []
-        finally:
-            self._journal.judging()
-            self.cost += (self._mutant_executor.runs - runs) * turns * _BESIDES
-            self.cost += (self._mutant_executor.fuel - fuel) * FUEL_PERIOD
+        found: list[Kill] | None = None
+        with self.timed():
+            try:
+                while found is None:
+                    found = self._run(original, todo, turns, audits, known=known, verify=verify)
+            except Unstable:
+                self._examine_change(original)
+                found = []
+            finally:
+                self._journal.judging()
+                self.cost += (self._mutant_executor.runs - runs) * turns * _BESIDES
+                self.cost += (self._mutant_executor.fuel - fuel) * FUEL_PERIOD
         return found
 
     def _run(

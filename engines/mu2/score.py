@@ -17,12 +17,10 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
-import random
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -31,19 +29,19 @@ from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory.events import read_reported
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
-from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.answers import Say, answering
-from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.mu2.engine import SILENT_LIMITS, prepare
+from fuzztui.engines.mu2.engine import SILENT_LIMITS
 from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence
 from fuzztui.engines.mu2.matrix import ScoreMatrix, cells_of, digest_of
+from fuzztui.engines.mu2.mutant_executor import MutantExecutor
 from fuzztui.engines.mu2.restoration import NOT_JUDGED, RestorationCheck
 from fuzztui.engines.mu2.score_child import ScoreChild, chunks
 from fuzztui.engines.mu2.score_part import ScorePart, digest_of_part, read_part
 from fuzztui.engines.mu2.set_ups import follow_set_ups, reloader
 from fuzztui.engines.mutants.lasting_state import TOO_LARGE
 from fuzztui.engines.mutants.late_modules import import_late_modules
+from fuzztui.engines.mutants.listing import load_with_mutants
 from fuzztui.engines.mutants.program import PythonMutant
 
 _PROGRESS_S: Final = 0.5
@@ -145,21 +143,13 @@ class _Scorer:
         """Whether a mutant is over at its first kill; whether more kills of killers are needed."""
         self.exact = True
         self._due = 0.0
-        loaded = load(
-            spec,
-            folder=Path.cwd(),
-            table=EdgeTable(),
-            draw=random.Random(0).randbytes,  # missing choices are the same in every run
-            prepare=partial(prepare, spec),
-        )
-        executor = self._executor = loaded.executor
+        loaded = load_with_mutants(spec)
+        executor = loaded.executor
         program = self._program = loaded.prepared
         target = loaded.target
         mode = spec.engine.options.get("oracle", "differential")
         suite = self._suite = target.suite
-        self._criterion = KillCriterion(
-            mode, target.compare, executor.guarded, rejections=suite is None
-        )
+        criterion = KillCriterion(mode, target.compare, executor.guarded, rejections=suite is None)
         if suite is not None:
             follow_set_ups(suite, program)
         import_late_modules(spec, executor, loaded.application, suite=suite)
@@ -173,14 +163,13 @@ class _Scorer:
         self._host = ChildHost.of(spec.target, "scoring", limits=SILENT_LIMITS, patient=False)
         reimport = reloader(program, executor, target, spec.target)
         host = replace(self._host, doing="", patient=True)
-        check = RestorationCheck(executor, program, self._criterion, reimport, host)
+        self._mutants = MutantExecutor(executor, program, criterion)
+        check = RestorationCheck(self._mutants, reimport, host)
         self._warnings = check.run([(f"input {name}", data) for name, data in inputs])
         if program.lasting is not None and program.lasting.left_out:
             self._warnings.append(TOO_LARGE)
         self._isolated = IsolatedRunner(
-            executor,
-            program,
-            self._criterion,
+            self._mutants,
             reimport,
             self._host,
             import_s=target.import_s,
@@ -402,9 +391,7 @@ class _Scorer:
             skipped = self._flaky | left_out
             alive = (self._alive & share) - self._quarantine
             child = ScoreChild(
-                self._executor,
-                self._program,
-                self._criterion,
+                self._mutants,
                 inputs=self._inputs,
                 skipped=skipped,
                 alive=alive,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from typing import Final
 
-from fuzztui.engines.execute.executor import Execution, Executor
+from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.execute.forks import Tell
-from fuzztui.engines.mu2.kill_criterion import KillCriterion
 from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
-from fuzztui.engines.mutants.program import CannotSwap, Program
+from fuzztui.engines.mutants.program import CannotSwap
 
 _CHUNK: Final = 32
 """Mutants after which a child checks that the original still behaves as before."""
@@ -25,9 +24,7 @@ class ScoreChild:
 
     def __init__(
         self,
-        executor: Executor,
-        program: Program,
-        criterion: KillCriterion,
+        mutants: MutantExecutor,
         *,
         inputs: Sequence[tuple[str, bytes]],
         skipped: Set[int],
@@ -38,18 +35,18 @@ class ScoreChild:
         mutants that are known to be reached; None: a kill matrix is made, so that killed mutants
         go on, and all that an input reaches is sent.
         """
-        self._executor, self._program, self._criterion = executor, program, criterion
+        self._mutants, self._program = mutants, mutants.program
         self._inputs, self._skipped = inputs, skipped
-        self._alive = {a for a in alive if not program.mutants[a].static}
+        self._alive = {a for a in alive if not self._program.mutants[a].static}
         self._known_reached = known_reached
 
     def run(self, start: int, groups: list[list[int]] | None, send: Tell) -> None:
         """Run the mutants on the inputs from ``start`` on. ``groups``: those for the first one;
         None: all that it infects.
         """
-        executor, program, alive = self._executor, self._program, self._alive
+        mutant_executor, program, alive = self._mutants, self._program, self._alive
+        executor = mutant_executor.executor
         executor.in_child()
-        mutant_executor = MutantExecutor(executor, program, self._criterion)
         probing = program.probing()
         probing.want(alive)
         for at in range(start, len(self._inputs)):
@@ -62,7 +59,7 @@ class ScoreChild:
             program.changed()
             cells = plain.observed.to_bytes(executor.coverage.size, "little")
             send({"ran": [plain.outcome, [n for n, hit in enumerate(cells) if hit]]})
-            if not self._criterion.judges(plain.outcome):
+            if not mutant_executor.criterion.judges(plain.outcome):
                 continue
             if at != start or groups is None:
                 probing.cover(program.units_of(plain.observed))
@@ -90,7 +87,7 @@ class ScoreChild:
                 return
             for group in todo:
                 ran = [a for a in group if a in alive]
-                wrong = self._run(mutant_executor, original, ran, send, turns)
+                wrong = self._run(original, ran, send, turns)
                 if wrong:
                     send({wrong: ran})
                     return
@@ -98,7 +95,6 @@ class ScoreChild:
 
     def _run(
         self,
-        mutant_executor: MutantExecutor,
         original: Execution,
         group: list[int],
         send: Tell,
@@ -114,7 +110,7 @@ class ScoreChild:
                     continue
                 send({"begin": a})
                 try:
-                    verdict = mutant_executor.verdict(original, self._program.mutants[a], turns)
+                    verdict = self._mutants.verdict(original, self._program.mutants[a], turns)
                 except CannotSwap as e:
                     send({"invalid": str(e)})
                     self._alive.discard(a)
@@ -125,8 +121,8 @@ class ScoreChild:
             if not self._program.changed():
                 break
             kills.clear()
-        if not mutant_executor.repeats(original):
-            return "flaky" if mutant_executor.varies(original) else "leaked"
+        if not self._mutants.repeats(original):
+            return "flaky" if self._mutants.varies(original) else "leaked"
         if self._known_reached is not None:
             self._alive.difference_update(a for a, _, _ in kills)
         if kills:

@@ -12,7 +12,6 @@ from fuzztui.engines.instrument.importer import Application, InstrumentedModule
 from fuzztui.engines.instrument.units import Census, LiveUnit
 from fuzztui.engines.mutants.mutant import PointInfo, PythonMutant, before_and_after, region_of
 from fuzztui.engines.mutants.operators import Mutation, MutationOperator
-from fuzztui.engines.mutants.recompile import UnitPosition
 from fuzztui.engines.mutants.sites import MutationScope, Point, find_scopes
 from fuzztui.engines.mutants.text import ModuleText
 from fuzztui.engines.mutants.units import ModuleCode, Unit
@@ -29,24 +28,23 @@ class Enumeration:
         application: Application,
         operators: Sequence[MutationOperator],
         only: Sequence[str],
-        shard: Shard | None = None,
-        leave_out: Callable[[str], bool] = lambda file: False,
+        shard: Shard | None,
+        leave_out: Callable[[str], bool],
     ) -> None:
-        """``leave_out``: whether the module in a file has no mutants."""
         self.shard, self.program_sum = shard, ProgramSum()
         self.mutants: list[PythonMutant] = []
         self.by_id: dict[str, PythonMutant] = {}
         self.units: list[Unit] = []
         self.points: list[PointInfo] = []
+        """The points by their numbers."""
         self.warnings: list[str] = []
+        """Messages about modules that could not be mutated."""
         self.sources: dict[str, ModuleCode] = {}
         self.owners: list[Unit | None] = []
         """The unit of each cell of the coverage map."""
         self.caches: list[Cache[object]] = []
         """The ``lru_cache``\\ s around functions of the application."""
-        self.on_grown: Callable[[Unit], None] = lambda unit: None
-        """Called when a known unit has more live functions."""
-        self._application, self._operators = application, operators
+        self.application, self.operators = application, operators
         self._leave_out = leave_out
         self._only = [(name, scope) for name, _, scope in (text.partition(":") for text in only)]
         self.census = Census(application)
@@ -54,7 +52,11 @@ class Enumeration:
         self._by_live: dict[LiveUnit, Unit] = {}
 
     def scan(self) -> list[PythonMutant]:
-        """See :meth:`Program.scan`."""
+        """Enumerate and return the mutants of modules that were loaded since the last call.
+
+        Must be called before ``gc.freeze()``, because it finds live functions, and before the
+        coverage of the import is cleared.
+        """
         first = len(self.mutants)
         new_units: list[Unit] = []
         for module in self.census.scan():
@@ -63,18 +65,18 @@ class Enumeration:
             if not self._only or any(_is_within(module.name, name) for name, _ in self._only):
                 new_units += self._scan_module(module)
         self._find_caches()
-        ran = self._application.coverage.collect()
+        ran = self.application.coverage.collect()
         for unit in new_units:
             start, end = unit.cells
             unit.ran_at_import = bool(ran >> 8 * start & ((1 << 8 * (end - start)) - 1))
-            if not unit.functions and unit.ran_at_import:
+            if not unit.live.functions and unit.ran_at_import:
                 self._make_static(unit)
         return self.mutants[first:]
 
     def _scan_module(self, loaded: InstrumentedModule) -> list[Unit]:
         try:
             text = ModuleText(loaded.source)
-            scopes = find_scopes(ast.parse(loaded.source, loaded.file), self._operators)
+            scopes = find_scopes(ast.parse(loaded.source, loaded.file), self.operators)
         except RecursionError:
             self.warnings.append(
                 f"module {loaded.name} is nested too deeply to be mutated: it has no mutants"
@@ -113,16 +115,7 @@ class Enumeration:
         live = self.census.units.get((source.module, node.lineno, node.col_offset))
         if live is None:
             return None
-        position = UnitPosition(
-            line=node.lineno,
-            column=node.col_offset,
-            end_line=node.end_lineno,
-            end_column=node.end_col_offset,
-            first_line=live.span.first_line,
-            is_lambda=not hasattr(node, "name"),
-            shells=scope.shells,
-        )
-        unit = Unit(live, source, scope.name, scope.hash, position)
+        unit = Unit(live, source, scope.name, scope.hash, scope.shells)
         self._by_live[live] = unit
         self._own(unit.cells, unit)
         return unit
@@ -131,6 +124,9 @@ class Enumeration:
         live.run(live.resting)
         if live in self._by_live:
             self.on_grown(self._by_live[live])
+
+    def on_grown(self, unit: Unit) -> None:
+        """Called when a known unit has more live functions."""
 
     def _own(self, cells: tuple[int, int], unit: Unit) -> None:
         start, end = cells
@@ -204,11 +200,11 @@ class Enumeration:
 
     def _in_application(self, cache: Cache[object]) -> bool:
         wrapped = getattr(cache, "__wrapped__", None)
-        return type(wrapped) is FunctionType and self._application.has(str(wrapped.__module__))
+        return type(wrapped) is FunctionType and self.application.has(str(wrapped.__module__))
 
     def locate(self, tree: ast.Module, mutant: PythonMutant) -> tuple[ast.AST, Mutation, Point]:
         """The mutant's node, change and point in a plain tree of its module."""
-        points = [p for scope in find_scopes(tree, self._operators) for p in scope.points]
+        points = [p for scope in find_scopes(tree, self.operators) for p in scope.points]
         point = points[mutant.point - self.sources[mutant.module].first_point]
         return point.node, point.changes[mutant.change][1], point
 

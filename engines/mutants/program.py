@@ -26,13 +26,12 @@ from fuzztui.engines.mutants.infection import empty_of
 from fuzztui.engines.mutants.lasting_state import LastingState
 from fuzztui.engines.mutants.late_modules import import_modules
 from fuzztui.engines.mutants.mutant import PythonMutant, exact_cuts, mutated_node
-from fuzztui.engines.mutants.operators import OPERATORS, Mutation, MutationOperator
+from fuzztui.engines.mutants.operators import OPERATORS, MutationOperator
 from fuzztui.engines.mutants.probe_recorder import Probing
 from fuzztui.engines.mutants.recompile import Slots
-from fuzztui.engines.mutants.sites import Point
 from fuzztui.engines.mutants.units import Unit, UnitCompiler
 from fuzztui.kernel.base.patches import unified_diff
-from fuzztui.kernel.base.shards import ProgramSum, Shard
+from fuzztui.kernel.base.shards import Shard
 
 __all__ = ["CannotSwap", "Probing", "Program", "PythonMutant", "Unit", "chosen"]
 
@@ -54,7 +53,7 @@ def chosen(names: Sequence[str]) -> tuple[MutationOperator, ...]:
     return tuple(o for o in OPERATORS if o.name in names)
 
 
-class Program:
+class Program(Enumeration):
     """The application's mutants. Create it before the target is loaded, call :meth:`scan` after."""
 
     def __init__(
@@ -72,19 +71,7 @@ class Program:
 
         Raises :class:`CannotStart` if an operator is unknown.
         """
-        self.application = application
-        self.operators = chosen(operators)
-        self._enumeration = enumeration = Enumeration(
-            application, self.operators, only, shard, leave_out
-        )
-        self.census = enumeration.census
-        self.mutants = enumeration.mutants
-        self.by_id = enumeration.by_id
-        self.units = enumeration.units
-        self.points = enumeration.points
-        """The points by their numbers."""
-        self.warnings = enumeration.warnings
-        """Messages about modules that could not be mutated."""
+        super().__init__(application, chosen(operators), only, shard, leave_out)
         self.keep_bytes = _KEEP_BYTES
         """Approximate bound of the memory for compiled mutants, in bytes."""
         # Units and, for static mutants, whole modules are compiled with mutants.
@@ -103,30 +90,11 @@ class Program:
         self._quiet: set[Unit] = set()
         self._kept: deque[tuple[PythonMutant, int]] = deque()  # compiled mutants and their size
         self._kept_bytes = 0
-        enumeration.on_grown = self._grown
-
-    @property
-    def shard(self) -> Shard | None:
-        """The part of the program's mutants; None: all."""
-        return self._enumeration.shard
-
-    @property
-    def program_sum(self) -> ProgramSum:
-        """The mutants of the modules that were scanned, also those of other shards."""
-        return self._enumeration.program_sum
 
     @property
     def compile_ns(self) -> int:
         """Total time for preparing and compiling units, in nanoseconds."""
         return self.compiler.compile_ns
-
-    def scan(self) -> list[PythonMutant]:
-        """Enumerate and return the mutants of modules that were loaded since the last call.
-
-        Must be called before ``gc.freeze()``, because it finds live functions, and before the
-        coverage of the import is cleared.
-        """
-        return self._enumeration.scan()
 
     def remember(self, target: TargetSpec) -> None:
         """Take a snapshot of the lasting state. Call this when everything is loaded, before the
@@ -158,12 +126,12 @@ class Program:
         if self.lasting is not None:
             self.lasting.accept()
 
-    def _grown(self, unit: Unit) -> None:
+    def on_grown(self, unit: Unit) -> None:
         """Drop the compiled code of a unit with more live functions, which the code lacks."""
         self.leave()
         self.end_quiet()
         unit.live.probed, unit.base = None, None
-        unit.run(unit.live.resting)
+        unit.live.run(unit.live.resting)
         for number in unit.points:
             for index in self.points[number].mutants:
                 self.mutants[index].code = None
@@ -191,7 +159,7 @@ class Program:
         if unit.live.probed is not code:
             unit.live.probed = code
             if unit not in self._quiet:
-                unit.run(unit.live.resting)
+                unit.live.run(unit.live.resting)
 
     def enter(self, mutant: PythonMutant) -> None:
         """Swap the mutant in. Raises :class:`CannotSwap`; the original is then unchanged."""
@@ -217,7 +185,7 @@ class Program:
         code = self.compiler.base(unit)
         self.leave()
         self._entered = unit
-        unit.run(code)
+        unit.live.run(code)
         self.clear_caches()
 
     def leave(self) -> None:
@@ -243,20 +211,20 @@ class Program:
             except CannotSwap:
                 continue
             self._quiet.add(unit)
-            unit.run(code)
+            unit.live.run(code)
 
     def end_quiet(self) -> None:
         """End :meth:`quiet`."""
         self.leave()
         quiet, self._quiet = self._quiet, set()
         for unit in quiet:
-            unit.run(unit.live.resting)
+            unit.live.run(unit.live.resting)
 
     def clear_caches(self) -> None:
         """Clear the ``lru_cache``\\ s around the application's functions, and put back what lasts
         otherwise, so that the original and mutants do not use each other's results.
         """
-        for cache in self._enumeration.caches:
+        for cache in self.caches:
             cache.cache_clear()
         if self.lasting is not None:
             self.lasting.put_back()
@@ -282,7 +250,7 @@ class Program:
     def units_of(self, observed: int) -> list[Unit]:
         """The units with a covered cell in an observation of the coverage map."""
         data = observed.to_bytes(self.application.coverage.size, "little")
-        return [u for u in dict.fromkeys(compress(self._enumeration.owners, data)) if u is not None]
+        return [u for u in dict.fromkeys(compress(self.owners, data)) if u is not None]
 
     def probing(self) -> Probing:
         """A new, empty set of mutants with probes."""
@@ -291,15 +259,11 @@ class Program:
 
     def diff(self, mutant: PythonMutant) -> str:
         """What runs as the mutant, as a unified diff of its file (:func:`unified_diff`)."""
-        source = self._enumeration.sources[mutant.module]
+        source = self.sources[mutant.module]
         tree = ast.parse(source.text.source)
         _, change, point = self.locate(tree, mutant)
         cuts = exact_cuts(source.text, tree, point, change)
         return unified_diff(source.file, source.text.source, source.text.file_after(cuts))
-
-    def locate(self, tree: ast.Module, mutant: PythonMutant) -> tuple[ast.AST, Mutation, Point]:
-        """The mutant's node, change and point in a plain tree of its module."""
-        return self._enumeration.locate(tree, mutant)
 
 
 def reload(program: Program, target: TargetSpec, mutant: PythonMutant | None) -> Target:

@@ -4,62 +4,58 @@ The unit is parsed again from its lines, put into empty copies (shells) of the s
 and compiled. The shells preserve the meaning of ``super()``, ``__class__``, private names and type
 parameters. Defaults and annotations are left out, because they do not belong to the code object; a
 decorator is replaced by a constant, because a function's first line is that of its decorator.
+
+A unit can be large: a function of thousands of lines that defines classes. Compiled whole for each
+mutant, it would take longer than any run. So only the innermost function with the mutation is
+compiled, and patched into the unit's code: code objects contain the code of inner functions as
+constants, so the constant is replaced, in the function and in all around it. The function is
+compiled inside empty copies (shells) of the scopes around it; the outermost shell binds the names
+that the function takes from outside. If the result does not fit exactly, the unit is compiled.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, Final
 
+from fuzztui.engines.instrument.instrument import LAMBDA, UnitSpan
 from fuzztui.engines.instrument.markers import placed
 from fuzztui.engines.instrument.units import flatten, outermost
 from fuzztui.engines.mutants.sites import Function, Shell
 from fuzztui.engines.mutants.text import ModuleText
 
 
-@dataclass(frozen=True, slots=True)
-class UnitPosition:
-    """The position of a unit in its module, as in the syntax tree."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    first_line: int
-    """Line of the first decorator; ``line`` if the unit has none."""
-    is_lambda: bool
-    shells: tuple[Shell, ...]
-
-
-def parse_unit(text: ModuleText, position: UnitPosition) -> Function | ast.Lambda:
+def parse_unit(text: ModuleText, span: UnitSpan) -> Function | ast.Lambda:
     """The unit's syntax tree, with its positions in the module."""
-    if position.is_lambda:
+    if span.name == LAMBDA:
         node = ast.Expr(ast.Constant(None))
-        start, end = text.span(_at(node, position))
+        start, end = text.span(_at(node, span))
         source = text.data[start:end].decode("utf-8", "surrogatepass")
         # Inside brackets newlines and blanks have no meaning.
-        before = "\n" * (position.line - 1) + " " * (position.column - (position.line == 1))
+        before = "\n" * (span.line - 1) + " " * (span.column - (span.line == 1))
         expression: Any = ast.parse(f"({before}{source}\n)").body[0]
         return expression.value  # type: ignore[no-any-return]
-    source = text.lines(position.line, position.end_line)
-    if position.column == 0:
-        function: Any = ast.parse("\n" * (position.line - 1) + source).body[0]
+    source = text.lines(span.line, span.end_line)
+    if span.column == 0:
+        function: Any = ast.parse("\n" * (span.line - 1) + source).body[0]
     else:
-        outer: Any = ast.parse("if 1:" + "\n" * (position.line - 1) + source).body[0]
+        outer: Any = ast.parse("if 1:" + "\n" * (span.line - 1) + source).body[0]
         function = outer.body[0]
     return function  # type: ignore[no-any-return]
 
 
-def _at(node: ast.stmt, position: UnitPosition) -> ast.stmt:
-    node.lineno, node.col_offset = position.line, position.column
-    node.end_lineno, node.end_col_offset = position.end_line, position.end_column
+def _at(node: ast.stmt, span: UnitSpan) -> ast.stmt:
+    node.lineno, node.col_offset = span.line, span.column
+    node.end_lineno, node.end_col_offset = span.end_line, span.end_column
     return node
 
 
-def strip(node: Function | ast.Lambda, position: UnitPosition) -> None:
+def strip(node: Function | ast.Lambda, span: UnitSpan) -> None:
     """Remove the parts that are evaluated outside the unit."""
     args = node.args
     args.defaults = []
@@ -72,9 +68,9 @@ def strip(node: Function | ast.Lambda, position: UnitPosition) -> None:
             arg.annotation = None
     node.returns = None
     node.decorator_list = []
-    if position.first_line != position.line:
+    if span.first_line != span.line:
         decorator = ast.Constant(None)
-        decorator.lineno = decorator.end_lineno = position.first_line
+        decorator.lineno = decorator.end_lineno = span.first_line
         decorator.col_offset = decorator.end_col_offset = 0
         node.decorator_list = [decorator]
     for param in getattr(node, "type_params", ()):
@@ -141,3 +137,137 @@ class Slots:
             setattr(parent, name, new)
         else:
             getattr(parent, name)[index] = new
+
+
+Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_CLASS_CELLS: Final = frozenset({"__class__", "__classdict__"})
+"""Free variables that the shell of a class binds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """A function inside a unit, ready to be compiled alone."""
+
+    module: ast.Module
+    """The function inside shells. It shares its body with the unit's tree."""
+    around: tuple[tuple[int, int], ...]
+    """For the unit and each scope between: index in the result of :func:`flatten`, and index of the
+    next one among its constants."""
+    at: int
+    """Index of the function's own code."""
+
+    def patch(self, base: list[CodeType], codes: list[CodeType]) -> dict[int, CodeType] | None:
+        """The unit's codes that change, by index; None if the function does not fit.
+
+        ``base``: the unit's codes without mutation. ``codes``: those of :attr:`module`.
+        """
+        old, new = base[self.at], codes[0]
+        for _ in self.around:
+            (new,) = (c for c in new.co_consts if isinstance(c, CodeType))
+        if new.co_freevars != old.co_freevars or new.co_qualname != old.co_qualname:
+            return None
+        inner = flatten(new)
+        if [c.co_name for c in inner] != [c.co_name for c in flatten(old)]:
+            return None
+        changed = dict(enumerate(inner, self.at))
+        for index, const in reversed(self.around):
+            consts = list(base[index].co_consts)
+            consts[const] = new
+            changed[index] = new = base[index].replace(co_consts=tuple(consts))
+        return changed
+
+
+def functions_around(slots: Slots, node: ast.AST, shells: tuple[Shell, ...]) -> list[Scope]:
+    """The scopes from the unit to the innermost function with ``node`` in its body."""
+    scopes = _scopes(slots, node)[len(shells) :]
+    while scopes and isinstance(scopes[-1], ast.ClassDef):
+        scopes.pop()
+    return scopes
+
+
+def nested_in(
+    scopes: list[Scope], shells: tuple[Shell, ...], base: list[CodeType]
+) -> Nested | None:
+    """The last of ``scopes``, which begin with the unit; None if its code is not certain.
+
+    ``base``: the unit's codes without mutation.
+    """
+    if any(getattr(scope, "type_params", None) for scope in scopes):
+        return None
+    around: list[tuple[int, int]] = []
+    at = 0
+    for scope in scopes[1:]:
+        outer = base[at]
+        found = [i for i, c in enumerate(outer.co_consts) if _is_code_of(c, scope)]
+        if len(found) != 1:
+            return None
+        around.append((at, found[0]))
+        (at,) = (i for i, c in enumerate(base) if c is outer.co_consts[found[0]])
+    names = sorted(set(base[at].co_freevars) - _CLASS_CELLS)
+    inner: Any = _bare(scopes[-1])
+    for scope in reversed(scopes[1:-1]):
+        inner = _shell(scope, [inner])
+    bind = [placed(_binding(name), scopes[0]) for name in names]
+    root = _shell(scopes[0], [*bind, inner])
+    return Nested(shelled(root, shells), tuple(around), at)
+
+
+def _scopes(slots: Slots, node: ast.AST) -> list[Scope]:
+    """The functions and classes whose bodies contain the node, outermost first."""
+    found = [
+        parent
+        for parent, name in _ancestors(slots, node)
+        if name == "body" and isinstance(parent, Scope)
+    ]
+    return found[::-1]
+
+
+def _ancestors(slots: Slots, node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    while (above := slots.parent(node)) is not None:
+        yield above
+        node = above[0]
+
+
+def _is_code_of(code: object, scope: Scope) -> bool:
+    lines = [scope.lineno, *(d.lineno for d in scope.decorator_list)]
+    return (
+        isinstance(code, CodeType)
+        and code.co_name == scope.name
+        and code.co_firstlineno == min(lines)
+    )
+
+
+def _bare(scope: Scope) -> Scope:
+    """A copy without what is evaluated outside the function; the body is shared."""
+    new: Any = copy.copy(scope)
+    new.args = args = copy.copy(new.args)
+    args.defaults, args.kw_defaults = [], [None] * len(args.kwonlyargs)
+    for kind in ("posonlyargs", "args", "kwonlyargs"):
+        setattr(args, kind, [_unannotated(a) for a in getattr(args, kind)])
+    for kind in ("vararg", "kwarg"):
+        arg = getattr(args, kind)
+        setattr(args, kind, arg and _unannotated(arg))
+    new.returns = None
+    if scope.decorator_list:
+        first = min(scope.decorator_list, key=lambda d: d.lineno)
+        new.decorator_list = [placed(ast.Constant(None), first)]
+    return new  # type: ignore[no-any-return]
+
+
+def _unannotated(arg: ast.arg) -> ast.arg:
+    return placed(ast.arg(arg.arg), arg)
+
+
+def _shell(scope: Scope, body: list[ast.stmt]) -> Any:
+    """An empty scope with the same name and kind around ``body``."""
+    if isinstance(scope, ast.ClassDef):
+        new: Any = ast.ClassDef(scope.name, bases=[], keywords=[], body=body, decorator_list=[])
+    else:
+        none = ast.arguments([], [], None, [], [], None, [])
+        new = ast.FunctionDef(scope.name, none, body, [])
+    new.type_params = []
+    return placed(new, scope)
+
+
+def _binding(name: str) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None))

@@ -9,24 +9,25 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Any, Final
 
 from fuzztui.engines.instrument.fuel import add_fuel
 from fuzztui.engines.instrument.instrument import Instrumenter
 from fuzztui.engines.instrument.markers import compile_with
 from fuzztui.engines.instrument.units import CannotSwap, Code, LiveUnit
-from fuzztui.engines.mutants.nested import Nested, functions_around, nested_in
 from fuzztui.engines.mutants.operators import MutationOperator
 from fuzztui.engines.mutants.recompile import (
+    Nested,
     Slots,
-    UnitPosition,
+    functions_around,
+    nested_in,
     only_unit,
     parse_unit,
     shelled,
     strip,
 )
-from fuzztui.engines.mutants.sites import Point, find_unit
+from fuzztui.engines.mutants.sites import Point, Shell, find_unit
 from fuzztui.engines.mutants.text import ModuleText
 
 _MAX_PREPARED: Final = 64
@@ -54,7 +55,8 @@ class Unit:
     source: ModuleCode
     name: str
     hash: str
-    position: UnitPosition
+    shells: tuple[Shell, ...]
+    """The classes around it."""
     points: list[int] = field(default_factory=list)
     """Numbers of its points, in source order."""
     base: Code | None = None
@@ -71,16 +73,6 @@ class Unit:
     def cells(self) -> tuple[int, int]:
         """The unit's first cell, and the one after its last."""
         return self.live.span.cells
-
-    @property
-    def functions(self) -> list[tuple[FunctionType, int]]:
-        """Live functions with the index of their code."""
-        return self.live.functions
-
-    def run(self, code: Code) -> None:
-        """Install this code in the live functions."""
-        for function, body in code:
-            function.__code__ = body
 
 
 @dataclass(slots=True)
@@ -140,7 +132,7 @@ class UnitCompiler:
         return self._prepare(unit, instrument)
 
     def _parse(self, unit: Unit) -> tuple[Any, list[Point]]:
-        node = parse_unit(unit.source.text, unit.position)
+        node = parse_unit(unit.source.text, unit.live.span)
         points = find_unit(node, self._operators).points
         if len(points) != len(unit.points):
             raise CannotSwap("its source cannot be separated from the surrounding code")
@@ -150,9 +142,9 @@ class UnitCompiler:
         began = time.perf_counter_ns()
         try:
             node, points = self._parse(unit)
-            strip(node, unit.position)
+            strip(node, unit.live.span)
             instrument(node)
-            module = shelled(node, unit.position.shells)
+            module = shelled(node, unit.shells)
             return Prepared(module, points, Slots(module))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
             raise CannotSwap(f"its function cannot be compiled on its own: {e}") from None
@@ -197,14 +189,14 @@ class UnitCompiler:
             prepared.slots.put(node, node)
 
     def _nested(self, unit: Unit, prepared: Prepared, node: ast.AST) -> Nested | None:
-        scopes = functions_around(prepared.slots, node, unit.position.shells)
+        scopes = functions_around(prepared.slots, node, unit.shells)
         if len(scopes) < 2:
             return None
         try:
             self.base(unit)
         except CannotSwap:
             return None
-        return nested_in(scopes, unit.position.shells, unit.base_codes)
+        return nested_in(scopes, unit.shells, unit.base_codes)
 
     def _patched(self, unit: Unit, nested: Nested) -> dict[int, CodeType] | None:
         try:

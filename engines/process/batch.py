@@ -26,9 +26,9 @@ import random
 import re
 import sys
 import zlib
+from contextlib import AbstractContextManager
 from pathlib import Path
 from resource import getrlimit
-from types import FrameType
 from typing import Any, Final
 
 from fuzztui.engines.base.errors import CannotStart, Limited
@@ -42,6 +42,7 @@ from fuzztui.engines.findings.answers import Say, answering, read_request
 from fuzztui.engines.findings.findings import basis_of
 from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.instrument.edges import EdgeTable
+from fuzztui.engines.instrument.lines import LineRecorder
 from fuzztui.engines.process.worker import limit_resources
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.files import read_if_regular, temporary_file
@@ -79,9 +80,9 @@ class _Runner:
         self._stack = temporary_file()
         """The stack that a dying child has written."""
         self._rng = random.Random(0)
-        self._lines = _Lines(request["lines"])
+        self._lines = _recorder(request["lines"])
         edges: str = request["edges"]
-        with self._lines:  # lines executed on import count for all inputs
+        with self._recording():  # lines executed on import count for all inputs
             loaded = load(
                 spec,
                 folder=Path.cwd(),
@@ -94,7 +95,7 @@ class _Runner:
         except OSError as e:
             raise CannotStart(f"{edges}: {e.strerror or e}") from None
         say({"loaded": {name: _file_of(name) for name in request["modules"]}})
-        self._lines.report(lambda message: say({**message, "import": True}))
+        self._report_lines(lambda message: say({**message, "import": True}))
         self._start = self._at = 0
         """The first input of the present child, and the one after its last verdict."""
         self._well = True
@@ -177,9 +178,9 @@ class _Runner:
                 return  # the next child has its limits again
             executor.guard.check()
             self._rng.seed(0)  # choices that an input lacks are the same in every run
-            with self._lines:
+            with self._recording():
                 execution = executor.run(data)
-            self._lines.report(tell)
+            self._report_lines(tell)
             lowered = _lowered(executor)
             outcome = Outcome.TIMEOUT if lowered else execution.outcome
             well = outcome in _WELL
@@ -197,6 +198,15 @@ class _Runner:
             tell({"verdict": [at, outcome, self._trace(execution), 0]})
             if lowered or not (well or self._believing):
                 return  # the next child has its limits again
+
+    def _recording(self) -> AbstractContextManager[None]:
+        return contextlib.nullcontext() if self._lines is None else self._lines.recording()
+
+    def _report_lines(self, say: Say) -> None:
+        """Report the lines that were not reported before."""
+        new = {} if self._lines is None else self._lines.take()
+        if new:
+            say({"lines": {file: sorted(lines) for file, lines in sorted(new.items())}})
 
     def _trace(self, execution: Execution) -> str:
         size = self._executor.coverage.size
@@ -229,43 +239,14 @@ class _Runner:
         }
 
 
-class _Lines:
-    """Context manager: records executed lines of files in ``where``: a directory, or files."""
-
-    def __init__(self, where: str | list[str]) -> None:
-        self._wanted = bool(where)
-        self._below = where.rstrip("/") + "/" if isinstance(where, str) else ""
-        self._files = frozenset(where) if isinstance(where, list) else frozenset()
-        self._reported: set[tuple[str, int]] = set()
-        self._seen: set[tuple[str, int]] = set()
-
-    def __enter__(self) -> None:
-        if self._wanted:
-            sys.settrace(self._call)
-
-    def __exit__(self, *_: object) -> None:
-        if self._wanted:
-            sys.settrace(None)
-
-    def _call(self, frame: FrameType, event: str, argument: object) -> Any:
-        file = frame.f_code.co_filename
-        if self._below:
-            return self._line if file.startswith(self._below) else None
-        return self._line if file in self._files else None
-
-    def _line(self, frame: FrameType, event: str, argument: object) -> Any:
-        if event == "line":
-            self._seen.add((frame.f_code.co_filename, frame.f_lineno))
-        return self._line
-
-    def report(self, say: Say) -> None:
-        """Report the lines that were not reported before."""
-        by_file: dict[str, list[int]] = {}
-        for file, line in sorted(self._seen - self._reported):
-            by_file.setdefault(file, []).append(line)
-        self._reported |= self._seen
-        if by_file:
-            say({"lines": by_file})
+def _recorder(where: str | list[str]) -> LineRecorder | None:
+    """Records executed lines of files in ``where``: a directory, or files; empty: none."""
+    if not where:
+        return None
+    if isinstance(where, list):
+        return LineRecorder(frozenset(where).__contains__)
+    below = where.rstrip("/") + "/"
+    return LineRecorder(lambda file: file.startswith(below))
 
 
 def _lowered(executor: Executor) -> str:

@@ -27,7 +27,7 @@ from typing import Any, Final
 from fuzztui.engines.base.errors import CannotStart, Diagnostic
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.elsewhere import unguided_text
-from fuzztui.engines.execute.forks import Death, Tell, in_child
+from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import LoadedTarget, load
 from fuzztui.engines.findings.candidates import candidates, compare_advice
 from fuzztui.engines.findings.compare import unseen_part
@@ -92,9 +92,9 @@ def ready(spec: Spec, limit_s: float) -> int:
             progress_shown = True
             _print(progress=f"importing the target; the limit is {limit_s:g} s")
 
-    work = in_child(lambda tell: _load(spec, tell), silence_s=limit_s, meanwhile=meanwhile)
+    host = ChildHost("", limit_s, meanwhile=meanwhile)
     try:
-        for message in work:
+        for message in host.child(lambda tell: _load(spec, tell)):
             if not isinstance(message, Death):
                 if "ready" in message:
                     loaded, since = True, time.monotonic()

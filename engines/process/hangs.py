@@ -1,42 +1,18 @@
-"""Watch a worker process: whether it has ended, and whether it hangs."""
+"""Watch a worker process: whether it hangs."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import select
 from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.base.spec import LOAD_LIMIT_S, TargetSpec
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.execute.forks import BUSY, cpu_s, has_ended, stopped_by
+from fuzztui.engines.execute.forks import BUSY, cpu_s, stopped_by
 
 POLL_S: Final = 0.05
 """Seconds between two polls of a worker."""
-
-
-class ProcessEnd:
-    """Waits for a process to end without polling it."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid, self._fd = pid, -1
-        with contextlib.suppress(OSError, AttributeError):
-            self._fd = os.pidfd_open(pid)
-        self._poll = select.poll()
-        if self._fd >= 0:
-            self._poll.register(self._fd, select.POLLIN)
-
-    def wait(self, seconds: float) -> bool:
-        """Whether the process has ended; waits at most ``seconds`` for this."""
-        self._poll.poll(seconds * 1000)
-        return has_ended(self._pid)
-
-    def close(self) -> None:
-        """Release the descriptor."""
-        if self._fd >= 0:
-            os.close(self._fd)
 
 
 class HangDetector:

@@ -26,8 +26,7 @@ from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.limits import high_copy, lowered_signature, lowered_text
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.differential import DifferentialOracle
-from fuzztui.engines.findings.frame_rules import FrameRules
-from fuzztui.engines.findings.triage import FailureTriage
+from fuzztui.engines.findings.triage import FailureTriage, FrameRules
 from fuzztui.engines.inputs import draws
 from fuzztui.engines.inputs.dictionary import Constants
 from fuzztui.engines.inputs.draws import CallSpan, Draw, NotingSource

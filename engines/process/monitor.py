@@ -26,16 +26,16 @@ from fuzztui.engines.base.spec import LOAD_LIMIT_S, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
-from fuzztui.engines.directory.rescue import UNRECORDED, Rescue, Unsafe
+from fuzztui.engines.directory.rescue import UNRECORDED, UNSAFE, Rescue, Unsafe
 from fuzztui.engines.directory.stats import Reporter
 from fuzztui.engines.directory.store import Store, candidate_tail
 from fuzztui.engines.execute.failures import Failure, last_place, printable
-from fuzztui.engines.execute.forks import has_ended, how_it_ended
+from fuzztui.engines.execute.forks import ProcessEnd, has_ended, how_it_ended
 from fuzztui.engines.execute.isolation import Isolation, read_index
 from fuzztui.engines.execute.limits import lowered_by, lowered_signature, lowered_text
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.process.hangs import POLL_S, HangDetector, ProcessEnd
+from fuzztui.engines.process.hangs import POLL_S, HangDetector
 from fuzztui.kernel.wire.events import InstanceHello
 from fuzztui.kernel.wire.finding_kinds import CRASH, HANG
 
@@ -51,6 +51,19 @@ _ERROR_PREFIX: Final = "fuzztui: "
 _MAX_SUSPICIONS: Final = 3
 """Deaths during one trial, perhaps caused from outside, after which its input is blamed."""
 _OUTSIDE_SIGNALS: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+_NOT_RUN: Final = UNSAFE, "it ran the entry again", "the entry is not run any more"
+_NO_TRIAL: Final = {
+    j.REBUILD: _NOT_RUN,
+    j.ANALYSE: _NOT_RUN,
+    j.RECORD: (
+        UNRECORDED,
+        "the comparisons of the entry were recorded",
+        "they are not recorded any more",
+    ),
+}
+"""Operations that are no trials: the file for entries that kill a worker in them, and words."""
 
 
 class WorkerMonitor:
@@ -247,7 +260,7 @@ class WorkerMonitor:
     def _rescue_running(self) -> None:
         """Save the input that the last worker was running: the next worker runs it first."""
         phase = self._counters[j.PHASE]
-        no_trial = self._journal.label() in (j.REBUILD, j.ANALYSE, j.RECORD)
+        no_trial = self._journal.label() in _NO_TRIAL
         if phase in (j.RUNNING, j.SAVING) and not no_trial:
             self._save_rescue()
         self._counters[j.PHASE] = j.LOADING
@@ -302,24 +315,14 @@ class WorkerMonitor:
             explained = self._quarantine(how, outside=outside)
             if label != j.ANALYSE:
                 self._save_rescue()
-        elif phase == j.RUNNING and label in (j.REBUILD, j.ANALYSE):
+        elif phase == j.RUNNING and label in _NO_TRIAL:
             if not outside:
+                file, when, consequence = _NO_TRIAL[label]
                 with contextlib.suppress(OSError):
-                    Unsafe(self._spec.dir).add(counters[j.SRC])
+                    Unsafe(self._spec.dir, file).add(counters[j.SRC])
                 self._log.message(
                     "warning",
-                    f"queue entry {counters[j.SRC]}: the worker {how} when it ran the entry again;"
-                    " the entry is not run any more",
-                )
-                explained = True
-        elif phase == j.RUNNING and label == j.RECORD:
-            if not outside:
-                with contextlib.suppress(OSError):
-                    Unsafe(self._spec.dir, UNRECORDED).add(counters[j.SRC])
-                self._log.message(
-                    "warning",
-                    f"queue entry {counters[j.SRC]}: the worker {how} when the comparisons of the"
-                    " entry were recorded; they are not recorded any more",
+                    f"queue entry {counters[j.SRC]}: the worker {how} when {when}; {consequence}",
                 )
                 explained = True
         elif phase in (j.RUNNING, j.SAVING) and label != j.ANALYSE:

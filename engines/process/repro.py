@@ -9,13 +9,14 @@ import os
 import random
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from resource import getrlimit
 from typing import Final
 
 from fuzztui.engines.base.errors import CANNOT_START, CannotStart
 from fuzztui.engines.base.spec import Spec
-from fuzztui.engines.execute.executor import Execution, Executor, Outcome
+from fuzztui.engines.execute.executor import Executor, Outcome
 from fuzztui.engines.execute.failures import hang_text, title_of, traceback_text
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.forks import how_it_ended
@@ -26,7 +27,7 @@ from fuzztui.engines.execute.pipe import Pipe
 from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.triage import UNMADE
 from fuzztui.engines.inputs.inputs import InputForm
-from fuzztui.engines.inputs.source import Rejected
+from fuzztui.engines.inputs.source import Source
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.target import Target, load_target
@@ -127,54 +128,66 @@ def _run(spec: Spec, data: bytes, failing: list[object]) -> tuple[int, str]:
 
 
 def _result(spec: Spec, target: Target, data: bytes, failing: list[object]) -> tuple[int, str]:
-    form = form_of(target, spec.engine, random.Random(0).randbytes)
     wall = spec.target.timeout_wall
     guard = Guard(spec.target.timeout_s, wall=wall)
+    message, generator = spec.target.oracle.message, target.generator
+    executor = Executor(
+        target.function,
+        _form_of(target, spec),
+        target.expected,
+        coverage=CoverageMap(),
+        guard=guard,
+        fixture=Fixture(Path.cwd()),
+        message_oracle=MessageOracle(message) if message else None,
+    )
+    showing, made = executor, list[object]()
+    if generator is not None:
+
+        def shown(source: Source) -> object:
+            """Print the input that choices make, because they mean nothing to a user."""
+            made.append(generator(source))
+            guard.stop()
+            _print(visible(f"input: {made[0]!r:.100000}"))
+            guard.start()
+            return made[0]
+
+        showing = executor.with_form(_form_of(replace(target, generator=shown), spec))
     guard.arm()
     if target.suite is not None:
         target.suite.prepare(data)  # fixtures take their time outside of the trial's limit
     # A hang in C: print the stack and exit 1. Later than the guard, also on a busy machine.
     faulthandler.dump_traceback_later(wall * spec.target.timeout_s + 10, exit=True)
-    invalid: tuple[type[BaseException], ...] = (Rejected, *target.expected)
-    when = UNMADE
-    argument: object = None
-    try:
-        guard.start()
-        argument = form.build(data)
-        when = ""
-        if target.generator is not None:
-            # The choices mean nothing to a user: print the input that they make.
-            guard.stop()
-            _print(visible(f"input: {argument!r:.100000}"))
-            guard.start()
-        value = target.function(argument)
-        guard.stop()
-        if guard.expired:
-            return _timed_out(guard, when)
-        first = Execution(Outcome.SUCCESS, data, 0, value)
-        text = f"success: {value!r:.500}"
-    except invalid as e:
-        guard.stop()
-        if guard.expired:
-            return _timed_out(guard, when)
-        if spec.target.oracle.message and MessageOracle(spec.target.oracle.message).search(e)[0]:
-            return _failed(e, when)
-        first = Execution(Outcome.INVALID, data, 0, None, e)
-        text = f"invalid, as expected: {title_of(e, when)}"
-    except BaseException as e:
-        guard.stop()
-        # The target may have caught the exception of the guard, and raised another one.
-        if guard.expired:
-            return _timed_out(guard, when)
-        failing.append(argument)
-        return _failed(e, when)
-    finally:
-        guard.disarm()
-        faulthandler.cancel_dump_traceback_later()
-    if target.against is None:
+    first = showing.call(data)
+    guard.disarm()
+    faulthandler.cancel_dump_traceback_later()
+    when, error = UNMADE if first.unmade else "", first.error
+    if first.outcome is Outcome.TIMEOUT:
+        text = f"timeout{when}: longer than {guard.timeout_s:g} s\n{hang_text(guard.where)}"
+        return 1, visible(text, lines=True)
+    if error is None:
+        value = executor.guarded(lambda: f"{first.value!r:.500}", "a value without repr()")
+        text = f"success: {value}"
+    elif first.outcome is Outcome.INVALID:
+        text = f"invalid, as expected: {title_of(error, when)}"
+    else:
+        if not first.matched:
+            failing.append(made[0] if made else data)
+        text = f"failure: {title_of(error, when)}\n{traceback_text(error)}"
+        return 1, visible(text, lines=True)
+    guard.arm()
+    oracle = DifferentialOracle.of(target, spec.target, executor)
+    difference = None if oracle is None else oracle.differs(first)
+    guard.disarm()
+    if oracle is None:
         return 0, visible(text)
-    status, more = _contrasted(spec, target, form, first)
-    return status, f"{visible(text)}\n{more}"
+    against = f"{spec.target.oracle.against} does the same"
+    if difference is not None:
+        against = f"differs: {difference.title}\n{difference.detail}"
+    return int(difference is not None), f"{visible(text)}\n{visible(against, lines=True)}"
+
+
+def _form_of(target: Target, spec: Spec) -> InputForm:
+    return form_of(target, spec.engine, random.Random(0).randbytes)
 
 
 def _saved(failing: Sequence[object], directory: str) -> str:
@@ -192,37 +205,3 @@ def _saved(failing: Sequence[object], directory: str) -> str:
     except Exception as e:  # Hypothesis, or a database of the project
         return f"{pending.test.name}: {e if isinstance(e, NotSaved) else title_of(e)}"
     return ""
-
-
-def _timed_out(guard: Guard, when: str) -> tuple[int, str]:
-    text = f"timeout{when}: longer than {guard.timeout_s:g} s\n{hang_text(guard.where)}"
-    return 1, visible(text, lines=True)
-
-
-def _failed(error: BaseException, when: str) -> tuple[int, str]:
-    text = f"failure: {title_of(error, when)}\n{traceback_text(error)}"
-    return 1, visible(text, lines=True)
-
-
-def _contrasted(spec: Spec, target: Target, form: InputForm, first: Execution) -> tuple[int, str]:
-    """Run the second implementation on the input of ``first``, and compare. Returns as _run."""
-    guard, fixture = (
-        Guard(spec.target.timeout_s, wall=spec.target.timeout_wall),
-        Fixture(Path.cwd()),
-    )
-    assert target.against is not None
-    executor = Executor(
-        target.against,
-        form,
-        target.expected,
-        coverage=CoverageMap(),
-        guard=guard,
-        fixture=fixture,
-    )
-    names = spec.target.function, spec.target.oracle.against
-    guard.arm()
-    difference = DifferentialOracle(executor, target.compare, names=names).differs(first)
-    guard.disarm()
-    if difference is None:
-        return 0, visible(f"{names[1]} does the same")
-    return 1, visible(f"differs: {difference.title}\n{difference.detail}", lines=True)

@@ -34,23 +34,18 @@ from fuzztui.engines.base.spec import TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
-from fuzztui.engines.directory.rescue import Rescue, Unsafe
+from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.engines.directory.store import Store
-from fuzztui.engines.execute.elsewhere import unguided_text
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.limits import high_copy
-from fuzztui.engines.execute.lines import LineRecorder
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.execute.third_party import KEPT, Watch, library_files, third_party
-from fuzztui.engines.findings.differential import DifferentialOracle
-from fuzztui.engines.findings.findings import Findings
-from fuzztui.engines.findings.frame_rules import FrameRules
 from fuzztui.engines.inputs.dictionary import Constants, read_dictionary, tokens_of
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.instrument.lines import LineRecorder
 from fuzztui.engines.loop.context import Context
-from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.line_reports import LineReports
 from fuzztui.engines.loop.loop import Loop
 from fuzztui.engines.loop.parts import Parts
@@ -207,11 +202,11 @@ def build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         store=store,
         log=log,
         reported=reported,
+        unsafe=Unsafe(spec.dir).load(),
         target=loaded.target,
         application=loaded.application,
         prepared=loaded.prepared,
     )
-    suite = loaded.target.suite
     parts: Parts = engine.build(context)
     update_tokens()  # an engine may have imported more modules
     table.save(store.write)
@@ -224,43 +219,10 @@ def build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
 
     lines = LineReports(loaded.application, recorder, log, reported)
     lines.on_modules()
-    frame_rules = FrameRules(spec.sync_dir)
-    loop = Loop(
-        parts,
-        journal=journal,
-        store=store,
-        log=log,
-        findings=Findings(
-            store,
-            log,
-            journal,
-            reported,
-            most=spec.engine.max_findings,
-            rules=frame_rules.rules,
-            of_property=str if suite is None else suite.current_name,
-        ),
-        frame_rules=frame_rules,
-        steering=ControlReader(
-            spec.dir / "control.jsonl",
-            parts.scheduler,
-            journal,
-            log,
-            answered=reported.answered,
-            execute=parts.execute,
-        ),
-        rescue=Rescue(spec.dir),
-        edges=table,
-        differential=DifferentialOracle.of(loaded.target, spec.target, executor, log.message),
-        budget_trials=spec.budget_trials,
-        budget_cpu_s=spec.budget_cpu_s,
-        confirm=spec.target.timeout_confirm,
-        on_modules=on_modules,
-        third_party=watch.count if watch else lambda: 0,
-        scope=lambda run: unguided_text(run, spec.target, loaded.application),
-        lines=lines,
-    )
+    third_party_lines = watch.count if watch else lambda: 0
+    loop = Loop(context, parts, lines, on_modules=on_modules, third_party=third_party_lines)
     executor.guard.arm()
-    loop.rebuild(reported, Unsafe(spec.dir).load())
+    loop.reruns.rebuild()
     assert not trace.closed
     return loop
 

@@ -8,7 +8,6 @@ different, and one more feedback records the uncovered goals (Algorithm 1, lines
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -17,7 +16,6 @@ from typing import Any, Final, cast
 
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.typed import Annotated
@@ -29,7 +27,7 @@ from fuzztui.engines.spoton.distances import Distances
 from fuzztui.engines.spoton.feedback import GoalFeedback, Mode
 from fuzztui.engines.spoton.form import TypedInput
 from fuzztui.engines.spoton.goals import AnalysisFile, Goals, read_document
-from fuzztui.engines.spoton.mutator import Choices, TypedMutator
+from fuzztui.engines.spoton.mutator import TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.report import TargetingReport
 from fuzztui.engines.spoton.steering import TargetingCommands
@@ -83,9 +81,15 @@ def build(context: Context) -> Parts:
     relations = TypeRelations(form.stacks, settings.aliases)
     goals, distances = Goals(settings.document, _module_lookup(context)), Distances(rng, relations)
     feedback = GoalFeedback(goals, distances, base.coverage, settings.mode)
+
+    def annotate(entry: CorpusEntry) -> Annotated | None:
+        if entry.id in context.unsafe:
+            return None
+        return context.make_again(entry, lambda: form.annotate(entry.data))
+
     mutator = TypedMutator(
         rng,
-        Choices(_annotator(context, form)),
+        annotate,
         form.expect,
         feedback.distances,
         relations,
@@ -220,25 +224,3 @@ def _module_lookup(context: Context) -> Callable[[str], tuple[str, int] | None]:
         return None if module is None else (module.sha, module.base)
 
     return where
-
-
-def _annotator(context: Context, form: TypedInput) -> Callable[[CorpusEntry], Annotated | None]:
-    """A function that annotates an entry's choices, under the guard and the journal.
-
-    The journal records the generator's run as one more run of the entry. Entries that have killed
-    a worker are left out: the function returns None for them.
-    """
-    executor, journal = context.executor, context.journal
-    unsafe = Unsafe(context.spec.dir).load()
-
-    def annotate(entry: CorpusEntry) -> Annotated | None:
-        if entry.id in unsafe:
-            return None
-        executor.fixture.restore()
-        again = Candidate(entry.data, j.REBUILD, entry.id)
-        journal.begin(time.monotonic_ns(), again, counts=False)
-        found = executor.guarded(lambda: form.annotate(entry.data), None)
-        journal.end()
-        return found
-
-    return annotate

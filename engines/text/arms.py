@@ -6,11 +6,12 @@ The Python version of the settings and statistics in text.c, with the same rules
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from itertools import accumulate
 from typing import Final
 
 from fuzztui.engines.text.block import StatsBlock
+from fuzztui.engines.text.native import Weigh
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.table import ARMS, BALANCED, FRAGMENT, HAVOC, TEMPLATE
 from fuzztui.kernel.wire.mixture import Mixture
@@ -42,14 +43,11 @@ MIN_CLASS_SHARE: Final = 0.05
 MAX_FRUITLESS_DRAWS: Final = 200
 """Draws without any effect after which a mutator gets only the minimal weight."""
 
-Bandit = Callable[[Sequence[int], Sequence[int], Sequence[int], int], list[int]]
-"""``MutatorLibrary.weights``: computes weights from the counters and the wished weights."""
-
 
 class MixtureState:
     """The statistics block with its rules: draws the next step and counts results of mutators."""
 
-    def __init__(self, block: StatsBlock, bandit: Bandit, without: Collection[str] = ()) -> None:
+    def __init__(self, block: StatsBlock, bandit: Weigh, without: Collection[str] = ()) -> None:
         """``without``: names of mutators that are never drawn."""
         self.block = block
         self._bandit = bandit

@@ -64,6 +64,16 @@ def is_comby(template: str) -> bool:
     return ":[" in template
 
 
+def sides_of(template: str) -> tuple[str, str]:
+    """Pattern and rewrite of a template. Raises ValueError with a message for the user."""
+    pattern, arrow, rewrite = (part.strip() for part in template.partition("==>"))
+    if not arrow or not pattern:
+        raise ValueError("a template is PATTERN ==> REWRITE")
+    if "\0" in template or len(template) > MAX_SPAN:
+        raise ValueError(f"a template must have no NUL and at most {MAX_SPAN} characters")
+    return pattern, rewrite
+
+
 @dataclass(frozen=True, slots=True)
 class CombyTemplate:
     """``PATTERN ==> REWRITE`` with comby's holes, ``:[a]``."""
@@ -74,11 +84,7 @@ class CombyTemplate:
     @classmethod
     def parse(cls, text: str) -> CombyTemplate:
         """Parse a template. Raises ValueError with a message for the user."""
-        pattern, arrow, rewrite = (part.strip() for part in text.partition("==>"))
-        if not arrow or not pattern:
-            raise ValueError("a template is PATTERN ==> REWRITE")
-        if "\0" in text or len(text) > MAX_SPAN:
-            raise ValueError(f"a template must have no NUL and at most {MAX_SPAN} characters")
+        pattern, rewrite = sides_of(text)
         if pattern.startswith("-"):
             raise ValueError("the pattern must not begin with -, which comby reads as an option")
         holes: list[set[bytes]] = []

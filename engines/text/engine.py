@@ -43,19 +43,18 @@ COMBY: Final = ".comby-found"
 class FragmentFeedback(Feedback):
     """A feedback that keeps no input; it parses each kept entry once for its fragments."""
 
-    def __init__(
-        self,
-        parser: GuardedParser,
-        fragments: Fragments,
-        on_parsed: Callable[[], None] = lambda: None,
-    ) -> None:
-        """``on_parsed`` is called after each entry, which may have led to dropped templates."""
-        self._parser, self._fragments, self._on_parsed = parser, fragments, on_parsed
+    def __init__(self, syntax: Syntax, directory: Path, say: Callable[[str, str], None]) -> None:
+        """``say`` is called with warnings: templates that were dropped since the last entry."""
+        self.fragments = Fragments()
+        self._parser = GuardedParser(syntax.spans, directory)
+        self._syntax, self._say, self._reported = syntax, say, len(syntax.problems)
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """Add the entry's fragments to the pool."""
-        self._fragments.add(entry.data, self._parser.spans(entry.data))
-        self._on_parsed()
+        self.fragments.add(entry.data, self._parser.spans(entry.data))
+        for template, problem in [*self._syntax.problems.items()][self._reported :]:
+            self._say("warning", _left_out(template, problem))
+        self._reported = len(self._syntax.problems)
 
 
 class UnmatchedTemplates:
@@ -77,24 +76,6 @@ class UnmatchedTemplates:
                 message = f"matches nothing in the {entries} at the start"
                 self._say("warning", f"text.templates: {template!r} {message}")
         self._say = None
-
-
-class MixtureCommands:
-    """Executes the command ``mixture``; the statistics block keeps the setting over restarts."""
-
-    def __init__(self, arms: MixtureState, publish: Callable[[], None]) -> None:
-        self._arms, self._publish = arms, publish
-
-    def execute(self, command: Command) -> str:
-        """Execute a command. Returns the answer. Raises :class:`SteerError` if it is rejected."""
-        if not isinstance(command, SetMixture):
-            raise SteerError(f"this engine does not support the command {command.name}")
-        try:
-            self._arms.set_mixture(command.mixture, adaptive=command.adaptive)
-        except ValueError as e:
-            raise SteerError(str(e)) from None
-        self._publish()
-        return f"{command.mixture}{', adaptive' if command.adaptive else ''}"
 
 
 def fit(form: InputForm) -> None:
@@ -124,7 +105,7 @@ def build(context: Context) -> Parts:
     if not spec.engine.seeds:
         say("warning", "engine.seeds is empty, but text mutators need programs to change")
     syntax = _syntax(settings, say, spec.dir / COMBY)
-    fragments = Fragments() if syntax is not None else None
+    parsing = FragmentFeedback(syntax, spec.dir, context.log.message) if syntax else None
     without = set(settings.without)
     if syntax is None:
         without |= {TEMPLATE, FRAGMENT}
@@ -142,21 +123,25 @@ def build(context: Context) -> Parts:
         base.corpus,
         Havoc(rng, spec.engine.max_size, context.tokens, text=context.text),
         rng=rng,
-        pool=None if fragments is None else fragments.pool,
+        pool=None if parsing is None else parsing.fragments.pool,
     )
 
     def saved(candidate: Candidate, folder: str) -> None:
         mutator.saved(candidate, folder)
         publish()  # at once: this is rare, and the next trial may kill the worker
 
-    parsing = []
-    unmatched = []
-    if syntax is not None and fragments is not None:
-        report_dropped = _DroppedTemplates(syntax, context.log.message)
-        parsing.append(
-            FragmentFeedback(GuardedParser(syntax.spans, spec.dir), fragments, report_dropped)
-        )
-        unmatched.append(UnmatchedTemplates(syntax.matches, base.corpus, say))
+    def execute(command: Command) -> str:
+        """Execute the command ``mixture``; the statistics block keeps it over restarts."""
+        if not isinstance(command, SetMixture):
+            raise SteerError(f"this engine does not support the command {command.name}")
+        try:
+            arms.set_mixture(command.mixture, adaptive=command.adaptive)
+        except ValueError as e:
+            raise SteerError(str(e)) from None
+        publish()
+        return f"{command.mixture}{', adaptive' if command.adaptive else ''}"
+
+    unmatched = [UnmatchedTemplates(syntax.matches, base.corpus, say)] if syntax else []
     stages: list[Stage] = []
     for stage in base.stages:
         if isinstance(stage, Mutate):
@@ -166,10 +151,10 @@ def build(context: Context) -> Parts:
     return replace(
         base,
         stages=stages,
-        feedbacks=[*base.feedbacks, *parsing],
+        feedbacks=[*base.feedbacks, *([parsing] if parsing else [])],
         saved=saved,
         tick=publish,
-        execute=MixtureCommands(arms, publish).execute,
+        execute=execute,
     )
 
 
@@ -201,18 +186,6 @@ class _Publish:
         settings = changes != self._changes
         if (settings or trials != self._trials) and self._writer.publish(settings=settings):
             self._trials, self._changes = trials, changes
-
-
-class _DroppedTemplates:
-    """Warns of the templates that were dropped since the last call."""
-
-    def __init__(self, syntax: Syntax, say: Callable[[str, str], None]) -> None:
-        self._syntax, self._say, self._reported = syntax, say, len(syntax.problems)
-
-    def __call__(self) -> None:
-        for template, problem in [*self._syntax.problems.items()][self._reported :]:
-            self._say("warning", _left_out(template, problem))
-        self._reported = len(self._syntax.problems)
 
 
 def _syntax(settings: _Settings, say: Callable[[str, str], None], kept: Path) -> Syntax | None:

@@ -18,9 +18,9 @@ from hashlib import blake2b
 from typing import Final
 from zlib import crc32
 
-from fuzztui.engines.text.edits import common_head, common_tail
+from fuzztui.engines.text.edits import Edit, common_head, common_tail
 from fuzztui.engines.text.reference import Rng
-from fuzztui.engines.text.syntax import MAX_INPUT, MAX_NAME, Edit, Span, Spans
+from fuzztui.engines.text.syntax import MAX_INPUT, MAX_NAME, Span, Spans
 
 MAX_A_KIND: Final = 200
 MAX_FRAGMENTS: Final = 4 << 20

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from fuzztui.engines.directory.store import QUEUE
 from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
@@ -17,6 +17,7 @@ from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 from fuzztui.engines.loop.mutate import Havoc
 from fuzztui.engines.text.arms import AT, MixtureState
 from fuzztui.engines.text.fragments import Pool, SpliceRecipient, balanced
+from fuzztui.engines.text.native import Apply
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.table import ARMS, BALANCED, FRAGMENT, HAVOC, TEMPLATE
 
@@ -32,20 +33,13 @@ _NAMES: Final = 100
 _TEMPLATE, _FRAGMENT, _BALANCED, _HAVOC = (AT[n] for n in (TEMPLATE, FRAGMENT, BALANCED, HAVOC))
 
 
-class Applies(Protocol):
-    """The type of ``MutatorLibrary.apply``."""
-
-    def __call__(self, data: bytes, limit: int, rng: Rng, op: int, /) -> bytes | None:
-        """Apply one mutator at a random occurrence; None if it does not apply."""
-
-
 class TextMixture:
     """The loop's mutator; makes the same children for a seed with the C and Python mutators."""
 
     def __init__(
         self,
         arms: MixtureState,
-        apply: Applies,
+        apply: Apply,
         corpus: Corpus,
         havoc: Havoc,
         *,

@@ -6,31 +6,29 @@ Both make the same bytes from the same input and generator state.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
-from fuzztui.engines.text.reference import ReferenceMutators, Rng
+from fuzztui.engines.text import reference
+from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.table import NAMES
 
+Apply = Callable[[bytes, int, Rng, int], bytes | None]
+"""Applies one mutator at a random occurrence; None if it does not apply: ``reference.apply``."""
+Weigh = Callable[[Sequence[int], Sequence[int], Sequence[int], int], list[int]]
+"""Computes the bandit's weights of mutators: ``reference.weights``."""
 
-class MutatorLibrary(Protocol):
-    """The text mutators and the bandit; ``reference.py`` describes the functions."""
 
-    @property
-    def name(self) -> str:
-        """``native`` or ``plain``."""
+@dataclass(frozen=True, slots=True)
+class MutatorLibrary:
+    """The text mutators and the bandit."""
 
-    @property
-    def why(self) -> str:
-        """Why the compiled mutators cannot be used; an empty string if there is no problem."""
-
-    def apply(self, data: bytes, limit: int, rng: Rng, op: int) -> bytes | None:
-        """Apply one mutator at a random occurrence; None if it does not apply."""
-
-    def weights(
-        self, applied: Sequence[int], found: Sequence[int], base: Sequence[int], prior: int
-    ) -> list[int]:
-        """The bandit's weights of mutators, from the wished weights and recent results."""
+    apply: Apply = reference.apply
+    weights: Weigh = reference.weights
+    compiled: bool = False
+    why: str = ""
+    """Why the compiled mutators cannot be used; an empty string if there is no problem."""
 
 
 class UnfitError(Exception):
@@ -54,9 +52,6 @@ class Native:
     The interpreter's lock is held during calls: releasing it would add a tenth to the cost of a
     call, which takes microseconds.
     """
-
-    name: Final = "native"
-    why: Final = ""
 
     def __init__(self, path: str) -> None:
         """Load the library. Raises OSError, or UnfitError if it is of another version."""
@@ -117,8 +112,9 @@ def load(path: str) -> MutatorLibrary:
     If the library cannot be loaded, also those in Python, with the reason in ``why``.
     """
     if not path:
-        return ReferenceMutators()
+        return MutatorLibrary()
     try:
-        return Native(path)
+        native = Native(path)
     except (OSError, UnfitError) as e:
-        return ReferenceMutators(f"{path}: {e}")
+        return MutatorLibrary(why=f"{path}: {e}")
+    return MutatorLibrary(native.apply, native.weights, compiled=True)

@@ -157,16 +157,3 @@ def _merit(applied: int, found: int, of: int, all_: int, prior: int) -> int:
         return _MERIT
     value = (found * of + prior * all_) * _MERIT // ((applied + prior) * all_)
     return max(1, min(value, 64 * _MERIT))
-
-
-class ReferenceMutators:
-    """These functions as a :class:`fuzztui.engines.text.native.MutatorLibrary`."""
-
-    name: Final = "plain"
-
-    def __init__(self, why: str = "") -> None:
-        """``why``: the reason why no compiled library is used; "": none was requested."""
-        self.why = why
-
-    apply = staticmethod(apply)
-    weights = staticmethod(weights)

@@ -18,25 +18,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.engines.text.comby import Comby, is_comby
+from fuzztui.engines.text.comby import Comby, is_comby, sides_of
 from fuzztui.engines.text.edits import MAX_EDITS, MAX_SPAN, Edit, spread, trimmed
-
-__all__ = [
-    "LANGUAGES",
-    "MAX_INPUT",
-    "MAX_NAME",
-    "MAX_SPAN",
-    "MISSING",
-    "Edit",
-    "Name",
-    "Span",
-    "Spans",
-    "Syntax",
-    "SyntaxUnavailable",
-    "Template",
-    "idle",
-    "template_problem",
-]  # fmt: skip
 
 LANGUAGES: Final = (
     "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "hcl", "html", "java",
@@ -117,11 +100,7 @@ class Template:
     @classmethod
     def parse(cls, text: str, language: str) -> Template:
         """Parse a template. Raises ValueError with a message for the user."""
-        pattern, arrow, rewrite = (part.strip() for part in text.partition("==>"))
-        if not arrow or not pattern:
-            raise ValueError("a template is PATTERN ==> REWRITE")
-        if "\0" in text or len(text) > MAX_SPAN:
-            raise ValueError(f"a template must have no NUL and at most {MAX_SPAN} characters")
+        pattern, rewrite = sides_of(text)
         holes = {m[2] for m in _HOLE.finditer(pattern)}
         if unknown := [m[0] for m in _HOLE.finditer(rewrite) if m[2] not in holes]:
             hole = unknown[0]

@@ -24,7 +24,7 @@ from fuzztui.engines.loop.example_keeper import ExampleKeeper
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mutator, Splice, YieldMutators
 from fuzztui.engines.loop.parts import Parts
-from fuzztui.engines.loop.stages import Fresh, Mutate, Recover, Seeds, Stage
+from fuzztui.engines.loop.stages import Fresh, Mutate, Recover, Seed, Seeds, Stage
 from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator, parts_of_text
 from fuzztui.engines.loop.suite import SuiteCorpus, example_seeds
 from fuzztui.engines.suite.properties import Suite
@@ -37,7 +37,7 @@ def build(context: Context, census: Census | None = None) -> Parts:
     if context.target.suite is not None:
         return build_suite(context, context.target.suite)
     spec, rng, executor = context.spec, context.rng, context.executor
-    limit, words = spec.engine.max_size, context.journal.counters
+    limit = spec.engine.max_size
     corpus = Corpus()
     scheduler = Steerable(ZestScheduler(corpus), corpus)
     choices = executor.form.choices
@@ -52,9 +52,6 @@ def build(context: Context, census: Census | None = None) -> Parts:
     structure = StructureMutator(rng, corpus, parts_of, havoc, limit)
     mutators = [("havoc", 0.75, havoc), *others, ("structure", 0.1, structure)]
     mutator = YieldMutators(mutators, rng)
-
-    def seed_done(number: int) -> None:
-        words[j.SEEDS_DONE] = number
 
     coverage = CoverageFeedback(executor.coverage)
     compare: list[Stage] = []
@@ -71,9 +68,7 @@ def build(context: Context, census: Census | None = None) -> Parts:
         corpus=corpus,
         scheduler=scheduler,
         stages=[
-            Recover(Rescue(spec.dir)),
-            Seeds(context.seeds, words[j.SEEDS_DONE], limit, seed_done, context.log.message),
-            Sync(spec.sync_dir, context.store, limit),
+            *_given(context),
             *compare,
             Mutate(corpus, scheduler, mutator),
             Fresh(rng, choices=choices),
@@ -94,28 +89,21 @@ def build_suite(context: Context, suite: Suite) -> Parts:
 
     All probes stay in the code: each property needs the cells that it has not covered itself.
     """
-    spec, words = context.spec, context.journal.counters
+    spec = context.spec
     properties = SuiteCorpus(context, suite, context.rng)
     context.executor.observers.append(properties)
-
-    def seed_done(number: int) -> None:
-        words[j.SEEDS_DONE] = number
 
     def found(file: str, data: bytes) -> None:
         if spec.target.examples:
             examples.save(file, data)
 
     examples = ExampleKeeper(context)
-    seeds = [*context.seeds, *example_seeds(suite)]
-    limit = spec.engine.max_size
     return Parts(
         executor=context.executor,
         corpus=properties.corpus,
         scheduler=properties.scheduler,
         stages=[
-            Recover(Rescue(spec.dir)),
-            Seeds(seeds, words[j.SEEDS_DONE], limit, seed_done, context.log.message),
-            Sync(spec.sync_dir, context.store, limit),
+            *_given(context, example_seeds(suite)),
             properties,
         ],
         coverage=properties.coverage,
@@ -127,3 +115,18 @@ def build_suite(context: Context, suite: Suite) -> Parts:
         finish=properties.done,
         execute=properties.execute,
     )
+
+
+def _given(context: Context, more: Sequence[Seed] = ()) -> list[Stage]:
+    """The stages of inputs that are given: by a dead worker, by the user, by peers."""
+    spec, words, say = context.spec, context.journal.counters, context.log.message
+    limit = spec.engine.max_size
+
+    def seed_done(number: int) -> None:
+        words[j.SEEDS_DONE] = number
+
+    return [
+        Recover(Rescue(spec.dir)),
+        Seeds([*context.seeds, *more], words[j.SEEDS_DONE], limit, seed_done, say),
+        Sync(spec.sync_dir, context.store, limit),
+    ]

@@ -22,8 +22,8 @@ from fuzztui.kernel.base.text import several, visible
 from fuzztui.kernel.model.state import State
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
-from fuzztui.run.inprocess.coverage import Coverage
 from fuzztui.run.inprocess.executed import (
+    Coverage,
     CoveredInput,
     ExecutedLines,
     executed_lines,

@@ -14,7 +14,7 @@ from fuzztui.kernel.base.published import SUFFIXES
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.frames import parse_frames
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.inprocess.coverage import Coverage
+from fuzztui.run.inprocess.executed import Coverage
 from fuzztui.tools.report.source import ReportedSource
 
 MAX_FILES: Final = 500

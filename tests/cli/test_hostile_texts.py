@@ -30,7 +30,7 @@ from fuzztui.features.verdicts.file import VerdictsError, change_verdicts, read_
 from fuzztui.kernel.base.page import Block, Code, Facts, Folded, Item, Note, Page, Section, Table
 from fuzztui.kernel.base.patches import renamed_diff, unified_diff
 from fuzztui.kernel.base.text import brief, visible
-from fuzztui.run.inprocess.coverage import Coverage, FileCoverage
+from fuzztui.run.inprocess.executed import Coverage, FileCoverage
 from fuzztui.run.inprocess.made_examples import MadeExample
 from fuzztui.tools.ci.annotations import github, gitlab
 from fuzztui.tools.ci.junit import junit

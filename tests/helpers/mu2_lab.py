@@ -17,7 +17,7 @@ from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.forks import ChildHost
 from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.inputs.candidate import Candidate
-from fuzztui.engines.inputs.inputs import BytesInput
+from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.reduce import shrink
 from fuzztui.engines.loop.corpus import WHOLE, Corpus, CorpusEntry, Steerable, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
@@ -26,6 +26,7 @@ from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.feedback import KillFeedback
 from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import KillCriterion
+from fuzztui.engines.mu2.mutant_executor import MutantExecutor
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.runner import Runner
@@ -48,7 +49,7 @@ class Lab:
         self.log = EventLog(directory / "events.jsonl", "main")
         self.executor = Executor(
             self.subject.module.run,
-            BytesInput(),
+            InputForm(),
             (ValueError,),
             coverage=self.subject.coverage,
             guard=self.subject.guard,
@@ -73,9 +74,7 @@ class Lab:
         self.corpus = Corpus()
         self.scheduler = Steerable(ZestScheduler(self.corpus), self.corpus)
         self.isolated = IsolatedRunner(
-            self.executor,
-            program,
-            self.criterion,
+            MutantExecutor(self.executor, program, self.criterion),
             self._reload,
             ChildHost("", silence_s=3.0),
             import_s=0.1,

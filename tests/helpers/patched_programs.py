@@ -46,21 +46,13 @@ class _Readable(ast.NodeTransformer):
 def patch(spec_file: Path, out: Path, seed: int, count: int) -> None:
     """Write a copy of the package into ``OUT/N`` for each mutant of a sample, and their ids."""
     from fuzztui.engines.base.spec import read_spec
-    from fuzztui.engines.execute.loading import load
-    from fuzztui.engines.instrument.edges import EdgeTable
     from fuzztui.engines.mutants.late_modules import import_late_modules
-    from fuzztui.engines.mutants.listing import program_of
+    from fuzztui.engines.mutants.listing import load_with_mutants
     from fuzztui.engines.mutants.mutant import mutated_node
     from fuzztui.engines.mutants.recompile import Slots
 
     spec = read_spec(spec_file)
-    loaded = load(
-        spec,
-        folder=Path.cwd(),
-        table=EdgeTable(),
-        draw=random.Random(0).randbytes,
-        prepare=lambda application: program_of(spec, application),
-    )
+    loaded = load_with_mutants(spec)
     import_late_modules(spec, loaded.executor, loaded.application)
     program = loaded.prepared
     mutants = program.scan()

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from fuzztui.engines.text.edits import Edit
 from fuzztui.engines.text.fragments import SPAN, EntryFragments, Fragment, Pool
 from fuzztui.engines.text.poolfile import (
     _EDIT,
@@ -18,7 +19,6 @@ from fuzztui.engines.text.poolfile import (
     _SIZES,
     MAGIC,
 )  # fmt: skip
-from fuzztui.engines.text.syntax import Edit
 
 MAX_BYTES: Final = 64 << 20
 

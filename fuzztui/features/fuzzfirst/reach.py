@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from fuzztui.engines.instrument.outline import outline_of
+from fuzztui.engines.instrument.statements import outline_of
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
 from fuzztui.features.fuzzfirst.gcov_build import GcovBuild
 from fuzztui.features.fuzzfirst.scratch import read_input

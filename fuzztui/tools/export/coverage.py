@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from fuzztui import __version__
 from fuzztui.kernel.base.text import visible
-from fuzztui.run.inprocess.coverage import Coverage, FileCoverage
+from fuzztui.run.inprocess.executed import Coverage, FileCoverage
 
 FORMATS: Final = ("lcov", "cobertura", "json")
 

@@ -18,13 +18,13 @@ from lab_clock import LabClock
 from waiting import wait_until
 
 from fuzztui.engines.base.errors import CannotStart
-from fuzztui.engines.execute.forks import ChildHost, Death, Tell, in_child
+from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 
 Work = Callable[[Tell], None]
 
 
 def hear(work: Work, silence_s: float = 20.0, **keys: Any) -> tuple[list[Any], Death]:
-    *told, death = in_child(work, silence_s=silence_s, **keys)
+    *told, death = ChildHost("", silence_s, **keys).child(work)
     assert isinstance(death, Death)
     assert not any(isinstance(t, Death) for t in told)
     return told, death
@@ -72,7 +72,7 @@ def test_it_arrives_at_once() -> None:
         tell("first")
         signal.pause()
 
-    child = in_child(work, silence_s=60)
+    child = ChildHost("", silence_s=60).child(work)
     assert next(child) == "first"
     child.close()  # type: ignore[attr-defined]
 
@@ -198,7 +198,7 @@ def test_silence_is_only_what_was_listened_to(monkeypatch: pytest.MonkeyPatch) -
         if looks == 3:
             os.kill(got[0], signal.SIGUSR1)
 
-    for message in in_child(work, silence_s=2.5, meanwhile=meanwhile):
+    for message in ChildHost("", silence_s=2.5, meanwhile=meanwhile).child(work):
         got.append(message)
     assert got[1] == "after"
     assert got[2].how == "exited"
@@ -306,7 +306,7 @@ def test_closed_early_it_is_killed() -> None:
             tell([os.getpid(), child])
         signal.pause()
 
-    child = in_child(work, silence_s=60)
+    child = ChildHost("", silence_s=60).child(work)
     pids = next(child)
     assert all(map(alive, pids))
     del child
@@ -328,7 +328,7 @@ def test_who_waits_may_give_up() -> None:
 
 def test_it_dies_with_its_parent() -> None:
     def outer(tell: Tell) -> None:
-        for message in in_child(inner, silence_s=60):
+        for message in ChildHost("", silence_s=60).child(inner):
             tell(message)
             os.kill(os.getpid(), signal.SIGKILL)
 

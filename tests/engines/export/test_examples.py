@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fuzztui.engines.export.examples import example_of
+from fuzztui.engines.export.record import example_of
 from fuzztui.engines.strategies.given import Pending
 
 

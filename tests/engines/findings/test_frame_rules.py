@@ -17,7 +17,7 @@ from fuzztui.engines.execute.failures import (
     stack_frames,
 )
 from fuzztui.engines.findings.findings import Description, Findings, basis_of
-from fuzztui.engines.findings.frame_rules import FrameRules
+from fuzztui.engines.findings.triage import FrameRules
 from fuzztui.kernel.wire.frames import (
     RULES_FILE,
     StackFrame,

@@ -23,7 +23,8 @@ import fuzztui
 from fuzztui.engines.instrument.edges import BUCKETS, CoverageMap, Edge, EdgeTable, ModuleEdges
 from fuzztui.engines.instrument.guard import Guard, TrialTimeout
 from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.instrument.instrument import Instrumenter, compile_with
+from fuzztui.engines.instrument.instrument import Instrumenter
+from fuzztui.engines.instrument.markers import compile_with
 
 HERE = Path(__file__).parent
 OTHERS = pythons(11, 12, 13)

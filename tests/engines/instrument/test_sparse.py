@@ -12,7 +12,7 @@ from mutant_lab import Subject
 
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.fixture import Fixture
-from fuzztui.engines.inputs.inputs import BytesInput
+from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
@@ -35,7 +35,7 @@ class Bench:
         self.sparse = SparseProbes(application, self.census, first_trials)
         self.executor = Executor(
             self.module.run,
-            BytesInput(),
+            InputForm(),
             (ValueError,),
             coverage=coverage,
             guard=guard,

@@ -17,7 +17,7 @@ from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.execute.executor import Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.findings.triage import FailureTriage
-from fuzztui.engines.inputs.inputs import BytesInput, GeneratedInput
+from fuzztui.engines.inputs.inputs import GeneratedInput, InputForm
 from fuzztui.engines.inputs.source import Source
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.guard import Guard
@@ -211,7 +211,7 @@ def test_whatever_a_module_says_that_it_offers(tmp_path: Path, offered: str) -> 
 def executor(function: object, folder: Path, **keys: object) -> Executor:
     made = Executor(
         function,  # type: ignore[arg-type]
-        BytesInput(),
+        InputForm(),
         (ValueError,),
         coverage=CoverageMap(),
         guard=Guard(0.5),

@@ -23,7 +23,7 @@ from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate, from_label
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, SteerError, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
-from fuzztui.engines.loop.rebuild import _source_of
+from fuzztui.engines.loop.reruns import _source_of
 
 
 def corpus_of(*edges: int, favored: bool = True) -> Corpus:

@@ -12,7 +12,7 @@ import pytest
 
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
-from fuzztui.engines.inputs.inputs import BytesInput
+from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.instrument.guard import Guard
@@ -35,7 +35,7 @@ def executor(tmp_path: Path, limit_s: float) -> Iterator[Executor]:
     try:
         yield Executor(
             lambda data: data,
-            BytesInput(),
+            InputForm(),
             (ValueError,),
             coverage=CoverageMap(),
             guard=guard,

@@ -15,9 +15,9 @@ from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.mutants.mutant import mutated_node
-from fuzztui.engines.mutants.nested import Nested
 from fuzztui.engines.mutants.operators import OPERATORS
 from fuzztui.engines.mutants.program import Program
+from fuzztui.engines.mutants.recompile import Nested
 from fuzztui.engines.mutants.units import CannotSwap, Code, Unit
 
 ALL = [operator.name for operator in OPERATORS]

@@ -554,10 +554,10 @@ def test_too_deep_a_module_is_told() -> None:
 
 def test_nothing_is_found_twice_and_nothing_is_kept_alive_by_the_collector() -> None:
     subject = Subject(CONSTRUCTS)
-    before = [len(u.functions) for u in subject.program.units]
+    before = [len(u.live.functions) for u in subject.program.units]
     gc.collect()
     subject.program.scan()
-    assert [len(u.functions) for u in subject.program.units] == before
+    assert [len(u.live.functions) for u in subject.program.units] == before
     assert len(subject.program.by_id) == len(subject.program.mutants)
 
 

@@ -33,7 +33,7 @@ from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.spoton.distances import MAX_FACTOR, Distances, unify
 from fuzztui.engines.spoton.feedback import GoalFeedback
 from fuzztui.engines.spoton.goals import Goals, read_document
-from fuzztui.engines.spoton.mutator import Choices, TypedMutator
+from fuzztui.engines.spoton.mutator import TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.types_file import TypesFile
 from fuzztui.kernel.wire.targeting import type_label
@@ -277,7 +277,7 @@ def feedback(tmp_path: Path, mode: Any = "frontier") -> GoalFeedback:
 
 def mutator(targeted: float = 0.5) -> TypedMutator:
     return TypedMutator(
-        random.Random(3), Choices(lambda entry: None), lambda child, parent: None,
+        random.Random(3), lambda entry: None, lambda child, parent: None,
         distances(), TypeRelations(TypeStacks(), {}), targeted=targeted,
     )  # fmt: skip
 
@@ -493,7 +493,7 @@ def test_a_child_differs_in_the_type_that_was_aimed_at() -> None:
     expected: list[Any] = []
     mutator = TypedMutator(
         random.Random(3),
-        Choices(lambda entry: bench.form.annotate(entry.data)),
+        lambda entry: bench.form.annotate(entry.data),
         lambda child, parent: expected.append((child, parent)),
         made,
         TypeRelations(bench.form.stacks, {}),
@@ -529,7 +529,7 @@ def test_a_type_that_no_input_has_had_is_not_drawn() -> None:
     made = Distances(random.Random(2), relations)
     made.set_goals([target({"lib.Never": 0, "app.Mark": 0, "lib.Hour": 0, "datetime.date": 3})])
     mutator = TypedMutator(
-        random.Random(3), Choices(lambda entry: bench.form.annotate(entry.data)),
+        random.Random(3), lambda entry: bench.form.annotate(entry.data),
         lambda child, parent: None, made, relations, targeted=1.0,
     )  # fmt: skip
     bench.form.build(b"\0")
@@ -551,7 +551,7 @@ def test_a_type_that_no_input_has_had_is_not_drawn() -> None:
 
 def test_an_entry_whose_choices_are_not_known_is_mutated_as_zest_does() -> None:
     mutator = TypedMutator(
-        random.Random(3), Choices(lambda entry: None), lambda child, parent: pytest.fail("known"),
+        random.Random(3), lambda entry: None, lambda child, parent: pytest.fail("known"),
         distances({"a": 1}), TypeRelations(TypeStacks(), {}), targeted=1.0,
     )  # fmt: skip
     child = mutator.mutate(CorpusEntry(0, "x", b"abcdef", 0))

@@ -18,7 +18,7 @@ from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.spoton.distances import Distances, TypeStats
 from fuzztui.engines.spoton.feedback import GoalFeedback, Mode
 from fuzztui.engines.spoton.goals import Goals, read_document
-from fuzztui.engines.spoton.mutator import Choices, TypedMutator
+from fuzztui.engines.spoton.mutator import TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.steering import TargetingCommands
 from fuzztui.engines.spoton.types_file import TYPES, TypesFile
@@ -81,7 +81,7 @@ class Lab:
         self.feedback = GoalFeedback(self.goals, self.distances, self.coverage, mode)
         relations = self.relations = TypeRelations(self.stacks, {})
         self.mutator = TypedMutator(
-            random.Random(2), Choices(lambda entry: None), lambda child, parent: None,
+            random.Random(2), lambda entry: None, lambda child, parent: None,
             self.distances, relations, targeted=targeted,
         )  # fmt: skip
         self.full = False

@@ -2,8 +2,8 @@
 
 import types
 
-from fuzztui.engines.execute.lines import LineRecorder
-from fuzztui.engines.instrument.outline import outline_of
+from fuzztui.engines.instrument.lines import LineRecorder
+from fuzztui.engines.instrument.statements import outline_of
 
 SOURCE = """\
 def outer(n):

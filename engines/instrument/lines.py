@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any, Final
 
@@ -18,10 +18,13 @@ _TOOLS: Final = (3, 4)
 
 
 class LineRecorder:
-    """Records executed lines of the files that it was given."""
+    """Records executed lines of some files."""
 
-    def __init__(self) -> None:
-        self._seen: dict[str, set[int]] = {}
+    def __init__(self, wanted: Callable[[str], bool] = lambda file: False) -> None:
+        """``wanted``: whether lines of a file are recorded that is not given by :meth:`add`."""
+        self._wanted = wanted
+        self._seen: dict[str, set[int] | None] = {}
+        """None: lines of the file are not recorded."""
         self._new: dict[str, set[int]] = {}
         self._left: dict[tuple[str, int, str], set[int]] = {}
         """By function: its lines that were not seen (before Python 3.12)."""
@@ -42,7 +45,13 @@ class LineRecorder:
 
     def add(self, file: str) -> None:
         """Record lines of this file from now on."""
-        self._seen.setdefault(file, set())
+        if self._seen_in(file) is None:
+            self._seen[file] = set()
+
+    def _seen_in(self, file: str) -> set[int] | None:
+        if file not in self._seen:
+            self._seen[file] = set() if self._wanted(file) else None
+        return self._seen[file]
 
     def take(self) -> dict[str, set[int]]:
         """Return the lines that were executed for the first time since the last call."""
@@ -93,7 +102,7 @@ class LineRecorder:
             self._before = None
 
     def _see(self, file: str, line: int) -> None:
-        seen = self._seen.get(file)
+        seen = self._seen_in(file)
         if seen is not None and line not in seen:
             seen.add(line)
             self._new.setdefault(file, set()).add(line)
@@ -101,7 +110,7 @@ class LineRecorder:
     def _call(self, frame: FrameType, event: str, argument: object) -> Any:
         code = frame.f_code
         file = code.co_filename
-        seen = self._seen.get(file)
+        seen = self._seen_in(file)
         if seen is None:
             return None
         key = file, code.co_firstlineno, code.co_qualname
