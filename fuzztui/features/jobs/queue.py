@@ -203,16 +203,16 @@ class JobQueue:
             while (raw := file.readline(2 * MAX_RESULT)).endswith(b"\n"):
                 yield raw
 
-    def _take_up(self, line: object) -> None:
+    def _take_up(self, line: Any) -> None:
         match line:
-            case {"job": str(id_), "state": "done", "result": dict(result)}:
-                state, why = JobState.DONE, ""
-            case {"job": str(id_), "state": "cancelled", "why": str(why)}:
-                state, result = JobState.CANCELLED, None
+            case {"job": str(id_), "state": "done", "result": dict()}:
+                state = JobState.DONE
+            case {"job": str(id_), "state": "cancelled"}:
+                state = JobState.CANCELLED
             case _:
                 return
         job = self.jobs.get(id_)
         if job is not None and job.state not in ENDS:
             self._waiting.remove(id_)
             self._apply(job, state)
-            job.result, job.why = result, why
+            job.result, job.why = line.get("result"), str(line.get("why", ""))
