@@ -7,7 +7,6 @@ import socket
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,10 @@ from fuzztui.kernel.remote.protocol import (
     APPLIED,
     MAX_LINE,
     MAX_NAME,
+    NO_ANSWER,
     PROTO,
     TIMEOUT,
+    CommandAnswer,
     ProtocolError,
     decode,
     encode,
@@ -40,21 +41,6 @@ class NotRunning(RemoteError):
 
 class NotYet(RemoteError):
     """A supervisor lives but does not listen: most likely it is still starting."""
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The result of a command. ``detail``: the reason, for users, if it is not ``ok``.
-
-    ``pending``: there is no answer yet, and the command may still be applied.
-    ``trial``: the trial after which it applies; -1: none.
-    """
-
-    ok: bool
-    detail: str = ""
-    instance: str = ""
-    trial: int = -1
-    pending: bool = False
 
 
 class ControlClient:
@@ -100,26 +86,19 @@ class ControlClient:
 
     def send(
         self, command: Command, timeout: float = 10.0, *, undoes: Sequence[str] = (), step: str = ""
-    ) -> Result:
+    ) -> CommandAnswer:
         """Send ``command`` and wait up to ``timeout`` seconds for its result.
 
         ``undoes`` and ``step`` are recorded with it
         (:class:`~fuzztui.kernel.wire.events.CommandIssued`).
-        If there is no answer in time, the result is ``pending``. Raises :class:`RemoteError`
+        If there is no answer in time, it is ``pending``. Raises :class:`RemoteError`
         if the supervisor closed the connection or rejected the request.
         """
         about = {k: v for k, v in (("undoes", [*undoes]), ("step", step)) if v}
         message = self._ask({"command": encode_command(command), **about}, timeout)
-        if message is None or message["result"] == TIMEOUT:
-            waited = "no answer yet: the command is pending; the answer will be in the log"
-            return Result(False, str((message or {}).get("detail") or waited), pending=True)
-        trial = message.get("trial", -1)
-        return Result(
-            ok=message["result"] == APPLIED,
-            detail=str(message.get("detail", "")),
-            instance=str(message.get("instance", "")),
-            trial=trial if isinstance(trial, int) else -1,
-        )
+        if message is None or (message["result"] == TIMEOUT and not message.get("detail")):
+            return CommandAnswer(TIMEOUT, NO_ANSWER)
+        return CommandAnswer.of(message)
 
     def fetch(self, file: str, timeout: float = 10.0) -> str:
         """Have a file of a mirrored run copied from its host; ``file``: its path in the run.

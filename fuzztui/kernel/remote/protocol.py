@@ -25,6 +25,9 @@ MAX_NAME = 200
 
 APPLIED, REJECTED, TIMEOUT = "applied", "rejected", "timeout"
 
+NO_ANSWER = "no answer yet: the command is pending; the answer will be in the log"
+"""The detail of a command without an answer."""
+
 
 class ProtocolError(ValueError):
     """The other side sent something that is not a valid message; the text has the reason."""
@@ -35,13 +38,35 @@ class CommandAnswer:
     """The answer to a command: ``result`` is applied, rejected or timeout.
 
     ``timeout``: no engine has answered yet; the command is pending, and the log will
-    contain its result. ``trial``: the trial after which it applies; -1: none.
+    contain its result. ``detail``: the reason, for users. ``trial``: the trial after which it
+    applies; -1: none.
     """
 
     result: str
     detail: str = ""
     instance: str = ""
     trial: int = -1
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> CommandAnswer:
+        """Return the answer in a message of another process, checked and cut off."""
+        trial = message.get("trial")
+        return cls(
+            str(message["result"])[:20],
+            str(message.get("detail", ""))[:4096],
+            str(message.get("instance", ""))[:200],
+            trial if type(trial) is int else -1,
+        )
+
+    @property
+    def ok(self) -> bool:
+        """Whether the command was applied."""
+        return self.result == APPLIED
+
+    @property
+    def pending(self) -> bool:
+        """Whether the command may still be applied."""
+        return self.result == TIMEOUT
 
 
 def encode(message: Mapping[str, Any]) -> bytes:

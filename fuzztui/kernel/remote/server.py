@@ -13,7 +13,7 @@ import os
 import re
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,6 +24,7 @@ from fuzztui.kernel.remote.protocol import (
     APPLIED,
     MAX_LINE,
     MAX_NAME,
+    NO_ANSWER,
     PROTO,
     REJECTED,
     TIMEOUT,
@@ -284,17 +285,8 @@ async def _pass_on(n: int, ticket: Ticket, client: _Client, patience: float) -> 
         async with asyncio.timeout(patience):
             answer = await asyncio.shield(ticket.answer)
     except TimeoutError:
-        detail = "no answer yet: the command is pending; the answer will be in the log"
-        answer = CommandAnswer(TIMEOUT, detail)
-    client.send(
-        {
-            "n": n,
-            "result": answer.result,
-            "detail": answer.detail,
-            "instance": answer.instance,
-            "trial": answer.trial,
-        }
-    )
+        answer = CommandAnswer(TIMEOUT, NO_ANSWER)
+    client.send({"n": n, **asdict(answer)})
 
 
 def _inode(path: Path) -> int:

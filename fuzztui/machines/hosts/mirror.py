@@ -181,15 +181,7 @@ class RunMirror(LinkUser):
         done = self._sent.get(reply.get("n", 0))
         if done is None or done.done() or "result" not in reply:
             return
-        trial = reply.get("trial", -1)
-        done.set_result(
-            CommandAnswer(
-                str(reply["result"])[:20],
-                str(reply.get("detail", ""))[:4096],
-                str(reply.get("instance", ""))[:100],
-                trial if isinstance(trial, int) else -1,
-            )
-        )
+        done.set_result(CommandAnswer.of(reply))
 
     def pong(self, running: int | None, trouble: str, last: int) -> None:
         """Show whether a supervisor lives, and its trouble, as for a run of this machine."""

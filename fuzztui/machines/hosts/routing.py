@@ -168,17 +168,11 @@ class HostRouter:
 
     def replied(self, host: str, reply: Mapping[str, Any]) -> None:
         """Take a reply of a host's supervisor: the event about it comes by the log."""
-        command_id, result = f"c{reply.get('n')}", reply.get("result")
-        if command_id not in self._sent or result not in (APPLIED, REJECTED):
+        command_id = f"c{reply.get('n')}"
+        if command_id not in self._sent or reply.get("result") not in (APPLIED, REJECTED):
             return  # "issued", or TIMEOUT: the log answers later
-        trial = reply.get("trial")
-        answer = CommandAnswer(
-            str(result),
-            str(reply.get("detail", ""))[:2000],
-            str(reply.get("instance", ""))[:200],
-            trial if type(trial) is int else -1,
-        )
-        if reply.get("unlogged") is True and result == REJECTED:  # no supervisor over there
+        answer = CommandAnswer.of(reply)
+        if reply.get("unlogged") is True and not answer.ok:  # no supervisor over there
             self._context.record(CommandRejected(command_id, "", f"{host}: {answer.detail}"))
         self._answered(command_id, host, answer)
 
