@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,13 @@ from fuzztui.kernel.remote.address import (
 )
 from fuzztui.kernel.remote.client import ControlClient, NotRunning, NotYet, RemoteError
 from fuzztui.kernel.remote.lock import LockHeld, RunLock, running, trouble
-from fuzztui.kernel.remote.protocol import APPLIED, MAX_LINE, REJECTED, CommandAnswer
+from fuzztui.kernel.remote.protocol import (
+    APPLIED,
+    MAX_LINE,
+    REJECTED,
+    CommandAnswer,
+    CommandRequest,
+)
 from fuzztui.kernel.remote.server import Beyond, ControlServer, Ticket
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import Command, Pause, SkipEntry, Stop
@@ -180,17 +185,10 @@ class Fake:
     def do(self, job):
         return asyncio.run_coroutine_threadsafe(job, self.loop).result(DEADLINE_S)
 
-    def submit(
-        self,
-        command: Command,
-        by: str,
-        *,
-        undoes: Sequence[str] = (),
-        step: str = "",
-        hub_id: str = "",
-    ) -> Ticket:
-        self.asked.append((command, by))
-        self.about = undoes, step
+    def submit(self, request: CommandRequest) -> Ticket:
+        command = request.command
+        self.asked.append((command, request.by))
+        self.about = request.undoes, request.step
         done = self.loop.create_future()
         if isinstance(command, Pause):
             done.set_result(CommandAnswer(APPLIED, "done", "main", 17))

@@ -21,11 +21,11 @@ from fuzztui.kernel.remote.protocol import (
     PROTO,
     TIMEOUT,
     CommandAnswer,
+    CommandRequest,
     ProtocolError,
     decode,
     encode,
 )
-from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import Command
 
 _CONNECT_S = 5.0
@@ -94,8 +94,7 @@ class ControlClient:
         If there is no answer in time, it is ``pending``. Raises :class:`RemoteError`
         if the supervisor closed the connection or rejected the request.
         """
-        about = {k: v for k, v in (("undoes", [*undoes]), ("step", step)) if v}
-        message = self._ask({"command": encode_command(command), **about}, timeout)
+        message = self._ask(CommandRequest(command, self._by, undoes, step).message(), timeout)
         if message is None or (message["result"] == TIMEOUT and not message.get("detail")):
             return CommandAnswer(TIMEOUT, NO_ANSWER)
         return CommandAnswer.of(message)
@@ -116,7 +115,7 @@ class ControlClient:
         with self._turn:
             self._check()
             self._n = n = self._n + 1
-            self._write({"n": n, **request, "by": self._by, "patience": timeout})
+            self._write({"n": n, **request, "patience": timeout})
         return self._result(n, deadline)
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ from fuzztui.features.fuzzfirst.ranked import rank_once
 from fuzztui.kernel.model.selectors import ENDED, running_time
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.address import link_to_run, socket_path
+from fuzztui.kernel.remote.protocol import CommandRequest
 from fuzztui.kernel.remote.server import ControlServer
 from fuzztui.kernel.wire.commands import AddSeed, Stop
 from fuzztui.kernel.wire.events import (
@@ -413,7 +414,7 @@ class Hub:
         reason = self._limits.reached(state, running)
         if reason and self.writable:  # else no command can be given; the state stays
             self._stop(reason)
-            self.router.submit(Stop(), "fuzztui")
+            self.router.submit(CommandRequest(Stop(), "fuzztui"))
         return None
 
     def _stop(self, reason: EndReason) -> None:

@@ -18,7 +18,6 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,11 +29,16 @@ from fuzztui.kernel.log.files import CHECKPOINTS, SEALED, LogError, tail_name
 from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.remote.lock import RunLock
 from fuzztui.kernel.remote.mirrored import Origin, write_origin
-from fuzztui.kernel.remote.protocol import MAX_NAME, REJECTED, TIMEOUT, CommandAnswer, ProtocolError
-from fuzztui.kernel.remote.server import MAX_PATIENCE_S, Beyond, ControlServer, Ticket
+from fuzztui.kernel.remote.protocol import (
+    MAX_NAME,
+    REJECTED,
+    TIMEOUT,
+    CommandAnswer,
+    CommandRequest,
+    ProtocolError,
+)
+from fuzztui.kernel.remote.server import MAX_PATIENCE_S, Beyond, ControlServer, Ticket, unanswered
 from fuzztui.kernel.session import LONG
-from fuzztui.kernel.wire.codec import encode_command
-from fuzztui.kernel.wire.commands import Command
 from fuzztui.machines.hosts.bundle import HostProcess, open_host
 from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost, LinkUser
 from fuzztui.machines.hosts.place import HostError, HostPlace
@@ -232,22 +236,11 @@ class RunMirror(LinkUser):
         self._beyond.account = str(answer.get("account", ""))[:MAX_NAME]
         self._beyond.why_not_steer = str(answer.get("why_not_steer", ""))[:500]
 
-    def _submit(
-        self,
-        command: Command,
-        by: str,
-        *,
-        undoes: Sequence[str] = (),
-        step: str = "",
-        hub_id: str = "",
-    ) -> Ticket:
+    def _submit(self, request: CommandRequest) -> Ticket:
         n = next(self._numbers)
-        done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-        self._sent[n] = done
+        done = self._sent[n] = unanswered()
         done.add_done_callback(lambda _: self._sent.pop(n, None))
-        request = {"n": n, "command": encode_command(command), "by": by, "patience": _PATIENCE_S}
-        about = {k: v for k, v in (("undoes", [*undoes]), ("step", step)) if v}
-        self._spawn(self._send({**request, **about}, done))
+        self._spawn(self._send({"n": n, **request.message(), "patience": _PATIENCE_S}, done))
         return Ticket(f"link{n}", done)
 
     async def _send(self, request: dict[str, Any], done: asyncio.Future[CommandAnswer]) -> None:
