@@ -34,12 +34,11 @@ from fuzztui.kernel.wire.events import (
 )
 from fuzztui.machines.hosts import member as module
 from fuzztui.machines.hosts import storing
-from fuzztui.machines.hosts.link import Batch, Hello, LinkLost
+from fuzztui.machines.hosts.link import Batch, Hello, LinkLost, Turns
 from fuzztui.machines.hosts.member import HostMember
 from fuzztui.machines.hosts.paths import PathsHere
-from fuzztui.machines.hosts.place import HostPlace
 from fuzztui.machines.hosts.room import HubRoom
-from fuzztui.machines.hosts.turns import Turns
+from fuzztui.run.campaign.places import HostPlace
 from fuzztui.run.campaign.rundir import RunDir
 
 KEEP = 1 << 20

@@ -14,10 +14,10 @@ from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import Event, Record
 from fuzztui.machines.hosts import member as module
+from fuzztui.machines.hosts.link import Turns
 from fuzztui.machines.hosts.member import HostMember
-from fuzztui.machines.hosts.place import HostError
 from fuzztui.machines.hosts.room import HubRoom
-from fuzztui.machines.hosts.turns import Turns
+from fuzztui.machines.hosts.ssh import HostError
 from fuzztui.run.campaign.places import HostPlace
 from fuzztui.run.campaign.rundir import RunDir
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.kernel.base.files import PLACEHOLDER, read_if_regular
-from fuzztui.machines.hosts.entries import entry_id
-from fuzztui.machines.hosts.link import HostLink, LinkLost
+from fuzztui.kernel.wire.afl import id_of
+from fuzztui.machines.hosts.link import HostLink, LinkLost, MessageSize
 from fuzztui.machines.hosts.protocol import MAX_BATCH, MAX_FILE, NAME, to_text
 from fuzztui.run.campaign.rundir import RunDir
 
@@ -41,14 +41,6 @@ MAX_FILES = 500
 """Files in one message."""
 
 REPORT_S: Final = 1.0
-
-_FIRST: Final = 64 << 10
-_LEAST: Final = 16 << 10
-"""Bytes after which the first message is sent, and the smallest."""
-
-_LONG_S: Final = 1.0
-"""Seconds that the answer to a message may take: it holds up the pings, and after some seconds
-without an answer to them the link is taken for lost."""
 
 
 class HostExchange:
@@ -97,7 +89,7 @@ class HostExchange:
 
     def found(self, main: str, name: str, data: bytes) -> None:
         """Pass an entry on, which the hub has stored already."""
-        if entry_id(name) >= 0:
+        if id_of(name) >= 0:
             self._has(main, _digest(data))
             self._add(main, name)
             self._pass_on(main, name)
@@ -111,8 +103,8 @@ class HostExchange:
         for source in self._found_here():
             names = self._names.get(source)
             last = names[-1][0] if names else -1
-            new = [name for name in self._entries(source) if entry_id(name) > last]
-            self._ready += [(source, name) for name in sorted(new, key=entry_id)]
+            new = [name for name in self._entries(source) if id_of(name) > last]
+            self._ready += [(source, name) for name in sorted(new, key=id_of)]
 
     def pass_on_found(self) -> None:
         """Pass on what :meth:`look` has found; in the event loop."""
@@ -133,7 +125,7 @@ class HostExchange:
 
     def _add(self, source: str, name: str) -> bool:
         """Note the name of an entry; False if it is known."""
-        names, row = self._names.setdefault(source, []), (entry_id(name), name)
+        names, row = self._names.setdefault(source, []), (id_of(name), name)
         at = bisect_left(names, row)
         if names[at : at + 1] == [row]:
             return False
@@ -168,18 +160,14 @@ class HostExchange:
                 del self._waiting[main]
 
     async def _send(self, main: str, waiting: deque[tuple[str, str]], link: HostLink) -> None:
-        limit = _FIRST
+        size = MessageSize(MAX_BATCH)
         while True:
             while waiting:
-                rows, digests = await asyncio.to_thread(self._next, main, waiting, limit)
+                rows, digests = await asyncio.to_thread(self._next, main, waiting, size.bytes)
                 if not rows:
                     continue
-                since = time.monotonic()
-                answer = await link.ask("put", files=rows)
-                took = time.monotonic() - since
+                answer = await size.timed(link.ask("put", files=rows))
                 self._check(main, str(answer.get("error") or ""))
-                limit = min(MAX_BATCH, 2 * limit) if took < _LONG_S / 4 else limit
-                limit = max(_LEAST, limit // 2) if took > _LONG_S else limit
                 # Not before: what was under way when the connection broke is sent again.
                 for digest in digests:
                     self._has(main, digest)
@@ -235,7 +223,7 @@ class HostExchange:
             names = os.listdir(self._queue(source))  # noqa: PTH208 - names only
             # What a fuzzer here has imported, it has from a host; placeholders are empty.
             own = (n for n in names if not (source.startswith(HUB) and ",sync:" in n))
-            return [name for name in own if entry_id(name) >= 0 and PLACEHOLDER not in name]
+            return [name for name in own if id_of(name) >= 0 and PLACEHOLDER not in name]
         return []
 
     def _read(self, source: str, name: str) -> bytes | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -48,19 +48,14 @@ class HostFiles:
         host = self._host_of(file)
         if host is None:
             return "no host has this file"
-        try:
-            data = await host.read(file)
-            self._bytes += len(data)
-            if self._bytes > MAX_FETCHED:
-                await asyncio.to_thread(self.begin)
-            path = inside(self._place, file)
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_bytes(path, data)
-        except (LinkLost, ProtocolError) as e:
-            return str(e)
-        except (OSError, ValueError) as e:
-            return getattr(e, "strerror", None) or str(e)
-        return ""
+        return await copied(self._counted(host, file), self._place, file)
+
+    async def _counted(self, host: HostReader, file: str) -> bytes:
+        data = await host.read(file)
+        self._bytes += len(data)
+        if self._bytes > MAX_FETCHED:
+            await asyncio.to_thread(self.begin)
+        return data
 
     def _host_of(self, file: str) -> HostReader | None:
         for instance in self._state.instances.values():
@@ -68,3 +63,20 @@ class HostFiles:
             if instance.host and any(file.startswith(f"{folder}/") for folder in folders):
                 return self._hosts.get(instance.host)
         return None
+
+
+async def copied(reading: Awaitable[bytes], place: Path, file: str) -> str:
+    """Copy a file of another machine into ``place``, by its path in the run.
+
+    Returns why that failed; "" if it did not.
+    """
+    try:
+        data = await reading
+        path = inside(place, file)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_bytes(path, data)
+    except (LinkLost, ProtocolError) as e:
+        return str(e)
+    except (OSError, ValueError) as e:
+        return getattr(e, "strerror", None) or str(e)
+    return ""

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from fuzztui.engines.directory.rescue import UNSAFE
 from fuzztui.kernel.base.bounds import real
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.log.files import LogError
@@ -44,7 +45,6 @@ from fuzztui.kernel.wire.events import (
 from fuzztui.machines.hosts.protocol import (
     MAX_BATCH,
     MAX_FILE,
-    UNSAFE,
     file_name,
     folder_name,
     instance_name,

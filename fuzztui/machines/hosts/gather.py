@@ -16,7 +16,7 @@ from typing import Final
 
 from fuzztui.features.jobs.tls import CA, KEY
 from fuzztui.kernel.base.text import visible
-from fuzztui.machines.hosts.place import HostError
+from fuzztui.machines.hosts.ssh import HostError
 
 SHIPPED: Final = "shipped"
 """The directory in the host's run that has the files."""

@@ -37,12 +37,12 @@ from fuzztui.kernel.wire.events import (
 )
 from fuzztui.machines.hosts.exchange import HostExchange
 from fuzztui.machines.hosts.fetching import HostFiles
+from fuzztui.machines.hosts.link import Turns
 from fuzztui.machines.hosts.member import HostMember, host_instances
 from fuzztui.machines.hosts.paths import PathsHere
 from fuzztui.machines.hosts.room import HubRoom
 from fuzztui.machines.hosts.routing import HostRouter
 from fuzztui.machines.hosts.shipping import shipped_files
-from fuzztui.machines.hosts.turns import Turns
 from fuzztui.run.campaign import FrozenCampaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.campaign.schema import AFL

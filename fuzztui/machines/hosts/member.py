@@ -14,7 +14,6 @@ from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.passive import OURS
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Host, State
-from fuzztui.kernel.remote.protocol import ProtocolError
 from fuzztui.kernel.wire.events import (
     EntrySaved,
     Event,
@@ -30,17 +29,17 @@ from fuzztui.kernel.wire.events import (
 )
 from fuzztui.machines.hosts.bundle import HostProcess, open_host
 from fuzztui.machines.hosts.exchange import HUB, HostExchange
-from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost, LinkUser
+from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost, LinkUser, Turns
 from fuzztui.machines.hosts.paths import PathsHere
-from fuzztui.machines.hosts.place import HostError, HostPlace
-from fuzztui.machines.hosts.protocol import NAME, PING_S, to_bytes
+from fuzztui.machines.hosts.protocol import NAME, PING_S
 from fuzztui.machines.hosts.room import HubRoom
 from fuzztui.machines.hosts.routing import HostRouter
 from fuzztui.machines.hosts.sending import ship
 from fuzztui.machines.hosts.shipping import Shipment, host_run, shipment
+from fuzztui.machines.hosts.ssh import HostError
 from fuzztui.machines.hosts.storing import FULL_S, HostInputs
-from fuzztui.machines.hosts.turns import Turns
 from fuzztui.run.campaign import FrozenCampaign
+from fuzztui.run.campaign.places import HostPlace
 from fuzztui.run.campaign.rundir import RunDir, is_inside
 
 START_S: Final = 600.0
@@ -250,10 +249,7 @@ class HostMember(LinkUser):
 
     async def read(self, file: str) -> bytes:
         """Return a file of the run over there. Raises LinkLost, ProtocolError."""
-        answer = await self._link.ask("file", patience=READ_S, path=file)
-        if "error" in answer:
-            raise ProtocolError(str(answer["error"])[:500])
-        return to_bytes(answer.get("data"))
+        return await self._link.read(file, READ_S)
 
     def request(self, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor over there; False if it cannot be reached now."""
@@ -543,14 +539,7 @@ class HostMember(LinkUser):
             return
         event = HostState(self._name, state, reason, self.place.address)
         if hello is not None:
-            event = HostState(
-                self._name,
-                state,
-                reason,
-                self.place.address,
-                run=hello.run,
-                clock_ms=round(hello.clock_s * 1000),
-                boot=hello.boot,
-            )
+            clock_ms = round(hello.clock_s * 1000)
+            event = replace(event, run=hello.run, clock_ms=clock_ms, boot=hello.boot)
         self._context.room.add_lines(self._name, _ROW + len(event.reason) + len(event.run))
         self._context.record(event)

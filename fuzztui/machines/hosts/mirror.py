@@ -21,9 +21,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.bounds import whole
-from fuzztui.kernel.base.files import inside
 from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.log.files import CHECKPOINTS, SEALED, LogError, tail_name
 from fuzztui.kernel.log.writer import LogWriter
@@ -40,9 +38,11 @@ from fuzztui.kernel.remote.protocol import (
 from fuzztui.kernel.remote.server import MAX_PATIENCE_S, Beyond, ControlServer, Ticket, unanswered
 from fuzztui.kernel.session import LONG
 from fuzztui.machines.hosts.bundle import HostProcess, open_host
+from fuzztui.machines.hosts.fetching import copied
 from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost, LinkUser
-from fuzztui.machines.hosts.place import HostError, HostPlace
 from fuzztui.machines.hosts.protocol import to_bytes
+from fuzztui.machines.hosts.ssh import HostError
+from fuzztui.run.campaign.places import HostPlace
 
 PYTHON: Final = "FUZZTUI_HOST_PYTHON"
 """Environment variable: the Python over there; default: ``python3``."""
@@ -257,18 +257,7 @@ class RunMirror(LinkUser):
         """Copy a file of the run over there. Returns why that failed; "" if it did not."""
         if not self._link.connected:
             return self._message() or "not connected yet"
-        try:
-            answer = await self._link.ask("file", path=file)
-            if "error" in answer:
-                return str(answer["error"])[:500]
-            path = inside(self._directory, file)
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_bytes(path, to_bytes(answer.get("data")))
-        except (LinkLost, ProtocolError) as e:
-            return str(e)
-        except (OSError, ValueError) as e:
-            return getattr(e, "strerror", None) or str(e)
-        return ""
+        return await copied(self._link.read(file), self._directory, file)
 
     def _spawn(self, job: Any) -> None:
         task = asyncio.ensure_future(job)

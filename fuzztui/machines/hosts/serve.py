@@ -25,7 +25,7 @@ from typing import Any
 import fuzztui
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.bounds import whole
-from fuzztui.kernel.base.files import read_if_regular, read_regular
+from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.remote.address import read_socket_path
@@ -40,11 +40,9 @@ from fuzztui.machines.hosts.looking import read_file, read_log, who_may
 from fuzztui.machines.hosts.protocol import (
     DESERTED_S,
     LINK_PROTO,
-    MAX_FILE,
     MAX_FRAME,
     LinkLines,
     file_name,
-    folder_name,
     frame,
     instance_name,
     number,
@@ -63,7 +61,7 @@ STAMPS = 20_000
 
 READ_ONLY = "this connection may only read (--read-only)"
 
-_LOOKING = ("read", "file", "access", "log")
+_LOOKING = ("file", "access", "log")
 """What may be asked without steering."""
 
 Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -92,7 +90,6 @@ class HostServer:
             "start": self._start,
             "put": self._put,
             "have": self._have,
-            "read": self._read,
             "file": self._file,
             "access": self._access,
             "log": self._log_piece,
@@ -323,12 +320,6 @@ class HostServer:
                 raise SupervisorError(f"{self._run_dir.log} cannot be read: {e}") from None
 
         return {"stamps": await asyncio.to_thread(read)}
-
-    async def _read(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Answer the content of a file of an instance: ``instance``, ``folder``, ``name``."""
-        folder = self._run_dir.instance(instance_name(body.get("instance")))
-        path = folder / folder_name(body.get("folder")) / file_name(body.get("name"))
-        return {"data": to_text(await asyncio.to_thread(read_regular, path, MAX_FILE))}
 
     async def _file(self, body: dict[str, Any]) -> dict[str, Any]:
         """Answer the content of a file of the run: ``path``, relative to it."""
