@@ -99,8 +99,10 @@ class Receiver:
         self._awaited: dict[str, AwaitedFile] = {}
         self._missing: dict[str, list[AwaitedFile]] = {}
         """By hash: the files whose content the hub is to send."""
-        self._known: dict[str, list[Any]] = {}
-        """By path: size, hash, time of change and mode of each file that has arrived."""
+        self._here: dict[str, str] = {}
+        """By path: the hash of each named file that is in its place."""
+        self._before: set[str] = set()
+        """The paths of an earlier shipment."""
 
     def ship(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Answer which contents are missing, each with the bytes of it that are here already.
@@ -155,40 +157,30 @@ class Receiver:
             raise ProtocolError(str(e)) from None
         self._base.mkdir(mode=0o700, exist_ok=True)
         self._incoming.mkdir(mode=0o700, exist_ok=True)
-        self._awaited, self._missing = {}, {}
-        known = read_json(self._list) or {}
-        self._known = {k: row for k, row in known.items() if isinstance(row, list)}
+        self._awaited, self._missing, self._here = {}, {}, {}
+        self._before = {*(read_json(self._list) or {})}
 
     def _finish(self) -> None:
         """Check that everything is there; remove what an earlier shipment had in addition."""
-        for file in self._awaited.values():
-            if not self._has(file):
-                raise ProtocolError(f"{file.path} has not arrived")
-        for path in self._known.keys() - self._awaited.keys():
+        for path in self._awaited:
+            if path not in self._here:
+                raise ProtocolError(f"{path} has not arrived")
+        for path in self._before - self._awaited.keys():
             with contextlib.suppress(OSError, ProtocolError):
                 place = self._base / relative_path(path)
                 if self._is_inside(place):
                     place.unlink()
-            del self._known[path]
-        self._save()
+        replace_text(self._list, json.dumps(self._here))
         shutil.rmtree(self._incoming, ignore_errors=True)
 
-    def _save(self) -> None:
-        replace_text(self._list, json.dumps(self._known))
-
     def _has(self, file: AwaitedFile) -> bool:
-        """Whether a file is in its place, or can be put there from another one."""
+        """Whether a file is in its place; an empty one is put there."""
         path = self._base / file.path
-        if self._is_known(file.path, file.hash):
-            if self._known[file.path][3] != file.mode:
-                path.chmod(file.mode)
-                self._remember(file)
-            return True
         with contextlib.suppress(OSError):
             same = self._is_inside(path) and path.lstat().st_size == file.size
             if same and _digest(path) == file.hash:
                 path.chmod(file.mode)
-                self._remember(file)
+                self._here[file.path] = file.hash
                 return True
         if file.size == 0:
             self._incoming.joinpath(file.hash).write_bytes(b"")
@@ -196,25 +188,10 @@ class Receiver:
             return True
         return False
 
-    def _is_known(self, path: str, digest: str) -> bool:
-        row = self._known.get(path)
-        if row is None or len(row) != 4 or row[1] != digest:
-            return False
-        place = self._base / path
-        with contextlib.suppress(OSError):
-            status = place.lstat()
-            same = (status.st_size, status.st_mtime_ns) == (row[0], row[2])
-            return same and stat.S_ISREG(status.st_mode) and self._is_inside(place)
-        return False
-
     def _is_inside(self, path: Path) -> bool:
         """Whether no directory above a file is a link that the target may have made."""
         inside = path.parent.relative_to(self._base)
         return path.parent.resolve() == self._base.resolve() / inside
-
-    def _remember(self, file: AwaitedFile) -> None:
-        status = (self._base / file.path).lstat()
-        self._known[file.path] = [status.st_size, file.hash, status.st_mtime_ns, file.mode]
 
     def _started(self, file: AwaitedFile) -> int:
         """Bytes of a content that an earlier connection has brought."""
@@ -255,7 +232,7 @@ class Receiver:
             remove(path)  # what is a file now was a directory
         part.chmod(file.mode)
         part.replace(path)
-        self._remember(file)
+        self._here[file.path] = file.hash
 
     def _directory(self, inside: Path) -> Path:
         """Make a directory below ``shipped``; what is not one, or is a link, is replaced."""
