@@ -1,10 +1,9 @@
-"""The client of the control socket: blocking calls, for scripts and for threads of a screen."""
+"""The client of the control socket: blocking calls, for scripts and for a thread of a screen."""
 
 from __future__ import annotations
 
 import os
 import socket
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -44,7 +43,7 @@ class NotYet(RemoteError):
 
 
 class ControlClient:
-    """A connection to a run's supervisor; safe to use from several threads.
+    """A connection to a run's supervisor, for one thread.
 
     ``client``: the name of the calling program ("ctl", "tui"). Raises :class:`NotRunning`,
     :class:`NotYet` or another :class:`RemoteError`.
@@ -53,11 +52,7 @@ class ControlClient:
     def __init__(self, run: Path, client: str) -> None:
         self._by = sender()
         self._buffer = bytearray()
-        self._turn = threading.Condition()
-        self._reading = False
-        self._broken: RemoteError | None = None
         self._n = 0
-        self._results: dict[int, dict[str, Any]] = {}
         self._socket = _connect(run)
         try:
             try:
@@ -112,50 +107,16 @@ class ControlClient:
     def _ask(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any] | None:
         """Send a request; return its result, None if there is none in time."""
         deadline = time.monotonic() + timeout
-        with self._turn:
-            self._check()
-            self._n = n = self._n + 1
-            self._write({"n": n, **request, "patience": timeout})
-        return self._result(n, deadline)
+        self._n += 1
+        self._write({"n": self._n, **request, "patience": timeout})
+        while (message := self._read(deadline)) is not None:
+            if "result" in message and message.get("n") == self._n:
+                return message
+        return None
 
     def close(self) -> None:
         """Close the connection; commands in progress continue."""
         self._socket.close()
-
-    def _result(self, n: int, deadline: float) -> dict[str, Any] | None:
-        """The result of request ``n``; None at the deadline. One waiting thread reads for all."""
-        with self._turn:
-            while n not in self._results:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    return None
-                self._check()
-                if self._reading:
-                    self._turn.wait(left)
-                else:
-                    self._read_for_all(deadline)
-            return self._results.pop(n)
-
-    def _read_for_all(self, deadline: float) -> None:
-        self._reading = True
-        self._turn.release()
-        message: dict[str, Any] | None = None
-        broken: RemoteError | None = None
-        try:
-            message = self._read(deadline)
-        except RemoteError as e:
-            broken = e
-        finally:
-            self._turn.acquire()
-            self._reading = False
-            self._broken = self._broken or broken
-            if message is not None and "result" in message and isinstance(message.get("n"), int):
-                self._results[message["n"]] = message
-            self._turn.notify_all()
-
-    def _check(self) -> None:
-        if self._broken is not None:
-            raise self._broken
 
     def _write(self, message: Mapping[str, Any]) -> None:
         try:
