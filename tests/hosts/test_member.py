@@ -72,8 +72,8 @@ class Hub:
         self.leaving = self.ending = False
         self._writable, self.asked_in_vain = True, 0
         self.budget_raised = False
+        self.gathered_s = 0.0
         self.log_name = "log"
-        self.hosts_instances = 4
         self.events: list[Event] = []
         self.records: list[Record] = []
         self.turns = Turns()

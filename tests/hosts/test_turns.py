@@ -83,8 +83,8 @@ class Hub:
         self.turns = Turns(4)
         self.room = HubRoom(RunDir(tmp_path), places, {}, print)
         self.budget_raised = False
+        self.gathered_s = 0.0
         self.log_name = "log"
-        self.hosts_instances = 4
         self.router: Any = None
         self.exchange: Any = SimpleNamespace(elsewhere=None)
 

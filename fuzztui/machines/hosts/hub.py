@@ -38,7 +38,7 @@ from fuzztui.kernel.wire.events import (
 from fuzztui.machines.hosts.exchange import HostExchange
 from fuzztui.machines.hosts.fetching import HostFiles
 from fuzztui.machines.hosts.link import Turns
-from fuzztui.machines.hosts.member import HostMember, host_instances
+from fuzztui.machines.hosts.member import HostMember, gathered_s, host_instances
 from fuzztui.machines.hosts.paths import PathsHere
 from fuzztui.machines.hosts.room import HubRoom
 from fuzztui.machines.hosts.routing import HostRouter
@@ -120,6 +120,7 @@ class Hub:
         relayed = {host.name: host.seq for host in self.state.hosts.values()}
         self.turns = Turns()
         self.room = HubRoom(run_dir, campaign.hosts, relayed, self._full)
+        self.gathered_s = gathered_s(sum(place.instances for place in campaign.hosts))
         self.members = {
             place.name: HostMember(self, loaded, run_dir, place, index)
             for index, place in enumerate(campaign.hosts)
@@ -298,11 +299,6 @@ class Hub:
             member.failed(f"internal error: {e!r}")
 
     # ------------------------------------------- the contexts of members and the router
-
-    @property
-    def hosts_instances(self) -> int:
-        """The number of instances on all hosts."""
-        return sum(place.instances for place in self._campaign.hosts)
 
     @property
     def leaving(self) -> bool:

@@ -182,25 +182,18 @@ class HostLink:
         open_: Callable[[], Awaitable[HostProcess]],
         user: LinkUser,
         *,
-        queues: Sequence[str] = (),
-        outside: Sequence[str] = (),
-        crashes: bool = False,
-        gathered_s: float = 0.0,
+        wanted: Mapping[str, Any] | None = None,
         patient: bool = True,
     ) -> None:
         """
-        :param queues: instances whose entries are wanted, but for those that were imported from
-            instances whose names begin with one of ``outside``.
-        :param crashes: whether inputs of findings are wanted.
-        :param gathered_s: seconds for which statistics may wait for later ones that replace them;
-            0: all are wanted.
+        :param wanted: what the server sends with records, and when: see
+            :class:`fuzztui.machines.hosts.follow.Wanted`.
         :param patient: whether the first attempt is repeated, too; else its error is raised.
         """
         self._open = open_
         self._patient = patient
         self._user = user
-        self._wanted = {"queues": [*queues], "outside": [*outside], "crashes": crashes}
-        self._wanted |= {"gathered": gathered_s} if gathered_s else {}
+        self._wanted = wanted or {}
         self._process: HostProcess | None = None
         self._numbers = itertools.count(1)
         self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}

@@ -75,6 +75,8 @@ class MemberContext(Protocol):
     room: HubRoom
     router: HostRouter
     turns: Turns
+    gathered_s: float
+    """As :func:`gathered_s` returns it."""
 
     @property
     def state(self) -> State:
@@ -87,10 +89,6 @@ class MemberContext(Protocol):
     @property
     def hosts(self) -> Iterable[str]:
         """The names of all hosts."""
-
-    @property
-    def hosts_instances(self) -> int:
-        """The number of instances on all hosts."""
 
     @property
     def leaving(self) -> bool:
@@ -179,14 +177,9 @@ class HostMember(LinkUser):
         self._sending: asyncio.Task[None] | None = None
         others = (f"{name}_" for name in context.hosts if name != self._name)
         self._outside = (HUB, *others)
-        self._link = HostLink(
-            self._open,
-            self,
-            queues=[self._main],
-            outside=self._outside,
-            crashes=True,
-            gathered_s=gathered_s(context.hosts_instances),
-        )
+        wanted = {"queues": [self._main], "outside": [*self._outside], "crashes": True}
+        wanted |= {"gathered": context.gathered_s} if context.gathered_s else {}
+        self._link = HostLink(self._open, self, wanted=wanted)
 
     @property
     def campaign_state(self) -> str:

@@ -63,11 +63,6 @@ class Shipment:
     directories: tuple[str, ...]
     parts: tuple[ShippedPart, ...]
 
-    @property
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(file.size for file in self.files)
-
     def described(self) -> list[str]:
         """Return a line for each path of this machine that is shipped."""
         return [
