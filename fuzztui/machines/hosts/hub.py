@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import fuzztui
 from fuzztui.features.fuzzfirst.ranked import rank_once
 from fuzztui.kernel.model.selectors import ENDED, running_time
 from fuzztui.kernel.model.state import State
@@ -28,7 +27,6 @@ from fuzztui.kernel.wire.commands import AddSeed, Stop
 from fuzztui.kernel.wire.events import (
     BudgetSet,
     CampaignEnded,
-    CampaignStarted,
     CampaignState,
     Event,
     HostState,
@@ -53,6 +51,7 @@ from fuzztui.run.process.service import Progress, ServiceContext
 from fuzztui.run.supervise.campaign_log import CampaignLog
 from fuzztui.run.supervise.launchers import launcher_for
 from fuzztui.run.supervise.limits import CampaignLimits
+from fuzztui.run.supervise.resume import campaign_started
 from fuzztui.run.supervise.services import Services, all_services
 from fuzztui.run.supervise.sharing import SHARE_S, RunSharing
 from fuzztui.run.supervise.tasks import Tasks
@@ -250,20 +249,8 @@ class Hub:
         if self._changed and not fresh:
             self.record(BudgetSet(campaign.budget_s, campaign.budget_trials, campaign.exact_s))
         if fresh or not state.engine:
-            self.record(
-                CampaignStarted(
-                    name=campaign.name,
-                    engine=campaign.kind,
-                    target=campaign.subject,
-                    seed=campaign.seed,
-                    budget_s=campaign.budget_s,
-                    budget_trials=campaign.budget_trials,
-                    instances=[n for place in campaign.hosts for n in host_instances(place)],
-                    wall=time.time(),
-                    version=fuzztui.__version__,
-                    exact_s=campaign.exact_s,
-                )
-            )
+            instances = [n for place in campaign.hosts for n in host_instances(place)]
+            self.record(campaign_started(campaign, instances))
         self.record(*self._first_events)
         started = SupervisorStarted(os.getpid(), time.time(), host=socket.gethostname())
         self.record(replace(started, cores=sum(h.cores for h in state.hosts.values())))
