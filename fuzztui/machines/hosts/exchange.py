@@ -58,7 +58,6 @@ class HostExchange:
         self._names: dict[str, list[tuple[int, str]]] = {main: [] for main in self._mains}
         """By main, or directory of the hub (by its name on hosts): ids and file names of its
         entries, in order. Kept, as a list of each queue for each host that connects takes long."""
-        self._ready: list[tuple[str, str]] = []
         self._bits = {main: 1 << number for number, main in enumerate(self._mains)}
         self._known: dict[bytes, int] = {}
         """By hash of a content: the hosts that have it, as far as this hub knows; a bit each. A
@@ -98,18 +97,19 @@ class HostExchange:
         """The number of entries that are not of ``main``, which its host may have imported."""
         return sum(len(names) for source, names in self._names.items() if source != main)
 
-    def look(self) -> None:
-        """Find what is new in the hub's own directories. Blocking."""
+    def look(self) -> list[tuple[str, str]]:
+        """Return what is new in the hub's own directories. Blocking."""
+        found: list[tuple[str, str]] = []
         for source in self._found_here():
             names = self._names.get(source)
             last = names[-1][0] if names else -1
             new = [name for name in self._entries(source) if id_of(name) > last]
-            self._ready += [(source, name) for name in sorted(new, key=id_of)]
+            found += [(source, name) for name in sorted(new, key=id_of)]
+        return found
 
-    def pass_on_found(self) -> None:
+    def pass_on(self, found: Iterable[tuple[str, str]]) -> None:
         """Pass on what :meth:`look` has found; in the event loop."""
-        ready, self._ready = self._ready, []
-        for source, name in ready:
+        for source, name in found:
             if self._add(source, name):
                 self._pass_on(source, name)
 

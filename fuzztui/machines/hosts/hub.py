@@ -135,8 +135,12 @@ class Hub:
 
     @property
     def log_name(self) -> str:
-        """A name for the log of this hub, the same after a restart."""
-        return _log_name(self.state)
+        """A name for the log of this hub, the same after a restart: the time at which it began."""
+        number, name = int(self.state.started_wall * 1000), ""
+        while number:
+            number, digit = divmod(number, 36)
+            name = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + name
+        return name or "0"
 
     @property
     def hosts(self) -> Iterable[str]:
@@ -358,8 +362,7 @@ class Hub:
         self._services.saw(event)
 
     async def _look(self) -> None:
-        await asyncio.to_thread(self.exchange.look)
-        self.exchange.pass_on_found()
+        self.exchange.pass_on(await asyncio.to_thread(self.exchange.look))
 
     async def _flush(self) -> None:
         self.flush()
@@ -437,12 +440,3 @@ class Hub:
     async def _close_server(self) -> None:
         await asyncio.sleep(FLUSH_S)  # the last answers to clients
         await self._server.close()
-
-
-def _log_name(state: State) -> str:
-    """A name for the log of this hub in ids of commands: the time at which it began."""
-    number, name = int(state.started_wall * 1000), ""
-    while number:
-        number, digit = divmod(number, 36)
-        name = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + name
-    return name or "0"

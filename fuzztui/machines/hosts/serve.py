@@ -65,6 +65,7 @@ _LOOKING = ("file", "access", "log")
 """What may be asked without steering."""
 
 Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+Send = Callable[[str, dict[str, Any]], Awaitable[None]]
 
 
 class HostServer:
@@ -361,36 +362,32 @@ def log_identity(records: Iterable[Record]) -> float:
 class _Control:
     """A connection to the run's supervisor; its answers go to the hub as they are."""
 
-    def __init__(self, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, to: Send
+    ) -> None:
         self._writer = writer
         self.closed = False
-        self._reading: asyncio.Task[None] | None = None
+        self._reading = asyncio.ensure_future(self._pass_on(reader, to))
 
     @classmethod
-    async def open(
-        cls, run: Path, send: Callable[[str, dict[str, Any]], Awaitable[None]]
-    ) -> _Control:
+    async def open(cls, run: Path, to: Send) -> _Control:
         """Connect. Raises OSError."""
         path = read_socket_path(run)
         if path is None or running(run) is None:
             raise OSError("no supervisor is running")
         reader, writer = await asyncio.open_unix_connection(path, limit=MAX_LINE)
-        control = cls(writer)
         writer.write(encode({"proto": PROTO, "client": "hub"}))
-        control._reading = asyncio.ensure_future(control._pass_on(reader, send))
-        return control
+        return cls(reader, writer, to)
 
     def send(self, request: dict[str, Any]) -> None:
         self._writer.write(encode(request))
 
-    async def _pass_on(
-        self, reader: asyncio.StreamReader, send: Callable[[str, dict[str, Any]], Awaitable[None]]
-    ) -> None:
+    async def _pass_on(self, reader: asyncio.StreamReader, to: Send) -> None:
         try:
             while line := await reader.readline():
                 message = decode(line)
                 if "n" in message:
-                    await send("reply", message)
+                    await to("reply", message)
         except (OSError, ValueError):
             pass
         finally:
@@ -398,8 +395,7 @@ class _Control:
             self._writer.close()
 
     def close(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
+        self._reading.cancel()
         self._writer.close()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.kernel.base.files import read_if_regular
@@ -65,10 +65,6 @@ class PassResult:
     """Peers that are not imported at all, and why."""
     at_least: bool = False
     """Whether the run's log is damaged, so that entries may be missing from it."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON data."""
-        return asdict(self)
 
 
 Progress = Callable[[str, int, int], None]
