@@ -85,7 +85,7 @@ async def test_new_inputs_are_shared_with_the_group(tmp_path: Path) -> None:
     seen: list[Event] = []
     hub._sharing.saw = seen.append  # type: ignore[method-assign]
     event = FindingSaved("nowhere_main", "crash", "crashes/id:000000")
-    hub.log_from_host(Record(1, 0.0, event, "nowhere"), event)
+    hub.log.log_from_host(Record(1, 0.0, event, "nowhere"), event)
     assert seen == [event]
 
 
@@ -98,10 +98,10 @@ async def test_no_budget_ends_a_campaign_that_cannot_be_told(
     enough = module.EndReason("finished", "enough")
     monkeypatch.setattr(module.CampaignLimits, "reached", lambda *_: enough)
     hub.router = type("R", (), {"submit": lambda _, request: stops.append(request.by)})()  # type: ignore[assignment]
-    hub._log.writable = False
+    hub.log.writable = False
     await hub._decide()
     assert stops == []
-    hub._log.writable = True
+    hub.log.writable = True
     await hub._decide()
     assert stops == ["fuzztui"]
 

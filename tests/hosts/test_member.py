@@ -74,6 +74,7 @@ class Hub:
         self.budget_raised = False
         self.gathered_s = 0.0
         self.log_name = "log"
+        self.log: Any = self
         self.events: list[Event] = []
         self.records: list[Record] = []
         self.turns = Turns()

@@ -85,6 +85,7 @@ class Hub:
         self.budget_raised = False
         self.gathered_s = 0.0
         self.log_name = "log"
+        self.log: Any = self
         self.router: Any = None
         self.exchange: Any = SimpleNamespace(elsewhere=None)
 

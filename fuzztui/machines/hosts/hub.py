@@ -13,7 +13,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -87,11 +87,10 @@ class Hub:
         self._sharing = RunSharing(campaign, run_dir)
         progress("opening the campaign log")
         notice = Notice(trouble)
-        self._log = CampaignLog(run_dir, self._react, notice.setter("log"))
-        self.state: State = self._log.state
-        self.record, self.flush = self._log.record, self._log.flush
-        self.log_from_host = self._log.log_from_host
-        self._clock = self._log.clock
+        self.log = CampaignLog(run_dir, self._react, notice.setter("log"))
+        self.state: State = self.log.state
+        self.record, self.flush = self.log.record, self.log.flush
+        self._clock = self.log.clock
         budget = (campaign.budget_s, campaign.budget_trials)
         self._changed = budget != (self.state.budget_s, self.state.budget_trials)
         if self.state.state == "finished" and not self._changed:
@@ -118,6 +117,7 @@ class Hub:
         self._show_full = notice.setter("room")
         relayed = {host.name: host.seq for host in self.state.hosts.values()}
         self.turns = Turns()
+        self.hosts: Sequence[str] = [place.name for place in campaign.hosts]
         self.room = HubRoom(run_dir, campaign.hosts, relayed, self._full)
         self.gathered_s = gathered_s(sum(place.instances for place in campaign.hosts))
         self.members = {
@@ -141,11 +141,6 @@ class Hub:
             number, digit = divmod(number, 36)
             name = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + name
         return name or "0"
-
-    @property
-    def hosts(self) -> Iterable[str]:
-        """The names of the hosts."""
-        return [place.name for place in self._campaign.hosts]
 
     def setup(self) -> None:
         """Build what is the same on all hosts. Blocking. Raises SupervisorError."""
@@ -275,7 +270,7 @@ class Hub:
                 f"{host.name} is no longer one of the campaign's hosts; its campaign continues: "
                 f"fuzztui ctl {host.address}:{host.run} stop ends it"
             )
-        self.record(*self._log.repairs, *self._sharing.notes)
+        self.record(*self.log.repairs, *self._sharing.notes)
         self._clock.save()
         self.flush()
 
@@ -307,11 +302,6 @@ class Hub:
         old, new = (self.state.budget_s, self.state.budget_trials), self._campaign
         pairs = ((old[0], new.budget_s), (old[1], new.budget_trials))
         return self._changed and any(was and (not now or now > was) for was, now in pairs)
-
-    @property
-    def writable(self) -> bool:
-        """Whether the log can be written."""
-        return self._log.writable
 
     def request(self, host: str, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor on a host; False if it is not connected."""
@@ -398,7 +388,7 @@ class Hub:
             # What it finds is not known here: it does not count as a time without news.
             self._limits = CampaignLimits(self._alone, running)
         reason = self._limits.reached(state, running)
-        if reason and self.writable:  # else no command can be given; the state stays
+        if reason and self.log.writable:  # else no command can be given; the state stays
             self._stop(reason)
             self.router.submit(CommandRequest(Stop(), "fuzztui"))
         return None
@@ -435,7 +425,7 @@ class Hub:
         if not self._left and self._end_reason is not None:
             self.router.campaign_ended()
             self.record(CampaignEnded(self._end_reason.state, self._end_reason.reason))
-        await self._log.close_at_end(self._close_server)
+        await self.log.close_at_end(self._close_server)
 
     async def _close_server(self) -> None:
         await asyncio.sleep(FLUSH_S)  # the last answers to clients

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
@@ -13,7 +13,7 @@ from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.passive import OURS
 from fuzztui.kernel.model.selectors import ENDED
-from fuzztui.kernel.model.state import Host, State
+from fuzztui.kernel.model.state import Host
 from fuzztui.kernel.wire.events import (
     EntrySaved,
     Event,
@@ -41,6 +41,7 @@ from fuzztui.machines.hosts.storing import FULL_S, HostInputs
 from fuzztui.run.campaign import FrozenCampaign
 from fuzztui.run.campaign.places import HostPlace
 from fuzztui.run.campaign.rundir import RunDir, is_inside
+from fuzztui.run.supervise.campaign_log import CampaignLog
 
 START_S: Final = 600.0
 """Seconds for the start of a campaign on a host, which may need the target's first import."""
@@ -71,24 +72,19 @@ class MemberContext(Protocol):
     """The part of the hub that a host uses."""
 
     exchange: HostExchange
+    log: CampaignLog
     paths: PathsHere
     room: HubRoom
     router: HostRouter
     turns: Turns
+    hosts: Sequence[str]
+    """The names of all hosts."""
     gathered_s: float
     """As :func:`gathered_s` returns it."""
 
     @property
-    def state(self) -> State:
-        """The state of the campaign."""
-
-    @property
     def log_name(self) -> str:
         """A name for the log of this hub, the same after a restart."""
-
-    @property
-    def hosts(self) -> Iterable[str]:
-        """The names of all hosts."""
 
     @property
     def leaving(self) -> bool:
@@ -101,16 +97,6 @@ class MemberContext(Protocol):
     @property
     def budget_raised(self) -> bool:
         """Whether hosts may run with a smaller budget of an earlier hub."""
-
-    @property
-    def writable(self) -> bool:
-        """Whether the log of the hub can be written."""
-
-    def record(self, *events: Event) -> None:
-        """Log events."""
-
-    def log_from_host(self, origin: Record, event: Event) -> None:
-        """Log an event that has come from a record of a host's log."""
 
 
 ALL_STATISTICS: Final = 40
@@ -154,7 +140,7 @@ class HostMember(LinkUser):
             run_dir,
             place.name,
             self._main,
-            context.record,
+            context.log.record,
             context.room,
             elsewhere=context.exchange.elsewhere,
         )
@@ -207,7 +193,7 @@ class HostMember(LinkUser):
 
     @property
     def _known(self) -> Host:
-        return self._context.state.hosts.get(self._name) or Host(self._name)
+        return self._context.log.state.hosts.get(self._name) or Host(self._name)
 
     async def run(self) -> None:
         """Relay the log until the campaign over there has ended."""
@@ -337,7 +323,7 @@ class HostMember(LinkUser):
 
     async def _until_there_is_room(self) -> None:
         """Wait: what is not taken stays in the log over there."""
-        while self._context.room.full or not self._context.writable:
+        while self._context.room.full or not self._context.log.writable:
             await asyncio.sleep(FULL_S)
 
     def _is_excessive(self) -> bool:
@@ -379,7 +365,7 @@ class HostMember(LinkUser):
         if after < known.seq:
             lost = f"the end of the log over there was lost: it continues after record {after}"
             rewound = HostState(self._name, "connected", lost, rewound=after)
-            self._context.record(rewound, Message("warning", f"{self._name}: {lost}"))
+            self._context.log.record(rewound, Message("warning", f"{self._name}: {lost}"))
         return after
 
     async def _stamps(self, first: int) -> dict[int, float]:
@@ -490,12 +476,12 @@ class HostMember(LinkUser):
         if instance := getattr(event, "instance", ""):
             if (
                 instance in OURS
-                and self._inputs.named(instance) not in self._context.state.instances
+                and self._inputs.named(instance) not in self._context.log.state.instances
             ):
                 passive = PassiveInstance(
                     self._inputs.named(instance), f"{instance} on {self._name}"
                 )
-                self._context.record(passive)
+                self._context.log.record(passive)
             event = replace(event, instance=self._inputs.named(instance))
         if isinstance(event, InstanceHello):
             event = replace(event, directory="")  # not one of this machine
@@ -503,7 +489,7 @@ class HostMember(LinkUser):
         if sync and not self._is_sent(sync):
             event = replace(event, sync=self._inputs.named(sync))
         if event is not None:
-            self._context.log_from_host(Record(record.seq, record.t, event, self._name), event)
+            self._context.log.log_from_host(Record(record.seq, record.t, event, self._name), event)
 
     def _problem(self, event: Event) -> str:
         """Why an event cannot be one of a host's log; an empty string if it can."""
@@ -535,4 +521,4 @@ class HostMember(LinkUser):
             clock_ms = round(hello.clock_s * 1000)
             event = replace(event, run=hello.run, clock_ms=clock_ms, boot=hello.boot)
         self._context.room.add_lines(self._name, _ROW + len(event.reason) + len(event.run))
-        self._context.record(event)
+        self._context.log.record(event)
