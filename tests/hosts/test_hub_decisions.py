@@ -151,7 +151,7 @@ async def test_a_host_that_is_lost_is_not_idle(
     hub.record(CampaignState("running"))
     (member,) = hub.members.values()
     for heard, t in ((True, 1.0), (False, 100.0), (True, 105.0), (True, 109.0)):
-        member._link.connected, now[0] = heard, t
+        member.link.connected, now[0] = heard, t
         await hub._decide()
     assert stops == []
     now[0] = 111.0

@@ -212,7 +212,7 @@ def test_copied_files_are_forgotten_beyond_a_limit(
 
     state = State()
     state.instances = {"h_main": Instance("h_main", host="h")}
-    files = HostFiles(tmp_path, state, {"h": Host()})
+    files = HostFiles(tmp_path, state, lambda _, file: Host().read(file))
     files.begin()
 
     async def fetch() -> None:

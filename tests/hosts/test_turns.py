@@ -117,7 +117,7 @@ async def test_hosts_of_a_hub_connect_in_turns(
     monkeypatch.setattr("fuzztui.machines.hosts.link.PAUSES_S", (0.0,))
     loaded: Any = type("Loaded", (), {"campaign": None})
     members = [HostMember(hub, loaded, RunDir(tmp_path), p, n) for n, p in enumerate(places)]  # type: ignore[arg-type]
-    running = [asyncio.ensure_future(member._link.run()) for member in members]
+    running = [asyncio.ensure_future(member.link.run()) for member in members]
     rounds = 1 if round_ == "first" else 4
     await until(lambda: min(asked.count(name) for name in hub.hosts) >= rounds)
     for task in running:

@@ -43,13 +43,13 @@ _RUN: Final = ("supervisor", "log", "out")
 
 @dataclass(frozen=True, slots=True)
 class ShippedFile:
-    """One file: its path below ``RUN/shipped``, and its content here."""
+    """One file: its path below ``RUN/shipped``; ``source``: where its content is at the hub."""
 
     path: str
     size: int
     hash: str
     mode: int
-    source: Path
+    source: Path = Path()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from fuzztui.features.fuzzfirst.ranked import rank_once
 from fuzztui.kernel.model.selectors import ENDED, running_time
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.address import link_to_run, socket_path
-from fuzztui.kernel.remote.protocol import CommandRequest
+from fuzztui.kernel.remote.protocol import CommandRequest, ProtocolError
 from fuzztui.kernel.remote.server import ControlServer
 from fuzztui.kernel.wire.commands import AddSeed, Stop
 from fuzztui.kernel.wire.events import (
@@ -62,6 +62,9 @@ DECIDE_S = 0.5
 SOCKET_S = 1.0
 LOOK_S = 3.0
 LAST_MEMBER_S = 2.0
+READ_S = 15.0
+"""Seconds for a file that a user wants to see."""
+
 STOP_S = 60.0
 """Seconds for which a stopped campaign waits for hosts that are not connected."""
 
@@ -179,7 +182,7 @@ class Hub:
         self.router = HostRouter(self, self.log_name)
         await asyncio.to_thread(self._sharing.share_all)
         access = self._sharing.access
-        files = HostFiles(self._run_dir.path, self.state, self.members)
+        files = HostFiles(self._run_dir.path, self.state, self._read)
         await asyncio.to_thread(files.begin)
         self._server = ControlServer(
             self._run_dir.path, self.router.submit, access, fetch=files.fetch
@@ -315,6 +318,11 @@ class Hub:
         self.members[host].retry()
         self._link(host)
         return ""
+
+    async def _read(self, host: str, file: str) -> bytes:
+        if host not in self.members:
+            raise ProtocolError(f"{host} is no longer one of the campaign's hosts")
+        return await self.members[host].link.read(file, READ_S)
 
     async def _add_seed(self, command: AddSeed, progress: Progress) -> str:
         answer = await seeder(self._run_dir)(command, progress)

@@ -46,9 +46,6 @@ from fuzztui.run.supervise.campaign_log import CampaignLog
 START_S: Final = 600.0
 """Seconds for the start of a campaign on a host, which may need the target's first import."""
 
-READ_S: Final = 15.0
-"""Seconds for a file that a user wants to see."""
-
 DEAD_PONGS: Final = 2
 """Answers without a supervisor after which it is started again: one may be starting just now."""
 
@@ -165,7 +162,7 @@ class HostMember(LinkUser):
         self._outside = (HUB, *others)
         wanted = {"queues": [self._main], "outside": [*self._outside], "crashes": True}
         wanted |= {"gathered": context.gathered_s} if context.gathered_s else {}
-        self._link = HostLink(self._open, self, wanted=wanted)
+        self.link = HostLink(self._open, self, wanted=wanted)
 
     @property
     def campaign_state(self) -> str:
@@ -182,7 +179,7 @@ class HostMember(LinkUser):
     @property
     def is_heard(self) -> bool:
         """Whether what happens over there is known."""
-        return self._link.connected and self._read_upto >= self._log_upto
+        return self.link.connected and self._read_upto >= self._log_upto
 
     @property
     def end_reason(self) -> str:
@@ -197,7 +194,7 @@ class HostMember(LinkUser):
 
     async def run(self) -> None:
         """Relay the log until the campaign over there has ended."""
-        link = asyncio.ensure_future(self._link.run())
+        link = asyncio.ensure_future(self.link.run())
         over = asyncio.ensure_future(self._over.wait())
         try:
             if self.campaign_state not in ENDED:
@@ -226,14 +223,10 @@ class HostMember(LinkUser):
         self._over.clear()
         self._record("connecting", "")
 
-    async def read(self, file: str) -> bytes:
-        """Return a file of the run over there. Raises LinkLost, ProtocolError."""
-        return await self._link.read(file, READ_S)
-
     def request(self, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor over there; False if it cannot be reached now."""
         if self._steerable:
-            self._spawn(self._link.send("request", request))
+            self._spawn(self.link.send("request", request))
         return self._steerable
 
     # ------------------------------------------------------------ what the link calls
@@ -370,7 +363,7 @@ class HostMember(LinkUser):
 
     async def _stamps(self, first: int) -> dict[int, float]:
         """Number and time of the records of the log over there, from number ``first`` on."""
-        answer = await self._link.ask("stamps", after=max(0, first - 1))
+        answer = await self.link.ask("stamps", after=max(0, first - 1))
         if error := answer.get("error"):  # no reason to take the records for lost
             raise LinkLost(str(error)[:500])
         rows = answer.get("stamps")
@@ -404,11 +397,11 @@ class HostMember(LinkUser):
             self._record("preparing", "sending the campaign")
             async with self._context.turns.turn():
                 cargo = await asyncio.to_thread(self._shipment)
-                await ship(cargo, self._link.ask, lambda text: self._record("preparing", text))
+                await ship(cargo, self.link.ask, lambda text: self._record("preparing", text))
             if self._gives_way():
                 return
             self._record("preparing", "starting the campaign")
-            answer = await self._link.ask(
+            answer = await self.link.ask(
                 "start",
                 patience=START_S,
                 campaign=cargo.campaign_text,
@@ -449,7 +442,7 @@ class HostMember(LinkUser):
     async def _exchange(self) -> None:
         while True:  # cancelled, and begun again, when the host is connected again
             with contextlib.suppress(LinkLost):
-                await self._context.exchange.serve(self._main, self._link)
+                await self._context.exchange.serve(self._main, self.link)
             await asyncio.sleep(EXCHANGE_S)
 
     def _spawn(self, job: Coroutine[Any, Any, None]) -> None:

@@ -16,7 +16,6 @@ import shutil
 import stat
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +26,7 @@ from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.bounds import whole
 from fuzztui.kernel.base.files import open_regular, read_json, remove
 from fuzztui.kernel.remote.protocol import ProtocolError
-from fuzztui.machines.hosts.gather import MAX_BYTES, MAX_FILES, SHIPPED, digest_of
+from fuzztui.machines.hosts.gather import MAX_BYTES, MAX_FILES, SHIPPED, ShippedFile, digest_of
 from fuzztui.machines.hosts.protocol import to_bytes
 from fuzztui.machines.hosts.shipping import located
 from fuzztui.run.campaign.load import MAX_FILE_SIZE
@@ -46,17 +45,7 @@ _MAX_NAME: Final = 255
 _READ: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class AwaitedFile:
-    """One file that a hub has named, checked."""
-
-    path: str
-    size: int
-    hash: str
-    mode: int
-
-
-def awaited(row: Any) -> AwaitedFile:
+def awaited(row: Any) -> ShippedFile:
     """Check a row of a hub: path, size, hash, mode. Raises ProtocolError."""
     if not isinstance(row, list) or len(row) != 4:
         raise ProtocolError("a file without path, size, hash and mode")
@@ -65,7 +54,7 @@ def awaited(row: Any) -> AwaitedFile:
         raise ProtocolError("a file without a hash or a mode")
     if not 0 <= whole(size) <= MAX_BYTES:
         raise ProtocolError("a file without a size, or a large one")
-    return AwaitedFile(relative_path(path), size, digest, mode)
+    return ShippedFile(relative_path(path), size, digest, mode)
 
 
 def relative_path(path: Any) -> str:
@@ -96,8 +85,8 @@ class Receiver:
         self._base = run / SHIPPED
         self._incoming = run / "supervisor" / "incoming"
         self._list = run / "supervisor" / "shipped.json"
-        self._awaited: dict[str, AwaitedFile] = {}
-        self._missing: dict[str, list[AwaitedFile]] = {}
+        self._awaited: dict[str, ShippedFile] = {}
+        self._missing: dict[str, list[ShippedFile]] = {}
         """By hash: the files whose content the hub is to send."""
         self._here: dict[str, str] = {}
         """By path: the hash of each named file that is in its place."""
@@ -173,7 +162,7 @@ class Receiver:
         replace_text(self._list, json.dumps(self._here))
         shutil.rmtree(self._incoming, ignore_errors=True)
 
-    def _has(self, file: AwaitedFile) -> bool:
+    def _has(self, file: ShippedFile) -> bool:
         """Whether a file is in its place; an empty one is put there."""
         path = self._base / file.path
         with contextlib.suppress(OSError):
@@ -193,14 +182,14 @@ class Receiver:
         inside = path.parent.relative_to(self._base)
         return path.parent.resolve() == self._base.resolve() / inside
 
-    def _started(self, file: AwaitedFile) -> int:
+    def _started(self, file: ShippedFile) -> int:
         """Bytes of a content that an earlier connection has brought."""
         with contextlib.suppress(OSError):
             size = (self._incoming / file.hash).lstat().st_size
             return size if size < file.size else 0
         return 0
 
-    def _take(self, files: list[AwaitedFile], offset: int, data: bytes) -> None:
+    def _take(self, files: list[ShippedFile], offset: int, data: bytes) -> None:
         size, digest = files[0].size, files[0].hash
         part = self._incoming / digest
         fd = open_regular(part, os.O_RDWR | os.O_CREAT)
@@ -225,7 +214,7 @@ class Receiver:
             self._put(file, copy)
         self._put(files[0], part)
 
-    def _put(self, file: AwaitedFile, part: Path) -> None:
+    def _put(self, file: ShippedFile, part: Path) -> None:
         """Move a complete content to its place."""
         path = self._directory(Path(file.path).parent) / Path(file.path).name
         if path.is_dir() and not path.is_symlink():

@@ -8,7 +8,7 @@ import os
 import time
 import zlib
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from fuzztui.kernel.base.bounds import whole
 from fuzztui.kernel.base.text import several, visible
@@ -27,13 +27,8 @@ _ROOM: Final = 64 << 20
 _PATIENCE_S: Final = 600.0
 
 
-class Ask(Protocol):
-    """Asks the server of a host (``HostLink.ask``)."""
-
-    def __call__(
-        self, what: str, patience: float = ..., **fields: Any
-    ) -> Awaitable[dict[str, Any]]:
-        """Return the answer, which may have a key ``error``. ``patience``: seconds to wait."""
+Ask = Callable[..., Awaitable[dict[str, Any]]]
+"""Asks the server of a host (:meth:`HostLink.ask`)."""
 
 
 async def ship(shipment: Shipment, ask: Ask, progress: Callable[[str], None]) -> None:

@@ -65,9 +65,10 @@ def write_log(
     total = sum(part.state.seq for part in parts)
     for event in _first(parts, shards):
         writer.append(event, 0.0)
-    kills = _Kills()
+    killed_by: dict[str, str] = {}
     for number, (part, record) in enumerate(_by_time(parts)):
-        if (found := _translated(part, record)) is not None and kills.let(found):
+        found = _translated(part, record)
+        if found is not None and not _is_outdone(found, killed_by):
             origin = found if found.host else None
             writer.append(found.event, record.t, origin)
         if number % _EVERY == 0:
@@ -113,20 +114,17 @@ def _translated(part: RunPart, record: Record) -> Record | None:
     return Record(record.seq, record.t, renamed, host=part.name)
 
 
-class _Kills:
-    """Which run has killed which mutants; events of fuzz-first name no instance."""
+def _is_outdone(record: Record, killed_by: dict[str, str]) -> bool:
+    """Whether another run has killed the mutant of a record; events of fuzz-first name no instance.
 
-    def __init__(self) -> None:
-        self._by: dict[str, str] = {}
-
-    def let(self, record: Record) -> bool:
-        """Whether a record is written: not if another run has killed its mutant."""
-        event = record.event
-        if not isinstance(event, MutantState) or event.instance:
-            return True
-        if event.state == "killed":
-            self._by.setdefault(event.id, record.host)
-        return not (event.state in _ALIVE and self._by.get(event.id, record.host) != record.host)
+    ``killed_by``: the first run that has killed a mutant, by the mutant's id.
+    """
+    event = record.event
+    if not isinstance(event, MutantState) or event.instance:
+        return False
+    if event.state == "killed":
+        killed_by.setdefault(event.id, record.host)
+    return event.state in _ALIVE and killed_by.get(event.id, record.host) != record.host
 
 
 def _first(parts: Sequence[RunPart], shards: MergedShards) -> Iterator[Event]:

@@ -272,9 +272,9 @@ class DirectoryExchange:
 
     def _pull_from(self, peer: str, reader: PeerReader, known: set[str], state: State) -> int:
         number = 0
-        for entry in reader.entries(known, self._tag):
-            self._queue_of(peer, state).put(entry.data, entry.sum)
-            known.add(entry.sum)
+        for data, content in reader.entries(known, self._tag):
+            self._queue_of(peer, state).put(data, content)
+            known.add(content)
             number += 1
         if number:
             self._queue_of(peer, state).flush()
