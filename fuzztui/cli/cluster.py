@@ -203,9 +203,8 @@ def _check(config: ClusterConfig, found: _Checked) -> None:
     place = open_place(config, usable_cpus(), say)
     try:
         found.place = place.describe()
-        facts = place.facts()
-        found.slots, found.workers = facts.slots, [*facts.workers]
-        found.versions = {**facts.versions, "fuzztui": __version__}
+        found.slots, versions, workers = place.facts()
+        found.versions, found.workers = {**versions, "fuzztui": __version__}, [*workers]
         # Only whether the workers see the same files at all: a command checks its own directory.
         with temporary_directory(place=Path.cwd()) as shared:
             found.problems += check_workers(place, [], Path(shared))

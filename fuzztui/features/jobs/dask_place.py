@@ -140,7 +140,7 @@ class DaskPlace:
         except Exception as e:
             raise ClusterError(f"{self.name}: the scheduler does not answer: {e}") from None
         workers = [f"{name}, {several(n, 'slot')}" for name, n in sorted(threads.items())]
-        return PlaceFacts(sum(threads.values()), found[HERE], workers)
+        return sum(threads.values()), found[HERE], workers
 
     def probe(self, question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Ask each worker what it can do (:func:`~fuzztui.features.jobs.dask_task.probe`)."""

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-import fuzztui
 from fuzztui.kernel.base.bounds import real, whole
 from fuzztui.kernel.base.ssh import users_ssh
 from fuzztui.kernel.base.text import ago, several, visible
@@ -122,7 +121,9 @@ async def _check(
     async with _visit(place, f"{CHECKS}/{place.name}-{time.time_ns():x}") as visitor:
         hello = visitor.hello.result()
         report.add("reached", OK, f"in {visitor.seconds:.1f} s, as {hello.host}")
-        _versions(report, hello)
+        report.add("fuzztui", OK, hello.version)
+        python = f"{hello.python}, {python_of(place)}" if place.address else hello.python
+        report.add("python", OK, python)
         kind = loaded.campaign.kind if loaded is not None else ""
         ask = visitor.link.ask
         before = time.time()
@@ -143,16 +144,6 @@ async def _check(
         finally:
             with contextlib.suppress(LinkLost):
                 await ask("check", patience=5.0, remove=True)
-
-
-def _versions(report: HostReport, hello: Hello) -> None:
-    report.add("fuzztui", OK, hello.version)
-    python = f"{hello.python}, {python_of(report.place)}" if report.place.address else hello.python
-    report.add("python", OK, python)
-    if hello.version != fuzztui.__version__:  # impossible: it was shipped from here
-        report.add(
-            "fuzztui", FAILED, f"is not {fuzztui.__version__}", "remove ~/.cache/fuzztui there"
-        )
 
 
 async def _target(
