@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.kernel.base.files import PLACEHOLDER, read_if_regular
+from fuzztui.kernel.model.passive import HUB
 from fuzztui.kernel.wire.afl import id_of
 from fuzztui.machines.hosts.link import HostLink, LinkLost, MessageSize
 from fuzztui.machines.hosts.protocol import MAX_BATCH, MAX_FILE, NAME, to_text
@@ -29,10 +30,6 @@ from fuzztui.run.campaign.rundir import RunDir
 
 GATHER_S = 0.2
 """Seconds for which entries are collected before they are sent together."""
-
-HUB = "hub_"
-"""What the names of passive instances begin with, on a host, whose entries come from the hub's own
-directories: ``hub_added`` for ``added``."""
 
 MAX_LOCAL = 100
 """Such directories, at most."""

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from fuzztui.kernel.base.bounds import real, whole
 from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.log.reader import LogReader
-from fuzztui.kernel.model.passive import OURS
+from fuzztui.kernel.model.passive import HUB, OURS
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Host
 from fuzztui.kernel.wire.events import (
@@ -28,7 +28,7 @@ from fuzztui.kernel.wire.events import (
     Record,
 )
 from fuzztui.machines.hosts.bundle import HostProcess, open_host
-from fuzztui.machines.hosts.exchange import HUB, HostExchange
+from fuzztui.machines.hosts.exchange import HostExchange
 from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost, LinkUser, Turns
 from fuzztui.machines.hosts.paths import PathsHere
 from fuzztui.machines.hosts.protocol import NAME, PING_S

@@ -34,7 +34,6 @@ from fuzztui.kernel.wire.events import (
     VerdictsChanged,
 )
 from fuzztui.machines.merge.parts import MergedShards, RunPart
-from fuzztui.machines.merge.renaming import Renamer
 
 _EVERY: Final = 1000
 """Records between two flushes and two reports of progress."""
@@ -110,7 +109,7 @@ def _translated(part: RunPart, record: Record) -> Record | None:
         return None
     if isinstance(event, _OWN):
         return replace(record, host="")
-    renamed = Renamer(part.name).event(event)
+    renamed = part.renamer.event(event)
     return Record(record.seq, record.t, renamed, host=part.name)
 
 
@@ -168,8 +167,7 @@ def _last(parts: Sequence[RunPart], shards: MergedShards) -> Iterator[Event]:
 
 def _instances(part: RunPart) -> list[str]:
     """The instances as the merged log names them, without those of mutants' turns."""
-    names = [i.id for i in part.state.instances.values() if not i.mutant]
-    return names if part.inner else [Renamer(part.name).instance(name) for name in names]
+    return [part.renamer.instance(i.id) for i in part.state.instances.values() if not i.mutant]
 
 
 def _names(parts: Sequence[RunPart]) -> list[str]:
