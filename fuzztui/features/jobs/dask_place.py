@@ -69,7 +69,6 @@ class DaskPlace:
         self._id = f"fuzztui-{uuid.uuid4().hex[:12]}"
         self._lock = threading.Lock()
         self._futures: dict[JobTicket, distributed.Future] = {}
-        self._began: set[JobTicket] = set()
         self._stopping: dict[JobTicket, tuple[float, str]] = {}
         """Cancelled attempts: when they are given up, and why they were cancelled."""
         self._seen: dict[JobTicket, tuple[str, int]] = {}
@@ -163,7 +162,7 @@ class DaskPlace:
             if future is None or ticket in self._stopping:
                 return
             self._stopping[ticket] = (time.monotonic() + _CANCEL_S, why)
-            began = ticket in self._began
+            began = ticket in self._seen
         with contextlib.suppress(Exception, asyncio.CancelledError):
             answered(distributed.Event(self._event(ticket), client=self._client).set, 5.0)
             if not began and not self._is_running(future.key):
@@ -201,7 +200,6 @@ class DaskPlace:
             if self._futures.pop(ticket, None) is None:
                 return
             stopping = self._stopping.pop(ticket, None)
-            self._began.discard(ticket)
             self._seen.pop(ticket, None)
         if stopping is not None:
             if outcome.result is None:
@@ -228,7 +226,6 @@ class DaskPlace:
         with self._lock:
             if ticket not in self._futures:
                 return
-            self._began.add(ticket)
             if self._seen.get(ticket, ("", -1)) >= (run, n) and self._seen[ticket][0] == run:
                 return
             self._seen[ticket] = (run, n)

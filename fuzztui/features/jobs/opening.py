@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -71,17 +70,15 @@ def connected(config: ClusterConfig, python: str, say: Say = lambda text: None) 
 
 
 def _wait_for_workers(client: Any, address: str, say: Say) -> None:
-    until = time.monotonic() + WORKERS_S
-    reported = False
-    while not client.nthreads():
-        if not reported:
-            say(f"waiting for the first worker of {address}")
-            reported = True
-        if time.monotonic() >= until:
-            raise ClusterError(
-                f"{address} has no workers; start some: fuzztui cluster worker {address}"
-            )
-        time.sleep(0.2)
+    if client.nthreads():
+        return
+    say(f"waiting for the first worker of {address}")
+    try:
+        client.wait_for_workers(1, WORKERS_S)
+    except TimeoutError:
+        raise ClusterError(
+            f"{address} has no workers; start some: fuzztui cluster worker {address}"
+        ) from None
 
 
 def _started(config: ClusterConfig, say: Say, owned: contextlib.ExitStack) -> str:
