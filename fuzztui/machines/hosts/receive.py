@@ -30,7 +30,7 @@ from fuzztui.machines.hosts.gather import MAX_BYTES, MAX_FILES, SHIPPED, Shipped
 from fuzztui.machines.hosts.protocol import to_bytes
 from fuzztui.machines.hosts.shipping import located
 from fuzztui.run.campaign.load import MAX_FILE_SIZE
-from fuzztui.run.campaign.rundir import SupervisorError, prepare_run
+from fuzztui.run.campaign.rundir import SupervisorError, is_inside, prepare_run
 
 PIECE: Final = 1 << 20
 """Bytes of a file in one message, at most."""
@@ -59,12 +59,10 @@ def awaited(row: Any) -> ShippedFile:
 
 def relative_path(path: Any) -> str:
     """Return a path below a directory. Raises ProtocolError for what could be elsewhere."""
-    good = isinstance(path, str) and path and "\0" not in path
-    good = good and len(os.fsencode(path)) <= _MAX_PATH
-    parts = path.split("/") if good else []
-    if not parts or any(p in ("", ".", "..") or len(os.fsencode(p)) > _MAX_NAME for p in parts):
-        raise ProtocolError(f"{str(path)[:60]!r} is not a path below a directory")
-    return str(path)
+    is_path = isinstance(path, str) and is_inside(path) and len(os.fsencode(path)) <= _MAX_PATH
+    if is_path and all(len(os.fsencode(name)) <= _MAX_NAME for name in path.split("/")):
+        return str(path)
+    raise ProtocolError(f"{str(path)[:60]!r} is not a path below a directory")
 
 
 def campaign_here(text: Any, run: Path) -> str:
