@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import time
@@ -55,12 +56,9 @@ class ControlClient:
         self._n = 0
         self._socket = _connect(run)
         try:
-            try:
+            # If the supervisor has closed the connection, its reason may still be readable.
+            with contextlib.suppress(RemoteError):
                 self._write({"proto": PROTO, "client": client})
-            except RemoteError:
-                # The supervisor closed the connection: its reason may still be readable.
-                self._read(time.monotonic() + _CONNECT_S)
-                raise
             hello = self._read(time.monotonic() + _CONNECT_S)
             if hello is None:
                 raise RemoteError(
