@@ -7,12 +7,12 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fuzztui import __version__
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
-from fuzztui.features.jobs.checking import Checked, check_cluster
 from fuzztui.features.jobs.nodes import (
     SETTINGS,
     bracketed,
@@ -21,14 +21,26 @@ from fuzztui.features.jobs.nodes import (
     scheduler_argv,
     worker_argv,
 )
-from fuzztui.features.jobs.tls import CA, CERT, DAYS, KEY, TlsFiles, make_certificates, tls_for
+from fuzztui.features.jobs.opening import check_workers, open_place
+from fuzztui.features.jobs.tls import (
+    CA,
+    CERT,
+    DAYS,
+    KEY,
+    TlsFiles,
+    days_left,
+    make_certificates,
+    tls_for,
+)
 from fuzztui.kernel.base.cpus import usable_cpus
+from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError, address_problem, is_loopback
 from fuzztui.run.campaign.cluster_file import read_cluster
 from fuzztui.run.campaign.extras import missing_extra
 
 _PORT = 8786
+_SOON_DAYS = 14
 _SCHEMES = ("tls:/", "tcp:/")
 """What an address begins with if it is taken for a path."""
 
@@ -154,9 +166,11 @@ def check(options: argparse.Namespace) -> int:
             config = read_cluster(options.file)
         except ClusterError as e:
             raise CliError(str(e), USAGE) from None
-    if config is None:
-        config = ClusterConfig()
-    found = check_cluster(config, usable_cpus(), say)
+    found = _Checked()
+    try:
+        _check(config or ClusterConfig(), found)
+    except ClusterError as e:
+        found.problems.append(str(e))
     if options.json:
         print(json.dumps(asdict(found), indent=1))
     else:
@@ -164,7 +178,41 @@ def check(options: argparse.Namespace) -> int:
     return FAILED if found.problems else DONE
 
 
-def _print(found: Checked) -> None:
+@dataclass(slots=True)
+class _Checked:
+    """What was found out about a cluster; texts are for the user."""
+
+    place: str = "unknown"
+    tls: str = "off: nothing listens"
+    slots: int = 0
+    versions: dict[str, str] = field(default_factory=dict)
+    workers: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def _check(config: ClusterConfig, found: _Checked) -> None:
+    """Open the place, ask its workers, and close it. Raises :class:`ClusterError`."""
+    if not config.local:
+        tls = tls_for(config.tls, config.scheduler)
+        days = days_left(tls)
+        found.tls = f"on, certificates of {Path(tls.ca).parent}, valid for {days} days"
+        if days < _SOON_DAYS:
+            found.problems.append(
+                f"the certificates end in {days} days; make new ones: fuzztui cluster init DIR"
+            )
+    place = open_place(config, usable_cpus(), say)
+    try:
+        found.place = place.describe()
+        found.slots, versions, workers = place.facts()
+        found.versions, found.workers = {**versions, "fuzztui": __version__}, [*workers]
+        # Only whether the workers see the same files at all: a command checks its own directory.
+        with temporary_directory(place=Path.cwd()) as shared:
+            found.problems += check_workers(place, [], Path(shared))
+    finally:
+        place.close()
+
+
+def _print(found: _Checked) -> None:
     print(visible(f"place     {found.place}"))
     print(visible(f"tls       {found.tls}"))
     print(visible(f"slots     {found.slots}"))

@@ -39,16 +39,10 @@ from fuzztui.kernel.model.inverses import UndoError
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.model.undo import Undo, undo
-from fuzztui.kernel.remote.client import (
-    ControlClient,
-    NotRunning,
-    NotYet,
-    RemoteError,
-    Result,
-    sender,
-)
+from fuzztui.kernel.remote.client import ControlClient, NotRunning, NotYet, RemoteError, sender
 from fuzztui.kernel.remote.lock import running
 from fuzztui.kernel.remote.mirrored import Origin
+from fuzztui.kernel.remote.protocol import APPLIED, TIMEOUT, CommandAnswer
 from fuzztui.kernel.session import state_at_end, state_before
 from fuzztui.kernel.wire.codec import CodecError, encode_command
 from fuzztui.kernel.wire.commands import (
@@ -405,13 +399,13 @@ def ctl(options: argparse.Namespace) -> int:
 
 def _sent(
     run: Path, client: ControlClient, command: Command, patience: float, **about: Any
-) -> Result:
+) -> CommandAnswer:
     """Send a command; return its result. Raises :class:`RemoteError`.
 
     Without an answer the log decides whether a stop was accepted: nothing takes one back.
     """
     lost: RemoteError | None = None
-    result = Result(False, pending=True)
+    result = CommandAnswer(TIMEOUT)
     try:
         result = client.send(command, patience, **about)
     except RemoteError as e:
@@ -421,9 +415,9 @@ def _sent(
         about_it = state.instances.get(command.instance) if command.instance else state
         now = about_it.state if about_it else ""
         if now in ENDED:
-            return Result(True, now)
+            return CommandAnswer(APPLIED, now)
         if now == "stopping":
-            return Result(True, f"stopping; its end is shown by: fuzztui status {run}")
+            return CommandAnswer(APPLIED, f"stopping; its end is shown by: fuzztui status {run}")
     if lost:
         raise lost
     return result
@@ -497,7 +491,7 @@ def _connect(run: Path, patience: float) -> ControlClient:
             time.sleep(_AGAIN_S)
 
 
-def _answer(result: Result, waits: str) -> str:
+def _answer(result: CommandAnswer, waits: str) -> str:
     """``waits``: for what a pending command waits; an empty string: for an instance."""
     if result.pending:
         waits = visible(waits) or "no instance has answered yet"

@@ -161,7 +161,6 @@ class _ClusterScore:
         queue = JobQueue(journal, bag, ids)
         shown = _ShardProgress(queue, self.place)
         try:
-            queue.retry_failed()
             if queue.resumed:
                 done = queue.counts[JobState.DONE]
                 say(f"{done} of {several(len(ids), 'part')} were scored before; they are kept")

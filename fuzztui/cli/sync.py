@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 
@@ -188,7 +189,7 @@ def _show(
     options: argparse.Namespace,
 ) -> None:
     if options.json:
-        whole = {"name": exchange.name, **result.as_dict()}
+        whole = {"name": exchange.name, **asdict(result)}
         whole["dropped"] = None if dropped is None else dropped[0]
         print(json.dumps(whole), flush=True)
         return

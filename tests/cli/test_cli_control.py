@@ -11,7 +11,8 @@ from fuzztui.cli import ctl
 from fuzztui.cli.ctl import ACTIONS, action_of
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError
 from fuzztui.cli.parser import parse
-from fuzztui.kernel.remote.client import RemoteError, Result
+from fuzztui.kernel.remote.client import RemoteError
+from fuzztui.kernel.remote.protocol import TIMEOUT, CommandAnswer
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import Command
 
@@ -147,7 +148,7 @@ def test_a_stop_without_an_answer_has_the_result_of_the_log(
 
         def send(self, command, timeout, **_about):
             if answer == "none in time":
-                return Result(False, pending=True)
+                return CommandAnswer(TIMEOUT)
             raise RemoteError("the supervisor closed the connection")
 
         def close(self):

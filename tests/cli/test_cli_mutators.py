@@ -13,7 +13,7 @@ from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.status import status_text
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.remote.client import Result
+from fuzztui.kernel.remote.protocol import APPLIED, TIMEOUT, CommandAnswer
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import SetMixture
 from fuzztui.kernel.wire.events import (
@@ -161,7 +161,9 @@ def test_each_answer_is_printed(stands, capsys, monkeypatch):
         def send(self, command, timeout, **_about):
             sent.append(command.instance)
             done = command.instance == "main"
-            return Result(done, str(command.mixture), command.instance, 7, pending=not done)
+            return CommandAnswer(
+                APPLIED if done else TIMEOUT, str(command.mixture), command.instance, 7
+            )
 
         def close(self):
             pass

@@ -24,7 +24,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from strict_html import StrictPage
 
 from fuzztui.cli.output import say
-from fuzztui.features.jobs.ssh_workers import worker_command
+from fuzztui.features.jobs.nodes import worker_command
 from fuzztui.features.verdicts.block import verdict_block
 from fuzztui.features.verdicts.file import VerdictsError, change_verdicts, read_verdicts
 from fuzztui.kernel.base.page import Block, Code, Facts, Folded, Item, Note, Page, Section, Table

@@ -16,8 +16,9 @@ from waiting import wait_until
 from fuzztui.kernel.log.files import tail_name
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.remote.client import ControlClient, Result
+from fuzztui.kernel.remote.client import ControlClient
 from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.remote.protocol import CommandAnswer
 from fuzztui.kernel.session import LiveClock, Session
 from fuzztui.kernel.wire.codec import encode_record
 from fuzztui.kernel.wire.commands import Command
@@ -159,7 +160,7 @@ instances = {instances}
 
     # -------------------------------------------------------------- what is done
 
-    def send(self, command: Command, timeout: float = 60) -> Result:
+    def send(self, command: Command, timeout: float = 60) -> CommandAnswer:
         client = ControlClient(self.run, "test")
         try:
             return client.send(command, timeout)

@@ -8,8 +8,8 @@ import pytest
 
 from fuzztui.machines.hosts.bundle import bundle, open_host, remote_script
 from fuzztui.machines.hosts.check import check_hosts
-from fuzztui.machines.hosts.place import HostError, HostPlace
-from fuzztui.machines.hosts.ssh import complaint, ssh_argv
+from fuzztui.machines.hosts.ssh import HostError, complaint, ssh_argv
+from fuzztui.run.campaign.places import HostPlace
 
 BOX = HostPlace("box", "user@box", 1)
 
@@ -50,7 +50,7 @@ def test_an_address_is_never_an_option(address):
 async def test_this_machine_needs_no_ssh(monkeypatch):
     monkeypatch.setenv("PATH", "")
     opened = await open_host(HostPlace("here", "", 1), ["-c", "x"], module="timeit")
-    assert opened.pid
+    assert opened.returncode is None
     await opened.stdout.read()
     assert await opened.wait() == 1  # NameError: x
     assert "NameError" in opened.stderr_tail

@@ -6,7 +6,7 @@ import pytest
 
 from fuzztui.machines.hosts import gather
 from fuzztui.machines.hosts.gather import Parcel
-from fuzztui.machines.hosts.place import HostError
+from fuzztui.machines.hosts.ssh import HostError
 
 
 def make(root: Path, *names: str, text: str = "x") -> None:

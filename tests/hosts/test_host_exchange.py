@@ -141,11 +141,8 @@ async def test_directories_of_the_hub_travel_and_odd_files_do_not(hub: Hub) -> N
     serving = asyncio.ensure_future(hub.serve("b_main", link, 1))
     await until(lambda: link.compared)
     await turns_of_the_loop()
-    for _ in range(2):
-        hub.exchange.look()
-    hub.exchange.pass_on_found()
-    hub.exchange.look()
-    hub.exchange.pass_on_found()
+    hub.exchange.pass_on([*hub.exchange.look(), *hub.exchange.look()])
+    hub.exchange.pass_on(hub.exchange.look())
     await serving
     assert [(i, data) for i, _, data in link.got] == [("hub_laptop", b"zero")]
 

@@ -11,8 +11,8 @@ from fuzztui.cli import hosts as command
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError
 from fuzztui.cli.parser import parse
 from fuzztui.machines.hosts.check import HostReport, machine_findings
-from fuzztui.machines.hosts.place import HostPlace
 from fuzztui.run.campaign import CampaignError
+from fuzztui.run.campaign.places import HostPlace
 
 GB = 1 << 30
 PLACE = HostPlace("box", "user@box", 2)

@@ -13,6 +13,7 @@ import pytest
 from fuzztui.cli import main
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.state import Host
+from fuzztui.kernel.remote.protocol import CommandRequest
 from fuzztui.kernel.wire.commands import Stop
 from fuzztui.kernel.wire.events import (
     CampaignEnded,
@@ -72,7 +73,7 @@ async def test_ranking_ends_when_the_hub_does(
     if how == "signal":
         hub._leave("SIGTERM")
     else:
-        hub.router.submit(Stop(), "ann")
+        hub.router.submit(CommandRequest(Stop(), "ann"))
     await running
     assert ended == [True]
     ends = [r.event for r in LogReader(hub._run_dir.path).records()]
@@ -84,7 +85,7 @@ async def test_new_inputs_are_shared_with_the_group(tmp_path: Path) -> None:
     seen: list[Event] = []
     hub._sharing.saw = seen.append  # type: ignore[method-assign]
     event = FindingSaved("nowhere_main", "crash", "crashes/id:000000")
-    hub.log_from_host(Record(1, 0.0, event, "nowhere"), event)
+    hub.log.log_from_host(Record(1, 0.0, event, "nowhere"), event)
     assert seen == [event]
 
 
@@ -96,11 +97,11 @@ async def test_no_budget_ends_a_campaign_that_cannot_be_told(
     stops: list[str] = []
     enough = module.EndReason("finished", "enough")
     monkeypatch.setattr(module.CampaignLimits, "reached", lambda *_: enough)
-    hub.router = type("R", (), {"submit": lambda _, command, by: stops.append(by)})()  # type: ignore[assignment]
-    hub._log.writable = False
+    hub.router = type("R", (), {"submit": lambda _, request: stops.append(request.by)})()  # type: ignore[assignment]
+    hub.log.writable = False
     await hub._decide()
     assert stops == []
-    hub._log.writable = True
+    hub.log.writable = True
     await hub._decide()
     assert stops == ["fuzztui"]
 
@@ -144,13 +145,13 @@ async def test_a_host_that_is_lost_is_not_idle(
     hub = hub_in(tmp_path)
     monkeypatch.setattr(hub, "_alone", replace(hub._alone, stop_idle_s=10.0))
     stops: list[str] = []
-    hub.router = type("R", (), {"submit": lambda _, command, by: stops.append(by)})()  # type: ignore[assignment]
+    hub.router = type("R", (), {"submit": lambda _, request: stops.append(request.by)})()  # type: ignore[assignment]
     now = [0.0]
     monkeypatch.setattr(hub._clock, "now", lambda: now[0])
     hub.record(CampaignState("running"))
     (member,) = hub.members.values()
     for heard, t in ((True, 1.0), (False, 100.0), (True, 105.0), (True, 109.0)):
-        member._link.connected, now[0] = heard, t
+        member.link.connected, now[0] = heard, t
         await hub._decide()
     assert stops == []
     now[0] = 111.0

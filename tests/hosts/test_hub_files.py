@@ -38,7 +38,7 @@ async def test_a_file_comes_from_the_host_of_its_instance(tmp_path: Path) -> Non
         "h1": FakeHost({"out/h1_main/queue/id:0": b"one", "minimised/h1_main/x": b"small"}),
         "h2": FakeHost({"mutants/slots/m7/out/main/queue/id:0": b"two"}),
     }
-    files = HostFiles(tmp_path, state, hosts)
+    files = HostFiles(tmp_path, state, lambda host, file: hosts[host].read(file))
     files.begin()
     for host in hosts.values():
         for file, data in host.files.items():

@@ -15,6 +15,7 @@ from waiting import until
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.kernel.remote.mirrored import FETCHED
+from fuzztui.kernel.remote.protocol import CommandRequest
 from fuzztui.kernel.wire.commands import Stop
 from fuzztui.kernel.wire.events import EntrySaved, Message
 from fuzztui.machines.hosts import room as module
@@ -158,7 +159,7 @@ async def test_while_the_disk_is_nearly_full_hosts_keep_what_they_have(
         assert not hub.room.full
     finally:
         monkeypatch.setattr(module.os, "statvfs", free)
-        hub.router.submit(Stop(), "ann")
+        hub.router.submit(CommandRequest(Stop(), "ann"))
         await running
     assert state.hosts["here"].campaign == "stopped"
     mine = {r.host_seq: type(r.event) for r in LogReader(hub._run_dir.path).records() if r.host}
@@ -211,7 +212,7 @@ def test_copied_files_are_forgotten_beyond_a_limit(
 
     state = State()
     state.instances = {"h_main": Instance("h_main", host="h")}
-    files = HostFiles(tmp_path, state, {"h": Host()})
+    files = HostFiles(tmp_path, state, lambda _, file: Host().read(file))
     files.begin()
 
     async def fetch() -> None:

@@ -34,12 +34,11 @@ from fuzztui.kernel.wire.events import (
 )
 from fuzztui.machines.hosts import member as module
 from fuzztui.machines.hosts import storing
-from fuzztui.machines.hosts.link import Batch, Hello, LinkLost
+from fuzztui.machines.hosts.link import Batch, Hello, LinkLost, Turns
 from fuzztui.machines.hosts.member import HostMember
 from fuzztui.machines.hosts.paths import PathsHere
-from fuzztui.machines.hosts.place import HostPlace
 from fuzztui.machines.hosts.room import HubRoom
-from fuzztui.machines.hosts.turns import Turns
+from fuzztui.run.campaign.places import HostPlace
 from fuzztui.run.campaign.rundir import RunDir
 
 KEEP = 1 << 20
@@ -73,8 +72,9 @@ class Hub:
         self.leaving = self.ending = False
         self._writable, self.asked_in_vain = True, 0
         self.budget_raised = False
+        self.gathered_s = 0.0
         self.log_name = "log"
-        self.hosts_instances = 4
+        self.log: Any = self
         self.events: list[Event] = []
         self.records: list[Record] = []
         self.turns = Turns()
@@ -313,7 +313,7 @@ def test_a_host_that_was_lost_for_long_is_followed_from_its_last_record(
     async def ask(what: str, **fields: Any) -> dict[str, Any]:
         return {"stamps": [row for row in there if row[0] > fields["after"]]}
 
-    monkeypatch.setattr(member._link, "ask", ask)
+    monkeypatch.setattr(member.link, "ask", ask)
     assert asyncio.run(member._position(hello(3, "two"))) == after
     assert hub.state.hosts["a"].seq == after
 
@@ -397,7 +397,7 @@ async def test_a_host_that_cannot_say_what_it_has_is_not_relayed_again(
     async def ask(what: str, **fields: Any) -> dict[str, Any]:
         return {"error": "the disk does not answer"}
 
-    monkeypatch.setattr(member._link, "ask", ask)
+    monkeypatch.setattr(member.link, "ask", ask)
     with pytest.raises(LinkLost):
         await member._position(hello(3, "two"))
     assert hub.state.hosts["a"].seq == 3
@@ -418,7 +418,7 @@ async def test_a_host_that_ran_and_cannot_be_started_now_is_tried_again(
     async def ship(*_: Any) -> None:
         pass
 
-    monkeypatch.setattr(member._link, "ask", ask)
+    monkeypatch.setattr(member.link, "ask", ask)
     monkeypatch.setattr(module, "ship", ship)
     cargo = type("Cargo", (), {"campaign_text": ""})
     monkeypatch.setattr(member, "_shipment", cargo)
@@ -453,7 +453,7 @@ async def test_a_campaign_that_is_stopped_before_it_began_on_a_host_has_ended_th
     async def ship(*_: Any) -> None:
         hub.leaving = hub.ending = True
 
-    monkeypatch.setattr(member._link, "ask", ask)
+    monkeypatch.setattr(member.link, "ask", ask)
     monkeypatch.setattr(module, "ship", ship)
     monkeypatch.setattr(member, "_shipment", type("Cargo", (), {"campaign_text": ""}))
     if ran:

@@ -18,7 +18,7 @@ from fuzztui.kernel.remote.access import account
 from fuzztui.kernel.remote.client import ControlClient
 from fuzztui.kernel.remote.lock import RunLock, running, trouble
 from fuzztui.kernel.remote.mirrored import fetch, origin_of
-from fuzztui.kernel.remote.protocol import APPLIED, CommandAnswer
+from fuzztui.kernel.remote.protocol import APPLIED, CommandAnswer, CommandRequest
 from fuzztui.kernel.remote.server import ControlServer, Ticket
 from fuzztui.kernel.session import CheckpointKeeper, LiveClock, Session, state_at_end
 from fuzztui.kernel.wire.commands import Pause, Stop
@@ -50,8 +50,9 @@ class There:
         self.commands: list[tuple[object, str]] = []
         self.server = ControlServer(path, self.submit)
 
-    def submit(self, command, by, *, undoes=(), step="", hub_id="") -> Ticket:
-        self.commands.append((command, by))
+    def submit(self, request: CommandRequest) -> Ticket:
+        command = request.command
+        self.commands.append((command, request.by))
         done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
         if isinstance(command, Pause):
             done.set_result(CommandAnswer(APPLIED, "paused", "main", 17))

@@ -10,11 +10,12 @@ import pytest
 from fuzztui.kernel.remote.protocol import ProtocolError
 from fuzztui.machines.hosts import receive
 from fuzztui.machines.hosts.gather import Parcel, digest_of
-from fuzztui.machines.hosts.place import HostError, HostPlace
 from fuzztui.machines.hosts.protocol import to_text
 from fuzztui.machines.hosts.receive import Receiver
 from fuzztui.machines.hosts.sending import ship
 from fuzztui.machines.hosts.shipping import Shipment
+from fuzztui.machines.hosts.ssh import HostError
+from fuzztui.run.campaign.places import HostPlace
 
 
 class Pair:

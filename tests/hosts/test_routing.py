@@ -11,7 +11,7 @@ import pytest
 
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, TIMEOUT
+from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, TIMEOUT, CommandRequest
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import Pause, Resume, SetMixture, SkipEntry, SkipMutants, Stop
 from fuzztui.kernel.wire.events import (
@@ -84,7 +84,7 @@ def routed(test: Any) -> None:
 
 def test_a_command_about_an_instance_goes_to_its_host_alone() -> None:
     async def test(context: Context, router: HostRouter) -> None:
-        ticket = router.submit(SkipEntry(4, "a_s1"), "ann@here")
+        ticket = router.submit(CommandRequest(SkipEntry(4, "a_s1"), "ann@here"))
         ((host, request),) = context.sent
         assert (host, request["by"], request["id"]) == ("a", "ann@here", f"log.{ticket.id}")
         router.replied("a", reply(request, detail="skipped"))
@@ -95,7 +95,7 @@ def test_a_command_about_an_instance_goes_to_its_host_alone() -> None:
 
 def test_a_command_for_all_needs_the_answer_of_each_host() -> None:
     async def test(context: Context, router: HostRouter) -> None:
-        ticket = router.submit(Pause(), "ann")
+        ticket = router.submit(CommandRequest(Pause(), "ann"))
         assert [host for host, _ in context.sent] == ["a", "b"]
         router.replied("a", reply(context.sent[0][1]))
         await asyncio.sleep(0)
@@ -110,7 +110,7 @@ def test_a_command_for_all_needs_the_answer_of_each_host() -> None:
 def test_answers_that_differ_name_their_hosts() -> None:
     async def test(context: Context, router: HostRouter) -> None:
         for details, expected in ((("x", "x"), "x"), (("x", "y"), "a: x; b: y")):
-            ticket = router.submit(Pause(), "ann")
+            ticket = router.submit(CommandRequest(Pause(), "ann"))
             for (host, request), detail in zip(context.sent[-2:], details, strict=True):
                 router.replied(host, reply(request, detail=detail))
             assert (await ticket.answer).detail == expected
@@ -123,10 +123,10 @@ def test_a_host_that_was_given_up_is_tried_again_on_request(refusal: str) -> Non
     async def test(context: Context, router: HostRouter) -> None:
         context.refusal = refusal
         context.record(HostState("b", "failed", "the disk is full"))
-        answer = await router.submit(Pause("b"), "ann").answer
+        answer = await router.submit(CommandRequest(Pause("b"), "ann")).answer
         assert answer.result == REJECTED
         assert "resume --instance b" in answer.detail
-        answer = await router.submit(Resume("b"), "ann").answer
+        answer = await router.submit(CommandRequest(Resume("b"), "ann")).answer
         assert answer.result == (REJECTED if refusal else APPLIED)
         assert context.retried == ["b"]
         assert not context.sent
@@ -136,7 +136,7 @@ def test_a_host_that_was_given_up_is_tried_again_on_request(refusal: str) -> Non
 
 def test_mutants_of_one_host_are_enough() -> None:
     async def test(context: Context, router: HostRouter) -> None:
-        ticket = router.submit(SkipMutants("m:1"), "ann")
+        ticket = router.submit(CommandRequest(SkipMutants("m:1"), "ann"))
         for host, request in context.sent:
             router.replied(host, reply(request, APPLIED if host == "a" else REJECTED, host))
         assert (await ticket.answer).result == APPLIED
@@ -147,7 +147,7 @@ def test_mutants_of_one_host_are_enough() -> None:
 def test_a_host_that_is_not_connected_gets_the_command_later_with_the_same_id() -> None:
     async def test(context: Context, router: HostRouter) -> None:
         context.down = {"b"}
-        ticket = router.submit(Pause(), "ann")
+        ticket = router.submit(CommandRequest(Pause(), "ann"))
         assert "b" in context.state.commands[ticket.id].text
         router.replied("a", reply(context.sent[0][1]))
         context.down = set()
@@ -161,7 +161,7 @@ def test_a_host_that_is_not_connected_gets_the_command_later_with_the_same_id() 
 
 def test_a_new_hub_sends_again_what_has_no_answer() -> None:
     async def test(context: Context, router: HostRouter) -> None:
-        ticket = router.submit(Pause(), "ann")
+        ticket = router.submit(CommandRequest(Pause(), "ann"))
         router.close()
         assert (await ticket.answer).result == TIMEOUT
         before = [dict(request) for _, request in context.sent]
@@ -175,7 +175,7 @@ def test_a_new_hub_sends_again_what_has_no_answer() -> None:
 def test_a_stop_that_a_lost_host_has_not_answered_does_not_stop_the_resumed_campaign() -> None:
     async def test(context: Context, router: HostRouter) -> None:
         context.down = {"b"}
-        ids = [router.submit(c, "ann").id for c in (Pause(), Stop("b"), Stop())]
+        ids = [router.submit(CommandRequest(c, "ann")).id for c in (Pause(), Stop("b"), Stop())]
         router.replied("a", reply(context.sent[-1][1]))
         router.campaign_ended()
         router.close()
@@ -222,7 +222,7 @@ def test_a_new_hub_sends_to_lost_hosts_what_others_have_applied() -> None:
 
 def test_an_undo_names_the_commands_as_each_log_has_them() -> None:
     async def test(context: Context, router: HostRouter) -> None:
-        router.submit(Pause(), "ann", undoes=["c3", "a:c5", "a:other.c6"], step="p")
+        router.submit(CommandRequest(Pause(), "ann", undoes=["c3", "a:c5", "a:other.c6"], step="p"))
         assert [(host, r["undoes"], r["step"]) for host, r in context.sent] == [
             ("a", ["log.c3", "c5", "other.c6"], "p"),
             ("b", ["log.c3"], "p"),
@@ -245,13 +245,15 @@ def test_a_host_cannot_name_commands_of_other_hosts() -> None:
 def test_hosts_that_were_given_up_or_have_ended_get_no_commands() -> None:
     async def test(context: Context, router: HostRouter) -> None:
         context.record(HostState("a", "failed", "no Python"))
-        ticket = router.submit(SkipEntry(1, "a_main"), "ann")
+        ticket = router.submit(CommandRequest(SkipEntry(1, "a_main"), "ann"))
         answer = await ticket.answer
         assert answer.result == REJECTED and "no Python" in answer.detail
-        router.submit(Pause(), "ann")
+        router.submit(CommandRequest(Pause(), "ann"))
         assert [host for host, _ in context.sent] == ["b"]
         context.relay("b", CampaignEnded("stopped"))
-        assert (await router.submit(SkipEntry(1, "b_main"), "ann").answer).result == REJECTED
+        assert (
+            await router.submit(CommandRequest(SkipEntry(1, "b_main"), "ann")).answer
+        ).result == REJECTED
 
     routed(test)
 
@@ -259,7 +261,7 @@ def test_hosts_that_were_given_up_or_have_ended_get_no_commands() -> None:
 @pytest.mark.parametrize("instance", ["c_main", "main"])
 def test_an_unknown_instance_is_refused_with_the_known_ones(instance: str) -> None:
     async def test(context: Context, router: HostRouter) -> None:
-        ticket = router.submit(SkipEntry(1, instance), "ann")
+        ticket = router.submit(CommandRequest(SkipEntry(1, instance), "ann"))
         answer = await ticket.answer
         assert answer.result == REJECTED and "a_main, a_s1, b_main" in answer.detail
         assert context.sent == []
@@ -270,7 +272,7 @@ def test_an_unknown_instance_is_refused_with_the_known_ones(instance: str) -> No
 def test_stop_ends_the_campaign_and_counts_hosts_that_have_ended() -> None:
     async def test(context: Context, router: HostRouter) -> None:
         context.relay("b", CampaignEnded("stopped"))
-        ticket = router.submit(Stop(), "ann")
+        ticket = router.submit(CommandRequest(Stop(), "ann"))
         assert context.stopped_by == "ann"
         assert [host for host, _ in context.sent] == ["a"]
         router.host_ended("a")
@@ -281,13 +283,13 @@ def test_stop_ends_the_campaign_and_counts_hosts_that_have_ended() -> None:
 
 def test_a_host_can_be_named_in_the_place_of_an_instance() -> None:
     async def test(context: Context, router: HostRouter) -> None:
-        ticket = router.submit(Stop("b"), "ann")
+        ticket = router.submit(CommandRequest(Stop("b"), "ann"))
         ((host, request),) = context.sent
         assert (host, request["command"]) == ("b", {"c": "stop"})
         assert context.stopped_by == ""  # the campaign continues on the others
         router.replied("b", reply(request))
         assert (await ticket.answer).result == APPLIED
-        refused = router.submit(SkipEntry(1, "b"), "ann")
+        refused = router.submit(CommandRequest(SkipEntry(1, "b"), "ann"))
         assert (await refused.answer).result == REJECTED
 
     routed(test)

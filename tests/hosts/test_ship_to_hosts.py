@@ -16,7 +16,8 @@ from waiting import wait_until
 
 from fuzztui.machines.hosts.boot import IN_USE, KEPT
 from fuzztui.machines.hosts.bundle import bundle, open_host
-from fuzztui.machines.hosts.place import HostError, HostPlace
+from fuzztui.machines.hosts.ssh import HostError
+from fuzztui.run.campaign.places import HostPlace
 
 pytestmark = pytest.mark.slow
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 import tomli
 
-from fuzztui.machines.hosts.place import HostError, HostPlace
 from fuzztui.machines.hosts.receive import campaign_here
 from fuzztui.machines.hosts.shipping import Shipment, host_run, shares, shipment, shipped_files
+from fuzztui.machines.hosts.ssh import HostError
 from fuzztui.run.campaign import CampaignError, FrozenCampaign, load
+from fuzztui.run.campaign.places import HostPlace
 from fuzztui.run.campaign.rundir import prepare_run
 
 BOX = HostPlace("box", "user@box", 2, python=sys.executable)

@@ -14,10 +14,10 @@ from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import Event, Record
 from fuzztui.machines.hosts import member as module
+from fuzztui.machines.hosts.link import Turns
 from fuzztui.machines.hosts.member import HostMember
-from fuzztui.machines.hosts.place import HostError
 from fuzztui.machines.hosts.room import HubRoom
-from fuzztui.machines.hosts.turns import Turns
+from fuzztui.machines.hosts.ssh import HostError
 from fuzztui.run.campaign.places import HostPlace
 from fuzztui.run.campaign.rundir import RunDir
 
@@ -83,8 +83,9 @@ class Hub:
         self.turns = Turns(4)
         self.room = HubRoom(RunDir(tmp_path), places, {}, print)
         self.budget_raised = False
+        self.gathered_s = 0.0
         self.log_name = "log"
-        self.hosts_instances = 4
+        self.log: Any = self
         self.router: Any = None
         self.exchange: Any = SimpleNamespace(elsewhere=None)
 
@@ -116,7 +117,7 @@ async def test_hosts_of_a_hub_connect_in_turns(
     monkeypatch.setattr("fuzztui.machines.hosts.link.PAUSES_S", (0.0,))
     loaded: Any = type("Loaded", (), {"campaign": None})
     members = [HostMember(hub, loaded, RunDir(tmp_path), p, n) for n, p in enumerate(places)]  # type: ignore[arg-type]
-    running = [asyncio.ensure_future(member._link.run()) for member in members]
+    running = [asyncio.ensure_future(member.link.run()) for member in members]
     rounds = 1 if round_ == "first" else 4
     await until(lambda: min(asked.count(name) for name in hub.hosts) >= rounds)
     for task in running:

@@ -12,7 +12,13 @@ from dask_cluster import Cluster, alive, dask_process, pids_of, stopped, tree_jo
 from waiting import wait_until
 
 from fuzztui.features.jobs.bag import MAX_LOST, Bag, BagListener
-from fuzztui.features.jobs.dask_client import ByValue, Versions, refuse_other_versions
+from fuzztui.features.jobs.dask_client import (
+    HERE,
+    ByValue,
+    differing,
+    refuse_other_versions,
+    versions,
+)
 from fuzztui.features.jobs.dask_task import carry_out_on_worker
 from fuzztui.features.jobs.places import Ended, JobTicket, Progress
 from fuzztui.features.jobs.queue import JobQueue, JobState
@@ -238,7 +244,8 @@ def test_closing_ends_everything(cluster, tmp_path):
 
 def test_other_versions_are_refused(cluster, monkeypatch):
     with cluster.client() as client:
-        assert not refuse_other_versions(client).differing()
+        refuse_other_versions(client)
+        assert not differing(versions(client))
         real = distributed.client.version_module.get_versions
 
         def older(packages=None):
@@ -251,9 +258,10 @@ def test_other_versions_are_refused(cluster, monkeypatch):
 
 
 def test_a_machine_without_versions_differs():
-    versions = Versions({"dask": "1"}, {"dask": "1"}, {"w1": {}, "w2": {"dask": "1"}})
-    assert len(versions.differing()) == 1
-    assert "w1" in versions.differing()[0]
+    found = {HERE: {"dask": "1"}, "the scheduler": {"dask": "1"}, "worker w1": {}}
+    texts = differing({**found, "worker w2": {"dask": "1"}})
+    assert len(texts) == 1
+    assert "w1" in texts[0]
 
 
 def done_in(journal):

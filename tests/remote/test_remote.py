@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,13 @@ from fuzztui.kernel.remote.address import (
 )
 from fuzztui.kernel.remote.client import ControlClient, NotRunning, NotYet, RemoteError
 from fuzztui.kernel.remote.lock import LockHeld, RunLock, running, trouble
-from fuzztui.kernel.remote.protocol import APPLIED, MAX_LINE, REJECTED, CommandAnswer
+from fuzztui.kernel.remote.protocol import (
+    APPLIED,
+    MAX_LINE,
+    REJECTED,
+    CommandAnswer,
+    CommandRequest,
+)
 from fuzztui.kernel.remote.server import Beyond, ControlServer, Ticket
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import Command, Pause, SkipEntry, Stop
@@ -180,17 +185,10 @@ class Fake:
     def do(self, job):
         return asyncio.run_coroutine_threadsafe(job, self.loop).result(DEADLINE_S)
 
-    def submit(
-        self,
-        command: Command,
-        by: str,
-        *,
-        undoes: Sequence[str] = (),
-        step: str = "",
-        hub_id: str = "",
-    ) -> Ticket:
-        self.asked.append((command, by))
-        self.about = undoes, step
+    def submit(self, request: CommandRequest) -> Ticket:
+        command = request.command
+        self.asked.append((command, request.by))
+        self.about = request.undoes, request.step
         done = self.loop.create_future()
         if isinstance(command, Pause):
             done.set_result(CommandAnswer(APPLIED, "done", "main", 17))
@@ -263,21 +261,21 @@ def test_the_server_says_when_it_waited_long_enough(fake, monkeypatch, usual, as
 
 
 @pytest.mark.slow
-def test_several_threads_share_a_client(fake):
-    client = ControlClient(fake.run, "test")
+def test_several_threads_have_a_client_each(fake):
     results: dict[int, str] = {}
 
     def ask(n: int) -> None:
+        client = ControlClient(fake.run, "test")
+        assert client.send(Stop(), timeout=0.0).pending, "its answer is no answer to the next one"
         results[n] = client.send(SkipEntry(n), timeout=DEADLINE_S).detail
+        client.close()
 
-    stuck = threading.Thread(target=client.send, args=(Stop(), 1.0))
     threads = [threading.Thread(target=ask, args=(n,)) for n in range(20)]
-    for thread in (stuck, *threads):
+    for thread in threads:
         thread.start()
-    for thread in (stuck, *threads):
+    for thread in threads:
         thread.join()
     assert results == {n: f"no entry {n}" for n in range(20)}
-    client.close()
 
 
 @pytest.mark.parametrize(

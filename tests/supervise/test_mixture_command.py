@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.remote.protocol import APPLIED, REJECTED
+from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, CommandRequest
 from fuzztui.kernel.wire.commands import SetMixture
 from fuzztui.kernel.wire.events import CommandApplied, CommandRejected, InstanceHello, Record
 from fuzztui.run.supervise.command_router import CommandRouter
@@ -50,7 +50,7 @@ def sent(context, command, *answers):
     async def go():
         steering = CommandRouter(context)
         context.answered = steering.answered
-        ticket = steering.submit(command, "me")
+        ticket = steering.submit(CommandRequest(command, "me"))
         for name in answers:
             event = CommandApplied(ticket.id, name, 7, str(command.mixture))
             context.record(event)

@@ -8,7 +8,7 @@ import json
 import pytest
 from test_mixture_command import FakeContext, lines
 
-from fuzztui.kernel.remote.protocol import APPLIED, REJECTED
+from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, CommandRequest
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import (
     DemoteEntry,
@@ -32,7 +32,7 @@ def sent(context, command, **answers):
     async def go():
         steering = CommandRouter(context)
         context.answered = steering.answered
-        ticket = steering.submit(command, "me")
+        ticket = steering.submit(CommandRequest(command, "me"))
         for name, words in answers.items():
             no = words.startswith("!")
             event = CommandRejected(ticket.id, name, words[1:])

@@ -13,7 +13,7 @@ from pathlib import Path
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import Changes, CommandStatus, State
 from fuzztui.kernel.model.undo import fold_before
-from fuzztui.kernel.remote.client import Result
+from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, TIMEOUT, CommandAnswer
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import Command
@@ -132,21 +132,21 @@ class Supervisor:
 
     def send(
         self, command: Command, timeout: float = 10.0, *, undoes: Sequence[str] = (), step: str = ""
-    ) -> Result:
+    ) -> CommandAnswer:
         self.commands.append(command)
         number = f"c{len(self.commands)}"
         self.log.add(ev.CommandIssued(number, encode_command(command), "me@here", [*undoes], step))
         if self.silent:
-            return Result(False, "no answer yet", pending=True)
+            return CommandAnswer(TIMEOUT, "no answer yet")
         if self.refuse:
             self.log.add(ev.CommandRejected(number, "main", self.refuse))
-            return Result(False, self.refuse, "main")
+            return CommandAnswer(REJECTED, self.refuse, "main")
         detail = "so many mutants" if hasattr(command, "select") else ""
         self.log.add(ev.CommandApplied(number, "main", 1234, detail))
         if command.name in ("pause", "resume"):
             state = "paused" if command.name == "pause" else "running"
             self.log.add(ev.CampaignState(state))
-        return Result(True, detail, "main", 1234)
+        return CommandAnswer(APPLIED, detail, "main", 1234)
 
     def close(self) -> None:
         pass

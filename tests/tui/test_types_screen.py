@@ -15,7 +15,7 @@ from fuzztui.features.targeting.screen.context import MOST, PendingTargeting, Ta
 from fuzztui.features.targeting.screen.labels import place_of
 from fuzztui.features.targeting.screen.overview_line import TargetingLine
 from fuzztui.features.targeting.screen.strip import TargetingStrip
-from fuzztui.kernel.remote.client import Result
+from fuzztui.kernel.remote.protocol import APPLIED, CommandAnswer
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import (
@@ -574,7 +574,7 @@ async def test_who_leaves_does_not_wait_for_an_answer(drive, monkeypatch):
         def send(self, command, timeout=10.0, **_about):
             self.commands.append(command)
             answer.wait(timeout)
-            return Result(True)
+            return CommandAnswer(APPLIED)
 
     async with drive(log, supervisor=Mute(log)) as d:
         await d.press("7", "greater_than_sign", "q")

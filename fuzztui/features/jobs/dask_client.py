@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Final, TypeVar
 
@@ -15,6 +14,7 @@ from fuzztui.features.jobs import carry, dask_task
 from fuzztui.features.jobs.tls import TlsFiles
 from fuzztui.run.campaign.cluster import ClusterError
 
+HERE: Final = "this machine"
 CONNECT_S: Final = 20.0
 ANSWER_S: Final = 30.0
 _EXACT: Final = ("dask", "distributed", "cloudpickle", "msgpack", "tornado")
@@ -89,31 +89,8 @@ def answered(ask: Callable[[], _T], within_s: float = ANSWER_S) -> _T:
     return answer[0]
 
 
-@dataclass(slots=True)
-class Versions:
-    """The versions on all machines of a cluster."""
-
-    here: dict[str, str] = field(default_factory=dict)
-    scheduler: dict[str, str] = field(default_factory=dict)
-    workers: dict[str, dict[str, str]] = field(default_factory=dict)
-
-    def differing(self) -> list[str]:
-        """Machines with other versions than this one, with what differs."""
-        machines = {"the scheduler": self.scheduler} if self.scheduler else {}
-        machines |= {f"worker {name}": found for name, found in self.workers.items()}
-        texts = []
-        for name, found in machines.items():
-            parts = [
-                f"{package} {found.get(package, 'is missing')}, not {version}"
-                for package, version in self.here.items()
-                if found.get(package) != version
-            ]
-            texts += [f"{name} has {', '.join(parts)}"] if parts else []
-        return texts
-
-
-def versions(client: distributed.Client) -> Versions:
-    """Ask all machines for their versions. Raises :class:`ClusterError`."""
+def versions(client: distributed.Client) -> dict[str, dict[str, str]]:
+    """Ask all machines for their versions: by the name of each. Raises :class:`ClusterError`."""
     try:
         found: Any = answered(client.get_versions)
     except Exception as e:
@@ -122,24 +99,36 @@ def versions(client: distributed.Client) -> Versions:
             f"same version of Dask as this machine: {version('distributed')}"
         ) from None
     workers = found.get("workers") or {}
-    return Versions(
-        _of(found.get("client")),
-        _of(found.get("scheduler")),
-        {str(name): _of(data) for name, data in workers.items()},
-    )
+    return {
+        HERE: _of(found.get("client")),
+        "the scheduler": _of(found.get("scheduler")),
+        **{f"worker {name}": _of(data) for name, data in workers.items()},
+    }
 
 
-def refuse_other_versions(client: distributed.Client) -> Versions:
+def differing(found: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Machines with other versions than this one, with what differs."""
+    texts = []
+    for name, there in found.items():
+        parts = [
+            f"{package} {there.get(package, 'is missing')}, not {wanted}"
+            for package, wanted in found[HERE].items()
+            if there.get(package) != wanted
+        ]
+        texts += [f"{name} has {', '.join(parts)}"] if parts else []
+    return texts
+
+
+def refuse_other_versions(client: distributed.Client) -> None:
     """Raise :class:`ClusterError` unless all machines have our versions: Dask would only hang."""
     found = versions(client)
-    if differing := found.differing():
-        pins = " ".join(f"{name}=={found.here[name]}" for name in _EXACT if name in found.here)
-        more = f", and {len(differing) - 1} more" if len(differing) > 1 else ""
+    if texts := differing(found):
+        pins = " ".join(f"{name}=={found[HERE][name]}" for name in _EXACT if name in found[HERE])
+        more = f", and {len(texts) - 1} more" if len(texts) > 1 else ""
         raise ClusterError(
-            f"{differing[0]}{more}; the same versions are needed everywhere, and with others jobs "
+            f"{texts[0]}{more}; the same versions are needed everywhere, and with others jobs "
             f"would hang. Install there: python3 -m pip install {pins}"
         )
-    return found
 
 
 def _of(data: Any) -> dict[str, str]:

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import distributed
 
-from fuzztui.features.jobs.dask_client import ByValue, answered, versions
+from fuzztui.features.jobs.dask_client import HERE, ByValue, answered, versions
 from fuzztui.features.jobs.dask_task import LEASE_S, carry_out_on_worker, probe
 from fuzztui.features.jobs.places import (
     CANCELLED,
@@ -54,21 +54,21 @@ class DaskPlace:
         open_client: Callable[[], distributed.Client],
         *,
         python: str = "",
-        owned: Callable[[], None] = lambda: None,
-        name: str = "",
         task: Callable[[dict[str, Any], dict[str, Any]], Any] = carry_out_on_worker,
         lease_s: float = LEASE_S,
     ) -> None:
-        """``python``: the workers' interpreter for jobs. ``owned``: ends what was started for the
-        place. ``task``: what workers run. Raises :class:`ClusterError`.
+        """``python``: the workers' interpreter for jobs. ``task``: what workers run.
+
+        Raises :class:`ClusterError`.
         """
+        self.owned = contextlib.ExitStack()
+        """Ends what was started for the place."""
         self.events: Events = SimpleQueue()
-        self._open, self._python, self._owned = open_client, python, owned
+        self._open, self._python = open_client, python
         self._task, self._lease_s = ByValue(task), lease_s
         self._id = f"fuzztui-{uuid.uuid4().hex[:12]}"
         self._lock = threading.Lock()
         self._futures: dict[JobTicket, distributed.Future] = {}
-        self._began: set[JobTicket] = set()
         self._stopping: dict[JobTicket, tuple[float, str]] = {}
         """Cancelled attempts: when they are given up, and why they were cancelled."""
         self._seen: dict[JobTicket, tuple[str, int]] = {}
@@ -76,7 +76,7 @@ class DaskPlace:
         self._threads = 0
         self._closed = threading.Event()
         self._client = self._open()
-        self.name = name or str(self._client.scheduler_info()["address"])
+        self.name = str(self._client.scheduler_info()["address"])
         self._listen()
         self._look()
         self._monitor = threading.Thread(target=self._watch, daemon=True)
@@ -124,7 +124,7 @@ class DaskPlace:
         self._monitor.join(2 * _LOOK_S)
         with contextlib.suppress(Exception, asyncio.CancelledError):
             answered(lambda: self._client.close(timeout=5), 10.0)
-        self._owned()
+        self.owned.close()
 
     def describe(self) -> str:
         """``tls://10.0.0.5:8786 (16 slots)``."""
@@ -139,7 +139,7 @@ class DaskPlace:
         except Exception as e:
             raise ClusterError(f"{self.name}: the scheduler does not answer: {e}") from None
         workers = [f"{name}, {several(n, 'slot')}" for name, n in sorted(threads.items())]
-        return PlaceFacts(sum(threads.values()), found.here, workers)
+        return sum(threads.values()), found[HERE], workers
 
     def probe(self, question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Ask each worker what it can do (:func:`~fuzztui.features.jobs.dask_task.probe`)."""
@@ -162,7 +162,7 @@ class DaskPlace:
             if future is None or ticket in self._stopping:
                 return
             self._stopping[ticket] = (time.monotonic() + _CANCEL_S, why)
-            began = ticket in self._began
+            began = ticket in self._seen
         with contextlib.suppress(Exception, asyncio.CancelledError):
             answered(distributed.Event(self._event(ticket), client=self._client).set, 5.0)
             if not began and not self._is_running(future.key):
@@ -176,8 +176,7 @@ class DaskPlace:
 
     def _done(self, ticket: JobTicket, future: distributed.Future) -> None:
         """Called in Dask's thread for callbacks, once for each future."""
-        outcome = self._outcome(future)
-        self._end(ticket, outcome)
+        self._end(ticket, self._outcome(future))
 
     def _outcome(self, future: distributed.Future) -> JobOutcome:
         lost = "the connection to the scheduler was lost"
@@ -201,7 +200,6 @@ class DaskPlace:
             if self._futures.pop(ticket, None) is None:
                 return
             stopping = self._stopping.pop(ticket, None)
-            self._began.discard(ticket)
             self._seen.pop(ticket, None)
         if stopping is not None:
             if outcome.result is None:
@@ -228,7 +226,6 @@ class DaskPlace:
         with self._lock:
             if ticket not in self._futures:
                 return
-            self._began.add(ticket)
             if self._seen.get(ticket, ("", -1)) >= (run, n) and self._seen[ticket][0] == run:
                 return
             self._seen[ticket] = (run, n)

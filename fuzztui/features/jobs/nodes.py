@@ -1,7 +1,8 @@
 """Start Dask's scheduler and workers ourselves: always with TLS, no open HTTP, no orphans.
 
 Each of them runs under a guard, so that it ends with this process, and is started again when it
-dies: Dask's workers end when they lose their scheduler.
+dies: Dask's workers end when they lose their scheduler. The guard of a worker that ssh launches
+waits over there on stdin, which is the connection: nothing is left when it is cut.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -23,7 +25,8 @@ from fuzztui.features.jobs.guard import FOLDER
 from fuzztui.features.jobs.request import guard_source
 from fuzztui.features.jobs.tls import TlsFiles
 from fuzztui.kernel.base.files import read_tail, temporary_directory
-from fuzztui.run.campaign.cluster import ClusterError
+from fuzztui.kernel.base.ssh import ssh_command
+from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
 
 START_S: Final = 60.0
 _AGAIN_S: Final = 1.0
@@ -99,6 +102,11 @@ def free_port(address: str, port: int = 0) -> int:
         return int(probe.getsockname()[1])
 
 
+def guarded(python: str, argv: Sequence[str]) -> list[str]:
+    """Return a command under the guard."""
+    return [python, "-I", "-S", "-c", guard_source(), *argv]
+
+
 class KeptProcess:
     """A process under a guard, which is started again when it ends, until :meth:`close`."""
 
@@ -106,7 +114,7 @@ class KeptProcess:
         """``over_ssh``: ``argv`` is a command of ssh, whose end closes the guard over there."""
         self._argv, self._env = list(argv), env
         if not over_ssh:
-            self._argv = [sys.executable, "-I", "-S", "-c", guard_source(), *argv]
+            self._argv = guarded(sys.executable, argv)
         self.starts = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._over = threading.Event()
@@ -197,3 +205,25 @@ class OwnScheduler:
         """End it."""
         self.process.close()
         self._folder.cleanup()
+
+
+def worker_command(config: ClusterConfig, scheduler: str) -> list[str]:
+    """Return the command of a worker on a host, under the guard."""
+    python = config.python or sys.executable
+    worker = [python, "-P", "-m", "fuzztui", "cluster", "worker", scheduler, "--tls", config.tls]
+    if config.slots:
+        worker += ["--slots", str(config.slots)]
+    return guarded(python, worker)
+
+
+def start_ssh_workers(config: ClusterConfig, scheduler: str) -> list[KeptProcess]:
+    """Start a worker on each host; they are started again when they end.
+
+    Raises :class:`ClusterError`.
+    """
+    script = f"exec {shlex.join(worker_command(config, scheduler))}"
+    try:
+        argvs = [ssh_command(host, script) for host in config.ssh]
+    except ValueError as e:
+        raise ClusterError(f"cluster.ssh: {e}") from None
+    return [KeptProcess(argv, {}, over_ssh=True) for argv in argvs]

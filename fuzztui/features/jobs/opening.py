@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from fuzztui import __version__
@@ -18,6 +17,9 @@ from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.text import several
 from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError, address_problem
 from fuzztui.run.campaign.extras import missing_extra
+
+if TYPE_CHECKING:
+    from fuzztui.features.jobs.dask_place import DaskPlace
 
 WORKERS_S: Final = 120.0
 """Seconds in which the first worker of a cluster must come."""
@@ -36,20 +38,14 @@ def open_place(config: ClusterConfig, slots: int, say: Say = lambda text: None) 
         return LocalSlots(config.slots or slots, config.python)
     if missing := missing_extra("cluster"):
         raise ClusterError(f"a cluster is wanted, but {missing}")
-    owned = started(config, say)
-    try:
-        return connected(replace(config, scheduler=owned.address), "", owned.close, say)
-    except BaseException:
-        owned.close()
-        raise
+    with contextlib.ExitStack() as owned:
+        address = config.scheduler or _started(config, say, owned)
+        place = connected(replace(config, scheduler=address), "", say)
+        place.owned = owned.pop_all()
+        return place
 
 
-def connected(
-    config: ClusterConfig,
-    python: str,
-    owned: Callable[[], None] = lambda: None,
-    say: Say = lambda text: None,
-) -> Place:
+def connected(config: ClusterConfig, python: str, say: Say = lambda text: None) -> DaskPlace:
     """Connect to ``config.scheduler``, and wait for a worker. Raises :class:`ClusterError`.
 
     ``python``: the workers' interpreter; empty: that of the configuration, or this one.
@@ -70,60 +66,39 @@ def connected(
     return DaskPlace(
         lambda: connect(config.scheduler, tls),
         python=python or config.python or sys.executable,
-        owned=owned,
     )
 
 
 def _wait_for_workers(client: Any, address: str, say: Say) -> None:
-    until = time.monotonic() + WORKERS_S
-    reported = False
-    while not client.nthreads():
-        if not reported:
-            say(f"waiting for the first worker of {address}")
-            reported = True
-        if time.monotonic() >= until:
-            raise ClusterError(
-                f"{address} has no workers; start some: fuzztui cluster worker {address}"
-            )
-        time.sleep(0.2)
+    if client.nthreads():
+        return
+    say(f"waiting for the first worker of {address}")
+    try:
+        client.wait_for_workers(1, WORKERS_S)
+    except TimeoutError:
+        raise ClusterError(
+            f"{address} has no workers; start some: fuzztui cluster worker {address}"
+        ) from None
 
 
-class Started:
-    """What was started for a place: nothing, for a scheduler that runs already."""
+def _started(config: ClusterConfig, say: Say, owned: contextlib.ExitStack) -> str:
+    """Start the scheduler and the workers of ``ssh`` or ``slurm``; return its address.
 
-    def __init__(self, address: str, closing: Sequence[Callable[[], object]] = ()) -> None:
-        self.address, self._closing = address, list(closing)
-
-    def close(self) -> None:
-        """End all of it, the workers first."""
-        while self._closing:
-            with contextlib.suppress(Exception):  # the others must end too
-                self._closing.pop()()
-
-
-def started(config: ClusterConfig, say: Say) -> Started:
-    """Start the scheduler and the workers of ``ssh`` or ``slurm``. Raises :class:`ClusterError`."""
-    if config.scheduler:
-        return Started(config.scheduler)
-    from fuzztui.features.jobs.nodes import OwnScheduler
+    ``owned``: gets what ends each of them. Raises :class:`ClusterError`.
+    """
+    from fuzztui.features.jobs.nodes import OwnScheduler, start_ssh_workers
+    from fuzztui.features.jobs.slurm import SlurmWorkers
 
     say(f"starting a scheduler at {config.address}")
     scheduler = OwnScheduler(config.address, tls_for(config.tls, config.address))
-    closing: list[Callable[[], object]] = [scheduler.close]
-    try:
-        if config.ssh:
-            from fuzztui.features.jobs.ssh_workers import start_workers
-
-            say(f"starting workers on {', '.join(config.ssh)}")
-            closing += [worker.close for worker in start_workers(config, scheduler.address)]
-        else:
-            from fuzztui.features.jobs.slurm import SlurmWorkers
-
-            closing.append(SlurmWorkers(config, scheduler.address).close)
-    except BaseException:
-        Started("", closing).close()
-        raise
-    return Started(scheduler.address, closing)
+    owned.callback(scheduler.close)
+    if config.ssh:
+        say(f"starting workers on {', '.join(config.ssh)}")
+        for worker in start_ssh_workers(config, scheduler.address):
+            owned.callback(worker.close)
+    else:
+        owned.callback(SlurmWorkers(config, scheduler.address).close)
+    return scheduler.address
 
 
 def check_workers(place: Place, paths: Sequence[str], shared: Path) -> list[str]:

@@ -48,14 +48,8 @@ class PlaceNote:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceFacts:
-    """What a place has: jobs at a time, versions by package, and its workers as texts."""
-
-    slots: int
-    versions: Mapping[str, str]
-    workers: Sequence[str] = ()
-
+PlaceFacts = tuple[int, Mapping[str, str], Sequence[str]]
+"""What a place has: jobs at a time, versions by package, and its workers as texts."""
 
 PlaceEvent = Progress | Ended | PlaceNote
 Events = SimpleQueue[Any]
@@ -131,7 +125,7 @@ class LocalSlots:
 
     def facts(self) -> PlaceFacts:
         """The slots of this machine."""
-        return PlaceFacts(self._count, {"Python": sys.version.split()[0], "fuzztui": __version__})
+        return self._count, {"Python": sys.version.split()[0], "fuzztui": __version__}, ()
 
     def probe(self, question: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Nothing: jobs run here."""

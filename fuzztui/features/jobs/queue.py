@@ -1,9 +1,10 @@
-"""The queue of a bag of jobs, journalled on disk: which jobs wait, run, and have ended.
+"""The queue of a bag of jobs: which of them wait, run, and have ended; ends are kept on disk.
 
 The journal is a file of JSON lines that is only appended to, so that a kill leaves at most a torn
-last line. Each change of a job's state is one line; a result is in the line of its end, so that it
-counts either with its job or not at all. A bag that is opened again continues: what ran waits
-again, and what has a result keeps it. Definitions of jobs are the caller's, and not in the journal.
+last line. Each end that counts (a result, or a cancellation) is one line. A bag that is opened
+again continues: what has a line keeps it, and everything else waits in the order of the bag, so
+that what ran comes first. Definitions of jobs are the caller's, and not in the journal. Journals of
+former versions also have lines about attempts and failures; these are passed over.
 """
 
 from __future__ import annotations
@@ -91,10 +92,6 @@ class JobQueue:
         """The ids of waiting jobs, in the order in which they will be started."""
         return list(self._waiting)
 
-    def running(self) -> list[QueuedJob]:
-        """The jobs that run, in the order of the bag."""
-        return [job for job in self.jobs.values() if job.state == JobState.RUNNING]
-
     # ------------------------------------------------------------------ states
 
     def take(self) -> QueuedJob | None:
@@ -105,7 +102,6 @@ class JobQueue:
         self._apply(job, JobState.RUNNING)
         job.attempt += 1
         job.where = ""
-        self._write({"job": job.id, "state": "running", "attempt": job.attempt})
         return job
 
     def done(self, id_: str, attempt: int, result: dict[str, Any]) -> bool:
@@ -133,21 +129,11 @@ class JobQueue:
         job.why = why
         self._apply(job, JobState.WAITING)
         self._waiting.appendleft(id_)
-        self._write({"job": id_, "state": "waiting", "lost": job.lost, "why": why})
         return True
 
     def cancel(self, id_: str, why: str = "cancelled") -> bool:
         """End a job without a result. Returns whether it had not ended yet."""
         return self._end(id_, JobState.CANCELLED, {"why": why})
-
-    def retry_failed(self) -> None:
-        """Let failed jobs of an earlier process wait again, after all others."""
-        for job in self.jobs.values():
-            if job.state == JobState.FAILED:
-                self._apply(job, JobState.WAITING)
-                job.lost, job.why = 0, ""
-                self._waiting.append(job.id)
-                self._write({"job": job.id, "again": True})
 
     def close(self, *, sync: bool = True) -> None:
         """Close the journal, and wait until it is on the disk."""
@@ -161,8 +147,9 @@ class JobQueue:
         job = self.jobs[id_]
         if job.state in ENDS:
             return False
-        # First on the disk: a full disk must not leave a result that is only in memory.
-        self._write({"job": id_, "state": state, **more})
+        if state != JobState.FAILED:  # a bag that is opened again tries failed jobs again
+            # First on the disk: a full disk must not leave a result that is only in memory.
+            self._write({"job": id_, "state": state, **more})
         if job.state == JobState.WAITING:
             self._waiting.remove(id_)
         self._apply(job, state)
@@ -188,38 +175,27 @@ class JobQueue:
             raise
 
     def _read(self, bag: str) -> int:
-        """Fold the journal; replace it if it is of another bag. Returns how many have ended."""
-        first, end = {}, 0
+        """Take up the journal; replace it if it is of another bag. Returns how many have ended."""
+        end, is_same = 0, False
         for n, raw in enumerate(self._file_lines()):
             end += len(raw)
             try:
                 line = loads(raw)
             except ValueError:
                 continue  # torn: the disk was full, or a writer was killed there
-            if not isinstance(line, dict):
-                continue
             if n == 0:
-                first = line
-                if (line.get("bag"), line.get("version")) != (bag, VERSION):
+                is_same = line == {"bag": bag, "version": VERSION}
+                if not is_same:
                     break
-                continue
-            self._fold(line)
-        if (first.get("bag"), first.get("version")) != (bag, VERSION):
+            self._take_up(line)
+        if not is_same:
             self._file.truncate(0)
             self._file.seek(0)
             self._write({"bag": bag, "version": VERSION})
             return 0
         self._file.truncate(end)
         self._file.seek(end)
-        self._requeue()
-        self._write({"opened": True})  # a later reader puts the same jobs first
         return sum(self.counts[state] for state in ENDS)
-
-    def _requeue(self) -> None:
-        """Nothing runs for a bag that was just opened: what ran waits, before all others."""
-        for job in reversed(self.running()):
-            self._apply(job, JobState.WAITING)
-            self._waiting.appendleft(job.id)
 
     def _file_lines(self) -> Iterable[bytes]:
         """All complete lines."""
@@ -227,32 +203,16 @@ class JobQueue:
             while (raw := file.readline(2 * MAX_RESULT)).endswith(b"\n"):
                 yield raw
 
-    def _fold(self, line: dict[str, Any]) -> None:
+    def _take_up(self, line: Any) -> None:
         match line:
-            case {"opened": True}:
-                self._requeue()
-            case {"job": str(id_), "again": True} if id_ in self.jobs:
-                if (job := self.jobs[id_]).state == JobState.FAILED:
-                    self._apply(job, JobState.WAITING)
-                    job.lost, job.why = 0, ""
-                    self._waiting.append(id_)
-            case {"job": str(id_), "state": str(word)} if id_ in self.jobs and word in STATES:
-                self._fold_job(self.jobs[id_], JobState(word), line)
-
-    def _fold_job(self, job: QueuedJob, state: JobState, line: dict[str, Any]) -> None:
-        if job.state in ENDS:
-            return
-        if job.state == JobState.WAITING:
-            self._waiting.remove(job.id)
-        self._apply(job, state)
-        attempt, lost, result = line.get("attempt"), line.get("lost"), line.get("result")
-        job.attempt = attempt if type(attempt) is int else job.attempt
-        job.lost = lost if type(lost) is int else job.lost
-        job.why = str(line.get("why", ""))
-        if state == JobState.WAITING:
-            self._waiting.appendleft(job.id)
-        elif state == JobState.DONE:
-            job.result = result if isinstance(result, dict) else {}
-
-
-STATES: Final = frozenset(JobState)
+            case {"job": str(id_), "state": "done", "result": dict()}:
+                state = JobState.DONE
+            case {"job": str(id_), "state": "cancelled"}:
+                state = JobState.CANCELLED
+            case _:
+                return
+        job = self.jobs.get(id_)
+        if job is not None and job.state not in ENDS:
+            self._waiting.remove(id_)
+            self._apply(job, state)
+            job.result, job.why = line.get("result"), str(line.get("why", ""))

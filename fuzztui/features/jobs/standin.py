@@ -25,10 +25,9 @@ from fuzztui.features.jobs.places import Ended, JobTicket, Place
 from fuzztui.features.jobs.request import JobOutcome, request_of
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.bounds import loads
-from fuzztui.kernel.base.files import open_regular
-from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import Stop
 from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
+from fuzztui.run.supervise.command_router import append
 
 FILE: Final = ".standin.json"
 LOST: Final = 75
@@ -89,14 +88,9 @@ class StandIn:
         if self._stop_at:
             return
         self._stop_at = time.monotonic() + GRACE_S
-        command = encode_command(Stop(self._directory.name))
-        line = json.dumps({"id": f"standin-{os.getpid()}", "command": command})
+        name = self._directory.name
         with contextlib.suppress(OSError):  # a full disk: the job is cancelled
-            fd = open_regular(
-                self._directory / "control.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT
-            )
-            os.write(fd, f"\n{line}\n".encode())
-            os.close(fd)
+            append(self._directory / "control.jsonl", f"standin-{os.getpid()}", Stop(name))
 
 
 def _status_of(outcome: JobOutcome) -> int:

@@ -3,8 +3,9 @@
 On loopback, too: every user of a machine can connect there. A cluster that stays on loopback needs
 no directory of certificates, because it has this user's own (:func:`tls_for`).
 
-The key of one certificate is enough to run programs on all machines of the cluster. The key of
-the authority is therefore never written: a directory can be made again, but not extended.
+One certificate, which signs itself, is that of all machines: its key is enough to run programs on
+each of them, as the key of any other certificate would be. It is no authority: a directory can be
+made again, but not extended. Directories of former versions, with an authority, stay valid.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class TlsFiles:
 
 
 def make_certificates(directory: Path) -> None:
-    """Make an authority, and one certificate for all machines. Raises :class:`ClusterError`."""
+    """Make one certificate for all machines. Raises :class:`ClusterError`."""
     if missing := missing_extra("cluster"):
         raise ClusterError(missing)
     from cryptography import x509
@@ -61,45 +62,27 @@ def make_certificates(directory: Path) -> None:
     except OSError as e:
         raise ClusterError(f"{directory}: {e.strerror}") from None
 
-    def name(of: str) -> x509.Name:
-        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, of)])
-
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fuzztui cluster")])
     now = datetime.datetime.now(datetime.UTC)
-
-    def certificate(of: str, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
-        return (
-            x509.CertificateBuilder()
-            .subject_name(name(of))
-            .issuer_name(name("fuzztui cluster"))
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - _DAY)  # clocks of machines differ
-            .not_valid_after(now + DAYS * _DAY)
-        )
-
-    authority, node = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     usage = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-    root = (
-        certificate("fuzztui cluster", authority)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(authority, hashes.SHA256())
-    )
-    leaf = (
-        certificate("fuzztui node", node)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _DAY)  # clocks of machines differ
+        .not_valid_after(now + DAYS * _DAY)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.ExtendedKeyUsage(usage), critical=False)
-        .sign(authority, hashes.SHA256())
+        .sign(key, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM
-    secret = node.private_bytes(
-        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+    secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    public = certificate.public_bytes(pem)
     try:
-        for file, data in (
-            (KEY, secret),
-            (CERT, leaf.public_bytes(pem)),
-            (CA, root.public_bytes(pem)),
-        ):
+        for file, data in ((KEY, secret), (CERT, public), (CA, public)):
             replace_bytes(directory / file, data, sync=True)  # mode 0600
     except OSError as e:
         raise ClusterError(f"{directory}: {e.strerror}") from None

@@ -14,6 +14,10 @@ ORACLE = "oracle"
 OURS = frozenset({MUTANT_INPUTS, ORACLE})
 """Those that the supervisor fills itself; others are reported by ``PassiveInstance``."""
 
+HUB = "hub_"
+"""What the names of passive instances begin with, on a host, whose entries come from the hub's own
+directories: ``hub_added`` for ``added``."""
+
 
 def is_passive(instance: Instance) -> bool:
     """Whether it contains saved inputs and executes no commands."""

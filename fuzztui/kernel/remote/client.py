@@ -1,13 +1,12 @@
-"""The client of the control socket: blocking calls, for scripts and for threads of a screen."""
+"""The client of the control socket: blocking calls, for scripts and for a thread of a screen."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
-import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,15 @@ from fuzztui.kernel.remote.protocol import (
     APPLIED,
     MAX_LINE,
     MAX_NAME,
+    NO_ANSWER,
     PROTO,
     TIMEOUT,
+    CommandAnswer,
+    CommandRequest,
     ProtocolError,
     decode,
     encode,
 )
-from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import Command
 
 _CONNECT_S = 5.0
@@ -42,23 +43,8 @@ class NotYet(RemoteError):
     """A supervisor lives but does not listen: most likely it is still starting."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The result of a command. ``detail``: the reason, for users, if it is not ``ok``.
-
-    ``pending``: there is no answer yet, and the command may still be applied.
-    ``trial``: the trial after which it applies; -1: none.
-    """
-
-    ok: bool
-    detail: str = ""
-    instance: str = ""
-    trial: int = -1
-    pending: bool = False
-
-
 class ControlClient:
-    """A connection to a run's supervisor; safe to use from several threads.
+    """A connection to a run's supervisor, for one thread.
 
     ``client``: the name of the calling program ("ctl", "tui"). Raises :class:`NotRunning`,
     :class:`NotYet` or another :class:`RemoteError`.
@@ -67,19 +53,12 @@ class ControlClient:
     def __init__(self, run: Path, client: str) -> None:
         self._by = sender()
         self._buffer = bytearray()
-        self._turn = threading.Condition()
-        self._reading = False
-        self._broken: RemoteError | None = None
         self._n = 0
-        self._results: dict[int, dict[str, Any]] = {}
         self._socket = _connect(run)
         try:
-            try:
+            # If the supervisor has closed the connection, its reason may still be readable.
+            with contextlib.suppress(RemoteError):
                 self._write({"proto": PROTO, "client": client})
-            except RemoteError:
-                # The supervisor closed the connection: its reason may still be readable.
-                self._read(time.monotonic() + _CONNECT_S)
-                raise
             hello = self._read(time.monotonic() + _CONNECT_S)
             if hello is None:
                 raise RemoteError(
@@ -100,26 +79,18 @@ class ControlClient:
 
     def send(
         self, command: Command, timeout: float = 10.0, *, undoes: Sequence[str] = (), step: str = ""
-    ) -> Result:
+    ) -> CommandAnswer:
         """Send ``command`` and wait up to ``timeout`` seconds for its result.
 
         ``undoes`` and ``step`` are recorded with it
         (:class:`~fuzztui.kernel.wire.events.CommandIssued`).
-        If there is no answer in time, the result is ``pending``. Raises :class:`RemoteError`
+        If there is no answer in time, it is ``pending``. Raises :class:`RemoteError`
         if the supervisor closed the connection or rejected the request.
         """
-        about = {k: v for k, v in (("undoes", [*undoes]), ("step", step)) if v}
-        message = self._ask({"command": encode_command(command), **about}, timeout)
-        if message is None or message["result"] == TIMEOUT:
-            waited = "no answer yet: the command is pending; the answer will be in the log"
-            return Result(False, str((message or {}).get("detail") or waited), pending=True)
-        trial = message.get("trial", -1)
-        return Result(
-            ok=message["result"] == APPLIED,
-            detail=str(message.get("detail", "")),
-            instance=str(message.get("instance", "")),
-            trial=trial if isinstance(trial, int) else -1,
-        )
+        message = self._ask(CommandRequest(command, self._by, undoes, step).message(), timeout)
+        if message is None or (message["result"] == TIMEOUT and not message.get("detail")):
+            return CommandAnswer(TIMEOUT, NO_ANSWER)
+        return CommandAnswer.of(message)
 
     def fetch(self, file: str, timeout: float = 10.0) -> str:
         """Have a file of a mirrored run copied from its host; ``file``: its path in the run.
@@ -134,50 +105,16 @@ class ControlClient:
     def _ask(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any] | None:
         """Send a request; return its result, None if there is none in time."""
         deadline = time.monotonic() + timeout
-        with self._turn:
-            self._check()
-            self._n = n = self._n + 1
-            self._write({"n": n, **request, "by": self._by, "patience": timeout})
-        return self._result(n, deadline)
+        self._n += 1
+        self._write({"n": self._n, **request, "patience": timeout})
+        while (message := self._read(deadline)) is not None:
+            if "result" in message and message.get("n") == self._n:
+                return message
+        return None
 
     def close(self) -> None:
         """Close the connection; commands in progress continue."""
         self._socket.close()
-
-    def _result(self, n: int, deadline: float) -> dict[str, Any] | None:
-        """The result of request ``n``; None at the deadline. One waiting thread reads for all."""
-        with self._turn:
-            while n not in self._results:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    return None
-                self._check()
-                if self._reading:
-                    self._turn.wait(left)
-                else:
-                    self._read_for_all(deadline)
-            return self._results.pop(n)
-
-    def _read_for_all(self, deadline: float) -> None:
-        self._reading = True
-        self._turn.release()
-        message: dict[str, Any] | None = None
-        broken: RemoteError | None = None
-        try:
-            message = self._read(deadline)
-        except RemoteError as e:
-            broken = e
-        finally:
-            self._turn.acquire()
-            self._reading = False
-            self._broken = self._broken or broken
-            if message is not None and "result" in message and isinstance(message.get("n"), int):
-                self._results[message["n"]] = message
-            self._turn.notify_all()
-
-    def _check(self) -> None:
-        if self._broken is not None:
-            raise self._broken
 
     def _write(self, message: Mapping[str, Any]) -> None:
         try:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import socket
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import fuzztui
 from fuzztui.kernel.remote.access import Access, account, author, peer_of, user_name
@@ -23,17 +22,16 @@ from fuzztui.kernel.remote.address import link_to_run, socket_path, withdraw, wr
 from fuzztui.kernel.remote.protocol import (
     APPLIED,
     MAX_LINE,
-    MAX_NAME,
+    NO_ANSWER,
     PROTO,
     REJECTED,
     TIMEOUT,
     CommandAnswer,
+    CommandRequest,
     ProtocolError,
     decode,
     encode,
 )
-from fuzztui.kernel.wire.codec import CodecError, decode_command
-from fuzztui.kernel.wire.commands import Command
 
 MAX_CLIENTS = 64
 MAX_PENDING = 256
@@ -46,36 +44,21 @@ MAX_PATIENCE_S = 3600.0
 """The longest time, in seconds, for which a client can wait for an answer."""
 
 
+def unanswered() -> asyncio.Future[CommandAnswer]:
+    """Return the future of an answer, in the running event loop."""
+    return asyncio.get_running_loop().create_future()
+
+
 @dataclass(frozen=True, slots=True)
 class Ticket:
     """A command that the supervisor has accepted: its id in the log, and its future answer."""
 
     id: str
-    answer: asyncio.Future[CommandAnswer]
+    answer: asyncio.Future[CommandAnswer] = field(default_factory=unanswered)
 
 
-class Submit(Protocol):
-    """Accepts a command of the user ``by``; see
-    :class:`~fuzztui.kernel.wire.events.CommandIssued`."""
-
-    def __call__(
-        self,
-        command: Command,
-        by: str,
-        *,
-        undoes: Sequence[str] = (),
-        step: str = "",
-        hub_id: str = "",
-    ) -> Ticket:
-        """Return the command's ticket. ``hub_id``: its id in the log of a hub; empty: no hub's.
-
-        A command with an id that the log has already is not executed a second time.
-        """
-
-
-HUB_ID = re.compile(r"[0-9a-z]{1,20}\.c[0-9]{1,18}")
-"""What ids of a hub's commands look like: the hub's log, and the id in it."""
-
+Submit = Callable[[CommandRequest], Ticket]
+"""Accepts a command."""
 
 Fetch = Callable[[str], Awaitable[str]]
 """Copies a file, by its path in the run; returns why that failed, or an empty string."""
@@ -91,7 +74,7 @@ class Beyond:
 
 
 class ControlServer:
-    """Listens for the clients of a run; calls ``submit(command, by)`` with each command."""
+    """Listens for the clients of a run; calls ``submit`` with each command."""
 
     def __init__(
         self,
@@ -204,33 +187,21 @@ class ControlServer:
             self._take(request, client)
 
     def _take(self, request: dict[str, Any], client: _Client) -> None:
-        n, by = request.get("n"), request.get("by", "")
-        patience = request.get("patience", ANSWER_S)
+        n, patience = request.get("n"), request.get("patience", ANSWER_S)
         if type(patience) not in (int, float) or not 0 <= patience <= MAX_PATIENCE_S:
             patience = ANSWER_S
-        if type(n) is not int or not isinstance(by, str):
-            raise ProtocolError("a request needs a number 'n' and a name 'by'")
+        if type(n) is not int:
+            raise ProtocolError("a request needs a number 'n'")
         if len(client.waiting) >= MAX_PENDING:
             raise ProtocolError(f"{MAX_PENDING} commands of this client are already pending")
         if self._fetch is not None and isinstance(file := request.get("fetch"), str):
             client.wait_for(_fetched(n, self._fetch(file), client))
             return
-        try:
-            command = decode_command(request.get("command"))
-        except CodecError as e:
-            raise ProtocolError(str(e)) from None
-        undoes, step = request.get("undoes", []), request.get("step", "")
-        if not isinstance(undoes, list) or not isinstance(step, str):
-            raise ProtocolError("'undoes' is a list of ids, and 'step' a name")
-        hub_id = request.get("id", "")
-        if not isinstance(hub_id, str) or (hub_id and not HUB_ID.fullmatch(hub_id)):
-            raise ProtocolError("'id' is no id of a hub's command")
+        asked = CommandRequest.of(request)
         if client.why_not_steer:
             client.send({"n": n, "result": REJECTED, "detail": client.why_not_steer})
             return
-        ids = [str(id_)[:MAX_NAME] for id_ in undoes]
-        who = author(by[:MAX_NAME], client.account)
-        ticket = self._submit(command, who, undoes=ids, step=step[:MAX_NAME], hub_id=hub_id)
+        ticket = self._submit(replace(asked, by=author(asked.by, client.account)))
         client.send({"n": n, "issued": ticket.id})
         client.wait_for(_pass_on(n, ticket, client, patience))
 
@@ -284,17 +255,8 @@ async def _pass_on(n: int, ticket: Ticket, client: _Client, patience: float) -> 
         async with asyncio.timeout(patience):
             answer = await asyncio.shield(ticket.answer)
     except TimeoutError:
-        detail = "no answer yet: the command is pending; the answer will be in the log"
-        answer = CommandAnswer(TIMEOUT, detail)
-    client.send(
-        {
-            "n": n,
-            "result": answer.result,
-            "detail": answer.detail,
-            "instance": answer.instance,
-            "trial": answer.trial,
-        }
-    )
+        answer = CommandAnswer(TIMEOUT, NO_ANSWER)
+    client.send({"n": n, **asdict(answer)})
 
 
 def _inode(path: Path) -> int:

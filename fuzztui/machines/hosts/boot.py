@@ -127,61 +127,53 @@ def prune(entry: Path) -> None:
     ages = {}
     for path in entry.parent.iterdir():
         if TMP in path.name or OLD in path.name:
-            remove_left(path)
+            remove_unused(path)
         elif path != entry and (path / IN_USE).exists():
             ages[path] = (path / IN_USE).stat().st_mtime
     for path in sorted(ages, key=lambda path: -ages[path])[KEPT - 1 :]:
-        with contextlib.suppress(OSError), (path / IN_USE).open("r+b") as lock:
+        remove_unused(path)
+
+
+def remove_unused(path: Path) -> None:
+    """Remove an entry, or what is left of one, unless a process uses it."""
+    try:
+        with (path / IN_USE).open("r+b") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if it is in use
             away = another(path, OLD)
             path.rename(away)
             shutil.rmtree(str(away), ignore_errors=True)
-
-
-def remove_left(path: Path) -> None:
-    """Remove a directory of a start, or of a removal, that was killed."""
-    try:
-        with (path / IN_USE).open("r+b") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(str(path), ignore_errors=True)
     except FileNotFoundError:  # killed before there was a lock
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > LEFT_S:
                 shutil.rmtree(str(path), ignore_errors=True)
     except OSError:
-        pass  # in use
+        pass
 
 
 def search_path(entry: Path) -> str:
     """Return PYTHONPATH: with the psutil that was shipped if it runs here, else the host's own."""
-    shipped = os.pathsep.join((str(entry), str(entry / NATIVE)))
-    reasons = []
-    for path in (shipped, str(entry)):
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", PSUTIL],
-            env=dict(os.environ, PYTHONPATH=path),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-        if done.returncode == 0:
-            return path
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        reasons.append(lines[-1] if lines else "exit status " + str(done.returncode))
-    why = " / ".join(reasons)
-    raise BootFailure("psutil", python=sys.executable, machine=os.uname().machine, why=why)
-
-
-def with_psutil(entry: Path) -> str:
-    """As :func:`search_path`, without a process where the shipped psutil can be imported."""
     native = str(entry / NATIVE)
     sys.path.insert(0, native)
     try:
         import psutil  # noqa: F401
-    except Exception:  # another architecture or libc: whatever the loader says
-        return search_path(entry)
-    return os.pathsep.join((str(entry), native))
+    except Exception as e:  # another architecture or libc: whatever the loader says
+        shipped = type(e).__name__ + ": " + str(e)
+    else:
+        return os.pathsep.join((str(entry), native))
+    done = subprocess.run(  # not here: this process does not see the user's site-packages
+        [sys.executable, "-P", "-c", PSUTIL],
+        env=dict(os.environ, PYTHONPATH=str(entry)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    if done.returncode == 0:
+        return str(entry)
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    own = lines[-1] if lines else "exit status " + str(done.returncode)
+    why = shipped + " / " + own
+    raise BootFailure("psutil", python=sys.executable, machine=os.uname().machine, why=why)
 
 
 def cached(entry: Path, size: int) -> int:
@@ -231,7 +223,7 @@ def main(text: str) -> None:
         entry = Path(cache, "fuzztui", "lib", given["hash"])
         place = str(entry.parent)
         fd = cached(entry, given["size"])
-        os.environ["PYTHONPATH"] = with_psutil(entry)
+        os.environ["PYTHONPATH"] = search_path(entry)
         os.set_inheritable(fd, True)
         say("ready")
         os.execv(sys.executable, [sys.executable, "-P", "-m", given["module"], *given["arguments"]])

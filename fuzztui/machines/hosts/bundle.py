@@ -19,7 +19,7 @@ import sys
 import tarfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -29,9 +29,9 @@ from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.ssh import users_ssh
 from fuzztui.kernel.base.text import visible
 from fuzztui.machines.hosts import boot
-from fuzztui.machines.hosts.place import HostError, HostPlace
 from fuzztui.machines.hosts.protocol import MAX_FRAME
-from fuzztui.machines.hosts.ssh import complaint, ssh_argv
+from fuzztui.machines.hosts.ssh import HostError, complaint, ssh_argv
+from fuzztui.run.campaign.places import HostPlace
 
 SERVER: Final = "fuzztui.machines.hosts.serve"
 """The module that runs on a host."""
@@ -139,28 +139,23 @@ def _shell_path(path: str) -> str:
     return shlex.quote(path)
 
 
-@dataclass(slots=True)
 class HostProcess:
     """The server of a host, at the other end of stdin and stdout.
 
-    Has what :class:`asyncio.subprocess.Process` has. Its stderr is read all the time.
+    Its stderr is read all the time.
     """
 
-    process: asyncio.subprocess.Process
-    stdin: asyncio.StreamWriter
-    stdout: asyncio.StreamReader
-    _stderr: bytearray = field(default_factory=bytearray, repr=False)
-    _drain: asyncio.Task[None] | None = field(default=None, repr=False)
-
-    @property
-    def pid(self) -> int:
-        """The process id of ssh, or of the server on this machine."""
-        return self.process.pid
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None and process.stdout is not None
+        self.stdin, self.stdout = process.stdin, process.stdout
+        self._process = process
+        self._stderr = bytearray()
+        self._drain = asyncio.ensure_future(self._read_stderr())
 
     @property
     def returncode(self) -> int | None:
-        """The exit status; None: it runs."""
-        return self.process.returncode
+        """The exit status of ssh, or of the server on this machine; None: it runs."""
+        return self._process.returncode
 
     @property
     def stderr_tail(self) -> str:
@@ -169,23 +164,17 @@ class HostProcess:
 
     async def wait(self) -> int:
         """Wait for the end; its stderr is complete then."""
-        status = await self.process.wait()
-        if self._drain is not None:
-            with contextlib.suppress(TimeoutError):
-                # A process that the server has left may hold stderr open.
-                async with asyncio.timeout(1.0):
-                    await asyncio.shield(self._drain)
+        status = await self._process.wait()
+        with contextlib.suppress(TimeoutError):
+            # A process that the server has left may hold stderr open.
+            async with asyncio.timeout(1.0):
+                await asyncio.shield(self._drain)
         return status
-
-    def terminate(self) -> None:
-        """Send SIGTERM."""
-        with contextlib.suppress(ProcessLookupError):
-            self.process.terminate()
 
     def kill(self) -> None:
         """Send SIGKILL."""
         with contextlib.suppress(ProcessLookupError):
-            self.process.kill()
+            self._process.kill()
 
     async def close(self) -> None:
         """End the process: first by the end of its stdin, then by a signal."""
@@ -193,18 +182,17 @@ class HostProcess:
         try:
             # Not wait_for: in Python 3.11 it loses a cancellation that comes when the process ends.
             async with asyncio.timeout(2.0):
-                await self.process.wait()
+                await self._process.wait()
         except TimeoutError:
             self.kill()
-            await self.process.wait()
+            await self._process.wait()
         finally:
             # What was not read of a host that sends much would keep its pipe open.
-            self.process._transport.close()  # type: ignore[attr-defined]
-            if self._drain is not None:
-                self._drain.cancel()
+            self._process._transport.close()  # type: ignore[attr-defined]
+            self._drain.cancel()
 
     async def _read_stderr(self) -> None:
-        stderr = self.process.stderr
+        stderr = self._process.stderr
         assert stderr is not None
         while part := await stderr.read(1 << 14):
             self._stderr += part
@@ -245,10 +233,7 @@ async def _start(argv: list[str]) -> HostProcess:
             "install an ssh client (openssh-client)",
             lasting=True,
         ) from None
-    assert process.stdin is not None and process.stdout is not None
-    opened = HostProcess(process, process.stdin, process.stdout)
-    opened._drain = asyncio.ensure_future(opened._read_stderr())
-    return opened
+    return HostProcess(process)
 
 
 async def _boot(opened: HostProcess, place: HostPlace) -> None:

@@ -9,17 +9,18 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-import fuzztui
 from fuzztui.kernel.base.bounds import real, whole
 from fuzztui.kernel.base.ssh import users_ssh
 from fuzztui.kernel.base.text import ago, several, visible
-from fuzztui.machines.hosts.bundle import HostProcess, open_host, python_of
+from fuzztui.kernel.remote.protocol import ProtocolError
+from fuzztui.machines.hosts.bundle import open_host, python_of
 from fuzztui.machines.hosts.facts import CHECKS
 from fuzztui.machines.hosts.link import Hello, HostLink, LinkLost, LinkUser
-from fuzztui.machines.hosts.place import HERE, HostError, HostPlace
 from fuzztui.machines.hosts.sending import ship
 from fuzztui.machines.hosts.shipping import RUNS, shipment
+from fuzztui.machines.hosts.ssh import HostError
 from fuzztui.run.campaign import FrozenCampaign
+from fuzztui.run.campaign.places import HERE, HostPlace
 from fuzztui.run.campaign.schema import AFL
 from fuzztui.run.inprocess.ask import texts
 from fuzztui.tools.doctor.findings import (
@@ -99,7 +100,7 @@ async def check_hosts(
                 report.add(
                     "reached" if not report.findings else "target", FAILED, e.reason, e.advice
                 )
-            except LinkLost as e:
+            except (LinkLost, ProtocolError, OSError) as e:
                 command = f"`{users_ssh()} {place.address} true`"
                 again = f"try again; {command} shows whether the host answers"
                 report.add("connection", FAILED, str(e), again if place.address else "try again")
@@ -118,9 +119,11 @@ async def _check(
 ) -> None:
     place = report.place
     async with _visit(place, f"{CHECKS}/{place.name}-{time.time_ns():x}") as visitor:
-        hello = visitor.hello
+        hello = visitor.hello.result()
         report.add("reached", OK, f"in {visitor.seconds:.1f} s, as {hello.host}")
-        _versions(report, hello)
+        report.add("fuzztui", OK, hello.version)
+        python = f"{hello.python}, {python_of(place)}" if place.address else hello.python
+        report.add("python", OK, python)
         kind = loaded.campaign.kind if loaded is not None else ""
         ask = visitor.link.ask
         before = time.time()
@@ -141,16 +144,6 @@ async def _check(
         finally:
             with contextlib.suppress(LinkLost):
                 await ask("check", patience=5.0, remove=True)
-
-
-def _versions(report: HostReport, hello: Hello) -> None:
-    report.add("fuzztui", OK, hello.version)
-    python = f"{hello.python}, {python_of(report.place)}" if report.place.address else hello.python
-    report.add("python", OK, python)
-    if hello.version != fuzztui.__version__:  # impossible: it was shipped from here
-        report.add(
-            "fuzztui", FAILED, f"is not {fuzztui.__version__}", "remove ~/.cache/fuzztui there"
-        )
 
 
 async def _target(
@@ -249,54 +242,30 @@ class _Visitor(LinkUser):
     """A short connection to a host, over which nothing is followed and no command sent."""
 
     def __init__(self, place: HostPlace, run: str) -> None:
-        self._place = place
-        self._run = run
-        self._since = 0.0
-        self._hello: asyncio.Future[Hello] = asyncio.get_running_loop().create_future()
-        self.link = HostLink(self._open, self)
-        self.seconds = 0.0
-
-    @property
-    def hello(self) -> Hello:
-        """The first message; only after :meth:`arrive`."""
-        return self._hello.result()
-
-    async def arrive(self) -> None:
-        """Wait until the server answers. Raises HostError, LinkLost."""
-        await self._hello
-
-    async def _open(self) -> HostProcess:
         self._since = time.monotonic()
-        try:
-            return await open_host(self._place, [self._run])
-        except HostError as e:
-            self._fail(e)
-            raise
-
-    def _fail(self, error: Exception) -> None:
-        if not self._hello.done():
-            self._hello.set_exception(error)
+        self.hello: asyncio.Future[Hello] = asyncio.get_running_loop().create_future()
+        """Has the first message of the server."""
+        self.link = HostLink(lambda: open_host(place, [run]), self, patient=False)
+        self.seconds = 0.0
 
     async def connected(self, hello: Hello) -> int | None:
         """Note the time."""
-        self.seconds = time.monotonic() - self._since
-        if not self._hello.done():
-            self._hello.set_result(hello)
+        if not self.hello.done():
+            self.seconds = time.monotonic() - self._since
+            self.hello.set_result(hello)
         return None
-
-    def changed(self, state: str, reason: str) -> None:
-        """Take a lost connection for the end of the visit."""
-        if state == "lost":
-            self._fail(LinkLost(reason))
 
 
 @contextlib.asynccontextmanager
 async def _visit(place: HostPlace, run: str) -> AsyncIterator[_Visitor]:
-    """Connect to a host for the body. Raises HostError, LinkLost."""
+    """Connect to a host for the body. Raises what :meth:`HostLink.run` raises."""
     visitor = _Visitor(place, run)
     connection = asyncio.ensure_future(visitor.link.run())
+    ends: set[asyncio.Future[Any]] = {connection, visitor.hello}
     try:
-        await visitor.arrive()
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        if connection.done():
+            connection.result()  # raises why there is none
         yield visitor
     finally:
         connection.cancel()

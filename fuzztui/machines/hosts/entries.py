@@ -7,7 +7,6 @@ stored in the order of their ids.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,20 +14,12 @@ from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.bounds import LARGEST
 from fuzztui.kernel.base.files import PLACEHOLDER
 from fuzztui.kernel.remote.protocol import ProtocolError
-from fuzztui.kernel.wire.afl import entry_name
+from fuzztui.kernel.wire.afl import entry_name, id_of
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.observe.passive import make_passive
 
 SOURCE = "another host, through the hub"
 """Where such entries come from, for users."""
-
-_ID = re.compile(r"id:([0-9]{1,9})\b")
-
-
-def entry_id(name: str) -> int:
-    """Return the number of a queue entry by the name of its file; -1: the name has none."""
-    match = _ID.match(name)
-    return int(match[1]) if match else -1
 
 
 def store_entries(run_dir: RunDir, rows: Iterable[tuple[str, str, bytes]]) -> int:
@@ -64,7 +55,7 @@ class GaplessQueue:
         Returns the number of empty files. Raises OSError, and ProtocolError if there would be more
         than ``most`` of them: a name of ten bytes must not cost a hundred thousand files.
         """
-        number = entry_id(name)
+        number = id_of(name)
         gaps = range(self._next, number)
         if self._gaps + len(gaps) > most:
             raise ProtocolError(f"it leaves out {len(gaps):,} ids, more than there can be")
@@ -92,4 +83,4 @@ def highest_id(queue: Path) -> int:
         names = os.listdir(queue)  # noqa: PTH208 - names only
     except OSError:
         names = []
-    return max(map(entry_id, names), default=-1)
+    return max(map(id_of, names), default=-1)

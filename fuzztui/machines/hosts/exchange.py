@@ -22,17 +22,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.kernel.base.files import PLACEHOLDER, read_if_regular
-from fuzztui.machines.hosts.entries import entry_id
-from fuzztui.machines.hosts.link import HostLink, LinkLost
+from fuzztui.kernel.model.passive import HUB
+from fuzztui.kernel.wire.afl import id_of
+from fuzztui.machines.hosts.link import HostLink, LinkLost, MessageSize
 from fuzztui.machines.hosts.protocol import MAX_BATCH, MAX_FILE, NAME, to_text
 from fuzztui.run.campaign.rundir import RunDir
 
 GATHER_S = 0.2
 """Seconds for which entries are collected before they are sent together."""
-
-HUB = "hub_"
-"""What the names of passive instances begin with, on a host, whose entries come from the hub's own
-directories: ``hub_added`` for ``added``."""
 
 MAX_LOCAL = 100
 """Such directories, at most."""
@@ -41,14 +38,6 @@ MAX_FILES = 500
 """Files in one message."""
 
 REPORT_S: Final = 1.0
-
-_FIRST: Final = 64 << 10
-_LEAST: Final = 16 << 10
-"""Bytes after which the first message is sent, and the smallest."""
-
-_LONG_S: Final = 1.0
-"""Seconds that the answer to a message may take: it holds up the pings, and after some seconds
-without an answer to them the link is taken for lost."""
 
 
 class HostExchange:
@@ -66,7 +55,6 @@ class HostExchange:
         self._names: dict[str, list[tuple[int, str]]] = {main: [] for main in self._mains}
         """By main, or directory of the hub (by its name on hosts): ids and file names of its
         entries, in order. Kept, as a list of each queue for each host that connects takes long."""
-        self._ready: list[tuple[str, str]] = []
         self._bits = {main: 1 << number for number, main in enumerate(self._mains)}
         self._known: dict[bytes, int] = {}
         """By hash of a content: the hosts that have it, as far as this hub knows; a bit each. A
@@ -97,7 +85,7 @@ class HostExchange:
 
     def found(self, main: str, name: str, data: bytes) -> None:
         """Pass an entry on, which the hub has stored already."""
-        if entry_id(name) >= 0:
+        if id_of(name) >= 0:
             self._has(main, _digest(data))
             self._add(main, name)
             self._pass_on(main, name)
@@ -106,18 +94,19 @@ class HostExchange:
         """The number of entries that are not of ``main``, which its host may have imported."""
         return sum(len(names) for source, names in self._names.items() if source != main)
 
-    def look(self) -> None:
-        """Find what is new in the hub's own directories. Blocking."""
+    def look(self) -> list[tuple[str, str]]:
+        """Return what is new in the hub's own directories. Blocking."""
+        found: list[tuple[str, str]] = []
         for source in self._found_here():
             names = self._names.get(source)
             last = names[-1][0] if names else -1
-            new = [name for name in self._entries(source) if entry_id(name) > last]
-            self._ready += [(source, name) for name in sorted(new, key=entry_id)]
+            new = [name for name in self._entries(source) if id_of(name) > last]
+            found += [(source, name) for name in sorted(new, key=id_of)]
+        return found
 
-    def pass_on_found(self) -> None:
+    def pass_on(self, found: Iterable[tuple[str, str]]) -> None:
         """Pass on what :meth:`look` has found; in the event loop."""
-        ready, self._ready = self._ready, []
-        for source, name in ready:
+        for source, name in found:
             if self._add(source, name):
                 self._pass_on(source, name)
 
@@ -133,7 +122,7 @@ class HostExchange:
 
     def _add(self, source: str, name: str) -> bool:
         """Note the name of an entry; False if it is known."""
-        names, row = self._names.setdefault(source, []), (entry_id(name), name)
+        names, row = self._names.setdefault(source, []), (id_of(name), name)
         at = bisect_left(names, row)
         if names[at : at + 1] == [row]:
             return False
@@ -168,18 +157,14 @@ class HostExchange:
                 del self._waiting[main]
 
     async def _send(self, main: str, waiting: deque[tuple[str, str]], link: HostLink) -> None:
-        limit = _FIRST
+        size = MessageSize(MAX_BATCH)
         while True:
             while waiting:
-                rows, digests = await asyncio.to_thread(self._next, main, waiting, limit)
+                rows, digests = await asyncio.to_thread(self._next, main, waiting, size.bytes)
                 if not rows:
                     continue
-                since = time.monotonic()
-                answer = await link.ask("put", files=rows)
-                took = time.monotonic() - since
+                answer = await size.timed(link.ask("put", files=rows))
                 self._check(main, str(answer.get("error") or ""))
-                limit = min(MAX_BATCH, 2 * limit) if took < _LONG_S / 4 else limit
-                limit = max(_LEAST, limit // 2) if took > _LONG_S else limit
                 # Not before: what was under way when the connection broke is sent again.
                 for digest in digests:
                     self._has(main, digest)
@@ -235,7 +220,7 @@ class HostExchange:
             names = os.listdir(self._queue(source))  # noqa: PTH208 - names only
             # What a fuzzer here has imported, it has from a host; placeholders are empty.
             own = (n for n in names if not (source.startswith(HUB) and ",sync:" in n))
-            return [name for name in own if entry_id(name) >= 0 and PLACEHOLDER not in name]
+            return [name for name in own if id_of(name) >= 0 and PLACEHOLDER not in name]
         return []
 
     def _read(self, source: str, name: str) -> bytes | None:

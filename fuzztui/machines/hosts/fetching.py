@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.files import inside
@@ -20,20 +20,19 @@ MAX_FETCHED: Final = 1 << 30
 """Bytes of copied files after which all are forgotten: what is shown again is copied again."""
 
 
-class HostReader(Protocol):
-    """A host whose files can be read."""
-
-    async def read(self, file: str) -> bytes:
-        """Return a file of the run over there. Raises LinkLost, ProtocolError."""
-
-
 class HostFiles:
-    """Copies files of hosts into a directory of the hub's run, of which no engine imports."""
+    """Copies files of hosts into a directory of the hub's run, of which no engine imports.
 
-    def __init__(self, run: Path, state: State, hosts: Mapping[str, HostReader]) -> None:
+    ``read``: returns a file of a host, by its name and the path in its run; raises LinkLost,
+    ProtocolError.
+    """
+
+    def __init__(
+        self, run: Path, state: State, read: Callable[[str, str], Awaitable[bytes]]
+    ) -> None:
         self._place = run / FETCHED
         self._state = state
-        self._hosts = hosts
+        self._read = read
         self._bytes = 0
 
     def begin(self) -> None:
@@ -46,25 +45,37 @@ class HostFiles:
     async def fetch(self, file: str) -> str:
         """Copy a file, by its path in the run. Returns why that failed; "" if it did not."""
         host = self._host_of(file)
-        if host is None:
+        if not host:
             return "no host has this file"
-        try:
-            data = await host.read(file)
-            self._bytes += len(data)
-            if self._bytes > MAX_FETCHED:
-                await asyncio.to_thread(self.begin)
-            path = inside(self._place, file)
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_bytes(path, data)
-        except (LinkLost, ProtocolError) as e:
-            return str(e)
-        except (OSError, ValueError) as e:
-            return getattr(e, "strerror", None) or str(e)
-        return ""
+        return await copied(self._counted(host, file), self._place, file)
 
-    def _host_of(self, file: str) -> HostReader | None:
+    async def _counted(self, host: str, file: str) -> bytes:
+        data = await self._read(host, file)
+        self._bytes += len(data)
+        if self._bytes > MAX_FETCHED:
+            await asyncio.to_thread(self.begin)
+        return data
+
+    def _host_of(self, file: str) -> str:
         for instance in self._state.instances.values():
             folders = (instance.directory or f"out/{instance.id}", f"minimised/{instance.id}")
             if instance.host and any(file.startswith(f"{folder}/") for folder in folders):
-                return self._hosts.get(instance.host)
-        return None
+                return instance.host
+        return ""
+
+
+async def copied(reading: Awaitable[bytes], place: Path, file: str) -> str:
+    """Copy a file of another machine into ``place``, by its path in the run.
+
+    Returns why that failed; "" if it did not.
+    """
+    try:
+        data = await reading
+        path = inside(place, file)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_bytes(path, data)
+    except (LinkLost, ProtocolError) as e:
+        return str(e)
+    except (OSError, ValueError) as e:
+        return getattr(e, "strerror", None) or str(e)
+    return ""

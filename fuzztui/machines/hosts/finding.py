@@ -28,8 +28,7 @@ def find_run(given: str) -> Path:
     """
     home = Path.home()
     if not given:
-        alive = supervised_runs()
-        return _one(alive) if alive else _latest([home / place for place in PLACES])
+        return _chosen(supervised_runs() or _runs([home / place for place in PLACES]))
     try:
         path = home / Path(given).expanduser()
     except RuntimeError:
@@ -41,28 +40,25 @@ def find_run(given: str) -> Path:
         if candidate.name == "log" and _is_run(candidate.parent):
             return candidate.parent
     if path.is_dir():
-        return _latest([path])
+        return _chosen(_runs([path]))
     named = [run for place in PLACES for run in _runs_in(home / place)]
     if found := [run for run in named if run.name.startswith(f"{given}-")]:
-        alive = [run for run in found if running(run) is not None]
-        return _one(alive) if alive else max(found, key=lambda run: (run / "log").stat().st_mtime)
+        return _chosen(found)
     raise NoRun(f"{path}: there is no such run directory{_instead()}")
 
 
-def _latest(places: list[Path]) -> Path:
-    runs = [run for place in places for run in _runs_in(place)]
-    alive = [run for run in runs if running(run) is not None]
-    if alive:
-        return _one(alive)
-    if runs:
-        return max(runs, key=lambda run: (run / "log").stat().st_mtime)
+def _runs(places: list[Path]) -> list[Path]:
+    if runs := [run for place in places for run in _runs_in(place)]:
+        return runs
     raise NoRun(f"no run in {' or '.join(map(str, places))}; name the run directory{_instead()}")
 
 
-def _one(alive: list[Path]) -> Path:
-    if len(alive) == 1:
-        return alive[0]
-    raise NoRun(f"several campaigns are running; name one of {_names(alive)}")
+def _chosen(runs: list[Path]) -> Path:
+    """The only running one, or else the latest."""
+    alive = [run for run in runs if running(run) is not None]
+    if len(alive) > 1:
+        raise NoRun(f"several campaigns are running; name one of {_names(alive)}")
+    return max(alive or runs, key=lambda run: (run / "log").stat().st_mtime)
 
 
 def _instead() -> str:

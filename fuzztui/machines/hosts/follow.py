@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from fuzztui.engines.directory.rescue import UNSAFE
 from fuzztui.kernel.base.bounds import real
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.log.files import LogError
@@ -44,7 +45,6 @@ from fuzztui.kernel.wire.events import (
 from fuzztui.machines.hosts.protocol import (
     MAX_BATCH,
     MAX_FILE,
-    UNSAFE,
     file_name,
     folder_name,
     instance_name,
@@ -91,8 +91,8 @@ RECORDS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """The files that a hub wants."""
+class Wanted:
+    """What a hub wants, by the keys of its message."""
 
     queues: frozenset[str]
     """Instances whose entries it wants."""
@@ -100,7 +100,8 @@ class _Wanted:
     """What the names of instances begin with from which imported entries are not wanted: those of
     other hosts. What came from another instance of this host is a find of this host."""
     crashes: bool
-    gathered_s: float
+    """Whether it wants inputs of findings."""
+    gathered: float
     """Seconds for which records are gathered. If they are more than :data:`GATHERED_S`, of the
     statistics only the last of each instance is sent: they are cumulative, and this log has all."""
 
@@ -111,17 +112,14 @@ async def follow(
     send: Callable[[str, dict[str, Any]], Awaitable[None]],
 ) -> None:
     """Send the records after ``after``, and then each new one, with files that they name."""
-    after, names = number(body, "after"), body.get("queues", [])
-    if not isinstance(names, list):
-        raise ProtocolError("queues is no list")
-    outside = body.get("outside", [])
-    if not isinstance(outside, list):
-        raise ProtocolError("outside is no list")
-    wanted = _Wanted(
+    after, names, outside = number(body, "after"), body.get("queues", []), body.get("outside", [])
+    if not isinstance(names, list) or not isinstance(outside, list):
+        raise ProtocolError("queues or outside is no list")
+    wanted = Wanted(
         frozenset(map(instance_name, names)),
         tuple(map(str, outside)),
         crashes=body.get("crashes") is True,
-        gathered_s=min(real(body.get("gathered"), GATHERED_S), MAX_GATHERED_S),
+        gathered=min(real(body.get("gathered"), GATHERED_S), MAX_GATHERED_S),
     )
     reader: LogReader | None = None
     lists: dict[str, int] = {}
@@ -137,11 +135,13 @@ async def follow(
         now = time.monotonic()
         if not records:
             since = now
-        elif now - since < wanted.gathered_s and not any(map(_is_urgent, records)):
+        elif now - since < wanted.gathered and not any(
+            isinstance(r.event, URGENT) for r in records
+        ):
             await asyncio.sleep(FOLLOW_S)
             continue
         since = now
-        sent = latest(records) if wanted.gathered_s > GATHERED_S else records
+        sent = latest(records) if wanted.gathered > GATHERED_S else records
         for lines, files, last in _batches(run_dir, sent, wanted):
             await send("records", {"lines": lines, "files": files, "last": last})
             after = last
@@ -151,20 +151,12 @@ async def follow(
             await asyncio.sleep(FOLLOW_S)
 
 
-def _is_urgent(record: Record) -> bool:
-    return isinstance(record.event, URGENT)
-
-
-def _is_statistic(record: Record) -> bool:
-    return isinstance(record.event, STATISTICS)
-
-
 def latest(records: Iterable[Record]) -> list[Record]:
     """Return the records without statistics that a later one of the same instance replaces."""
     kept: list[Record] = []
     seen: set[tuple[type, str]] = set()
     for record in reversed([*records]):
-        if _is_statistic(record):
+        if isinstance(record.event, STATISTICS):
             key = (type(record.event), str(getattr(record.event, "instance", "")))
             if key in seen:
                 continue
@@ -174,7 +166,7 @@ def latest(records: Iterable[Record]) -> list[Record]:
 
 
 def _batches(
-    run_dir: RunDir, records: Iterable[Record], wanted: _Wanted
+    run_dir: RunDir, records: Iterable[Record], wanted: Wanted
 ) -> Iterable[tuple[list[str], list[dict[str, str]], int]]:
     lines: list[str] = []
     files: list[dict[str, str]] = []
@@ -194,7 +186,7 @@ def _batches(
         yield lines, files, last
 
 
-def _file_of(run_dir: RunDir, record: Record, wanted: _Wanted) -> dict[str, str] | None:
+def _file_of(run_dir: RunDir, record: Record, wanted: Wanted) -> dict[str, str] | None:
     """The file that a record names, if the hub wants it and it still exists."""
     event = record.event
     match event:

@@ -16,7 +16,7 @@ from typing import Final
 
 from fuzztui.features.jobs.tls import CA, KEY
 from fuzztui.kernel.base.text import visible
-from fuzztui.machines.hosts.place import HostError
+from fuzztui.machines.hosts.ssh import HostError
 
 SHIPPED: Final = "shipped"
 """The directory in the host's run that has the files."""
@@ -43,13 +43,13 @@ _RUN: Final = ("supervisor", "log", "out")
 
 @dataclass(frozen=True, slots=True)
 class ShippedFile:
-    """One file: its path below ``RUN/shipped``, and its content here."""
+    """One file: its path below ``RUN/shipped``; ``source``: where its content is at the hub."""
 
     path: str
     size: int
     hash: str
     mode: int
-    source: Path
+    source: Path = Path()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,21 +13,20 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import fuzztui
 from fuzztui.features.fuzzfirst.ranked import rank_once
 from fuzztui.kernel.model.selectors import ENDED, running_time
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.address import link_to_run, socket_path
+from fuzztui.kernel.remote.protocol import CommandRequest, ProtocolError
 from fuzztui.kernel.remote.server import ControlServer
 from fuzztui.kernel.wire.commands import AddSeed, Stop
 from fuzztui.kernel.wire.events import (
     BudgetSet,
     CampaignEnded,
-    CampaignStarted,
     CampaignState,
     Event,
     HostState,
@@ -36,12 +35,12 @@ from fuzztui.kernel.wire.events import (
 )
 from fuzztui.machines.hosts.exchange import HostExchange
 from fuzztui.machines.hosts.fetching import HostFiles
-from fuzztui.machines.hosts.member import HostMember, host_instances
+from fuzztui.machines.hosts.link import Turns
+from fuzztui.machines.hosts.member import HostMember, gathered_s, host_instances
 from fuzztui.machines.hosts.paths import PathsHere
 from fuzztui.machines.hosts.room import HubRoom
 from fuzztui.machines.hosts.routing import HostRouter
 from fuzztui.machines.hosts.shipping import shipped_files
-from fuzztui.machines.hosts.turns import Turns
 from fuzztui.run.campaign import FrozenCampaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.campaign.schema import AFL
@@ -52,6 +51,7 @@ from fuzztui.run.process.service import Progress, ServiceContext
 from fuzztui.run.supervise.campaign_log import CampaignLog
 from fuzztui.run.supervise.launchers import launcher_for
 from fuzztui.run.supervise.limits import CampaignLimits
+from fuzztui.run.supervise.resume import campaign_started
 from fuzztui.run.supervise.services import Services, all_services
 from fuzztui.run.supervise.sharing import SHARE_S, RunSharing
 from fuzztui.run.supervise.tasks import Tasks
@@ -62,6 +62,9 @@ DECIDE_S = 0.5
 SOCKET_S = 1.0
 LOOK_S = 3.0
 LAST_MEMBER_S = 2.0
+READ_S = 15.0
+"""Seconds for a file that a user wants to see."""
+
 STOP_S = 60.0
 """Seconds for which a stopped campaign waits for hosts that are not connected."""
 
@@ -87,11 +90,10 @@ class Hub:
         self._sharing = RunSharing(campaign, run_dir)
         progress("opening the campaign log")
         notice = Notice(trouble)
-        self._log = CampaignLog(run_dir, self._react, notice.setter("log"))
-        self.state: State = self._log.state
-        self.record, self.flush = self._log.record, self._log.flush
-        self.log_from_host = self._log.log_from_host
-        self._clock = self._log.clock
+        self.log = CampaignLog(run_dir, self._react, notice.setter("log"))
+        self.state: State = self.log.state
+        self.record, self.flush = self.log.record, self.log.flush
+        self._clock = self.log.clock
         budget = (campaign.budget_s, campaign.budget_trials)
         self._changed = budget != (self.state.budget_s, self.state.budget_trials)
         if self.state.state == "finished" and not self._changed:
@@ -118,7 +120,9 @@ class Hub:
         self._show_full = notice.setter("room")
         relayed = {host.name: host.seq for host in self.state.hosts.values()}
         self.turns = Turns()
+        self.hosts: Sequence[str] = [place.name for place in campaign.hosts]
         self.room = HubRoom(run_dir, campaign.hosts, relayed, self._full)
+        self.gathered_s = gathered_s(sum(place.instances for place in campaign.hosts))
         self.members = {
             place.name: HostMember(self, loaded, run_dir, place, index)
             for index, place in enumerate(campaign.hosts)
@@ -134,13 +138,12 @@ class Hub:
 
     @property
     def log_name(self) -> str:
-        """A name for the log of this hub, the same after a restart."""
-        return _log_name(self.state)
-
-    @property
-    def hosts(self) -> Iterable[str]:
-        """The names of the hosts."""
-        return [place.name for place in self._campaign.hosts]
+        """A name for the log of this hub, the same after a restart: the time at which it began."""
+        number, name = int(self.state.started_wall * 1000), ""
+        while number:
+            number, digit = divmod(number, 36)
+            name = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + name
+        return name or "0"
 
     def setup(self) -> None:
         """Build what is the same on all hosts. Blocking. Raises SupervisorError."""
@@ -179,7 +182,7 @@ class Hub:
         self.router = HostRouter(self, self.log_name)
         await asyncio.to_thread(self._sharing.share_all)
         access = self._sharing.access
-        files = HostFiles(self._run_dir.path, self.state, self.members)
+        files = HostFiles(self._run_dir.path, self.state, self._read)
         await asyncio.to_thread(files.begin)
         self._server = ControlServer(
             self._run_dir.path, self.router.submit, access, fetch=files.fetch
@@ -248,20 +251,8 @@ class Hub:
         if self._changed and not fresh:
             self.record(BudgetSet(campaign.budget_s, campaign.budget_trials, campaign.exact_s))
         if fresh or not state.engine:
-            self.record(
-                CampaignStarted(
-                    name=campaign.name,
-                    engine=campaign.kind,
-                    target=campaign.subject,
-                    seed=campaign.seed,
-                    budget_s=campaign.budget_s,
-                    budget_trials=campaign.budget_trials,
-                    instances=[n for place in campaign.hosts for n in host_instances(place)],
-                    wall=time.time(),
-                    version=fuzztui.__version__,
-                    exact_s=campaign.exact_s,
-                )
-            )
+            instances = [n for place in campaign.hosts for n in host_instances(place)]
+            self.record(campaign_started(campaign, instances))
         self.record(*self._first_events)
         started = SupervisorStarted(os.getpid(), time.time(), host=socket.gethostname())
         self.record(replace(started, cores=sum(h.cores for h in state.hosts.values())))
@@ -282,7 +273,7 @@ class Hub:
                 f"{host.name} is no longer one of the campaign's hosts; its campaign continues: "
                 f"fuzztui ctl {host.address}:{host.run} stop ends it"
             )
-        self.record(*self._log.repairs, *self._sharing.notes)
+        self.record(*self.log.repairs, *self._sharing.notes)
         self._clock.save()
         self.flush()
 
@@ -297,11 +288,6 @@ class Hub:
             member.failed(f"internal error: {e!r}")
 
     # ------------------------------------------- the contexts of members and the router
-
-    @property
-    def hosts_instances(self) -> int:
-        """The number of instances on all hosts."""
-        return sum(place.instances for place in self._campaign.hosts)
 
     @property
     def leaving(self) -> bool:
@@ -320,11 +306,6 @@ class Hub:
         pairs = ((old[0], new.budget_s), (old[1], new.budget_trials))
         return self._changed and any(was and (not now or now > was) for was, now in pairs)
 
-    @property
-    def writable(self) -> bool:
-        """Whether the log can be written."""
-        return self._log.writable
-
     def request(self, host: str, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor on a host; False if it is not connected."""
         return self.members[host].request(request)
@@ -337,6 +318,11 @@ class Hub:
         self.members[host].retry()
         self._link(host)
         return ""
+
+    async def _read(self, host: str, file: str) -> bytes:
+        if host not in self.members:
+            raise ProtocolError(f"{host} is no longer one of the campaign's hosts")
+        return await self.members[host].link.read(file, READ_S)
 
     async def _add_seed(self, command: AddSeed, progress: Progress) -> str:
         answer = await seeder(self._run_dir)(command, progress)
@@ -374,8 +360,7 @@ class Hub:
         self._services.saw(event)
 
     async def _look(self) -> None:
-        await asyncio.to_thread(self.exchange.look)
-        self.exchange.pass_on_found()
+        self.exchange.pass_on(await asyncio.to_thread(self.exchange.look))
 
     async def _flush(self) -> None:
         self.flush()
@@ -411,9 +396,9 @@ class Hub:
             # What it finds is not known here: it does not count as a time without news.
             self._limits = CampaignLimits(self._alone, running)
         reason = self._limits.reached(state, running)
-        if reason and self.writable:  # else no command can be given; the state stays
+        if reason and self.log.writable:  # else no command can be given; the state stays
             self._stop(reason)
-            self.router.submit(Stop(), "fuzztui")
+            self.router.submit(CommandRequest(Stop(), "fuzztui"))
         return None
 
     def _stop(self, reason: EndReason) -> None:
@@ -448,17 +433,8 @@ class Hub:
         if not self._left and self._end_reason is not None:
             self.router.campaign_ended()
             self.record(CampaignEnded(self._end_reason.state, self._end_reason.reason))
-        await self._log.close_at_end(self._close_server)
+        await self.log.close_at_end(self._close_server)
 
     async def _close_server(self) -> None:
         await asyncio.sleep(FLUSH_S)  # the last answers to clients
         await self._server.close()
-
-
-def _log_name(state: State) -> str:
-    """A name for the log of this hub in ids of commands: the time at which it began."""
-    number, name = int(state.started_wall * 1000), ""
-    while number:
-        number, digit = divmod(number, 36)
-        name = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + name
-    return name or "0"

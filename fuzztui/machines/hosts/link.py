@@ -13,16 +13,15 @@ import contextlib
 import itertools
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from fuzztui.kernel.base.bounds import real, whole
 from fuzztui.kernel.remote.protocol import ProtocolError
 from fuzztui.kernel.wire.codec import CodecError, decode_record
 from fuzztui.kernel.wire.events import Record
 from fuzztui.machines.hosts.bundle import HostProcess
-from fuzztui.machines.hosts.place import HostError
 from fuzztui.machines.hosts.protocol import (
     LINK_PROTO,
     PING_S,
@@ -33,6 +32,7 @@ from fuzztui.machines.hosts.protocol import (
     to_bytes,
     unframe,
 )
+from fuzztui.machines.hosts.ssh import HostError
 
 PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds between two attempts to connect; the last one is repeated. Up to a quarter is added at
@@ -45,6 +45,12 @@ that breaks each connection at once would otherwise fill the log."""
 HELLO_S = 60.0
 """Seconds for the first message, which may need a copy of fuzztui on the host first."""
 
+_LEAST: Final = 16 << 10
+"""Bytes of the smallest message of many entries or pieces."""
+
+_LONG_S: Final = 1.0
+"""Seconds that the answer to such a message may take."""
+
 _JUNK = 1 << 16
 """Bytes that a login shell may print before the first message."""
 
@@ -52,6 +58,44 @@ _JUNK = 1 << 16
 def pause_s(failed: int, chance: float) -> float:
     """Return the seconds until the next attempt. ``chance``: from 0 to 1, different each time."""
     return PAUSES_S[min(max(failed, 1), len(PAUSES_S)) - 1] * (1 + chance / 4)
+
+
+AT_A_TIME: Final = 10
+"""Hosts that connect, or are sent the campaign, at the same time."""
+
+LONGEST_S: Final = 15.0
+"""Seconds after which a host that hangs, or has a slow link, lets the next one begin, too."""
+
+
+class Turns:
+    """Turns in the order in which they are asked for, to connect to a host, or to send a campaign.
+
+    Two hundred handshakes or uploads at the same moment would make each of them so slow that it
+    fails.
+    """
+
+    def __init__(self, at_a_time: int = AT_A_TIME, longest_s: float = LONGEST_S) -> None:
+        self._free = asyncio.Semaphore(at_a_time)
+        self._longest_s = longest_s
+
+    @contextlib.asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for a turn. It ends with the block, or earlier if that takes long."""
+        await self._free.acquire()
+        is_mine = True
+
+        def end() -> None:
+            nonlocal is_mine
+            if is_mine:
+                is_mine = False
+                self._free.release()
+
+        early = asyncio.get_running_loop().call_later(self._longest_s, end)
+        try:
+            yield
+        finally:
+            early.cancel()
+            end()
 
 
 class LinkLost(Exception):
@@ -87,6 +131,26 @@ class Batch:
     """Bytes of the records."""
 
 
+class MessageSize:
+    """The bytes of the next message: the answer to a long one would hold up the pings, and the link
+    would be taken for lost. ``most``: bytes of the largest.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.bytes, self._most = 64 << 10, most
+
+    async def timed(self, asking: Awaitable[dict[str, Any]]) -> dict[str, Any]:
+        """Return the answer; the next message is larger if it came soon, smaller if it was late."""
+        since = time.monotonic()
+        answer = await asking
+        took = time.monotonic() - since
+        if took < _LONG_S / 4:
+            self.bytes = min(self._most, 2 * self.bytes)
+        elif took > _LONG_S:
+            self.bytes = max(_LEAST, self.bytes // 2)
+        return answer
+
+
 class LinkUser:
     """What a link calls. Exceptions that are no LinkLost end the link."""
 
@@ -118,25 +182,18 @@ class HostLink:
         open_: Callable[[], Awaitable[HostProcess]],
         user: LinkUser,
         *,
-        queues: Sequence[str] = (),
-        outside: Sequence[str] = (),
-        crashes: bool = False,
-        gathered_s: float = 0.0,
+        wanted: Mapping[str, Any] | None = None,
         patient: bool = True,
     ) -> None:
         """
-        :param queues: instances whose entries are wanted, but for those that were imported from
-            instances whose names begin with one of ``outside``.
-        :param crashes: whether inputs of findings are wanted.
-        :param gathered_s: seconds for which statistics may wait for later ones that replace them;
-            0: all are wanted.
+        :param wanted: what the server sends with records, and when: see
+            :class:`fuzztui.machines.hosts.follow.Wanted`.
         :param patient: whether the first attempt is repeated, too; else its error is raised.
         """
         self._open = open_
         self._patient = patient
         self._user = user
-        self._wanted = {"queues": [*queues], "outside": [*outside], "crashes": crashes}
-        self._wanted |= {"gathered": gathered_s} if gathered_s else {}
+        self._wanted = wanted or {}
         self._process: HostProcess | None = None
         self._numbers = itertools.count(1)
         self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -182,6 +239,13 @@ class HostLink:
             raise LinkLost(f"no answer to {what} within {patience:.0f} s") from None
         finally:
             self._asked.pop(n, None)
+
+    async def read(self, file: str, patience: float = 60.0) -> bytes:
+        """Return a file of the run over there. Raises LinkLost, ProtocolError."""
+        answer = await self.ask("file", patience=patience, path=file)
+        if "error" in answer:
+            raise ProtocolError(str(answer["error"])[:500])
+        return to_bytes(answer.get("data"))
 
     async def send(self, kind: str, body: Mapping[str, Any]) -> None:
         """Send a message. Raises LinkLost."""

@@ -14,9 +14,10 @@ from fuzztui.kernel.remote.client import ControlClient, RemoteError
 from fuzztui.kernel.remote.mirrored import GONE, fetch, fetched_into
 from fuzztui.kernel.remote.protocol import ProtocolError
 from fuzztui.machines.hosts.protocol import MAX_BATCH, MAX_FILE, to_text
+from fuzztui.run.campaign.rundir import is_inside
 from fuzztui.run.triage.program import find_file
 
-_FOLDERS: Final = ("out", "minimised", "mutants")
+_FOLDERS: Final = (("out",), ("minimised",), ("mutants",))
 _FILES: Final = ("campaign.toml", "targets.json")
 
 
@@ -25,12 +26,8 @@ def read_file(run: Path, relative: Any) -> bytes:
 
     Raises ProtocolError for any other file, and for one that is too large; OSError.
     """
-    name = PurePosixPath(relative) if isinstance(relative, str) and "\0" not in relative else None
-    if (
-        name is None
-        or ".." in name.parts
-        or not (str(name) in _FILES or (name.parts[:1] and name.parts[0] in _FOLDERS))
-    ):
+    name = PurePosixPath(relative if isinstance(relative, str) and is_inside(relative) else "")
+    if str(name) not in _FILES and name.parts[:1] not in _FOLDERS:
         raise ProtocolError(f"{str(relative)[:100]!r} is no file of a run that others read")
     try:
         data = _read(run, name)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from fuzztui.kernel.base.bounds import real, whole
 from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.log.reader import LogReader
-from fuzztui.kernel.model.passive import OURS
+from fuzztui.kernel.model.passive import HUB, OURS
 from fuzztui.kernel.model.selectors import ENDED
-from fuzztui.kernel.model.state import Host, State
-from fuzztui.kernel.remote.protocol import ProtocolError
+from fuzztui.kernel.model.state import Host
 from fuzztui.kernel.wire.events import (
     EntrySaved,
     Event,
@@ -29,25 +28,23 @@ from fuzztui.kernel.wire.events import (
     Record,
 )
 from fuzztui.machines.hosts.bundle import HostProcess, open_host
-from fuzztui.machines.hosts.exchange import HUB, HostExchange
-from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost, LinkUser
+from fuzztui.machines.hosts.exchange import HostExchange
+from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost, LinkUser, Turns
 from fuzztui.machines.hosts.paths import PathsHere
-from fuzztui.machines.hosts.place import HostError, HostPlace
-from fuzztui.machines.hosts.protocol import NAME, PING_S, to_bytes
+from fuzztui.machines.hosts.protocol import NAME, PING_S
 from fuzztui.machines.hosts.room import HubRoom
 from fuzztui.machines.hosts.routing import HostRouter
 from fuzztui.machines.hosts.sending import ship
 from fuzztui.machines.hosts.shipping import Shipment, host_run, shipment
+from fuzztui.machines.hosts.ssh import HostError
 from fuzztui.machines.hosts.storing import FULL_S, HostInputs
-from fuzztui.machines.hosts.turns import Turns
 from fuzztui.run.campaign import FrozenCampaign
+from fuzztui.run.campaign.places import HostPlace
 from fuzztui.run.campaign.rundir import RunDir, is_inside
+from fuzztui.run.supervise.campaign_log import CampaignLog
 
 START_S: Final = 600.0
 """Seconds for the start of a campaign on a host, which may need the target's first import."""
-
-READ_S: Final = 15.0
-"""Seconds for a file that a user wants to see."""
 
 DEAD_PONGS: Final = 2
 """Answers without a supervisor after which it is started again: one may be starting just now."""
@@ -72,26 +69,19 @@ class MemberContext(Protocol):
     """The part of the hub that a host uses."""
 
     exchange: HostExchange
+    log: CampaignLog
     paths: PathsHere
     room: HubRoom
     router: HostRouter
     turns: Turns
-
-    @property
-    def state(self) -> State:
-        """The state of the campaign."""
+    hosts: Sequence[str]
+    """The names of all hosts."""
+    gathered_s: float
+    """As :func:`gathered_s` returns it."""
 
     @property
     def log_name(self) -> str:
         """A name for the log of this hub, the same after a restart."""
-
-    @property
-    def hosts(self) -> Iterable[str]:
-        """The names of all hosts."""
-
-    @property
-    def hosts_instances(self) -> int:
-        """The number of instances on all hosts."""
 
     @property
     def leaving(self) -> bool:
@@ -104,16 +94,6 @@ class MemberContext(Protocol):
     @property
     def budget_raised(self) -> bool:
         """Whether hosts may run with a smaller budget of an earlier hub."""
-
-    @property
-    def writable(self) -> bool:
-        """Whether the log of the hub can be written."""
-
-    def record(self, *events: Event) -> None:
-        """Log events."""
-
-    def log_from_host(self, origin: Record, event: Event) -> None:
-        """Log an event that has come from a record of a host's log."""
 
 
 ALL_STATISTICS: Final = 40
@@ -157,7 +137,7 @@ class HostMember(LinkUser):
             run_dir,
             place.name,
             self._main,
-            context.record,
+            context.log.record,
             context.room,
             elsewhere=context.exchange.elsewhere,
         )
@@ -180,14 +160,9 @@ class HostMember(LinkUser):
         self._sending: asyncio.Task[None] | None = None
         others = (f"{name}_" for name in context.hosts if name != self._name)
         self._outside = (HUB, *others)
-        self._link = HostLink(
-            self._open,
-            self,
-            queues=[self._main],
-            outside=self._outside,
-            crashes=True,
-            gathered_s=gathered_s(context.hosts_instances),
-        )
+        wanted = {"queues": [self._main], "outside": [*self._outside], "crashes": True}
+        wanted |= {"gathered": context.gathered_s} if context.gathered_s else {}
+        self.link = HostLink(self._open, self, wanted=wanted)
 
     @property
     def campaign_state(self) -> str:
@@ -204,7 +179,7 @@ class HostMember(LinkUser):
     @property
     def is_heard(self) -> bool:
         """Whether what happens over there is known."""
-        return self._link.connected and self._read_upto >= self._log_upto
+        return self.link.connected and self._read_upto >= self._log_upto
 
     @property
     def end_reason(self) -> str:
@@ -215,11 +190,11 @@ class HostMember(LinkUser):
 
     @property
     def _known(self) -> Host:
-        return self._context.state.hosts.get(self._name) or Host(self._name)
+        return self._context.log.state.hosts.get(self._name) or Host(self._name)
 
     async def run(self) -> None:
         """Relay the log until the campaign over there has ended."""
-        link = asyncio.ensure_future(self._link.run())
+        link = asyncio.ensure_future(self.link.run())
         over = asyncio.ensure_future(self._over.wait())
         try:
             if self.campaign_state not in ENDED:
@@ -248,17 +223,10 @@ class HostMember(LinkUser):
         self._over.clear()
         self._record("connecting", "")
 
-    async def read(self, file: str) -> bytes:
-        """Return a file of the run over there. Raises LinkLost, ProtocolError."""
-        answer = await self._link.ask("file", patience=READ_S, path=file)
-        if "error" in answer:
-            raise ProtocolError(str(answer["error"])[:500])
-        return to_bytes(answer.get("data"))
-
     def request(self, request: Mapping[str, Any]) -> bool:
         """Send a request to the supervisor over there; False if it cannot be reached now."""
         if self._steerable:
-            self._spawn(self._link.send("request", request))
+            self._spawn(self.link.send("request", request))
         return self._steerable
 
     # ------------------------------------------------------------ what the link calls
@@ -348,7 +316,7 @@ class HostMember(LinkUser):
 
     async def _until_there_is_room(self) -> None:
         """Wait: what is not taken stays in the log over there."""
-        while self._context.room.full or not self._context.writable:
+        while self._context.room.full or not self._context.log.writable:
             await asyncio.sleep(FULL_S)
 
     def _is_excessive(self) -> bool:
@@ -390,12 +358,12 @@ class HostMember(LinkUser):
         if after < known.seq:
             lost = f"the end of the log over there was lost: it continues after record {after}"
             rewound = HostState(self._name, "connected", lost, rewound=after)
-            self._context.record(rewound, Message("warning", f"{self._name}: {lost}"))
+            self._context.log.record(rewound, Message("warning", f"{self._name}: {lost}"))
         return after
 
     async def _stamps(self, first: int) -> dict[int, float]:
         """Number and time of the records of the log over there, from number ``first`` on."""
-        answer = await self._link.ask("stamps", after=max(0, first - 1))
+        answer = await self.link.ask("stamps", after=max(0, first - 1))
         if error := answer.get("error"):  # no reason to take the records for lost
             raise LinkLost(str(error)[:500])
         rows = answer.get("stamps")
@@ -429,11 +397,11 @@ class HostMember(LinkUser):
             self._record("preparing", "sending the campaign")
             async with self._context.turns.turn():
                 cargo = await asyncio.to_thread(self._shipment)
-                await ship(cargo, self._link.ask, lambda text: self._record("preparing", text))
+                await ship(cargo, self.link.ask, lambda text: self._record("preparing", text))
             if self._gives_way():
                 return
             self._record("preparing", "starting the campaign")
-            answer = await self._link.ask(
+            answer = await self.link.ask(
                 "start",
                 patience=START_S,
                 campaign=cargo.campaign_text,
@@ -474,7 +442,7 @@ class HostMember(LinkUser):
     async def _exchange(self) -> None:
         while True:  # cancelled, and begun again, when the host is connected again
             with contextlib.suppress(LinkLost):
-                await self._context.exchange.serve(self._main, self._link)
+                await self._context.exchange.serve(self._main, self.link)
             await asyncio.sleep(EXCHANGE_S)
 
     def _spawn(self, job: Coroutine[Any, Any, None]) -> None:
@@ -501,12 +469,12 @@ class HostMember(LinkUser):
         if instance := getattr(event, "instance", ""):
             if (
                 instance in OURS
-                and self._inputs.named(instance) not in self._context.state.instances
+                and self._inputs.named(instance) not in self._context.log.state.instances
             ):
                 passive = PassiveInstance(
                     self._inputs.named(instance), f"{instance} on {self._name}"
                 )
-                self._context.record(passive)
+                self._context.log.record(passive)
             event = replace(event, instance=self._inputs.named(instance))
         if isinstance(event, InstanceHello):
             event = replace(event, directory="")  # not one of this machine
@@ -514,7 +482,7 @@ class HostMember(LinkUser):
         if sync and not self._is_sent(sync):
             event = replace(event, sync=self._inputs.named(sync))
         if event is not None:
-            self._context.log_from_host(Record(record.seq, record.t, event, self._name), event)
+            self._context.log.log_from_host(Record(record.seq, record.t, event, self._name), event)
 
     def _problem(self, event: Event) -> str:
         """Why an event cannot be one of a host's log; an empty string if it can."""
@@ -543,14 +511,7 @@ class HostMember(LinkUser):
             return
         event = HostState(self._name, state, reason, self.place.address)
         if hello is not None:
-            event = HostState(
-                self._name,
-                state,
-                reason,
-                self.place.address,
-                run=hello.run,
-                clock_ms=round(hello.clock_s * 1000),
-                boot=hello.boot,
-            )
+            clock_ms = round(hello.clock_s * 1000)
+            event = replace(event, run=hello.run, clock_ms=clock_ms, boot=hello.boot)
         self._context.room.add_lines(self._name, _ROW + len(event.reason) + len(event.run))
-        self._context.record(event)
+        self._context.log.record(event)

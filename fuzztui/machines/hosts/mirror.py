@@ -18,27 +18,31 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.bounds import whole
-from fuzztui.kernel.base.files import inside
 from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.log.files import CHECKPOINTS, SEALED, LogError, tail_name
 from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.remote.lock import RunLock
 from fuzztui.kernel.remote.mirrored import Origin, write_origin
-from fuzztui.kernel.remote.protocol import MAX_NAME, REJECTED, TIMEOUT, CommandAnswer, ProtocolError
-from fuzztui.kernel.remote.server import MAX_PATIENCE_S, Beyond, ControlServer, Ticket
+from fuzztui.kernel.remote.protocol import (
+    MAX_NAME,
+    REJECTED,
+    TIMEOUT,
+    CommandAnswer,
+    CommandRequest,
+    ProtocolError,
+)
+from fuzztui.kernel.remote.server import MAX_PATIENCE_S, Beyond, ControlServer, Ticket, unanswered
 from fuzztui.kernel.session import LONG
-from fuzztui.kernel.wire.codec import encode_command
-from fuzztui.kernel.wire.commands import Command
 from fuzztui.machines.hosts.bundle import HostProcess, open_host
+from fuzztui.machines.hosts.fetching import copied
 from fuzztui.machines.hosts.link import Batch, Hello, HostLink, LinkLost, LinkUser
-from fuzztui.machines.hosts.place import HostError, HostPlace
 from fuzztui.machines.hosts.protocol import to_bytes
+from fuzztui.machines.hosts.ssh import HostError
+from fuzztui.run.campaign.places import HostPlace
 
 PYTHON: Final = "FUZZTUI_HOST_PYTHON"
 """Environment variable: the Python over there; default: ``python3``."""
@@ -181,15 +185,7 @@ class RunMirror(LinkUser):
         done = self._sent.get(reply.get("n", 0))
         if done is None or done.done() or "result" not in reply:
             return
-        trial = reply.get("trial", -1)
-        done.set_result(
-            CommandAnswer(
-                str(reply["result"])[:20],
-                str(reply.get("detail", ""))[:4096],
-                str(reply.get("instance", ""))[:100],
-                trial if isinstance(trial, int) else -1,
-            )
-        )
+        done.set_result(CommandAnswer.of(reply))
 
     def pong(self, running: int | None, trouble: str, last: int) -> None:
         """Show whether a supervisor lives, and its trouble, as for a run of this machine."""
@@ -240,22 +236,11 @@ class RunMirror(LinkUser):
         self._beyond.account = str(answer.get("account", ""))[:MAX_NAME]
         self._beyond.why_not_steer = str(answer.get("why_not_steer", ""))[:500]
 
-    def _submit(
-        self,
-        command: Command,
-        by: str,
-        *,
-        undoes: Sequence[str] = (),
-        step: str = "",
-        hub_id: str = "",
-    ) -> Ticket:
+    def _submit(self, request: CommandRequest) -> Ticket:
         n = next(self._numbers)
-        done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-        self._sent[n] = done
+        done = self._sent[n] = unanswered()
         done.add_done_callback(lambda _: self._sent.pop(n, None))
-        request = {"n": n, "command": encode_command(command), "by": by, "patience": _PATIENCE_S}
-        about = {k: v for k, v in (("undoes", [*undoes]), ("step", step)) if v}
-        self._spawn(self._send({**request, **about}, done))
+        self._spawn(self._send({"n": n, **request.message(), "patience": _PATIENCE_S}, done))
         return Ticket(f"link{n}", done)
 
     async def _send(self, request: dict[str, Any], done: asyncio.Future[CommandAnswer]) -> None:
@@ -272,18 +257,7 @@ class RunMirror(LinkUser):
         """Copy a file of the run over there. Returns why that failed; "" if it did not."""
         if not self._link.connected:
             return self._message() or "not connected yet"
-        try:
-            answer = await self._link.ask("file", path=file)
-            if "error" in answer:
-                return str(answer["error"])[:500]
-            path = inside(self._directory, file)
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_bytes(path, to_bytes(answer.get("data")))
-        except (LinkLost, ProtocolError) as e:
-            return str(e)
-        except (OSError, ValueError) as e:
-            return getattr(e, "strerror", None) or str(e)
-        return ""
+        return await copied(self._link.read(file), self._directory, file)
 
     def _spawn(self, job: Any) -> None:
         task = asyncio.ensure_future(job)

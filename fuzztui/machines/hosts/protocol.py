@@ -10,13 +10,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from fuzztui.kernel.base.bounds import loads, whole
-from fuzztui.kernel.remote.protocol import ProtocolError
+from fuzztui.kernel.base.bounds import whole
+from fuzztui.kernel.remote.protocol import ProtocolError, decode, encode
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 
 LINK_PROTO: Final = 1
@@ -40,9 +39,6 @@ SILENCE_S: Final = 8.0
 DESERTED_S: Final = 30.0
 """Seconds without any message after which the server on the host ends."""
 
-UNSAFE: Final = ".unsafe"
-"""File of an instance: inputs that have killed a worker. It travels with the queue."""
-
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 """Names of instances: those that AFL allows."""
 
@@ -51,16 +47,13 @@ _FILE = re.compile(r"[^/\0]{1,255}")
 
 def frame(kind: str, body: Mapping[str, Any]) -> bytes:
     """Return a message as a line."""
-    return json.dumps({kind: body}, separators=(",", ":")).encode() + b"\n"
+    return encode({kind: body})
 
 
 def unframe(line: bytes) -> tuple[str, dict[str, Any]]:
     """The inverse of :func:`frame`. Raises ProtocolError."""
-    try:
-        message = loads(line)
-    except (ValueError, RecursionError):
-        raise ProtocolError("not a line of JSON") from None
-    if not isinstance(message, dict) or len(message) != 1:
+    message = decode(line)
+    if len(message) != 1:
         raise ProtocolError("not a JSON object with one key")
     ((kind, body),) = message.items()
     if not isinstance(body, dict):

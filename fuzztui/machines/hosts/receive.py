@@ -16,7 +16,6 @@ import shutil
 import stat
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,11 +26,11 @@ from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.bounds import whole
 from fuzztui.kernel.base.files import open_regular, read_json, remove
 from fuzztui.kernel.remote.protocol import ProtocolError
-from fuzztui.machines.hosts.gather import MAX_BYTES, MAX_FILES, SHIPPED, digest_of
+from fuzztui.machines.hosts.gather import MAX_BYTES, MAX_FILES, SHIPPED, ShippedFile, digest_of
 from fuzztui.machines.hosts.protocol import to_bytes
 from fuzztui.machines.hosts.shipping import located
 from fuzztui.run.campaign.load import MAX_FILE_SIZE
-from fuzztui.run.campaign.rundir import SupervisorError, prepare_run
+from fuzztui.run.campaign.rundir import SupervisorError, is_inside, prepare_run
 
 PIECE: Final = 1 << 20
 """Bytes of a file in one message, at most."""
@@ -46,17 +45,7 @@ _MAX_NAME: Final = 255
 _READ: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class AwaitedFile:
-    """One file that a hub has named, checked."""
-
-    path: str
-    size: int
-    hash: str
-    mode: int
-
-
-def awaited(row: Any) -> AwaitedFile:
+def awaited(row: Any) -> ShippedFile:
     """Check a row of a hub: path, size, hash, mode. Raises ProtocolError."""
     if not isinstance(row, list) or len(row) != 4:
         raise ProtocolError("a file without path, size, hash and mode")
@@ -65,17 +54,15 @@ def awaited(row: Any) -> AwaitedFile:
         raise ProtocolError("a file without a hash or a mode")
     if not 0 <= whole(size) <= MAX_BYTES:
         raise ProtocolError("a file without a size, or a large one")
-    return AwaitedFile(relative_path(path), size, digest, mode)
+    return ShippedFile(relative_path(path), size, digest, mode)
 
 
 def relative_path(path: Any) -> str:
     """Return a path below a directory. Raises ProtocolError for what could be elsewhere."""
-    good = isinstance(path, str) and path and "\0" not in path
-    good = good and len(os.fsencode(path)) <= _MAX_PATH
-    parts = path.split("/") if good else []
-    if not parts or any(p in ("", ".", "..") or len(os.fsencode(p)) > _MAX_NAME for p in parts):
-        raise ProtocolError(f"{str(path)[:60]!r} is not a path below a directory")
-    return str(path)
+    is_path = isinstance(path, str) and is_inside(path) and len(os.fsencode(path)) <= _MAX_PATH
+    if is_path and all(len(os.fsencode(name)) <= _MAX_NAME for name in path.split("/")):
+        return str(path)
+    raise ProtocolError(f"{str(path)[:60]!r} is not a path below a directory")
 
 
 def campaign_here(text: Any, run: Path) -> str:
@@ -96,11 +83,13 @@ class Receiver:
         self._base = run / SHIPPED
         self._incoming = run / "supervisor" / "incoming"
         self._list = run / "supervisor" / "shipped.json"
-        self._awaited: dict[str, AwaitedFile] = {}
-        self._missing: dict[str, list[AwaitedFile]] = {}
+        self._awaited: dict[str, ShippedFile] = {}
+        self._missing: dict[str, list[ShippedFile]] = {}
         """By hash: the files whose content the hub is to send."""
-        self._known: dict[str, list[Any]] = {}
-        """By path: size, hash, time of change and mode of each file that has arrived."""
+        self._here: dict[str, str] = {}
+        """By path: the hash of each named file that is in its place."""
+        self._before: set[str] = set()
+        """The paths of an earlier shipment."""
 
     def ship(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Answer which contents are missing, each with the bytes of it that are here already.
@@ -155,40 +144,30 @@ class Receiver:
             raise ProtocolError(str(e)) from None
         self._base.mkdir(mode=0o700, exist_ok=True)
         self._incoming.mkdir(mode=0o700, exist_ok=True)
-        self._awaited, self._missing = {}, {}
-        known = read_json(self._list) or {}
-        self._known = {k: row for k, row in known.items() if isinstance(row, list)}
+        self._awaited, self._missing, self._here = {}, {}, {}
+        self._before = {*(read_json(self._list) or {})}
 
     def _finish(self) -> None:
         """Check that everything is there; remove what an earlier shipment had in addition."""
-        for file in self._awaited.values():
-            if not self._has(file):
-                raise ProtocolError(f"{file.path} has not arrived")
-        for path in self._known.keys() - self._awaited.keys():
+        for path in self._awaited:
+            if path not in self._here:
+                raise ProtocolError(f"{path} has not arrived")
+        for path in self._before - self._awaited.keys():
             with contextlib.suppress(OSError, ProtocolError):
                 place = self._base / relative_path(path)
                 if self._is_inside(place):
                     place.unlink()
-            del self._known[path]
-        self._save()
+        replace_text(self._list, json.dumps(self._here))
         shutil.rmtree(self._incoming, ignore_errors=True)
 
-    def _save(self) -> None:
-        replace_text(self._list, json.dumps(self._known))
-
-    def _has(self, file: AwaitedFile) -> bool:
-        """Whether a file is in its place, or can be put there from another one."""
+    def _has(self, file: ShippedFile) -> bool:
+        """Whether a file is in its place; an empty one is put there."""
         path = self._base / file.path
-        if self._is_known(file.path, file.hash):
-            if self._known[file.path][3] != file.mode:
-                path.chmod(file.mode)
-                self._remember(file)
-            return True
         with contextlib.suppress(OSError):
             same = self._is_inside(path) and path.lstat().st_size == file.size
             if same and _digest(path) == file.hash:
                 path.chmod(file.mode)
-                self._remember(file)
+                self._here[file.path] = file.hash
                 return True
         if file.size == 0:
             self._incoming.joinpath(file.hash).write_bytes(b"")
@@ -196,34 +175,19 @@ class Receiver:
             return True
         return False
 
-    def _is_known(self, path: str, digest: str) -> bool:
-        row = self._known.get(path)
-        if row is None or len(row) != 4 or row[1] != digest:
-            return False
-        place = self._base / path
-        with contextlib.suppress(OSError):
-            status = place.lstat()
-            same = (status.st_size, status.st_mtime_ns) == (row[0], row[2])
-            return same and stat.S_ISREG(status.st_mode) and self._is_inside(place)
-        return False
-
     def _is_inside(self, path: Path) -> bool:
         """Whether no directory above a file is a link that the target may have made."""
         inside = path.parent.relative_to(self._base)
         return path.parent.resolve() == self._base.resolve() / inside
 
-    def _remember(self, file: AwaitedFile) -> None:
-        status = (self._base / file.path).lstat()
-        self._known[file.path] = [status.st_size, file.hash, status.st_mtime_ns, file.mode]
-
-    def _started(self, file: AwaitedFile) -> int:
+    def _started(self, file: ShippedFile) -> int:
         """Bytes of a content that an earlier connection has brought."""
         with contextlib.suppress(OSError):
             size = (self._incoming / file.hash).lstat().st_size
             return size if size < file.size else 0
         return 0
 
-    def _take(self, files: list[AwaitedFile], offset: int, data: bytes) -> None:
+    def _take(self, files: list[ShippedFile], offset: int, data: bytes) -> None:
         size, digest = files[0].size, files[0].hash
         part = self._incoming / digest
         fd = open_regular(part, os.O_RDWR | os.O_CREAT)
@@ -248,14 +212,14 @@ class Receiver:
             self._put(file, copy)
         self._put(files[0], part)
 
-    def _put(self, file: AwaitedFile, part: Path) -> None:
+    def _put(self, file: ShippedFile, part: Path) -> None:
         """Move a complete content to its place."""
         path = self._directory(Path(file.path).parent) / Path(file.path).name
         if path.is_dir() and not path.is_symlink():
             remove(path)  # what is a file now was a directory
         part.chmod(file.mode)
         part.replace(path)
-        self._remember(file)
+        self._here[file.path] = file.hash
 
     def _directory(self, inside: Path) -> Path:
         """Make a directory below ``shipped``; what is not one, or is a link, is replaced."""

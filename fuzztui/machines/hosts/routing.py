@@ -11,13 +11,13 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from fuzztui.kernel.model.selectors import ENDED
-from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, TIMEOUT, CommandAnswer
+from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, TIMEOUT, CommandAnswer, CommandRequest
 from fuzztui.kernel.remote.server import Ticket
-from fuzztui.kernel.wire.codec import CodecError, decode_command, encode_command
+from fuzztui.kernel.wire.codec import CodecError, decode_command
 from fuzztui.kernel.wire.commands import Command, Stop
 from fuzztui.kernel.wire.events import (
     CommandApplied,
@@ -26,7 +26,7 @@ from fuzztui.kernel.wire.events import (
     CommandRejected,
     Event,
 )
-from fuzztui.run.supervise.handling import HandlerTasks, LogContext, combined
+from fuzztui.run.supervise.handling import HandlerTasks, LogContext, OpenCommand, combined
 
 PATIENCE_S = 600.0
 """Seconds for which a host's supervisor keeps a request open; its log answers later, too."""
@@ -56,28 +56,6 @@ class RoutingContext(LogContext, Protocol):
         """Connect again to a host that was given up. Returns why not; "" if it is done."""
 
 
-@dataclass(frozen=True, slots=True)
-class _About:
-    """What is known of a command; see :class:`~fuzztui.kernel.wire.events.CommandIssued`."""
-
-    undoes: Sequence[str] = ()
-    """Ids in the log of this hub."""
-    step: str = ""
-
-
-@dataclass(slots=True)
-class _Sent:
-    """A command without a result: the hosts that have not answered, and the answers so far."""
-
-    command: Command
-    by: str
-    about: _About
-    done: asyncio.Future[CommandAnswer]
-    waiting: set[str] = field(default_factory=set)
-    answers: dict[str, CommandAnswer] = field(default_factory=dict)
-    """By host; an empty string: the hub itself."""
-
-
 class HostRouter:
     """Carries out all commands of a campaign on hosts. Runs in the event loop.
 
@@ -87,24 +65,14 @@ class HostRouter:
     def __init__(self, context: RoutingContext, log: str) -> None:
         self._context = context
         self._log = log
-        self._sent: dict[str, _Sent] = {}
+        self._sent: dict[str, OpenCommand] = {}
         self._handling = HandlerTasks(context.record, self._handled)
 
-    def submit(
-        self,
-        command: Command,
-        by: str,
-        *,
-        undoes: Sequence[str] = (),
-        step: str = "",
-        hub_id: str = "",
-    ) -> Ticket:
-        """Log a command and send it. Every ticket gets an answer. ``hub_id``: not used."""
-        context = self._context
-        command_id = f"c{context.state.seq + 1}"
-        context.record(CommandIssued(command_id, encode_command(command), by, [*undoes], step))
-        about = _About([*undoes], step)
-        return Ticket(command_id, self._take(command_id, command, by, about))
+    def submit(self, request: CommandRequest) -> Ticket:
+        """Log a command and send it. Every ticket gets an answer."""
+        command_id = f"c{self._context.state.seq + 1}"
+        self._context.record(request.issued(command_id))
+        return Ticket(command_id, self._take(command_id, request))
 
     def resume(self) -> None:
         """Send the commands again that an earlier hub left without a result.
@@ -115,18 +83,17 @@ class HostRouter:
         for command_id, status in list(self._context.state.commands.items()):
             if not _OWN.fullmatch(command_id):
                 continue
-            about = _About(status.undoes, status.step)
             try:
                 command = decode_command(status.command)
             except CodecError as e:
                 if status.state == "pending":
                     self._context.record(CommandRejected(command_id, "", str(e)))
                 continue
+            request = CommandRequest(command, status.by, status.undoes, status.step)
             if status.state == "pending":
-                self._take(command_id, command, status.by, about)
+                self._take(command_id, request)
             elif missed := self._missed(command, status.t):
-                done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-                self._sent[command_id] = _Sent(command, status.by, about, done, missed)
+                self._sent[command_id] = OpenCommand(request, waiting=missed)
 
     def _missed(self, command: Command, t: float) -> set[str]:
         """The hosts that may not have got a command for all, which was given at time ``t``."""
@@ -168,17 +135,11 @@ class HostRouter:
 
     def replied(self, host: str, reply: Mapping[str, Any]) -> None:
         """Take a reply of a host's supervisor: the event about it comes by the log."""
-        command_id, result = f"c{reply.get('n')}", reply.get("result")
-        if command_id not in self._sent or result not in (APPLIED, REJECTED):
+        command_id = f"c{reply.get('n')}"
+        if command_id not in self._sent or reply.get("result") not in (APPLIED, REJECTED):
             return  # "issued", or TIMEOUT: the log answers later
-        trial = reply.get("trial")
-        answer = CommandAnswer(
-            str(result),
-            str(reply.get("detail", ""))[:2000],
-            str(reply.get("instance", ""))[:200],
-            trial if type(trial) is int else -1,
-        )
-        if reply.get("unlogged") is True and result == REJECTED:  # no supervisor over there
+        answer = CommandAnswer.of(reply)
+        if reply.get("unlogged") is True and not answer.ok:  # no supervisor over there
             self._context.record(CommandRejected(command_id, "", f"{host}: {answer.detail}"))
         self._answered(command_id, host, answer)
 
@@ -214,12 +175,10 @@ class HostRouter:
 
     # ---------------------------------------------------------------- sending
 
-    def _take(
-        self, command_id: str, command: Command, by: str, about: _About
-    ) -> asyncio.Future[CommandAnswer]:
-        context = self._context
-        done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-        sent = self._sent[command_id] = _Sent(command, by, about, done)
+    def _take(self, command_id: str, request: CommandRequest) -> asyncio.Future[CommandAnswer]:
+        context, command = self._context, request.command
+        sent = self._sent[command_id] = OpenCommand(request)
+        done = sent.done
         if not context.flush():
             self._reject(command_id, "the campaign log cannot be written (disk full?)")
             return done
@@ -241,7 +200,7 @@ class HostRouter:
         assert not isinstance(hosts, str)
         sent.waiting = set(hosts)
         if command.name == "stop" and not getattr(command, "instance", ""):
-            context.stopping(by)
+            context.stopping(request.by)
         for host in hosts:
             self._send(host, command_id, sent)
         return done
@@ -281,18 +240,14 @@ class HostRouter:
         there = self._context.state.hosts.get(host)
         return there is not None and there.state == "failed"
 
-    def _send(self, host: str, command_id: str, sent: _Sent) -> None:
-        request: dict[str, Any] = {
-            "n": int(command_id[1:]),
-            "id": f"{self._log}.{command_id}",
-            "command": encode_command(_over_there(sent.command, host)),
-            "by": sent.by,
-            "patience": PATIENCE_S,
-        }
-        if undoes := [there for id_ in sent.about.undoes if (there := self._there(host, id_))]:
-            request["undoes"] = undoes
-        if sent.about.step:
-            request["step"] = sent.about.step
+    def _send(self, host: str, command_id: str, sent: OpenCommand) -> None:
+        there = replace(
+            sent.request,
+            command=_over_there(sent.command, host),
+            undoes=[id_ for ours in sent.request.undoes if (id_ := self._there(host, ours))],
+            id=f"{self._log}.{command_id}",
+        )
+        request = {"n": int(command_id[1:]), **there.message(), "patience": PATIENCE_S}
         if not self._context.request(host, request):
             text = f"waits until {host} is connected again"
             self._context.record(CommandProgress(command_id, text))

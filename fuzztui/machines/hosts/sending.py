@@ -8,38 +8,27 @@ import os
 import time
 import zlib
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from fuzztui.kernel.base.bounds import whole
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.machines.hosts.gather import ShippedFile
-from fuzztui.machines.hosts.place import HostError
+from fuzztui.machines.hosts.link import MessageSize
 from fuzztui.machines.hosts.protocol import to_text
 from fuzztui.machines.hosts.receive import MAX_ROWS, PIECE
 from fuzztui.machines.hosts.shipping import Shipment
+from fuzztui.machines.hosts.ssh import HostError
 
 _REPORT_S: Final = 1.0
 _SHOWN: Final = 500
 _ROOM: Final = 64 << 20
 """Bytes that must be free beyond what is sent."""
 
-_FIRST: Final = 64 << 10
-_LEAST: Final = 16 << 10
-"""Bytes of the first message, and of the smallest."""
-
-_LONG_S: Final = 1.0
-"""Seconds that the answer to a message may take."""
-
 _PATIENCE_S: Final = 600.0
 
 
-class Ask(Protocol):
-    """Asks the server of a host (``HostLink.ask``)."""
-
-    def __call__(
-        self, what: str, patience: float = ..., **fields: Any
-    ) -> Awaitable[dict[str, Any]]:
-        """Return the answer, which may have a key ``error``. ``patience``: seconds to wait."""
+Ask = Callable[..., Awaitable[dict[str, Any]]]
+"""Asks the server of a host (:meth:`HostLink.ask`)."""
 
 
 async def ship(shipment: Shipment, ask: Ask, progress: Callable[[str], None]) -> None:
@@ -55,20 +44,15 @@ async def ship(shipment: Shipment, ask: Ask, progress: Callable[[str], None]) ->
     if left:
         progress(f"sending what is missing of: {'; '.join(shipment.described())}"[:_SHOWN])
     cargo = _Cargo(left)
-    sent, began, due, limit = 0, time.monotonic(), 0.0, _FIRST
-    while pieces := cargo.take(limit):
+    sent, began, due, size = 0, time.monotonic(), 0.0, MessageSize(PIECE)
+    while pieces := cargo.take(size.bytes):
         now = time.monotonic()
         if now >= due:
             due = now + _REPORT_S
             progress(_progress(len(left), sent, whole_size, now - began))
         packed = await asyncio.to_thread(_packed, pieces)
-        since = time.monotonic()
-        _checked(await ask("blob", patience=_PATIENCE_S, pieces=packed))
-        took = time.monotonic() - since
+        _checked(await size.timed(ask("blob", patience=_PATIENCE_S, pieces=packed)))
         sent += sum(length for _, _, length in pieces)
-        # A long message would hold up the pings, and the link would be taken for lost.
-        limit = min(PIECE, 2 * limit) if took < _LONG_S / 4 else limit
-        limit = max(_LEAST, limit // 2) if took > _LONG_S else limit
     _checked(await ask("ship", patience=_PATIENCE_S, files=[], last=True))
 
 

@@ -25,7 +25,7 @@ from typing import Any
 import fuzztui
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.bounds import whole
-from fuzztui.kernel.base.files import read_if_regular, read_regular
+from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.remote.address import read_socket_path
@@ -40,11 +40,9 @@ from fuzztui.machines.hosts.looking import read_file, read_log, who_may
 from fuzztui.machines.hosts.protocol import (
     DESERTED_S,
     LINK_PROTO,
-    MAX_FILE,
     MAX_FRAME,
     LinkLines,
     file_name,
-    folder_name,
     frame,
     instance_name,
     number,
@@ -63,10 +61,11 @@ STAMPS = 20_000
 
 READ_ONLY = "this connection may only read (--read-only)"
 
-_LOOKING = ("read", "file", "access", "log")
+_LOOKING = ("file", "access", "log")
 """What may be asked without steering."""
 
 Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+Send = Callable[[str, dict[str, Any]], Awaitable[None]]
 
 
 class HostServer:
@@ -92,7 +91,6 @@ class HostServer:
             "start": self._start,
             "put": self._put,
             "have": self._have,
-            "read": self._read,
             "file": self._file,
             "access": self._access,
             "log": self._log_piece,
@@ -324,12 +322,6 @@ class HostServer:
 
         return {"stamps": await asyncio.to_thread(read)}
 
-    async def _read(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Answer the content of a file of an instance: ``instance``, ``folder``, ``name``."""
-        folder = self._run_dir.instance(instance_name(body.get("instance")))
-        path = folder / folder_name(body.get("folder")) / file_name(body.get("name"))
-        return {"data": to_text(await asyncio.to_thread(read_regular, path, MAX_FILE))}
-
     async def _file(self, body: dict[str, Any]) -> dict[str, Any]:
         """Answer the content of a file of the run: ``path``, relative to it."""
         data = await asyncio.to_thread(read_file, self._run, body.get("path"))
@@ -370,36 +362,32 @@ def log_identity(records: Iterable[Record]) -> float:
 class _Control:
     """A connection to the run's supervisor; its answers go to the hub as they are."""
 
-    def __init__(self, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, to: Send
+    ) -> None:
         self._writer = writer
         self.closed = False
-        self._reading: asyncio.Task[None] | None = None
+        self._reading = asyncio.ensure_future(self._pass_on(reader, to))
 
     @classmethod
-    async def open(
-        cls, run: Path, send: Callable[[str, dict[str, Any]], Awaitable[None]]
-    ) -> _Control:
+    async def open(cls, run: Path, to: Send) -> _Control:
         """Connect. Raises OSError."""
         path = read_socket_path(run)
         if path is None or running(run) is None:
             raise OSError("no supervisor is running")
         reader, writer = await asyncio.open_unix_connection(path, limit=MAX_LINE)
-        control = cls(writer)
         writer.write(encode({"proto": PROTO, "client": "hub"}))
-        control._reading = asyncio.ensure_future(control._pass_on(reader, send))
-        return control
+        return cls(reader, writer, to)
 
     def send(self, request: dict[str, Any]) -> None:
         self._writer.write(encode(request))
 
-    async def _pass_on(
-        self, reader: asyncio.StreamReader, send: Callable[[str, dict[str, Any]], Awaitable[None]]
-    ) -> None:
+    async def _pass_on(self, reader: asyncio.StreamReader, to: Send) -> None:
         try:
             while line := await reader.readline():
                 message = decode(line)
                 if "n" in message:
-                    await send("reply", message)
+                    await to("reply", message)
         except (OSError, ValueError):
             pass
         finally:
@@ -407,8 +395,7 @@ class _Control:
             self._writer.close()
 
     def close(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
+        self._reading.cancel()
         self._writer.close()
 
 

@@ -20,9 +20,10 @@ from fuzztui.kernel.base.bounds import LARGEST
 from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.base.text import several, visible
 from fuzztui.machines.hosts.gather import SHIPPED, Parcel, ShippedFile, ShippedPart
-from fuzztui.machines.hosts.place import HostError, HostPlace
+from fuzztui.machines.hosts.ssh import HostError
 from fuzztui.run.campaign import Campaign, FrozenCampaign
 from fuzztui.run.campaign.model import Tables, run_of
+from fuzztui.run.campaign.places import HostPlace
 from fuzztui.run.campaign.schema import AFL, HOSTS, Key, tables_for
 from fuzztui.run.campaign.values import BUILD, in_build
 from fuzztui.run.home.origin import campaign_file
@@ -61,11 +62,6 @@ class Shipment:
     files: tuple[ShippedFile, ...]
     directories: tuple[str, ...]
     parts: tuple[ShippedPart, ...]
-
-    @property
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(file.size for file in self.files)
 
     def described(self) -> list[str]:
         """Return a line for each path of this machine that is shipped."""

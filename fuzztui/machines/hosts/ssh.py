@@ -1,4 +1,4 @@
-"""The command line of ssh for a host, and what the complaints of ssh mean."""
+"""The command line of ssh for a host, and the error of a host that cannot be used."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ from typing import Final
 
 from fuzztui.kernel.base.ssh import ssh_command, users_ssh
 from fuzztui.kernel.base.text import visible
-from fuzztui.machines.hosts.place import HostError
 from fuzztui.run.campaign.places import address_problem
 
 _FAILED: Final = 255
 _NOT_FOUND: Final = 127
 _NOT_EXECUTABLE: Final = 126
 _MAX_SHOWN: Final = 400
+
+
+class HostError(Exception):
+    """A host cannot be used: the reason, and what the user can do (``advice``; "": nothing).
+
+    ``lasting``: it stays so until the user does something, as far as can be known.
+    """
+
+    def __init__(self, reason: str, advice: str = "", *, lasting: bool = False) -> None:
+        super().__init__(f"{reason.rstrip('.')}; {advice}" if advice else reason)
+        self.reason = reason
+        self.advice = advice
+        self.lasting = lasting
 
 
 def ssh_argv(address: str, script: str) -> list[str]:

@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from fuzztui.engines.directory.rescue import UNSAFE
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.remote.protocol import ProtocolError
+from fuzztui.kernel.wire.afl import id_of
 from fuzztui.kernel.wire.events import Event, Message
-from fuzztui.machines.hosts.entries import GaplessQueue, entry_id
-from fuzztui.machines.hosts.protocol import UNSAFE, file_name, folder_name, instance_name
+from fuzztui.machines.hosts.entries import GaplessQueue
+from fuzztui.machines.hosts.protocol import file_name, folder_name, instance_name
 from fuzztui.machines.hosts.room import DIRECTORY, FILE, HubRoom, file_cost, replaced_cost
 from fuzztui.run.campaign.rundir import RunDir
 
@@ -70,7 +72,7 @@ class HostInputs:
         """
         stored = {}
         # By id, as far as they come together: engines import the next id only.
-        for path, data in sorted(files.items(), key=lambda file: entry_id(Path(file[0]).name)):
+        for path, data in sorted(files.items(), key=lambda file: id_of(Path(file[0]).name)):
             if self._room.excess(self._host):
                 break
             try:

@@ -15,7 +15,6 @@ import tomli_w
 from fuzztui.kernel.base.files import open_regular
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 from fuzztui.machines.merge.parts import PARTS, RunPart
-from fuzztui.machines.merge.renaming import Renamer
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.observe.passive import source_of
 
@@ -44,7 +43,7 @@ def write_files(
     found = [(part, name) for part in parts for name in _instances(part.run)]
     for number, (part, name) in enumerate(found):
         progress(number, len(found))
-        new = name if part.inner else Renamer(part.name).instance(name)
+        new = part.renamer.instance(name)
         _copy_instance(part.run.instance(name), into.instance(new))
         _copy_folder(part.run.path / "minimised" / name, into.path / "minimised" / new)
     _join_kills(into, parts)
@@ -109,11 +108,10 @@ def _join_kills(into: RunDir, parts: Sequence[RunPart]) -> None:
             text = (part.run.mutants / "kills.jsonl").read_text(errors="replace")
         except OSError:
             continue
-        rename = (lambda key: key) if part.inner else Renamer(part.name).key
         for line in text.splitlines():
             try:
                 row = json.loads(line[:_MAX_LINE])
-                row["killers"] = {rename(k): v for k, v in row["killers"].items()}
+                row["killers"] = {part.renamer.key(k): v for k, v in row["killers"].items()}
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                 continue
             lines.append(json.dumps(row))

@@ -34,7 +34,6 @@ from fuzztui.kernel.wire.events import (
     VerdictsChanged,
 )
 from fuzztui.machines.merge.parts import MergedShards, RunPart
-from fuzztui.machines.merge.renaming import Renamer
 
 _EVERY: Final = 1000
 """Records between two flushes and two reports of progress."""
@@ -65,9 +64,10 @@ def write_log(
     total = sum(part.state.seq for part in parts)
     for event in _first(parts, shards):
         writer.append(event, 0.0)
-    kills = _Kills()
+    killed_by: dict[str, str] = {}
     for number, (part, record) in enumerate(_by_time(parts)):
-        if (found := _translated(part, record)) is not None and kills.let(found):
+        found = _translated(part, record)
+        if found is not None and not _is_outdone(found, killed_by):
             origin = found if found.host else None
             writer.append(found.event, record.t, origin)
         if number % _EVERY == 0:
@@ -109,24 +109,21 @@ def _translated(part: RunPart, record: Record) -> Record | None:
         return None
     if isinstance(event, _OWN):
         return replace(record, host="")
-    renamed = Renamer(part.name).event(event)
+    renamed = part.renamer.event(event)
     return Record(record.seq, record.t, renamed, host=part.name)
 
 
-class _Kills:
-    """Which run has killed which mutants; events of fuzz-first name no instance."""
+def _is_outdone(record: Record, killed_by: dict[str, str]) -> bool:
+    """Whether another run has killed the mutant of a record; events of fuzz-first name no instance.
 
-    def __init__(self) -> None:
-        self._by: dict[str, str] = {}
-
-    def let(self, record: Record) -> bool:
-        """Whether a record is written: not if another run has killed its mutant."""
-        event = record.event
-        if not isinstance(event, MutantState) or event.instance:
-            return True
-        if event.state == "killed":
-            self._by.setdefault(event.id, record.host)
-        return not (event.state in _ALIVE and self._by.get(event.id, record.host) != record.host)
+    ``killed_by``: the first run that has killed a mutant, by the mutant's id.
+    """
+    event = record.event
+    if not isinstance(event, MutantState) or event.instance:
+        return False
+    if event.state == "killed":
+        killed_by.setdefault(event.id, record.host)
+    return event.state in _ALIVE and killed_by.get(event.id, record.host) != record.host
 
 
 def _first(parts: Sequence[RunPart], shards: MergedShards) -> Iterator[Event]:
@@ -170,8 +167,7 @@ def _last(parts: Sequence[RunPart], shards: MergedShards) -> Iterator[Event]:
 
 def _instances(part: RunPart) -> list[str]:
     """The instances as the merged log names them, without those of mutants' turns."""
-    names = [i.id for i in part.state.instances.values() if not i.mutant]
-    return names if part.inner else [Renamer(part.name).instance(name) for name in names]
+    return [part.renamer.instance(i.id) for i in part.state.instances.values() if not i.mutant]
 
 
 def _names(parts: Sequence[RunPart]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from fuzztui.kernel.base.files import read_json
 from fuzztui.kernel.base.text import brief
 from fuzztui.kernel.model.state import State
+from fuzztui.machines.merge.renaming import Renamer
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.inprocess.constants import constants_of
@@ -50,6 +51,11 @@ class RunPart:
             return str(self.run.path.resolve())
         identity = [self.state.started_wall, self.state.seed, *(self.state.host, self.state.name)]
         return hashlib.sha256(repr(identity).encode()).hexdigest()[:16]
+
+    @property
+    def renamer(self) -> Renamer:
+        """Gives instances the names of the merged run; those of a merged run are unique already."""
+        return Renamer("" if self.inner else self.name)
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows about the part in ``merged.json``."""

@@ -26,13 +26,13 @@ _KEY: Final = re.compile(r"([^/]+)/(.+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Renamer:
-    """Renames what an event of the run ``name`` refers to."""
+    """Renames what an event of the run ``name`` refers to; an empty name changes nothing."""
 
     name: str
 
     def instance(self, name: str) -> str:
         """The name of an instance; no name stays none."""
-        return f"{self.name}_{name}" if name else ""
+        return f"{self.name}_{name}" if self.name and name else name
 
     def key(self, key: str) -> str:
         """The key of an entry or a finding: ``main/12``. Any other text is not changed."""

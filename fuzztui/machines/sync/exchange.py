@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.base.text import brief
-from fuzztui.kernel.model.passive import is_passive
+from fuzztui.kernel.model.passive import HUB, OURS, is_passive
 from fuzztui.kernel.model.state import Entry, Finding, State
 from fuzztui.kernel.wire.finding_kinds import CRASHES
 from fuzztui.machines.sync.names import MAIN, digest
@@ -27,16 +27,12 @@ from fuzztui.run.observe.passive import make_passive, source_of
 
 LOCK: Final = "sync.lock"
 
-HUB: Final = "hub_"
-"""On a host, the name of a passive instance of the hub begins with this (docs/hosts.md)."""
-
 MAX_MAIN: Final = 50
 """Characters of an instance's name in the names of shared files."""
 
 BUSY_S: Final = 900.0
 """A directory that another machine has written to so lately is that machine's."""
 
-_RESERVED: Final = frozenset({ADDED, "handed", "oracle"})
 _OTHER_NAMES: Final = 20
 
 
@@ -65,10 +61,6 @@ class PassResult:
     """Peers that are not imported at all, and why."""
     at_least: bool = False
     """Whether the run's log is damaged, so that entries may be missing from it."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON data."""
-        return asdict(self)
 
 
 Progress = Callable[[str, int, int], None]
@@ -276,9 +268,9 @@ class DirectoryExchange:
 
     def _pull_from(self, peer: str, reader: PeerReader, known: set[str], state: State) -> int:
         number = 0
-        for entry in reader.entries(known, self._tag):
-            self._queue_of(peer, state).put(entry.data, entry.sum)
-            known.add(entry.sum)
+        for data, content in reader.entries(known, self._tag):
+            self._queue_of(peer, state).put(data, content)
+            known.add(content)
             number += 1
         if number:
             self._queue_of(peer, state).flush()
@@ -319,7 +311,7 @@ class DirectoryExchange:
         if (found := self._queues.get(peer)) is not None and found.directory.is_dir():
             return found
         source = f"{self._directory}/{peer}"
-        own = {i.id for i in state.instances.values() if not is_passive(i)} | _RESERVED
+        own = {i.id for i in state.instances.values() if not is_passive(i)} | OURS | {ADDED}
         for number in range(1, _OTHER_NAMES):
             local = peer if number == 1 else f"{peer}-{number}"
             directory = self._run.instance(local)

@@ -82,15 +82,6 @@ def peers_in(directory: Path) -> list[str]:
     return names[:MAX_PEERS]
 
 
-@dataclass(frozen=True, slots=True)
-class PeerEntry:
-    """A whole entry of a peer."""
-
-    name: SharedName
-    data: bytes
-    sum: str
-
-
 @dataclass(slots=True)
 class PeerReader:
     """One peer: each of its files is read once, unless it could not be taken."""
@@ -102,8 +93,8 @@ class PeerReader:
     _listed: tuple[int, list[SharedName], int] = (0, [], 0)
     """The time of the last listing's directory, its names, and how many files had no such name."""
 
-    def entries(self, known: Collection[str], tag: str = "") -> Iterator[PeerEntry]:
-        """Yield entries whose hash is not ``known``, by increasing id.
+    def entries(self, known: Collection[str], tag: str = "") -> Iterator[tuple[bytes, str]]:
+        """Yield whole entries, with their hashes, that are not ``known``, by increasing id.
 
         ``tag``: of a run whose entries are left out, because they are the reader's own.
         """
@@ -116,7 +107,7 @@ class PeerReader:
                 self.skipped[UNSAFE_ENTRIES] += 1
             elif name.sum not in known:
                 entry = self._read(name)
-                if entry is not None and entry.sum not in known:
+                if entry is not None and entry[1] not in known:
                     yield entry
 
     def unsafe(self) -> list[SharedName]:
@@ -153,7 +144,7 @@ class PeerReader:
             self.skipped[MALFORMED] = odd
         return names
 
-    def _read(self, name: SharedName) -> PeerEntry | None:
+    def _read(self, name: SharedName) -> tuple[bytes, str] | None:
         path = self.directory / "queue" / name.name
         try:
             before = path.lstat()
@@ -182,7 +173,7 @@ class PeerReader:
             self.skipped[UNFINISHED] += 1
             return None
         self._seen.add(key)
-        return PeerEntry(name, data, content)
+        return data, content
 
 
 def _whole(path: Path, before: os.stat_result) -> bytes | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from fuzztui.run.campaign.places import address_problem as host_problem
@@ -30,7 +30,7 @@ class ClusterConfig:
     """The table ``[cluster]`` with every default filled in."""
 
     scheduler: str = ""
-    ssh: tuple[str, ...] = ()
+    ssh: Sequence[str] = ()
     slurm: Mapping[str, Any] = field(default_factory=dict)
     kubernetes: Mapping[str, Any] = field(default_factory=dict)
     tls: str = ""
@@ -41,16 +41,7 @@ class ClusterConfig:
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> ClusterConfig:
         """Return a checked table as a configuration."""
-        return cls(
-            scheduler=table.get("scheduler") or "",
-            ssh=tuple(table.get("ssh") or ()),
-            slurm=table.get("slurm") or {},
-            kubernetes=table.get("kubernetes") or {},
-            tls=table.get("tls") or "",
-            address=table.get("address") or "",
-            python=table.get("python") or "",
-            slots=table.get("slots") or 0,
-        )
+        return cls(**{f.name: table[f.name] for f in fields(cls) if table.get(f.name)})
 
     @property
     def local(self) -> bool:

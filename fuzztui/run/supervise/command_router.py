@@ -8,26 +8,25 @@ line that outlives its engine would stop the next one.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.files import open_regular, read_regular
 from fuzztui.kernel.model.commands import missed_commands
-from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, CommandAnswer
+from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, CommandAnswer, CommandRequest
 from fuzztui.kernel.remote.server import Ticket
 from fuzztui.kernel.wire.codec import CodecError, decode_command, encode_command
 from fuzztui.kernel.wire.commands import Command, Pause, Resume, SkipCurrent, Stop
-from fuzztui.kernel.wire.events import CommandApplied, CommandIssued, CommandRejected
+from fuzztui.kernel.wire.events import CommandApplied, CommandRejected
 from fuzztui.run.instances.life import EndReason, InstanceLife
-from fuzztui.run.supervise.handling import HandlerTasks, LogContext, combined
+from fuzztui.run.supervise.handling import HandlerTasks, LogContext, OpenCommand, combined
 
 _MAX_CONTROL = 64 << 20
 """Bytes of an instance's ``control.jsonl`` that are read."""
@@ -62,55 +61,35 @@ class CommandContext(LogContext, Protocol):
         """
 
 
-@dataclass(slots=True)
-class _OpenCommand:
-    """A command without a result: ``waiting``: the instances that have not answered yet."""
-
-    command: Command
-    done: asyncio.Future[CommandAnswer]
-    waiting: set[str] = field(default_factory=set)
-    answers: list[CommandAnswer] = field(default_factory=list)
-
-
 class CommandRouter:
     """Carries out all commands of a campaign. Runs in the event loop."""
 
     def __init__(self, context: CommandContext) -> None:
         self._context = context
-        self._open: dict[str, _OpenCommand] = {}
+        self._open: dict[str, OpenCommand] = {}
         self._held: list[tuple[str, str]] = []
         """Commands (id, instance) that wait for the instance's first hello."""
         self._handling = HandlerTasks(context.record, context.record)
-        self._at_end: list[tuple[_OpenCommand, CommandAnswer]] = []
+        self._at_end: list[tuple[OpenCommand, CommandAnswer]] = []
         """Answers that are given when the end of the campaign is in the log."""
 
-    def submit(
-        self,
-        command: Command,
-        by: str,
-        *,
-        undoes: Sequence[str] = (),
-        step: str = "",
-        hub_id: str = "",
-    ) -> Ticket:
+    def submit(self, request: CommandRequest) -> Ticket:
         """Log a command and carry it out. Every ticket gets an answer.
 
-        ``undoes`` and ``step``: see :class:`~fuzztui.kernel.wire.events.CommandIssued`. A hub sends
-        a command again, with the same ``hub_id``, if it has lost the connection meanwhile.
+        A hub sends a command again, with the same ``id``, if it has lost the connection meanwhile.
         """
         context = self._context
-        if hub_id and (ticket := self._sent_before(hub_id)):
+        if request.id and (ticket := self._sent_before(request.id)):
             return ticket
         # Unique, like the sequence numbers of the log.
-        command_id = hub_id or f"c{context.state.seq + 1}"
-        done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-        entry = self._open[command_id] = _OpenCommand(command, done)
-        context.record(CommandIssued(command_id, encode_command(command), by, [*undoes], step))
+        command_id = request.id or f"c{context.state.seq + 1}"
+        entry = self._open[command_id] = OpenCommand(request)
+        context.record(request.issued(command_id))
         if not context.flush():
             self._reject(command_id, "", "the campaign log cannot be written (disk full?)")
         else:
-            self._execute(command_id, entry, by)
-        return Ticket(command_id, done)
+            self._execute(command_id, entry)
+        return Ticket(command_id, entry.done)
 
     def _sent_before(self, command_id: str) -> Ticket | None:
         """The ticket of a command that is in the log already; None if it is new."""
@@ -119,10 +98,10 @@ class CommandRouter:
         status = self._context.state.commands.get(command_id)
         if status is None:
             return None
-        done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
+        ticket = Ticket(command_id)
         result = APPLIED if status.state == "applied" else REJECTED
-        done.set_result(CommandAnswer(result, status.text, status.instance, status.trial))
-        return Ticket(command_id, done)
+        ticket.answer.set_result(CommandAnswer(result, status.text, status.instance, status.trial))
+        return ticket
 
     def resume(self) -> None:
         """Continue with the commands that an earlier supervisor left without a result."""
@@ -134,12 +113,12 @@ class CommandRouter:
             except CodecError as e:
                 self._context.record(CommandRejected(command_id, "", str(e)))
                 continue
-            done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-            entry = self._open[command_id] = _OpenCommand(command, done)
+            request = CommandRequest(command, status.by)
+            entry = self._open[command_id] = OpenCommand(request)
             if isinstance(command, Stop):
                 self._reject(command_id, "", "the supervisor died; the campaign was started again")
             else:
-                self._execute(command_id, entry, status.by, again=True)
+                self._execute(command_id, entry, again=True)
 
     def engine_ready(self, life: InstanceLife) -> None:
         """Send the commands that waited for this engine's hello."""
@@ -151,7 +130,7 @@ class CommandRouter:
             elif entry:
                 self._held.append((command_id, name))
         if life.paused:  # the engine was restarted during a pause
-            self.submit(Pause(life.name), SUPERVISOR)
+            self.submit(CommandRequest(Pause(life.name), SUPERVISOR))
 
     def instance_started(self, life: InstanceLife) -> None:
         """Send what was set for all instances while this engine did not run."""
@@ -159,7 +138,7 @@ class CommandRouter:
         for command in missed_commands(state, sent_commands(self._control(life))):
             if command.name in state.instances[life.name].capabilities:
                 alone: Any = command  # all lasting commands can name an instance
-                self.submit(replace(alone, instance=life.name), SUPERVISOR)
+                self.submit(CommandRequest(replace(alone, instance=life.name), SUPERVISOR))
 
     def answered(self, event: CommandApplied | CommandRejected) -> None:
         """Process a logged result of a command, from an engine or from this class."""
@@ -176,14 +155,14 @@ class CommandRouter:
             answer = CommandAnswer(APPLIED, event.detail, event.instance, event.trial)
         else:
             answer = CommandAnswer(REJECTED, event.reason, event.instance)
-        entry.answers.append(answer)
+        entry.answers[event.instance] = answer
         entry.waiting.discard(event.instance)
         if not entry.waiting:
             del self._open[event.id]
             self._context.flush()  # the sender can then find the result in the log
-            self._answer(entry, combined(entry.answers, entry.command, _summary))
+            self._answer(entry, combined([*entry.answers.values()], entry.command, _summary))
 
-    def _answer(self, entry: _OpenCommand, answer: CommandAnswer) -> None:
+    def _answer(self, entry: OpenCommand, answer: CommandAnswer) -> None:
         """Answer the sender; "stopped" only when the end of the campaign is in the log."""
         if _stops_all(entry.command) and answer.result == APPLIED:
             work = self._context.pending_work()
@@ -219,9 +198,8 @@ class CommandRouter:
             for name in sorted(entry.waiting):
                 self._reject(command_id, name, "the campaign ended before the command was applied")
 
-    def _execute(
-        self, command_id: str, entry: _OpenCommand, by: str, *, again: bool = False
-    ) -> None:
+    def _execute(self, command_id: str, entry: OpenCommand, *, again: bool = False) -> None:
+        by = entry.request.by
         if self._handling.start(self._context.handlers, command_id, entry.command):
             entry.waiting = {""}
             return

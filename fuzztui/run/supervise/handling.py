@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, CommandAnswer
+from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, CommandAnswer, CommandRequest
+from fuzztui.kernel.remote.server import unanswered
 from fuzztui.kernel.wire.commands import Command
 from fuzztui.kernel.wire.events import CommandApplied, CommandProgress, CommandRejected, Event
 from fuzztui.run.campaign.rundir import SupervisorError
@@ -33,6 +35,23 @@ class LogContext(Protocol):
 
     def flush(self) -> bool:
         """Write the log. Returns False if that fails."""
+
+
+@dataclass(slots=True)
+class OpenCommand:
+    """A command without a result: who has not answered yet, and the answers so far."""
+
+    request: CommandRequest
+    done: asyncio.Future[CommandAnswer] = field(default_factory=unanswered)
+    waiting: set[str] = field(default_factory=set)
+    """Names of instances, or of hosts; an empty string: the owner of the log itself."""
+    answers: dict[str, CommandAnswer] = field(default_factory=dict)
+    """By the same names."""
+
+    @property
+    def command(self) -> Command:
+        """The command itself."""
+        return self.request.command
 
 
 class HandlerTasks:

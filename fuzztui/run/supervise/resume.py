@@ -70,7 +70,7 @@ class CampaignStartup:
         elif first and (adopted := first.running_instances()):
             notes += _overtime(adopted, clock.count_gap(first.remaining_turn_s()))
         if fresh or not state.engine:  # a damaged log may have lost this record
-            record(_started(campaign))
+            record(campaign_started(campaign, instance_names(campaign)))
         elif changed:
             record(BudgetSet(*budget, campaign.exact_s))
         record(*first_events)
@@ -135,7 +135,8 @@ class CampaignStartup:
         self._log.record(InstanceState(name, "stopped", 0, reason, restarts))
 
 
-def _started(campaign: Campaign) -> CampaignStarted:
+def campaign_started(campaign: Campaign, instances: list[str]) -> CampaignStarted:
+    """Return the event about a new campaign."""
     return CampaignStarted(
         name=campaign.name,
         engine=campaign.kind,
@@ -143,7 +144,7 @@ def _started(campaign: Campaign) -> CampaignStarted:
         seed=campaign.seed,
         budget_s=campaign.budget_s,
         budget_trials=campaign.budget_trials,
-        instances=instance_names(campaign),
+        instances=instances,
         wall=time.time(),
         version=fuzztui.__version__,
         exact_s=campaign.exact_s,

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 from fuzztui.kernel.model.state import CommandStatus, State
-from fuzztui.kernel.remote.client import ControlClient, RemoteError, Result, sender
+from fuzztui.kernel.remote.client import ControlClient, RemoteError, sender
+from fuzztui.kernel.remote.protocol import CommandAnswer
 from fuzztui.kernel.wire.commands import Command, Minimise
 from fuzztui.kernel.wire.selection import selection_of
 from fuzztui.tui.base.background import in_thread
@@ -19,7 +20,7 @@ class Client(Protocol):
 
     def send(
         self, command: Command, timeout: float = 10.0, *, undoes: Sequence[str] = (), step: str = ""
-    ) -> Result:
+    ) -> CommandAnswer:
         """Send ``command`` and wait for the answer, ``timeout`` seconds at most. Blocking."""
 
     def close(self) -> None:
@@ -69,7 +70,7 @@ class CommandSender:
             return CommandOutcome("applied", result.detail, result.trial)
         return CommandOutcome("pending" if result.pending else "rejected", result.detail)
 
-    def _send(self, command: Command, undoes: Sequence[str], step: str) -> Result:
+    def _send(self, command: Command, undoes: Sequence[str], step: str) -> CommandAnswer:
         client = self._connect(self._run)
         try:
             return client.send(command, undoes=undoes, step=step)
