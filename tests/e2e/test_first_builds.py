@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from fuzztui.features.fuzzfirst import baseline as baseline_module
-from fuzztui.features.fuzzfirst.build import Build, MutantBuilder, directory_name
+from fuzztui.features.fuzzfirst.backend import AflBackend
+from fuzztui.features.fuzzfirst.build import Build, directory_name
 from fuzztui.features.fuzzfirst.build_environment import sources_of
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.run.campaign import load
@@ -80,8 +81,8 @@ class Lab:
         self.builder = self.anew()
         self.count = 0
 
-    def anew(self) -> MutantBuilder:
-        self.builder = MutantBuilder(load(self.file).campaign, RunDir(self.run))
+    def anew(self) -> AflBackend:
+        self.builder = AflBackend(load(self.file).campaign, RunDir(self.run))
         return self.builder
 
     async def prepare(self) -> None:
@@ -300,7 +301,7 @@ async def test_the_run_may_be_inside_of_the_source(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "link").symlink_to("/etc/passwd")
     run.mkdir()
-    builder = MutantBuilder(load(tmp_path / "c.toml").campaign, RunDir(run))
+    builder = AflBackend(load(tmp_path / "c.toml").campaign, RunDir(run))
     await builder.prepare(lambda words: None)
     copy = run / "mutants/work/base/source"
     assert sorted(p.name for p in copy.iterdir()) == ["c.toml", "link", "runs", "x.c"]

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from fuzztui.features.fuzzfirst import build_environment as calls_module
 from fuzztui.features.fuzzfirst import build_tree as tree_module
 from fuzztui.features.fuzzfirst import failed_builds as failed_module
+from fuzztui.features.fuzzfirst.backend import AflBackend
 from fuzztui.features.fuzzfirst.baseline import Product
-from fuzztui.features.fuzzfirst.build import MutantBuilder, directory_name
+from fuzztui.features.fuzzfirst.build import directory_name
 from fuzztui.features.fuzzfirst.build_environment import Call, read_calls, sources_of
 from fuzztui.features.fuzzfirst.build_tree import BuildTree, BuildTreeError, mutated
 from fuzztui.features.fuzzfirst.duplicates import DuplicateMutants, digest_of
@@ -332,7 +333,7 @@ async def test_it_builds_with_whatever_afl_path_has(tmp_path):
         "[campaign]\noutput = 'run'\n[target]\ncommand = 'prog -x'\nsource = 'src'\n"
         "build = '$CC -o prog $SOURCE/x.c'\n[engine]\nkind = 'afl'\nafl_path = 'afl'\n"
     )
-    builder = MutantBuilder(load(tmp_path / "c.toml").campaign, RunDir(tmp_path / "run"))
+    builder = AflBackend(load(tmp_path / "c.toml").campaign, RunDir(tmp_path / "run"))
     told: list[str] = []
     await builder.prepare(told.append)
     assert builder.baseline.no_duplicates_because == ""
@@ -370,6 +371,6 @@ async def test_words_where_nothing_can_be_built(tmp_path):
             + (f"build = '{build}'\n" if build else "")
             + "source = 'run'\n[engine]\nkind = 'afl'\n"
         )
-        builder = MutantBuilder(load(tmp_path / "c.toml").campaign, RunDir(tmp_path / "run"))
+        builder = AflBackend(load(tmp_path / "c.toml").campaign, RunDir(tmp_path / "run"))
         with pytest.raises(SupervisorError, match=why):
             await builder.prepare(lambda words: None)

@@ -31,14 +31,13 @@ class _Answer:
 class Outputs:
     """Compares the output of mutants and target, with one process per input.
 
-    ``label`` marks the processes: comparisons at the same time need different labels. Raises
-    :class:`SupervisorError` for a target that cannot be run without AFL++.
+    Raises :class:`SupervisorError` for a target that cannot be run without AFL++.
     """
 
-    def __init__(self, campaign: Campaign, run_dir: RunDir, label: str) -> None:
+    def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
         self._campaign = campaign
         self._subject = TargetProgram.of(campaign)
-        self._mark = ProcessMark(run_dir.path, f"output-{label}")
+        self._mark = ProcessMark(run_dir.path, "output-oracle")
         self._known: dict[str, _Answer | None] = {}
         """The target's results by digest; None: it timed out, or the second run differed."""
 

@@ -11,8 +11,7 @@ import shutil
 from collections.abc import Awaitable
 from pathlib import Path
 
-from fuzztui.features.fuzzfirst.backend import MutantBackend
-from fuzztui.features.fuzzfirst.build import directory_name
+from fuzztui.features.fuzzfirst.build import MutantBackend, directory_name
 from fuzztui.features.fuzzfirst.ranked import RankedMutants
 from fuzztui.features.fuzzfirst.ranking import Ranking
 from fuzztui.features.fuzzfirst.reach import BuildReach
