@@ -137,7 +137,7 @@ def lab(tmp_path):
 
     yield Lab()
     assert marked(tmp_path / "run") == []
-    assert [*(tmp_path / "run").glob("mutants/scratch/*")] == []
+    assert [*(tmp_path / "run").glob("supervisor/bench/*")] == []
 
 
 def change(file, before, after, line=0):

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fuzztui.features.fuzzfirst.prune import Input
-from fuzztui.features.fuzzfirst.scratch import read_input
-from fuzztui.features.fuzzfirst.showmap import Unrunnable
+from fuzztui.features.fuzzfirst.showmap import Unrunnable, read_input
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.process.execute import ProcessMark

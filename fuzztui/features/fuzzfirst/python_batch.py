@@ -15,14 +15,14 @@ from typing import Any
 
 from fuzztui.engines.execute.overseer import stopped_text
 from fuzztui.features.fuzzfirst.batch import MAX_STALLS
-from fuzztui.features.fuzzfirst.scratch import read_input, scratch, sweep_scratch
-from fuzztui.features.fuzzfirst.showmap import InputResult, Unrunnable
+from fuzztui.features.fuzzfirst.showmap import InputResult, Unrunnable, read_input
 from fuzztui.kernel.base.bounds import load_object
 from fuzztui.kernel.base.text import visible
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.spec import write_spec
 from fuzztui.run.process.execute import ProcessMark, ProcessResult, execute
+from fuzztui.run.triage.sandbox import private_directory, remove_sandboxes
 
 LOAD_S = 120.0
 """Time limit of the target's import, in seconds, as in a campaign."""
@@ -82,8 +82,8 @@ async def ask(
     """
     answers: list[dict[str, Any]] = []
     lines = _Lines(on_reply or answers.append)
-    with scratch(run_dir.path) as directory:
-        try:
+    try:
+        with private_directory(run_dir.path) as directory:
             spec = directory / "spec.json"
             write_spec(spec, campaign, directory)
             arguments = await asyncio.to_thread(arguments_for, directory)
@@ -102,8 +102,8 @@ async def ask(
                 stdout=True,
                 on_output=lines.take,
             )
-        except OSError as e:
-            raise SupervisorError(f"{e.filename or directory}: {e.strerror or e}") from None
+    except OSError as e:
+        raise SupervisorError(f"{e.filename or run_dir.path}: {e.strerror or e}") from None
     return BatchReply(outcome, answers)
 
 
@@ -129,7 +129,7 @@ class PythonBatch:
         async with self._turn:
             if not self._swept:  # left by an earlier supervisor that was killed
                 await asyncio.to_thread(self._mark.kill_leftovers)
-                await asyncio.to_thread(sweep_scratch, self._run_dir.path)
+                await asyncio.to_thread(remove_sandboxes, self._run_dir.path)
                 self._swept = True
             return await self._run(inputs)
 
