@@ -13,12 +13,11 @@ import shutil
 from collections.abc import Coroutine
 
 from fuzztui.features.fuzzfirst.backend import backend_for
-from fuzztui.features.fuzzfirst.budget_plan import parallel_mutants, plan_of, wants_mutants
+from fuzztui.features.fuzzfirst.budget import TurnBudget, parallel_mutants, plan_of, wants_mutants
 from fuzztui.features.fuzzfirst.corpora import Corpora
 from fuzztui.features.fuzzfirst.placed import PlacedLauncher, refuse_unfit_workers
 from fuzztui.features.fuzzfirst.supply import MutantSupply
 from fuzztui.features.fuzzfirst.turn import Turn, TurnResources, turn_directories
-from fuzztui.features.fuzzfirst.turn_budget import TurnBudget
 from fuzztui.kernel.model.fuzzfirst import budget, fuzzed_for, head, outlook
 from fuzztui.kernel.model.progress import AT_WORK
 from fuzztui.kernel.model.state import Mutant

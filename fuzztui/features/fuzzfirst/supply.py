@@ -12,8 +12,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 
 from fuzztui.features.fuzzfirst.build import MutantBackend, directory_name
-from fuzztui.features.fuzzfirst.ranked import RankedMutants
-from fuzztui.features.fuzzfirst.ranking import Ranking
+from fuzztui.features.fuzzfirst.ranking import RANKED, RankedMutants, Ranking
 from fuzztui.features.fuzzfirst.reach import BuildReach
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.kernel.base.atomic import replace_text
@@ -132,12 +131,13 @@ class MutantSupply:
     async def _begin_ranking(self, seeds: list[Path], *, other: bool) -> None:
         backend, mutants = self._backend, self._campaign.mutants
         ranking: Ranking | RankedMutants
-        if (elsewhere := RankedMutants.of_run(self._run_dir, self._campaign, self._take)) is None:
+        if (data := read_json(self._run_dir.path / RANKED)) is not None:  # ranked elsewhere
+            ranking = RankedMutants(data, mutants["shard"], self._take)
+            self._reach = ranking.reach
+        else:
             if mutants["functions"] or mutants["covered"]:
                 self._reach = await backend.reach(seeds)
             ranking = Ranking(self._run_dir, backend.tree, backend.sources, self._reach, self._take)
-        else:
-            ranking, self._reach = elsewhere, elsewhere.reach
         listing = self._run_dir.mutants / _LISTING
         replace_text(listing, json.dumps({"key": self._key(), "whole": False}))
         self._jobs.append(asyncio.ensure_future(self._guarded(self._rank(ranking, other=other))))
