@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.features.fuzzfirst.backend import backend_for
+from fuzztui.features.fuzzfirst.json_lines import JsonObjects
 from fuzztui.features.fuzzfirst.reach import BuildReach
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.kernel.base.atomic import replace_text
-from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.shards import parse_shard
 from fuzztui.kernel.wire.events import MutantsShard
 from fuzztui.run.campaign import Campaign
@@ -26,7 +26,6 @@ from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.process.execute import ProcessMark, execute
 
 _LIMIT_S = 7 * 86400.0
-_LONGEST_LINE = 1 << 20
 
 
 class Ranking:
@@ -49,7 +48,6 @@ class Ranking:
         self._tree = tree
         self._sources = sources
         self._found = found
-        self._rest = b""
         self._error = ""
         self.ready = asyncio.Event()
         """Set when the process has read the sources, or has ended."""
@@ -78,7 +76,7 @@ class Ranking:
                 cwd=self._run_dir.path,
                 limit=_LIMIT_S,
                 stdout=True,
-                on_output=self._take,
+                on_output=JsonObjects(self._take).take,
             )
         finally:
             self.ready.set()
@@ -88,17 +86,7 @@ class Ranking:
             last = outcome.output.decode(errors="replace").strip().splitlines()[-1:]
             raise SupervisorError(f"mutants.sources: ranking failed: {' '.join(last)}")
 
-    def _take(self, data: bytes) -> None:
-        *lines, self._rest = (self._rest + data)[-_LONGEST_LINE:].split(b"\n")
-        for line in lines:
-            try:
-                answer = loads(line)
-            except ValueError:
-                continue
-            if isinstance(answer, dict):
-                self._take_message(answer)
-
-    def _take_message(self, answer: Mapping[str, Any]) -> None:
+    def _take(self, answer: Mapping[str, Any]) -> None:
         match answer:
             case {"ready": list(notes)}:
                 self.notes = [str(note) for note in notes]
