@@ -44,7 +44,7 @@ from lab.options import parse
 from lab.rows import Rows
 
 from fuzztui.features.fuzzfirst.backend import AflBackend
-from fuzztui.features.fuzzfirst.build import Build
+from fuzztui.features.fuzzfirst.build import Build, duplicate_of
 from fuzztui.features.fuzzfirst.build_environment import BuildEnvironment
 from fuzztui.features.fuzzfirst.build_tree import BuildTreeError
 from fuzztui.features.fuzzfirst.source_mutants.generate import generate
@@ -221,12 +221,12 @@ class Commands(AflBackend):
                 raise BuildTreeError(outcome.output.decode(errors="replace"))
             if not digest:
                 digest = await asyncio.to_thread(baseline.product.digest, room.tree)
-                if twin := self.duplicates.of(mutant.id, digest, baseline.original):
-                    self.duplicates.add(mutant.id, digest)
+                if twin := duplicate_of(mutant.id, digest, self.digests, baseline.original):
+                    self.digests[mutant.id] = digest
                     return twin
             last = room
         baseline.product.settle(last.program, last.tree, into)
-        self.duplicates.add(mutant.id, digest)
+        self.digests[mutant.id] = digest
         return ""
 
     async def _run(self, room: BuildEnvironment, name: str, text: bytes) -> ProcessResult:

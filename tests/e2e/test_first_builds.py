@@ -325,7 +325,7 @@ async def test_a_start_goes_on_where_the_last_one_ended(lab):
     await made.prepare()
     first = await made.build("main.c", "'a'", "'b'")
     await made.build("lib.c", "n + n", "n - n")
-    digests = dict(made.builder.duplicates.digests)
+    digests = dict(made.builder.digests)
     assert set(digests) == {"main.c#'a'>'b'", "lib.c#n + n>n - n"}
     shutil.rmtree(made.source)  # the run has all that it needs
     (made.source).mkdir()
@@ -333,7 +333,7 @@ async def test_a_start_goes_on_where_the_last_one_ended(lab):
         (made.source / name).write_text(text)
     count = made.run / "mutants/work/base/count"
     builds = count.read_text()
-    made.anew().duplicates.restore_digests(digests)
+    made.anew().digests |= digests
     await made.prepare()
     assert sum("copying" in words for words in made.told) == 1
     assert count.read_text() == builds
@@ -355,7 +355,7 @@ async def test_a_run_of_an_earlier_version_goes_on_with_its_source(lab):
     (work / "state.json").write_text(json.dumps(state))
     (work / "fast-base").mkdir()
     (made.source / "main.c").write_text("int main(void) { return 9; }\n")  # the run has its own
-    made.anew().duplicates.restore_digests({"earlier": original})
+    made.anew().digests |= {"earlier": original}
     await made.prepare()
     assert not (work / "fast-base").exists()
     mutant = SourceMutant("m", "main.c", 5, "test", "    if (n == 'a') puts(\"letter\");", "")

@@ -17,7 +17,7 @@ import psutil
 
 from fuzztui.features.fuzzfirst.baseline import Baseline
 from fuzztui.features.fuzzfirst.batch import AflBatch, BatchRunner
-from fuzztui.features.fuzzfirst.build import MutantBackend, directory_name
+from fuzztui.features.fuzzfirst.build import MutantBackend, directory_name, duplicate_of
 from fuzztui.features.fuzzfirst.build_environment import BuildEnvironment
 from fuzztui.features.fuzzfirst.build_tree import BuildTreeError, mutated
 from fuzztui.features.fuzzfirst.failed_builds import made
@@ -64,15 +64,15 @@ class AflBackend(MutantBackend):
         if plain:
             await self._make(plain, mutant, name, text)
             digest = await in_thread(lambda: baseline.product.digest(plain.tree))
-            if duplicate := self.duplicates.of(mutant.id, digest, baseline.original):
-                self.duplicates.add(mutant.id, digest)
+            if duplicate := duplicate_of(mutant.id, digest, self.digests, baseline.original):
+                self.digests[mutant.id] = digest
                 return duplicate
         await self._make(environment, mutant, name, text)
         await in_thread(
             lambda: baseline.product.settle(environment.program, environment.tree, into)
         )
         if digest:
-            self.duplicates.add(mutant.id, digest)
+            self.digests[mutant.id] = digest
         return ""
 
     def _text(self, mutant: SourceMutant) -> tuple[str, bytes]:

@@ -8,14 +8,13 @@ import hashlib
 import shutil
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from fuzztui.features.fuzzfirst.batch import BatchRunner
 from fuzztui.features.fuzzfirst.build_tree import BuildTreeError
-from fuzztui.features.fuzzfirst.duplicates import DuplicateMutants
 from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.reach import BuildReach
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
@@ -54,8 +53,8 @@ class MutantBackend(ABC):
         self._campaign = campaign
         self._run_dir = run_dir
         self._lock = asyncio.Lock()
-        self.duplicates = DuplicateMutants()
-        """The digests of the mutants that were compiled."""
+        self.digests: dict[str, str] = {}
+        """Digests of the mutants that were compiled, by id; to be kept over restarts."""
 
     async def build(self, mutant: SourceMutant, into: Path) -> Build:
         """Build one mutant into the directory ``into``; a failed build is part of the result.
@@ -118,6 +117,14 @@ class MutantBackend(ABC):
     @abstractmethod
     def outputs(self) -> Comparison:
         """Return a comparison of outputs, which compares one mutant at a time."""
+
+
+def duplicate_of(mutant: str, digest: str, digests: Mapping[str, str], original: str) -> str:
+    """Return what a mutant duplicates: "original", the first mutant with its digest, or ""."""
+    if digest == original:
+        return "original"
+    first = next((other for other, known in digests.items() if known == digest), mutant)
+    return "" if first == mutant else first
 
 
 def directory_name(mutant: str) -> str:

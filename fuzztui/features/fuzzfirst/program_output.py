@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.showmap import Unrunnable, read_input
@@ -19,12 +19,8 @@ MAX_OUTPUT = 1 << 20
 """Bytes of a program's output that are compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """A program's result on an input. ``status``: as in subprocess."""
-
-    status: int
-    digest: bytes
+_Answer = tuple[int, bytes]
+"""A program's result on an input: its status as in subprocess, and a digest of its stdout."""
 
 
 class Outputs:
@@ -92,7 +88,7 @@ class Outputs:
         # The paths of the program and the input differ in each run.
         program = subject.command[0].encode(errors="surrogateescape")
         plain = output.replace(str(place.directory).encode(), b"/").replace(program, b"program")
-        return _Answer(outcome.status, hashlib.sha256(plain).digest())
+        return outcome.status, hashlib.sha256(plain).digest()
 
 
 def _silenced(subject: TargetProgram) -> TargetProgram:

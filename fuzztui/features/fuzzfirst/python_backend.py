@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.features.fuzzfirst.batch import BatchRunner
-from fuzztui.features.fuzzfirst.build import MutantBackend
+from fuzztui.features.fuzzfirst.build import MutantBackend, duplicate_of
 from fuzztui.features.fuzzfirst.build_tree import MAX_SOURCE, BuildTreeError, mutated
 from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.python_batch import LOAD_S, PythonBatch, ask
@@ -298,12 +298,11 @@ class PythonBackend(MutantBackend):
         if "code" not in answer:
             raise BuildTreeError(visible(str(answer.get("error")))[:_SAID])
         digest = _digest(mutant.file, str(answer["code"]))
-        if not (
-            duplicate := self.duplicates.of(mutant.id, digest, self._state["codes"][mutant.file])
-        ):
+        original = self._state["codes"][mutant.file]
+        if not (duplicate := duplicate_of(mutant.id, digest, self.digests, original)):
             limit = max(MIN_LIMIT_S, TIMES_BASELINE * self._state["seconds"])
             await self._batch(self.target([str(into)]), _LABEL).load([row["module"]], limit)
-        self.duplicates.add(mutant.id, digest)
+        self.digests[mutant.id] = digest
         return duplicate
 
     def _text(self, name: str) -> bytes:

@@ -94,8 +94,7 @@ class MutantSupply:
         Raises :class:`SupervisorError`.
         """
         digests = read_json(self._run_dir.mutants / _DIGESTS) or {}
-        known = {k: v for k, v in digests.items() if isinstance(v, str)}
-        self._backend.duplicates.restore_digests(known)
+        self._backend.digests |= {k: v for k, v in digests.items() if isinstance(v, str)}
         before = read_json(self._run_dir.mutants / _LISTING) or {}
         self.whole = before == {"key": self._key(), "whole": True}
         if not self.whole:
@@ -225,7 +224,7 @@ class MutantSupply:
         if built.error and shutil.disk_usage(self._run_dir.mutants).free < MIN_ROOM:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._run_dir.mutants))
         costs = {"build": round(built.seconds, 3)}
-        replace_text(self._run_dir.mutants / _DIGESTS, json.dumps(self._backend.duplicates.digests))
+        replace_text(self._run_dir.mutants / _DIGESTS, json.dumps(self._backend.digests))
         self._failed = self._failed + 1 if built.error else 0
         self._same = self._same + 1 if built.duplicate_of == "original" else 0
         if built.error:
