@@ -43,8 +43,10 @@ from pathlib import Path
 from lab.options import parse
 from lab.rows import Rows
 
-from fuzztui.features.fuzzfirst.build import Build, MutantBuilder
+from fuzztui.features.fuzzfirst.backend import AflBackend
+from fuzztui.features.fuzzfirst.build import Build, duplicate_of
 from fuzztui.features.fuzzfirst.build_environment import BuildEnvironment
+from fuzztui.features.fuzzfirst.build_tree import BuildTreeError
 from fuzztui.features.fuzzfirst.source_mutants.generate import generate
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.run.campaign import load
@@ -179,7 +181,7 @@ SUBJECTS = {
 REAL = [name for name in SUBJECTS if name != "nested"]
 
 
-class Commands(MutantBuilder):
+class Commands(AflBackend):
     """Compiles by ``compile_commands.json``, links by the build command."""
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
@@ -209,19 +211,22 @@ class Commands(MutantBuilder):
             if file in (os.path.realpath(Path(entry["directory"], word)) for word in used):
                 yield entry["arguments"], entry["directory"], made
 
-    async def _build(self, mutant: SourceMutant, name: str, text: bytes, into: Path) -> str:
+    async def _build(self, mutant: SourceMutant, into: Path) -> str:
         baseline, digest = self.baseline, ""
+        name, text = self._text(mutant)
         for room in baseline.environments():
             assert room
             outcome = await self._run(room, name, text)
-            await self._check(mutant, outcome, room.program, room)
+            if outcome.status or not room.program.is_file():
+                raise BuildTreeError(outcome.output.decode(errors="replace"))
             if not digest:
                 digest = await asyncio.to_thread(baseline.product.digest, room.tree)
-                if twin := self._duplicate(mutant, digest):
+                if twin := duplicate_of(mutant.id, digest, self.digests, baseline.original):
+                    self.digests[mutant.id] = digest
                     return twin
             last = room
-        await self._settle(last.program, last, into)
-        self.duplicates.add(mutant.id, digest)
+        baseline.product.settle(last.program, last.tree, into)
+        self.digests[mutant.id] = digest
         return ""
 
     async def _run(self, room: BuildEnvironment, name: str, text: bytes) -> ProcessResult:
@@ -260,9 +265,9 @@ def cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-WAYS: dict[str, tuple[type[MutantBuilder], str]] = {
-    "kept": (MutantBuilder, ": no ccache\n"),
-    "ccache": (MutantBuilder, ""),
+WAYS: dict[str, tuple[type[AflBackend], str]] = {
+    "kept": (AflBackend, ": no ccache\n"),
+    "ccache": (AflBackend, ""),
     "commands": (Commands, ": no ccache\n"),
 }
 """Who builds, and what is before the command: one that names ccache is not given it."""
@@ -277,7 +282,7 @@ class Measured:
         self._home.mkdir()
         self.subject = SUBJECTS[name]
         self._command = self.subject.make(self._home / "src", level)
-        self._builders: dict[str, MutantBuilder] = {}
+        self._builders: dict[str, AflBackend] = {}
         self.cpu: dict[str, list[float]] = defaultdict(list)
         self.wall: dict[str, list[float]] = defaultdict(list)
 

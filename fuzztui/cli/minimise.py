@@ -15,10 +15,8 @@ from fuzztui.cli.beside import at_eof
 from fuzztui.cli.output import DONE
 from fuzztui.cli.repro import afl_campaign, finding_file, repro_by_engine
 from fuzztui.cli.runs import find_run
-from fuzztui.features.minimise import python_inputs
-from fuzztui.features.minimise.program_inputs import minimise as minimised
-from fuzztui.features.minimise.python_inputs import minimise_by_engine
-from fuzztui.features.minimise.rewrite import minimised_path
+from fuzztui.features.minimise import program_inputs, python_inputs
+from fuzztui.features.minimise.rewrite import Search, minimised_path
 from fuzztui.kernel.base.text import visible
 from fuzztui.run.campaign.rundir import RunDir
 
@@ -35,12 +33,11 @@ def minimise(options: argparse.Namespace) -> int:
     longest_s = math.inf if options.time == 0 else options.time  # as elsewhere, 0: no limit
 
     def begin(stop: Callable[[], bool]) -> Awaitable[str]:
+        usual_s = (python_inputs if campaign is None else program_inputs).LONGEST_S
+        search = Search(line.show, usual_s if longest_s is None else longest_s, stop)
         if campaign is None:
-            limit_s = python_inputs.LONGEST_S if longest_s is None else longest_s
-            return minimise_by_engine(
-                run_dir, file, output, line.show, stop=stop, longest_s=limit_s
-            )
-        return minimised(campaign, run_dir, file, output, line.show, stop=stop, longest_s=longest_s)
+            return python_inputs.minimise_by_engine(run_dir, file, output, search)
+        return program_inputs.minimise(campaign, run_dir, file, output, search)
 
     try:
         message = asyncio.run(_until_stopped(begin, until_eof=options.until_eof))

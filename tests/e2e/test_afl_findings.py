@@ -15,6 +15,7 @@ from homes import FUZZTUI
 
 from fuzztui.features.minimise.handlers import Minimiser
 from fuzztui.features.minimise.program_inputs import minimise
+from fuzztui.features.minimise.rewrite import Search
 from fuzztui.kernel.wire.commands import Minimise
 from fuzztui.run.campaign import load, write_frozen
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
@@ -30,6 +31,8 @@ pytestmark = [
         not (shutil.which("afl-cc") and shutil.which("gdb")), reason="afl++ or gdb is missing"
     ),
 ]
+
+QUIET = Search(lambda *_: None, 900.0)
 
 SOURCE = r"""
 #include <assert.h>
@@ -314,7 +317,7 @@ def test_minimise(campaign, name, arguments, engine):
     finding(made, b"n" + b"filling " * 50)
     told = []
     words = asyncio.run(
-        Minimiser(home, partial(minimise, made, home)).minimise(
+        Minimiser(home, partial(minimise, made, home), 900.0).minimise(
             Minimise("crashes/id:000000,sig:11", "main"), lambda *heard: told.append(heard)
         )
     )
@@ -330,7 +333,7 @@ def test_minimise_a_hang(campaign):
     made = campaign("g")
     file = finding(made, b"lxxxxxxx", "hangs")
     output = made.output / "out.min"
-    words = asyncio.run(minimise(made, RunDir(made.output), file, output, lambda *_: None))
+    words = asyncio.run(minimise(made, RunDir(made.output), file, output, QUIET))
     assert words.startswith("8 -> 1 byte")
     assert output.read_bytes() == b"l"
 
@@ -343,7 +346,7 @@ def test_afl_tmin_that_is_stopped_leaves_the_smallest_so_far(campaign):
     async def shorten(stop):
         home = RunDir(made.output)
         return await minimise(
-            made, home, file, output, lambda *heard: told.append(heard), stop=stop
+            made, home, file, output, Search(lambda *heard: told.append(heard), 900.0, stop)
         )
 
     def got_somewhere():
@@ -362,7 +365,7 @@ def test_what_cannot_be_minimised(campaign, zoo):
 
     def why(file, campaign=made):
         with pytest.raises(SupervisorError) as e:
-            asyncio.run(minimise(campaign, home, file, home.path / "small", lambda *_: None))
+            asyncio.run(minimise(campaign, home, file, home.path / "small", QUIET))
         return str(e.value)
 
     assert why(finding(made, b"x")).startswith("cannot minimise: did not crash again")

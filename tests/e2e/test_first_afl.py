@@ -130,7 +130,7 @@ def lab(tmp_path, zoo):
         def run(self, program, texts, *arguments, **keys):
             batch = self.batch(program, *arguments, **keys)
             verdicts = asyncio.run(batch.run(self.inputs(texts)))
-            assert [*self.home.path.glob("mutants/scratch/*")] == []
+            assert [*self.home.path.glob("supervisor/bench/*")] == []
             assert marked(self.home.path) == []
             assert [f.read_text() for f in self.inputs(texts)] == list(texts)
             return verdicts

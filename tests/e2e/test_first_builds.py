@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from fuzztui.features.fuzzfirst import baseline as baseline_module
-from fuzztui.features.fuzzfirst.build import Build, MutantBuilder, directory_name
+from fuzztui.features.fuzzfirst.backend import AflBackend
+from fuzztui.features.fuzzfirst.build import Build, directory_name
 from fuzztui.features.fuzzfirst.build_environment import sources_of
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.run.campaign import load
@@ -80,8 +81,8 @@ class Lab:
         self.builder = self.anew()
         self.count = 0
 
-    def anew(self) -> MutantBuilder:
-        self.builder = MutantBuilder(load(self.file).campaign, RunDir(self.run))
+    def anew(self) -> AflBackend:
+        self.builder = AflBackend(load(self.file).campaign, RunDir(self.run))
         return self.builder
 
     async def prepare(self) -> None:
@@ -300,7 +301,7 @@ async def test_the_run_may_be_inside_of_the_source(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "link").symlink_to("/etc/passwd")
     run.mkdir()
-    builder = MutantBuilder(load(tmp_path / "c.toml").campaign, RunDir(run))
+    builder = AflBackend(load(tmp_path / "c.toml").campaign, RunDir(run))
     await builder.prepare(lambda words: None)
     copy = run / "mutants/work/base/source"
     assert sorted(p.name for p in copy.iterdir()) == ["c.toml", "link", "runs", "x.c"]
@@ -324,7 +325,7 @@ async def test_a_start_goes_on_where_the_last_one_ended(lab):
     await made.prepare()
     first = await made.build("main.c", "'a'", "'b'")
     await made.build("lib.c", "n + n", "n - n")
-    digests = dict(made.builder.duplicates.digests)
+    digests = dict(made.builder.digests)
     assert set(digests) == {"main.c#'a'>'b'", "lib.c#n + n>n - n"}
     shutil.rmtree(made.source)  # the run has all that it needs
     (made.source).mkdir()
@@ -332,7 +333,7 @@ async def test_a_start_goes_on_where_the_last_one_ended(lab):
         (made.source / name).write_text(text)
     count = made.run / "mutants/work/base/count"
     builds = count.read_text()
-    made.anew().duplicates.restore_digests(digests)
+    made.anew().digests |= digests
     await made.prepare()
     assert sum("copying" in words for words in made.told) == 1
     assert count.read_text() == builds
@@ -354,7 +355,7 @@ async def test_a_run_of_an_earlier_version_goes_on_with_its_source(lab):
     (work / "state.json").write_text(json.dumps(state))
     (work / "fast-base").mkdir()
     (made.source / "main.c").write_text("int main(void) { return 9; }\n")  # the run has its own
-    made.anew().duplicates.restore_digests({"earlier": original})
+    made.anew().digests |= {"earlier": original}
     await made.prepare()
     assert not (work / "fast-base").exists()
     mutant = SourceMutant("m", "main.c", 5, "test", "    if (n == 'a') puts(\"letter\");", "")

@@ -83,7 +83,7 @@ def lab(tmp_path):
                 file.write_text(data)
             files.append(file)
         verdicts = asyncio.run(make(**keys).run(files, progress))
-        assert [*(tmp_path / "run").glob("mutants/scratch/*")] == []
+        assert [*(tmp_path / "run").glob("supervisor/bench/*")] == []
         assert marked(tmp_path / "run") == []
         return verdicts
 
@@ -252,14 +252,15 @@ def test_cancelling_leaves_nothing(lab):
 
     asyncio.run(job())
     assert marked(lab.path / "run") == []
-    assert [*(lab.path / "run" / "mutants" / "scratch").iterdir()] == []
+    assert [*(lab.path / "run" / "supervisor" / "bench").iterdir()] == []
 
 
 def test_what_a_killed_supervisor_left_is_removed(lab):
-    left = lab.path / "run" / "mutants" / "scratch" / "1-xyz"
+    left = lab.path / "run" / "supervisor" / "bench" / f"fuzztui-{2**30}-xyz"
     left.mkdir(parents=True)
     (left / "000000").write_text("")
     assert outcomes(lab(["a"])) == ["ok"]
+    assert not left.exists()
 
 
 def test_traces_that_the_target_tampered_with_are_none(tmp_path):

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from fuzztui.features.fuzzfirst import build_environment as calls_module
 from fuzztui.features.fuzzfirst import build_tree as tree_module
 from fuzztui.features.fuzzfirst import failed_builds as failed_module
+from fuzztui.features.fuzzfirst.backend import AflBackend
 from fuzztui.features.fuzzfirst.baseline import Product
-from fuzztui.features.fuzzfirst.build import MutantBuilder, directory_name
+from fuzztui.features.fuzzfirst.build import directory_name, duplicate_of
 from fuzztui.features.fuzzfirst.build_environment import Call, read_calls, sources_of
 from fuzztui.features.fuzzfirst.build_tree import BuildTree, BuildTreeError, mutated
-from fuzztui.features.fuzzfirst.duplicates import DuplicateMutants, digest_of
-from fuzztui.features.fuzzfirst.failed_builds import FailedBuilds
-from fuzztui.features.fuzzfirst.program_files import companions, settle, shared_objects
+from fuzztui.features.fuzzfirst.failed_builds import record_failure
+from fuzztui.features.fuzzfirst.program_files import companions, digest_of, settle, shared_objects
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.run.campaign import load
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
@@ -184,17 +184,10 @@ def test_bytes_that_are_no_text_are_kept():
 
 
 def test_the_first_of_a_class_is_named():
-    twins = DuplicateMutants()
-    twins.restore_digests({"a": "1", "b": "2", "c": "1"})
-    assert [twins.of(*words, "0") for words in (("d", "1"), ("c", "1"), ("a", "1"))] == [
-        "a",
-        "a",
-        "",
-    ]
-    assert twins.of("d", "0", "0") == "original"
-    assert twins.of("d", "3", "0") == ""
-    twins.add("d", "3")
-    assert dict(twins.digests) == {"a": "1", "b": "2", "c": "1", "d": "3"}
+    digests = {"a": "1", "b": "2", "c": "1"}
+    for mutant, digest, twin in (("d", "1", "a"), ("c", "1", "a"), ("a", "1", ""), ("d", "3", "")):
+        assert duplicate_of(mutant, digest, digests, "0") == twin
+    assert duplicate_of("d", "0", digests, "0") == "original"
 
 
 def test_a_digest_is_of_the_files_in_their_order(tmp_path):
@@ -285,9 +278,9 @@ def test_a_program_is_told_apart_and_settled_with_its_libraries(tmp_path):
     ("status", "words"), [(None, "took more than 7 s"), (2, "exit status 2"), (0, "made no prog")]
 )
 def test_words_of_a_failed_build_and_its_log(tmp_path, status, words):
-    failed = FailedBuilds(tmp_path / "failed")
+    log = tmp_path / "failed" / "m.log"
     outcome = ProcessResult(status, 7.2, b"cc x.c\n/private/source/x.c:1: error: \x1b]0;title\n")
-    told = failed.record("m", outcome, Path("build/prog"), Path("/private/source"))
+    told = record_failure(log, outcome, Path("build/prog"), Path("/private/source"))
     assert words in told.splitlines()[0]
     assert any(line.startswith("  x.c:1: error: ") for line in told.splitlines())
     assert "\x1b" not in told
@@ -297,11 +290,10 @@ def test_words_of_a_failed_build_and_its_log(tmp_path, status, words):
 
 def test_only_the_newest_logs_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(failed_module, "KEPT", 2)
-    failed = FailedBuilds(tmp_path)
     for i, name in enumerate("abc"):
-        failed.record(name, ProcessResult(1, 0.1, b""), Path("p"), Path("s"))
+        record_failure(tmp_path / f"{name}.log", ProcessResult(1, 0.1, b""), Path("p"), Path("s"))
         os.utime(tmp_path / f"{name}.log", (i, i))
-    failed.record("d", ProcessResult(1, 0.1, b""), Path("p"), Path("s"))
+    record_failure(tmp_path / "d.log", ProcessResult(1, 0.1, b""), Path("p"), Path("s"))
     assert {path.stem for path in tmp_path.iterdir()} == {"c", "d"}
 
 
@@ -332,7 +324,7 @@ async def test_it_builds_with_whatever_afl_path_has(tmp_path):
         "[campaign]\noutput = 'run'\n[target]\ncommand = 'prog -x'\nsource = 'src'\n"
         "build = '$CC -o prog $SOURCE/x.c'\n[engine]\nkind = 'afl'\nafl_path = 'afl'\n"
     )
-    builder = MutantBuilder(load(tmp_path / "c.toml").campaign, RunDir(tmp_path / "run"))
+    builder = AflBackend(load(tmp_path / "c.toml").campaign, RunDir(tmp_path / "run"))
     told: list[str] = []
     await builder.prepare(told.append)
     assert builder.baseline.no_duplicates_because == ""
@@ -353,7 +345,7 @@ async def test_it_builds_with_whatever_afl_path_has(tmp_path):
         "the build failed with exit status 1",
         (),
     )
-    assert set(builder.duplicates.digests) == {"a/../#\0", "b", "c"}
+    assert set(builder.digests) == {"a/../#\0", "b", "c"}
 
 
 @pytest.mark.slow
@@ -370,6 +362,6 @@ async def test_words_where_nothing_can_be_built(tmp_path):
             + (f"build = '{build}'\n" if build else "")
             + "source = 'run'\n[engine]\nkind = 'afl'\n"
         )
-        builder = MutantBuilder(load(tmp_path / "c.toml").campaign, RunDir(tmp_path / "run"))
+        builder = AflBackend(load(tmp_path / "c.toml").campaign, RunDir(tmp_path / "run"))
         with pytest.raises(SupervisorError, match=why):
             await builder.prepare(lambda words: None)

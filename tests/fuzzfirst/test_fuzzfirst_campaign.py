@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.features.fuzzfirst.budget_plan import plan_of, wants_mutants
+from fuzztui.features.fuzzfirst.budget import plan_of, wants_mutants
 from fuzztui.features.fuzzfirst.fold import spent_on_mutants
 from fuzztui.features.fuzzfirst.source_mutants.generate import LANGUAGES as BY_ENDING
 from fuzztui.features.fuzzfirst.source_mutants.rank import Metric

@@ -115,7 +115,7 @@ def lab(tmp_path):
             f'env = {{ AFL_HANG_TMOUT = "{hang_ms}" }}\n[engine]\nkind = "afl"\n'
         )
         campaign = load(file).campaign
-        outputs = Outputs(campaign, RunDir(campaign.output), "m1")
+        outputs = Outputs(campaign, RunDir(campaign.output))
         corpus = []
         for data in inputs:
             file = tmp_path / f"input-{data}"

@@ -137,7 +137,7 @@ def lab(tmp_path):
 
     yield Lab()
     assert marked(tmp_path / "run") == []
-    assert [*(tmp_path / "run").glob("mutants/scratch/*")] == []
+    assert [*(tmp_path / "run").glob("supervisor/bench/*")] == []
 
 
 def change(file, before, after, line=0):
@@ -267,7 +267,7 @@ async def test_mutants_are_built_and_told_from_one_another(lab, tmp_path):
     assert blank.duplicate_of == "original"
     # A restart knows them by their digests.
     after = await lab.ready(["parcel.deep"])
-    after.duplicates.restore_digests(ground.duplicates.digests)
+    after.digests |= ground.digests
     assert (await after.build(same, into / "2")).duplicate_of == first.id
     assert (await after.build(first, into / "1")).command
 

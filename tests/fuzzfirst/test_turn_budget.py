@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fuzztui.features.fuzzfirst.turn_budget import TurnBudget
+from fuzztui.features.fuzzfirst.budget import TurnBudget
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import Mutant, State
 from fuzztui.kernel.wire.events import CampaignState, InstanceHello, InstanceState, Record

@@ -4,6 +4,7 @@ import asyncio
 from types import SimpleNamespace
 
 from fuzztui.features.minimise.program_inputs import minimise_by_oracle
+from fuzztui.features.minimise.rewrite import Search
 
 
 class Judge:
@@ -18,7 +19,7 @@ class Judge:
 
 def made_smaller(judge, stop=lambda: False):
     data = b"filling " * 8 + b"x" + b"filling " * 8
-    return asyncio.run(minimise_by_oracle(judge, data, lambda *_: None, 600.0, stop)), data
+    return asyncio.run(minimise_by_oracle(judge, data, Search(lambda *_: None, 600.0, stop))), data
 
 
 def test_until_nothing_more_can_go():

@@ -11,10 +11,14 @@ import pytest
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, FAILED, USAGE
 from fuzztui.features.minimise import python_inputs
+from fuzztui.features.minimise.rewrite import Search
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.process.execute import ProcessResult
 
 REASON = b"fuzztui: no process is available\n"
+
+
+QUIET = Search(lambda words, part: None, 600.0)
 
 
 @pytest.mark.parametrize("said", [b'{"size": 1, "tries": 3, "best": "YQ=="}\n', b""])
@@ -32,7 +36,7 @@ async def test_why_the_engine_ended_is_told(tmp_path, monkeypatch, said):
     file.write_bytes(b"abc")
     home = RunDir(tmp_path)
     monkeypatch.setattr(RunDir, "expose_package", lambda self: tmp_path)
-    work = python_inputs.minimise_by_engine(home, file, output, lambda words, part: None)
+    work = python_inputs.minimise_by_engine(home, file, output, QUIET)
     if said:
         assert "; no process is available: more may be possible" in await work
         assert output.read_bytes() == b"a"
@@ -58,7 +62,7 @@ async def test_a_time_limit_of_the_user_and_an_estimate(tmp_path, monkeypatch):
     file, output = tmp_path / "file", tmp_path / "small"
     file.write_bytes(b"abc")
     said = await python_inputs.minimise_by_engine(
-        RunDir(tmp_path), file, output, lambda words, part: heard.append(part), longest_s=7
+        RunDir(tmp_path), file, output, Search(lambda words, part: heard.append(part), 7)
     )
     assert asked[0][-2:] == ["--seconds", "7"]
     assert heard == [-1.0, 0.25, -1.0, -1.0]
@@ -95,7 +99,7 @@ def minimised(tmp_path, monkeypatch):
         file = spec.parent / "file"
         file.write_bytes(b"abc")
         home, output = RunDir(tmp_path), tmp_path / "small"
-        said = await python_inputs.minimise_by_engine(home, file, output, lambda words, part: None)
+        said = await python_inputs.minimise_by_engine(home, file, output, QUIET)
         return said, asked
 
     return run

@@ -15,6 +15,7 @@ import pytest
 from waiting import until
 
 from fuzztui.features.minimise.program_inputs import minimise_by_oracle
+from fuzztui.features.minimise.rewrite import Search
 from fuzztui.features.oracle import command, judge
 from fuzztui.features.oracle import queue as look
 from fuzztui.features.oracle.command import MAX_OUTPUT, OracleReply, oracle_commands
@@ -561,13 +562,13 @@ async def test_a_smaller_input_of_the_same_cause(lab):
     made = lab.judge("true", "! grep -q bug $1")
     words: list[str] = []
     found, note = await minimise_by_oracle(
-        made, b"a long b, bug, and more", lambda w, p: words.append(w), 60
+        made, b"a long b, bug, and more", Search(lambda w, p: words.append(w), 60)
     )
     assert (found, note) == (b"bug", "")
     assert words[-1] == "3 of 23 bytes left"
     with pytest.raises(SupervisorError, match="cannot minimise"):
-        await minimise_by_oracle(made, b"good", lambda w, p: None, 60)
-    _, note = await minimise_by_oracle(made, b"a bug", lambda w, p: None, 0)
+        await minimise_by_oracle(made, b"good", Search(lambda w, p: None, 60))
+    _, note = await minimise_by_oracle(made, b"a bug", Search(lambda w, p: None, 0))
     assert "more may be possible" in note
 
 

@@ -65,7 +65,6 @@ class Laboratory:
                 application,
                 sys.executable,
                 cache=str(self.cache / "mypy"),
-                control=request.control,
                 progress=lambda words: None,
             )
 

@@ -1,43 +1,35 @@
-"""A document in the cache, and the file beside it that tells whether it still counts."""
-
-import sys
-from types import ModuleType, SimpleNamespace
+"""A document in the cache, with what tells whether it still counts."""
 
 import pytest
 
-from fuzztui.features.targeting.analysis import Request, TargetingAnalysis
 from fuzztui.features.targeting.analysis import __main__ as child
 
 
-@pytest.mark.parametrize("killed_at", [".json", child._READ])
-def test_killed_while_it_writes_the_old_one_counts_no_more(tmp_path, monkeypatch, killed_at):
+def test_a_kept_document_counts_until_a_file_of_a_library_changes(tmp_path):
     library = tmp_path / "library.py"
     library.write_text("A = 1\n")
-    program = SimpleNamespace(sources={}, around={}, read={library})
-    stub = ModuleType("fuzztui.features.targeting.analysis.analyse")
-    stub.analyse = lambda *a, **k: TargetingAnalysis(("app",), "3.11", notes=(library.read_text(),))
-    monkeypatch.setitem(sys.modules, stub.__name__, stub)
     file = tmp_path / "targets" / "key.json"
-    request = Request("app:run", sys.executable)
+    assert child.kept_document(file) is None
 
-    child._write(file, request, program, tmp_path)
-    assert not child._others_have_changed(file)
+    child.keep_document(file, "first", child._states([library]))
+    assert child.kept_document(file) == "first"
     library.write_text("A = 22\n")
-    assert child._others_have_changed(file)
+    assert child.kept_document(file) is None
 
-    was = child.replace_text
+    child.keep_document(file, "second", child._states([library]))
+    assert child.kept_document(file) == "second"
+    library.unlink()
+    assert child.kept_document(file) is None
 
-    def killed(path, text):
-        if path.name.endswith(killed_at):
-            raise KeyboardInterrupt
-        was(path, text)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(child, "replace_text", killed)
-        with pytest.raises(KeyboardInterrupt):
-            child._write(file, request, program, tmp_path)
-    assert child._others_have_changed(file)
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"others": []}', '{"others": {"a": 1}}', "\0"])
+def test_a_damaged_document_in_the_cache_is_none(tmp_path, text):
+    (tmp_path / "key.json").write_text(text)
+    assert child.kept_document(tmp_path / "key.json") is None
 
-    child._write(file, request, program, tmp_path)
-    assert not child._others_have_changed(file)
-    assert TargetingAnalysis.loads(file.read_bytes()).notes == ("A = 22\n",)
+
+def test_the_oldest_documents_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(child, "_MAX_KEPT", 2)
+    for n in range(4):
+        child.keep_document(tmp_path / f"{n}.json", "text", {})
+    assert len([*tmp_path.iterdir()]) == 2

@@ -15,10 +15,9 @@ import pytest
 from commands import commands
 from waiting import until, wait_until
 
-from fuzztui.features.minimise import program_inputs as minimising
 from fuzztui.features.minimise.handlers import Minimiser
-from fuzztui.features.minimise.program_inputs import minimise
-from fuzztui.features.minimise.rewrite import minimised_path
+from fuzztui.features.minimise.program_inputs import LONGEST_S, minimise
+from fuzztui.features.minimise.rewrite import Search, minimised_path
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import CancelMinimise, Minimise
@@ -538,7 +537,7 @@ def tmin(tmp_path, monkeypatch, campaign):
         file = home.instance("main") / "crashes" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("null\n")
-    return Minimiser(home, partial(minimise, made, home)).minimise
+    return Minimiser(home, partial(minimise, made, home), LONGEST_S).minimise
 
 
 def test_minimising_tells_how_far_it_is_and_takes_turns(tmin, tmp_path):
@@ -562,7 +561,7 @@ def test_minimising_tells_how_far_it_is_and_takes_turns(tmin, tmp_path):
 @pytest.mark.slow
 def test_minimising_ends_in_time_with_the_best_so_far(tmin, tmp_path, monkeypatch):
     monkeypatch.setenv("HOLD", "1")
-    monkeypatch.setattr(minimising, "LONGEST_S", 2.0)  # in which it has to set its trap
+    monkeypatch.setattr(tmin.__self__, "_longest_s", 2.0)  # in which it has to set its trap
     words = asyncio.run(tmin(Minimise("crashes/a"), lambda *told: None))
     assert words.startswith("5 -> 3 bytes: ")
     assert "; stopped after 2 s: more may be possible" in words
@@ -578,15 +577,15 @@ async def test_what_waits_or_is_minimised_can_be_cancelled(tmp_path):
         (home.instance("s1") / "crashes" / name).write_text("null")
     begun = asyncio.Event()
 
-    async def one(file, output, progress, mark, stop):
+    async def one(file, output, search):
         begun.set()
-        await until(stop)
+        await until(search.stop)
         return f"{file.name} smaller"
 
     def quiet(words, part):
         pass
 
-    minimiser = Minimiser(home, one)
+    minimiser = Minimiser(home, one, LONGEST_S)
     first, second = Minimise("crashes/a", "s1"), Minimise("crashes/b", "s1")
     jobs = [asyncio.ensure_future(minimiser.minimise(c, quiet)) for c in (first, second)]
     await begun.wait()
@@ -611,8 +610,8 @@ def test_minimise_without_the_tool(campaign, tmp_path):
         pass
 
     with pytest.raises(SupervisorError, match="afl-tmin was not found"):
-        asyncio.run(minimise(campaign(), home, file, tmp_path / "out", quiet))
-    minimises = Minimiser(home, partial(minimise, campaign(), home)).minimise
+        asyncio.run(minimise(campaign(), home, file, tmp_path / "out", Search(quiet, 1.0)))
+    minimises = Minimiser(home, partial(minimise, campaign(), home), LONGEST_S).minimise
     with pytest.raises(SupervisorError, match="afl-tmin was not found"):
         asyncio.run(minimises(Minimise("crashes/id:0"), quiet))
     with pytest.raises(SupervisorError, match="no such finding"):

@@ -6,7 +6,7 @@ from aimed import PINNED, figures, left
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.features.targeting.fold import GoalRow, TypeRow
+from fuzztui.features.targeting.fold import GoalRow, TypeRow, goal_line
 from fuzztui.features.targeting.screen.columns import TypeColumnContext, goal_columns, type_columns
 from fuzztui.features.targeting.screen.detail import goal_lines
 from fuzztui.features.targeting.screen.labels import (
@@ -14,7 +14,6 @@ from fuzztui.features.targeting.screen.labels import (
     brief_type,
     fewer,
     pending_label,
-    place_of,
     short_names,
 )
 from fuzztui.kernel.wire.codec import encode_command
@@ -87,7 +86,7 @@ def test_types_in_names_of_entries_are_found_again(name):
     assert (
         label_in(targeted_op(name, 4)) == label_in(f"typed:{type_label(name)}") == type_label(name)
     )
-    assert place_of(name)[1] >= 0
+    assert (goal_line(name) or ("", 0))[1] >= 0
 
 
 def test_what_is_not_aimed_names_no_type():

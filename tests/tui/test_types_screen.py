@@ -10,9 +10,9 @@ from aimed import LEFT, PINNED, TYPES, aimed, figures
 from fakes import Supervisor, running, started
 from mixed import mixed
 
+from fuzztui.features.targeting.fold import goal_line
 from fuzztui.features.targeting.screen import source
 from fuzztui.features.targeting.screen.context import MOST, PendingTargeting, TargetingContext
-from fuzztui.features.targeting.screen.labels import place_of
 from fuzztui.features.targeting.screen.overview_line import TargetingLine
 from fuzztui.features.targeting.screen.strip import TargetingStrip
 from fuzztui.kernel.remote.protocol import APPLIED, CommandAnswer
@@ -405,7 +405,7 @@ async def test_sorting_and_filtering_as_everywhere(drive):
         await d.press("escape")
         assert len(rows(d.screen.types)) == len(TYPES)
         await d.press("t", "s", *"wh", "enter")
-        places = [place_of(where) for where in rows(d.screen.targets)]
+        places = [goal_line(where) for where in rows(d.screen.targets)]
         assert places == sorted(places)
 
 

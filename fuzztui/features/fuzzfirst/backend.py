@@ -1,22 +1,31 @@
-"""The interface between fuzz-first and one kind of target: C programs for AFL++, or Python."""
+"""The backend for AFL++ targets that are given as source (``target.build``).
+
+A mutant is first compiled without AFL++'s passes, which is several times cheaper. This build shows
+whether the mutant compiles, and whether its program is that of the original or of another mutant.
+Only the remaining mutants are built to be fuzzed. Both builds run the user's own command, each in
+its own build environment (:mod:`.build_environment`), in ``RUN/mutants/work``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import psutil
 
+from fuzztui.features.fuzzfirst.baseline import Baseline
 from fuzztui.features.fuzzfirst.batch import AflBatch, BatchRunner
-from fuzztui.features.fuzzfirst.build import Build, MutantBuilder
-from fuzztui.features.fuzzfirst.duplicates import DuplicateMutants
+from fuzztui.features.fuzzfirst.build import MutantBackend, directory_name, duplicate_of
+from fuzztui.features.fuzzfirst.build_environment import BuildEnvironment
+from fuzztui.features.fuzzfirst.build_tree import BuildTreeError, mutated
+from fuzztui.features.fuzzfirst.failed_builds import made
 from fuzztui.features.fuzzfirst.program_output import Outputs
-from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.python_backend import PythonBackend
 from fuzztui.features.fuzzfirst.reach import BuildReach, reach_by_gcov
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
+from fuzztui.features.fuzzfirst.threads import in_thread
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.instances.phase import ReportStep
@@ -26,56 +35,12 @@ MIN_MEMORY = 1 << 30
 """Lower bound of a mutant's memory limit, in bytes, if the campaign sets no limit."""
 
 
-class Comparison(Protocol):
-    """Compares the output of mutants with the output of the target."""
-
-    async def differing(self, command: Sequence[str], inputs: Sequence[Input]) -> dict[str, str]:
-        """Return digests of inputs on which the mutant's output differs, each with "output"."""
-
-
-class MutantBackend(Protocol):
-    """Builds and runs the mutants of one kind of target."""
-
-    duplicates: DuplicateMutants
-    """The digests of the mutants that were compiled."""
-
-    @property
-    def tree(self) -> Path:
-        """Directory with a copy of the sources, as they were when the run first started."""
-
-    @property
-    def sources(self) -> list[tuple[str, str]]:
-        """The mutated files of the tree, each with its lines ("": all); after :meth:`prepare`."""
-
-    async def prepare(self, progress: ReportStep) -> None:
-        """Prepare for building. Raises :class:`~fuzztui.run.campaign.rundir.SupervisorError`."""
-
-    async def build(self, mutant: SourceMutant, into: Path) -> Build:
-        """Build one mutant into the directory ``into``; a failed build is part of the result."""
-
-    def target(self, command: Sequence[str]) -> dict[str, Any]:
-        """Return the campaign's ``target`` with ``command``, a mutant's, instead of its own."""
-
-    def batch(self, command: Sequence[str], label: str) -> BatchRunner:
-        """Return a runner for inputs on the mutant with this command; (): on the target."""
-
-    async def reach(self, seeds: Sequence[Path]) -> BuildReach:
-        """Find all functions, and the lines that these seeds execute. Raises SupervisorError."""
-
-    def outputs(self) -> Comparison:
-        """Return a comparison of outputs, which compares one mutant at a time."""
-
-
-class AflBackend:
-    """The backend for programs that are built with afl-cc and run by AFL++."""
+class AflBackend(MutantBackend):
+    """Programs that are built with afl-cc and run by AFL++."""
 
     def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
-        self._campaign = campaign
-        self._run_dir = run_dir
-        self._builder = MutantBuilder(campaign, run_dir)
-        self.prepare = self._builder.prepare
-        self.build = self._builder.build
-        self.duplicates = self._builder.duplicates
+        super().__init__(campaign, run_dir)
+        self.baseline = Baseline(campaign, run_dir)
 
     @property
     def tree(self) -> Path:
@@ -86,6 +51,49 @@ class AflBackend:
     def sources(self) -> list[tuple[str, str]]:
         """The campaign's ``mutants.sources``."""
         return list(self._campaign.mutants["sources"])
+
+    async def prepare(self, progress: ReportStep) -> None:
+        """Prepare the original: see :meth:`Baseline.prepare`."""
+        async with self._lock:
+            await self.baseline.prepare(progress)
+
+    async def _build(self, mutant: SourceMutant, into: Path) -> str:
+        baseline, digest = self.baseline, ""
+        name, text = await in_thread(lambda: self._text(mutant))
+        plain, environment = baseline.environments()
+        if plain:
+            await self._make(plain, mutant, name, text)
+            digest = await in_thread(lambda: baseline.product.digest(plain.tree))
+            if duplicate := duplicate_of(mutant.id, digest, self.digests, baseline.original):
+                self.digests[mutant.id] = digest
+                return duplicate
+        await self._make(environment, mutant, name, text)
+        await in_thread(
+            lambda: baseline.product.settle(environment.program, environment.tree, into)
+        )
+        if digest:
+            self.digests[mutant.id] = digest
+        return ""
+
+    def _text(self, mutant: SourceMutant) -> tuple[str, bytes]:
+        """Return the name of the file that the mutant changes, and the changed text."""
+        origin = self.baseline.origin
+        name = origin.name_of(mutant.file)
+        return name, mutated(origin.text(name), mutant)
+
+    async def _make(
+        self, environment: BuildEnvironment, mutant: SourceMutant, name: str, text: bytes
+    ) -> None:
+        """Run the build. Raises :class:`BuildTreeError` if it makes no program."""
+        outcome = await environment.mutant(name, text, self.baseline.limit)
+        if not made(outcome, environment.program):
+            raise BuildTreeError(
+                await self.baseline.failure(directory_name(mutant.id), outcome, environment)
+            )
+
+    def _command(self, into: Path) -> tuple[str, ...]:
+        program = into / self.baseline.product.name
+        return (str(program), *self._campaign.target["command"][1:])
 
     def target(self, command: Sequence[str]) -> dict[str, Any]:
         """As :class:`MutantBackend`; without a CmpLog binary, which would double the cost."""
@@ -111,9 +119,9 @@ class AflBackend:
         """As :class:`MutantBackend`, with gcov."""
         return await reach_by_gcov(self._campaign, self._run_dir, self.tree, seeds)
 
-    def outputs(self) -> Comparison:
+    def outputs(self) -> Outputs:
         """As :class:`MutantBackend`: compares exit status and stdout."""
-        return Outputs(self._campaign, self._run_dir, "oracle")
+        return Outputs(self._campaign, self._run_dir)
 
 
 def backend_for(campaign: Campaign, run_dir: RunDir) -> MutantBackend:

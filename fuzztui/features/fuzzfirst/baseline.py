@@ -18,9 +18,8 @@ from pathlib import Path
 import fuzztui
 from fuzztui.features.fuzzfirst.build_environment import BuildEnvironment
 from fuzztui.features.fuzzfirst.build_tree import BuildTree, BuildTreeError
-from fuzztui.features.fuzzfirst.duplicates import digest_of
-from fuzztui.features.fuzzfirst.failed_builds import FailedBuilds, made
-from fuzztui.features.fuzzfirst.program_files import companions, settle, shared_objects
+from fuzztui.features.fuzzfirst.failed_builds import made, record_failure
+from fuzztui.features.fuzzfirst.program_files import companions, digest_of, settle, shared_objects
 from fuzztui.features.fuzzfirst.threads import in_thread
 from fuzztui.features.fuzzfirst.wrappers import Tools, find_tools
 from fuzztui.kernel.base.atomic import replace_text
@@ -121,7 +120,6 @@ class Baseline:
         self.origin = BuildTree(work / "origin", source, (campaign.output, work.parents[1]))
         """The source as it was when the run first started."""
         self.product = Product(campaign, self.origin)
-        self._failed = FailedBuilds(work / "failed")
         self._mark = ProcessMark(run_dir.path, _LABEL)
         self._tools: Tools | None = None
         self._environments: dict[str, BuildEnvironment] = {}
@@ -136,8 +134,9 @@ class Baseline:
         self, name: str, outcome: ProcessResult, environment: BuildEnvironment
     ) -> str:
         """Return why a build made no program, and keep the build's output as ``name``."""
+        log = self._work / "failed" / f"{name}.log"
         program, source = environment.program, environment.tree.source
-        return await in_thread(lambda: self._failed.record(name, outcome, program, source))
+        return await in_thread(lambda: record_failure(log, outcome, program, source))
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
         """Copy the source and build it.

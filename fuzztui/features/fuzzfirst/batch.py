@@ -12,11 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from fuzztui.features.fuzzfirst.scratch import read_input, sweep_scratch
-from fuzztui.features.fuzzfirst.showmap import InputResult, Pass, Showmap, Unrunnable
+from fuzztui.features.fuzzfirst.showmap import InputResult, Pass, Showmap, Unrunnable, read_input
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
-from fuzztui.run.triage.sandbox import open_sandbox
+from fuzztui.run.triage.sandbox import open_sandbox, remove_sandboxes
 
 Progress = Callable[[float], None]
 """Called with the share of the inputs that is done, 0 to 1."""
@@ -75,7 +74,7 @@ class AflBatch:
         async with self._turn:
             if not self._swept:  # left by an earlier supervisor that was killed
                 await asyncio.to_thread(self._showmap.mark.kill_leftovers)
-                await asyncio.to_thread(sweep_scratch, self._run_dir.path)
+                await asyncio.to_thread(remove_sandboxes, self._run_dir.path)
                 self._swept = True
             for at in range(0, len(inputs), CHUNK):
                 verdicts += await self._chunk(inputs[at : at + CHUNK], tell)

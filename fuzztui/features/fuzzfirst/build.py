@@ -1,40 +1,36 @@
-"""Build the mutants of an AFL++ target that is given as source (``target.build``).
-
-A mutant is first compiled without AFL++'s passes, which is several times cheaper. This build shows
-whether the mutant compiles, and whether its program is that of the original or of another mutant.
-Only the remaining mutants are built to be fuzzed. Both builds run the user's own command, each in
-its own build environment (:mod:`.build_environment`).
-"""
+"""The interface between fuzz-first and one kind of target, and how one mutant is built."""
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import shutil
 import time
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
-from fuzztui.features.fuzzfirst.baseline import Baseline
-from fuzztui.features.fuzzfirst.build_environment import BuildEnvironment
-from fuzztui.features.fuzzfirst.build_tree import BuildTreeError, mutated
-from fuzztui.features.fuzzfirst.duplicates import DuplicateMutants
-from fuzztui.features.fuzzfirst.failed_builds import made
+from fuzztui.features.fuzzfirst.batch import BatchRunner
+from fuzztui.features.fuzzfirst.build_tree import BuildTreeError
+from fuzztui.features.fuzzfirst.prune import Input
+from fuzztui.features.fuzzfirst.reach import BuildReach
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.features.fuzzfirst.threads import in_thread
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.process.execute import ProcessResult
+from fuzztui.run.instances.phase import ReportStep
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
     """The result of building a mutant.
 
-    ``command``: target.command with the mutant's program; () if there is no program to fuzz. The
-    reason is then ``error``, the printable message of the compiler, or ``duplicate_of``:
-    "original", or the id of an earlier mutant with the same linked binary.
+    ``command``: runs the mutant; () if there is no program to fuzz. The reason is then ``error``,
+    the printable message of the compiler, or ``duplicate_of``: "original", or the id of an earlier
+    mutant with the same program.
     """
 
     command: tuple[str, ...]
@@ -43,92 +39,92 @@ class Build:
     duplicate_of: str
 
 
-class _Failed(Exception):
-    """A mutant cannot be built; the message is the reason."""
+class Comparison(Protocol):
+    """Compares the output of mutants with the output of the target."""
+
+    async def differing(self, command: Sequence[str], inputs: Sequence[Input]) -> dict[str, str]:
+        """Return digests of inputs on which the mutant's output differs, each with "output"."""
 
 
-class MutantBuilder:
-    """Builds mutants of a campaign's target, one at a time, in ``RUN/mutants/work``."""
+class MutantBackend(ABC):
+    """Builds and runs the mutants of one kind of target: C programs for AFL++, or Python."""
 
     def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
-        self.baseline = Baseline(campaign, run_dir)
         self._campaign = campaign
+        self._run_dir = run_dir
         self._lock = asyncio.Lock()
-        self.duplicates = DuplicateMutants()
-
-    async def prepare(self, progress: Callable[[str], None]) -> None:
-        """Prepare the original: see :meth:`Baseline.prepare`."""
-        async with self._lock:
-            await self.baseline.prepare(progress)
+        self.digests: dict[str, str] = {}
+        """Digests of the mutants that were compiled, by id; to be kept over restarts."""
 
     async def build(self, mutant: SourceMutant, into: Path) -> Build:
-        """Build a mutant: put its program, and the files that it needs, into ``into``.
+        """Build one mutant into the directory ``into``; a failed build is part of the result.
 
         Can be cancelled at any moment without harm to the next build. Raises OSError for errors
         that the mutant did not cause, such as a full disk.
         """
         async with self._lock:
             began = time.monotonic()
-            built: list[str] = []
+            built: tuple[str, ...] = ()
             duplicate = error = ""
             try:
-                name, text = await in_thread(lambda: self._text(mutant))
-                duplicate = await self._build(mutant, name, text, into)
+                duplicate = await self._build(mutant, into)
                 if not duplicate:
-                    program = into / self.baseline.product.name
-                    built = [str(program), *self._campaign.target["command"][1:]]
-            except (BuildTreeError, _Failed, SupervisorError) as e:
+                    built = self._command(into)
+            except (BuildTreeError, SupervisorError) as e:
                 error = str(e)
             finally:
                 if not built:
-                    shutil.rmtree(into, ignore_errors=True)
-            return Build(tuple(built), error, time.monotonic() - began, duplicate)
+                    await in_thread(functools.partial(shutil.rmtree, into, ignore_errors=True))
+            return Build(built, error, time.monotonic() - began, duplicate)
 
-    def _text(self, mutant: SourceMutant) -> tuple[str, bytes]:
-        """Return the name of the file that the mutant changes, and the changed text."""
-        origin = self.baseline.origin
-        name = origin.name_of(mutant.file)
-        return name, mutated(origin.text(name), mutant)
+    @abstractmethod
+    async def _build(self, mutant: SourceMutant, into: Path) -> str:
+        """Return what the mutant duplicates, or "".
 
-    async def _build(self, mutant: SourceMutant, name: str, text: bytes, into: Path) -> str:
-        """Return the duplicate's id. Raises :class:`_Failed`, OSError, :class:`SupervisorError`."""
-        baseline, digest = self.baseline, ""
-        plain, environment = baseline.environments()
-        if plain:
-            outcome = await plain.mutant(name, text, baseline.limit)
-            await self._check(mutant, outcome, plain.program, plain)
-            digest = await in_thread(lambda: baseline.product.digest(plain.tree))
-            if duplicate := self._duplicate(mutant, digest):
-                return duplicate
-        outcome = await environment.mutant(name, text, baseline.limit)
-        await self._check(mutant, outcome, environment.program, environment)
-        await self._settle(environment.program, environment, into)
-        if digest:
-            self.duplicates.add(mutant.id, digest)
-        return ""
+        Raises OSError, :class:`BuildTreeError`, :class:`SupervisorError`.
+        """
 
-    def _duplicate(self, mutant: SourceMutant, digest: str) -> str:
-        """Return the mutant with the same program, and record that; an empty string: none."""
-        duplicate = self.duplicates.of(mutant.id, digest, self.baseline.original)
-        if duplicate:
-            self.duplicates.add(mutant.id, digest)
-        return duplicate
+    @abstractmethod
+    def _command(self, into: Path) -> tuple[str, ...]:
+        """Return the command of the mutant that was built into ``into``."""
 
-    async def _check(
-        self,
-        mutant: SourceMutant,
-        outcome: ProcessResult,
-        program: Path,
-        environment: BuildEnvironment,
-    ) -> None:
-        """Raise :class:`_Failed` if a build made no program."""
-        if not made(outcome, program):
-            raise _Failed(
-                await self.baseline.failure(directory_name(mutant.id), outcome, environment)
-            )
+    @property
+    @abstractmethod
+    def tree(self) -> Path:
+        """Directory with a copy of the sources, as they were when the run first started."""
 
-    async def _settle(self, program: Path, environment: BuildEnvironment, into: Path) -> None:
-        await in_thread(lambda: self.baseline.product.settle(program, environment.tree, into))
+    @property
+    @abstractmethod
+    def sources(self) -> list[tuple[str, str]]:
+        """The mutated files of the tree, each with its lines ("": all); after :meth:`prepare`."""
+
+    @abstractmethod
+    async def prepare(self, progress: ReportStep) -> None:
+        """Prepare for building. Raises :class:`SupervisorError`."""
+
+    @abstractmethod
+    def target(self, command: Sequence[str]) -> dict[str, Any]:
+        """Return the campaign's ``target`` with ``command``, a mutant's, instead of its own."""
+
+    @abstractmethod
+    def batch(self, command: Sequence[str], label: str) -> BatchRunner:
+        """Return a runner for inputs on the mutant with this command; (): on the target."""
+
+    @abstractmethod
+    async def reach(self, seeds: Sequence[Path]) -> BuildReach:
+        """Find all functions, and the lines that these seeds execute. Raises SupervisorError."""
+
+    @abstractmethod
+    def outputs(self) -> Comparison:
+        """Return a comparison of outputs, which compares one mutant at a time."""
+
+
+def duplicate_of(mutant: str, digest: str, digests: Mapping[str, str], original: str) -> str:
+    """Return what a mutant duplicates: "original", the first mutant with its digest, or ""."""
+    if digest == original:
+        return "original"
+    first = next((other for other, known in digests.items() if known == digest), mutant)
+    return "" if first == mutant else first
 
 
 def directory_name(mutant: str) -> str:

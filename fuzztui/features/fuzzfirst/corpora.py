@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzztui.features.fuzzfirst.backend import MutantBackend
 from fuzztui.features.fuzzfirst.batch import BatchRunner
+from fuzztui.features.fuzzfirst.build import MutantBackend
 from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix, killed_by
 from fuzztui.features.fuzzfirst.prune import (
     Input,

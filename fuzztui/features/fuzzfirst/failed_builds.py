@@ -17,31 +17,23 @@ def made(outcome: ProcessResult, program: Path) -> bool:
     return outcome.status == 0 and program.is_file()
 
 
-class FailedBuilds:
-    """Keeps the newest logs of failed builds in ``directory``."""
+def record_failure(log: Path, outcome: ProcessResult, program: Path, source: Path) -> str:
+    """Write a log, of which the newest are kept; return why the build made no ``program``.
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def record(self, name: str, outcome: ProcessResult, program: Path, source: Path) -> str:
-        """Write the log ``name``; return why the build made no ``program``, and the log's path.
-
-        ``source``: the private copy of the source, which is left out of the message. Raises
-        OSError.
-        """
-        self._directory.mkdir(mode=0o700, exist_ok=True)
-        log = self._directory / f"{name}.log"
-        log.write_bytes(outcome.output)
-        logs = sorted(self._directory.iterdir(), key=lambda path: path.lstat().st_mtime_ns)
-        for old in logs[:-KEPT]:
-            old.unlink(missing_ok=True)
-        if outcome.status is None:
-            message = f"the build took more than {outcome.seconds:.0f} s"
-        elif outcome.status:
-            message = f"the build failed with exit status {outcome.status}"
-        else:
-            message = f"the build made no {program.name}"
-        printed = outcome.output.decode(errors="replace").splitlines()
-        lines = [printed_line(line.replace(f"{source}{os.sep}", "")) for line in printed]
-        said = "".join(f"\n  {line}" for line in telling_lines(filter(None, lines)))
-        return f"{message}:{said}\nthe whole output is in {log}"
+    ``source``: the private copy of the source, which is left out of the message. Raises OSError.
+    """
+    log.parent.mkdir(mode=0o700, exist_ok=True)
+    log.write_bytes(outcome.output)
+    logs = sorted(log.parent.iterdir(), key=lambda path: path.lstat().st_mtime_ns)
+    for old in logs[:-KEPT]:
+        old.unlink(missing_ok=True)
+    if outcome.status is None:
+        message = f"the build took more than {outcome.seconds:.0f} s"
+    elif outcome.status:
+        message = f"the build failed with exit status {outcome.status}"
+    else:
+        message = f"the build made no {program.name}"
+    printed = outcome.output.decode(errors="replace").splitlines()
+    lines = [printed_line(line.replace(f"{source}{os.sep}", "")) for line in printed]
+    said = "".join(f"\n  {line}" for line in telling_lines(filter(None, lines)))
+    return f"{message}:{said}\nthe whole output is in {log}"

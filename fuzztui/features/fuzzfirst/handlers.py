@@ -74,20 +74,17 @@ class WorklistKeeper(Service):
         keys = {m.id for m in moved}
         rest = [m for m in order if m.id not in keys]
         at = order.index(moved[0])
-        match command.to:
-            case "first":
-                places = self._before(rest, 0, moved)
-            case "last":
-                places = self._before(rest, len(rest), moved)
-            case "up":
-                places = self._before(rest, max(0, at - 1), moved)
-            case "down":
-                places = self._before(rest, min(len(rest), at + 1), moved)
-            case _:
-                raise SupervisorError(
-                    f"move to {command.to!r} is unknown; choose one of first, last, up, down"
-                )
-        self._record(MutantPositions(places))
+        places = {
+            "first": 0,
+            "last": len(rest),
+            "up": max(0, at - 1),
+            "down": min(len(rest), at + 1),
+        }
+        if command.to not in places:
+            raise SupervisorError(
+                f"move to {command.to!r} is unknown; choose one of {', '.join(places)}"
+            )
+        self._record(MutantPositions(self._before(rest, places[command.to], moved)))
         return f"{_count(moved)} moved {command.to}"
 
     async def promote(self, command: PromoteMutants, progress: Progress) -> str:

@@ -1,11 +1,11 @@
-"""An append-only file with one JSON object per line, whose last line may be incomplete."""
+"""JSON objects, one a line: in an append-only file, and in what a process prints."""
 
 from __future__ import annotations
 
 import json
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,10 @@ from fuzztui.run.campaign.rundir import SupervisorError
 
 
 class JsonLines:
-    """Reads and appends rows. Raises :class:`SupervisorError` for errors of the file."""
+    """A file of rows, whose last line may be incomplete.
+
+    Raises :class:`SupervisorError` for errors of the file.
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -58,3 +61,27 @@ class JsonLines:
         except OSError as e:  # the next call overwrites an incomplete line
             raise SupervisorError(f"{self._file}: {e.strerror or e}") from None
         self._whole += len(data)
+
+
+_LONGEST_LINE = 32 << 20
+
+
+class JsonObjects:
+    """Finds JSON objects in a stream, and skips what else a process prints."""
+
+    def __init__(self, on_object: Callable[[dict[str, Any]], None]) -> None:
+        self._on_object = on_object
+        self._rest = bytearray()
+
+    def take(self, data: bytes) -> None:
+        """Take the next part of the stream."""
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            self._rest += line
+            found = load_object(self._rest)
+            self._rest.clear()
+            if found is not None:
+                self._on_object(found)
+        self._rest += rest
+        if len(self._rest) > _LONGEST_LINE:
+            self._rest.clear()

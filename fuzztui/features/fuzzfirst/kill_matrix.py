@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from fuzztui.features.fuzzfirst.json_lines import JsonLines
-
-_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class KillMatrix:
@@ -39,7 +36,7 @@ class KillMatrix:
 
     def killers(self, mutant: str) -> Mapping[str, str]:
         """Return a mutant's killers in recorded order, with kill criterion; empty if none."""
-        return MappingProxyType(self._kills[mutant]) if mutant in self._kills else _NONE
+        return self._kills.get(mutant, {})
 
     def mutants(self) -> tuple[str, ...]:
         """Return the killed mutants, in the order of their first kills."""

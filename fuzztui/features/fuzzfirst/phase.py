@@ -13,13 +13,12 @@ import shutil
 from collections.abc import Coroutine
 
 from fuzztui.features.fuzzfirst.backend import backend_for
-from fuzztui.features.fuzzfirst.budget_plan import parallel_mutants, plan_of, wants_mutants
+from fuzztui.features.fuzzfirst.budget import TurnBudget, parallel_mutants, plan_of, wants_mutants
 from fuzztui.features.fuzzfirst.corpora import Corpora
 from fuzztui.features.fuzzfirst.fold import budget, fuzzed_for, head, outlook, spent_on_mutants
 from fuzztui.features.fuzzfirst.placed import PlacedLauncher, refuse_unfit_workers
 from fuzztui.features.fuzzfirst.supply import MutantSupply
 from fuzztui.features.fuzzfirst.turn import Turn, TurnResources, turn_directories
-from fuzztui.features.fuzzfirst.turn_budget import TurnBudget
 from fuzztui.kernel.model.progress import AT_WORK
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.wire.events import (

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import shutil
 import stat
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -34,6 +35,15 @@ _NOT_NAMES = frozenset(
 def shared_objects(directory: Path) -> list[Path]:
     """Return the shared objects below ``directory``, sorted. Raises OSError."""
     return [path for path, _ in _files(directory) if _SHARED.fullmatch(path.name)]
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """Return one digest of several files, in this order. Raises OSError."""
+    total = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            total.update(hashlib.file_digest(file, "sha256").digest())
+    return total.hexdigest()[:32]
 
 
 def companions(build: Path, without: Collection[Path]) -> list[Path]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fuzztui.features.fuzzfirst.prune import Input
-from fuzztui.features.fuzzfirst.scratch import read_input
-from fuzztui.features.fuzzfirst.showmap import Unrunnable
+from fuzztui.features.fuzzfirst.showmap import Unrunnable, read_input
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.process.execute import ProcessMark
@@ -20,25 +19,20 @@ MAX_OUTPUT = 1 << 20
 """Bytes of a program's output that are compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """A program's result on an input. ``status``: as in subprocess."""
-
-    status: int
-    digest: bytes
+_Answer = tuple[int, bytes]
+"""A program's result on an input: its status as in subprocess, and a digest of its stdout."""
 
 
 class Outputs:
     """Compares the output of mutants and target, with one process per input.
 
-    ``label`` marks the processes: comparisons at the same time need different labels. Raises
-    :class:`SupervisorError` for a target that cannot be run without AFL++.
+    Raises :class:`SupervisorError` for a target that cannot be run without AFL++.
     """
 
-    def __init__(self, campaign: Campaign, run_dir: RunDir, label: str) -> None:
+    def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
         self._campaign = campaign
         self._subject = TargetProgram.of(campaign)
-        self._mark = ProcessMark(run_dir.path, f"output-{label}")
+        self._mark = ProcessMark(run_dir.path, "output-oracle")
         self._known: dict[str, _Answer | None] = {}
         """The target's results by digest; None: it timed out, or the second run differed."""
 
@@ -94,7 +88,7 @@ class Outputs:
         # The paths of the program and the input differ in each run.
         program = subject.command[0].encode(errors="surrogateescape")
         plain = output.replace(str(place.directory).encode(), b"/").replace(program, b"program")
-        return _Answer(outcome.status, hashlib.sha256(plain).digest())
+        return outcome.status, hashlib.sha256(plain).digest()
 
 
 def _silenced(subject: TargetProgram) -> TargetProgram:

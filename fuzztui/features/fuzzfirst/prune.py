@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzztui.features.fuzzfirst.batch import CHUNK, BatchRunner
-from fuzztui.features.fuzzfirst.scratch import read_input
-from fuzztui.features.fuzzfirst.showmap import InputResult
+from fuzztui.features.fuzzfirst.showmap import InputResult, read_input
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.renamed_folders import renamed
 from fuzztui.run.campaign.rundir import SupervisorError

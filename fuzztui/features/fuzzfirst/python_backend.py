@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.features.fuzzfirst.batch import BatchRunner
-from fuzztui.features.fuzzfirst.build import Build
+from fuzztui.features.fuzzfirst.build import MutantBackend, duplicate_of
 from fuzztui.features.fuzzfirst.build_tree import MAX_SOURCE, BuildTreeError, mutated
-from fuzztui.features.fuzzfirst.duplicates import DuplicateMutants
 from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.python_batch import LOAD_S, PythonBatch, ask
 from fuzztui.features.fuzzfirst.reach import BuildReach, python_functions
@@ -136,16 +135,13 @@ _LABEL = "mutant-builder"
 _SAID = 500
 
 
-class PythonBackend:
-    """As ``MutantBackend``. A mutant's command is the directory of its copy."""
+class PythonBackend(MutantBackend):
+    """Python targets. A mutant's command is the directory of its copy."""
 
     def __init__(self, campaign: Campaign, run_dir: RunDir) -> None:
-        self._campaign = campaign
-        self._run_dir = run_dir
+        super().__init__(campaign, run_dir)
         self._work = run_dir.path.absolute() / "mutants" / "work" / "python"
         self._mark = ProcessMark(run_dir.path, _LABEL)
-        self._lock = asyncio.Lock()
-        self.duplicates = DuplicateMutants()
         self._state: dict[str, Any] = {}
 
     @property
@@ -170,7 +166,7 @@ class PythonBackend:
         return {**target, **moved, "path": [into, *target["path"]]}
 
     def batch(self, command: Sequence[str], label: str) -> BatchRunner:
-        """As ``MutantBackend``: run inputs in a process of the campaign's engine."""
+        """As :class:`MutantBackend`: run inputs in a process of the campaign's engine."""
         if not command:
             # The same numbers of cells in all batches, because their coverage is compared.
             edges = self._work.parent / "edges.json"
@@ -197,25 +193,8 @@ class PythonBackend:
                 ) from None
             self._state = state
 
-    async def build(self, mutant: SourceMutant, into: Path) -> Build:
-        """As ``MutantBackend``: ``into`` becomes the mutant's copy of the packages."""
-        async with self._lock:
-            began = time.monotonic()
-            built: tuple[str, ...] = ()
-            duplicate = error = ""
-            try:
-                duplicate = await self._build(mutant, into)
-                if not duplicate:
-                    built = (str(into),)
-            except (BuildTreeError, SupervisorError) as e:
-                error = str(e)
-            finally:
-                if not built:
-                    await in_thread(functools.partial(shutil.rmtree, into, ignore_errors=True))
-            return Build(built, error, time.monotonic() - began, duplicate)
-
     def outputs(self) -> PythonOutputs:
-        """As ``MutantBackend``: compares what the target's function returns."""
+        """As :class:`MutantBackend`: compares what the target's function returns."""
 
         def batch(command: Sequence[str]) -> PythonBatch:
             target = self.target(command) if command else self._campaign.target
@@ -224,7 +203,7 @@ class PythonBackend:
         return PythonOutputs(batch)
 
     async def reach(self, seeds: Sequence[Path]) -> BuildReach:
-        """As ``MutantBackend``: functions from the sources, lines from the interpreter."""
+        """As :class:`MutantBackend`: functions from the sources, lines from the interpreter."""
         reach = BuildReach()
         for file, _ in self.sources:
             try:
@@ -306,11 +285,10 @@ class PythonBackend:
 
     # ------------------------------------------------------------------------- one mutant
 
-    async def _build(self, mutant: SourceMutant, into: Path) -> str:
-        """Return what the mutant duplicates, or "".
+    def _command(self, into: Path) -> tuple[str, ...]:
+        return (str(into),)
 
-        Raises OSError, :class:`BuildTreeError`, :class:`SupervisorError`.
-        """
+    async def _build(self, mutant: SourceMutant, into: Path) -> str:
         row = next((row for row in self._state["sources"] if row["name"] == mutant.file), None)
         if row is None:
             raise BuildTreeError(f"{visible(mutant.file)} is not in mutants.sources")
@@ -320,12 +298,11 @@ class PythonBackend:
         if "code" not in answer:
             raise BuildTreeError(visible(str(answer.get("error")))[:_SAID])
         digest = _digest(mutant.file, str(answer["code"]))
-        if not (
-            duplicate := self.duplicates.of(mutant.id, digest, self._state["codes"][mutant.file])
-        ):
+        original = self._state["codes"][mutant.file]
+        if not (duplicate := duplicate_of(mutant.id, digest, self.digests, original)):
             limit = max(MIN_LIMIT_S, TIMES_BASELINE * self._state["seconds"])
             await self._batch(self.target([str(into)]), _LABEL).load([row["module"]], limit)
-        self.duplicates.add(mutant.id, digest)
+        self.digests[mutant.id] = digest
         return duplicate
 
     def _text(self, name: str) -> bytes:

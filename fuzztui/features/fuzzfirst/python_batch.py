@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import json
 import os
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,14 +12,15 @@ from typing import Any
 
 from fuzztui.engines.execute.overseer import stopped_text
 from fuzztui.features.fuzzfirst.batch import MAX_STALLS
-from fuzztui.features.fuzzfirst.scratch import read_input, scratch, sweep_scratch
-from fuzztui.features.fuzzfirst.showmap import InputResult, Unrunnable
-from fuzztui.kernel.base.bounds import load_object
+from fuzztui.features.fuzzfirst.json_lines import JsonObjects
+from fuzztui.features.fuzzfirst.showmap import InputResult, Unrunnable, read_input
 from fuzztui.kernel.base.text import visible
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.inprocess.replay import covered_cells
 from fuzztui.run.inprocess.spec import write_spec
 from fuzztui.run.process.execute import ProcessMark, ProcessResult, execute
+from fuzztui.run.triage.sandbox import private_directory, remove_sandboxes
 
 LOAD_S = 120.0
 """Time limit of the target's import, in seconds, as in a campaign."""
@@ -36,10 +34,6 @@ _OUTCOMES = {
     "hung": "hang",
     "unfit": "unfit",
 }
-_MAX_CELLS = 16 << 20
-_LONGEST_LINE = 32 << 20
-_VALID = 7
-"""The bucket that marks a valid input: zest counts the coverage of valid inputs separately."""
 
 
 @dataclass(slots=True)
@@ -81,9 +75,9 @@ async def ask(
     the result. ``limit``: seconds. Raises :class:`SupervisorError` if the engine cannot be started.
     """
     answers: list[dict[str, Any]] = []
-    lines = _Lines(on_reply or answers.append)
-    with scratch(run_dir.path) as directory:
-        try:
+    lines = JsonObjects(on_reply or answers.append)
+    try:
+        with private_directory(run_dir.path) as directory:
             spec = directory / "spec.json"
             write_spec(spec, campaign, directory)
             arguments = await asyncio.to_thread(arguments_for, directory)
@@ -102,8 +96,8 @@ async def ask(
                 stdout=True,
                 on_output=lines.take,
             )
-        except OSError as e:
-            raise SupervisorError(f"{e.filename or directory}: {e.strerror or e}") from None
+    except OSError as e:
+        raise SupervisorError(f"{e.filename or run_dir.path}: {e.strerror or e}") from None
     return BatchReply(outcome, answers)
 
 
@@ -129,7 +123,7 @@ class PythonBatch:
         async with self._turn:
             if not self._swept:  # left by an earlier supervisor that was killed
                 await asyncio.to_thread(self._mark.kill_leftovers)
-                await asyncio.to_thread(sweep_scratch, self._run_dir.path)
+                await asyncio.to_thread(remove_sandboxes, self._run_dir.path)
                 self._swept = True
             return await self._run(inputs)
 
@@ -139,9 +133,7 @@ class PythonBatch:
         alone = False
         while done < len(inputs):
             part = inputs[done : done + 1] if alone else inputs[done:]
-            run = await self._pass(part, done, found)
-            if not run.loaded:
-                raise Unrunnable(f"{self._campaign.subject}: {run.reply.reason}")
+            reason = await self._pass(part, done, found)
             before, done = done, max(found, default=-1) + 1
             if not alone or done > before:
                 # The input that ended the process of all inputs may not be the next one.
@@ -149,42 +141,31 @@ class PythonBatch:
                 continue
             stalls += 1
             if stalls > MAX_STALLS:
-                reason = run.reply.reason
                 raise Unrunnable(f"{self._campaign.subject}: inputs end the engine: {reason}")
             found[done] = InputResult("crash")
             done, alone = done + 1, False
         return [found.get(at, InputResult("unfit")) for at in range(len(inputs))]
 
-    async def _pass(
-        self, inputs: Sequence[Path], first: int, found: dict[int, InputResult]
-    ) -> _Pass:
+    async def _pass(self, inputs: Sequence[Path], first: int, found: dict[int, InputResult]) -> str:
+        """Run inputs in one process; return why it ended. Raises :class:`Unrunnable`."""
+        loaded = False
+
         def on_reply(answer: dict[str, Any]) -> None:
+            nonlocal loaded
             if "loaded" in answer:
-                result.loaded = True
+                loaded = True
             elif (verdict := _verdict(answer)) and verdict[0] < len(inputs):
                 found[first + verdict[0]] = verdict[1]
 
-        result = _Pass()
-        result.reply = await ask(
-            self._campaign,
-            self._run_dir,
-            lambda directory: _request(directory, inputs, edges=self._edges),
-            self._mark,
-            limit=self._limit(len(inputs)),
-            on_reply=on_reply,
-        )
-        return result
+        reply = await self._ask(inputs, on_reply=on_reply, edges=str(self._edges or ""))
+        if not loaded:
+            raise Unrunnable(f"{self._campaign.subject}: {reply.reason}")
+        return reply.reason
 
     async def load(self, modules: Sequence[str], limit: float) -> Mapping[str, str]:
         """Import the target; return the files of ``modules``. Raises :class:`SupervisorError`."""
         async with self._turn:
-            reply = await ask(
-                self._campaign,
-                self._run_dir,
-                lambda directory: _request(directory, [], modules=modules),
-                self._mark,
-                limit=limit,
-            )
+            reply = await self._ask([], limit, modules=list(modules))
         for answer in reply.answers:
             match answer:
                 case {"loaded": dict(files)} if reply.outcome.status == 0:
@@ -196,7 +177,7 @@ class PythonBatch:
 
         Returns {} if the input does not fail. Raises :class:`SupervisorError`.
         """
-        for answer in await self._replies([file], describe=True):
+        for answer in await self._replies([file], words=True):
             match answer:
                 case {"words": [int(), dict(description)]}:
                     return {str(key): value for key, value in description.items()}
@@ -220,7 +201,7 @@ class PythonBatch:
         Raises :class:`SupervisorError`.
         """
         found: dict[str, set[int]] = {}
-        for answer in await self._replies(inputs, lines=below):
+        for answer in await self._replies(inputs, lines=str(below)):
             match answer:
                 case {"lines": dict(files)}:
                     for file, numbers in files.items():
@@ -228,28 +209,30 @@ class PythonBatch:
                         found.setdefault(inside, set()).update(map(int, numbers))
         return found
 
-    async def _replies(
-        self,
-        inputs: Sequence[Path],
-        *,
-        describe: bool = False,
-        answers: bool = False,
-        lines: Path | None = None,
-    ) -> list[dict[str, Any]]:
+    async def _replies(self, inputs: Sequence[Path], **wanted: Any) -> list[dict[str, Any]]:
         """Return one process's replies on inputs. Raises :class:`Unrunnable` if it runs none."""
         async with self._turn:
-            reply = await ask(
-                self._campaign,
-                self._run_dir,
-                lambda directory: _request(
-                    directory, inputs, describe=describe, answers=answers, lines=lines
-                ),
-                self._mark,
-                limit=self._limit(len(inputs)),
-            )
+            reply = await self._ask(inputs, **wanted)
         if not any("loaded" in answer for answer in reply.answers):
             raise Unrunnable(f"{self._campaign.subject}: {reply.reason}")
         return reply.answers
+
+    async def _ask(
+        self,
+        inputs: Sequence[Path],
+        limit: float | None = None,
+        on_reply: Callable[[dict[str, Any]], None] | None = None,
+        **wanted: Any,
+    ) -> BatchReply:
+        """``wanted``: other keys of the request; None for ``limit``: by the number of inputs."""
+        return await ask(
+            self._campaign,
+            self._run_dir,
+            lambda directory: _request(directory, inputs, wanted),
+            self._mark,
+            limit=self._limit(len(inputs)) if limit is None else limit,
+            on_reply=on_reply,
+        )
 
     def _limit(self, inputs: int) -> float:
         """Return a time limit, in seconds, that no batch exceeds while it makes progress."""
@@ -257,44 +240,11 @@ class PythonBatch:
         return LOAD_S + inputs * 2 * (5 + 3 * timeout)
 
 
-@dataclass(slots=True)
-class _Pass:
-    """The result of one process; ``loaded``: the target could be imported."""
-
-    loaded: bool = False
-    reply: BatchReply = field(default_factory=lambda: BatchReply(ProcessResult(None, 0.0, b"")))
+_NOTHING = {"edges": "", "modules": [], "words": False, "answers": False, "lines": ""}
+"""A request besides its inputs: a file of edges, modules to load, what to reply."""
 
 
-class _Lines:
-    """Finds JSON objects in a stream, and skips what else the target prints."""
-
-    def __init__(self, on_reply: Callable[[dict[str, Any]], None]) -> None:
-        self._on_reply = on_reply
-        self._rest = bytearray()
-
-    def take(self, data: bytes) -> None:
-        *lines, rest = data.split(b"\n")
-        for line in lines:
-            self._rest += line
-            answer = load_object(self._rest)
-            self._rest.clear()
-            if answer is not None:
-                self._on_reply(answer)
-        self._rest += rest
-        if len(self._rest) > _LONGEST_LINE:
-            self._rest.clear()
-
-
-def _request(
-    directory: Path,
-    inputs: Sequence[Path],
-    *,
-    edges: Path | None = None,
-    modules: Sequence[str] = (),
-    describe: bool = False,
-    answers: bool = False,
-    lines: Path | None = None,
-) -> list[str]:
+def _request(directory: Path, inputs: Sequence[Path], wanted: Mapping[str, object]) -> list[str]:
     """Write copies of inputs and the request; return the engine's arguments. Raises OSError."""
     copies = directory / "in"
     copies.mkdir()
@@ -305,16 +255,8 @@ def _request(
         if (data := read_input(path)) is not None:
             copy.write_bytes(data)
         names.append(str(copy))
-    request_data = {
-        "inputs": names,
-        "edges": str(edges or ""),
-        "modules": list(modules),
-        "words": describe,
-        "answers": answers,
-        "lines": str(lines or ""),
-    }
     request = directory / "request.json"
-    request.write_text(json.dumps(request_data))
+    request.write_text(json.dumps({"inputs": names, **_NOTHING, **wanted}))
     return ["--batch", str(request)]
 
 
@@ -323,20 +265,6 @@ def _verdict(answer: Mapping[str, Any]) -> tuple[int, InputResult] | None:
         case {"verdict": [int(at), str(word), str(cells), int(sig)]} if (
             word in _OUTCOMES and at >= 0
         ):
-            return at, InputResult(_OUTCOMES[word], _trace(cells, valid=word == "success"), sig)
+            trace = covered_cells(cells, valid=word == "success")
+            return at, InputResult(_OUTCOMES[word], trace, sig)
     return None
-
-
-def _trace(text: str, *, valid: bool) -> frozenset[int]:
-    """Return ``edge * 8 + bucket``; bucket 6: more than 31 hits; 7: covered by a valid input."""
-    try:
-        cells = zlib.decompressobj().decompress(base64.b64decode(text), _MAX_CELLS)
-    except (ValueError, binascii.Error, zlib.error):
-        return frozenset()
-    trace = set()
-    for cell, bits in enumerate(cells):
-        if bits:
-            trace.add(cell * 8 + min(bits.bit_length() - 1, _VALID - 1))
-            if valid:
-                trace.add(cell * 8 + _VALID)
-    return frozenset(trace)

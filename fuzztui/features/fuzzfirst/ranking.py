@@ -1,4 +1,8 @@
-"""Run the ranking process, and pass on its mutants as they arrive."""
+"""Rank mutants: by a process of its own, or once on one machine, for hosts, into a file.
+
+Hosts get the file with the campaign, because ranking needs packages that they may lack. Each host
+takes the mutants of its shard, in the order of the whole program's ranking.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,22 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from fuzztui.features.fuzzfirst.backend import backend_for
+from fuzztui.features.fuzzfirst.json_lines import JsonObjects
 from fuzztui.features.fuzzfirst.reach import BuildReach
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.kernel.base.atomic import replace_text
-from fuzztui.kernel.base.bounds import loads
+from fuzztui.kernel.base.shards import parse_shard
 from fuzztui.kernel.wire.events import MutantsShard
+from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.process.execute import ProcessMark, execute
 
 _LIMIT_S = 7 * 86400.0
-_LONGEST_LINE = 1 << 20
-_FIELDS = ("id", "file", "line", "operator", "before", "after")
 
 
 class Ranking:
@@ -42,7 +48,6 @@ class Ranking:
         self._tree = tree
         self._sources = sources
         self._found = found
-        self._rest = b""
         self._error = ""
         self.ready = asyncio.Event()
         """Set when the process has read the sources, or has ended."""
@@ -71,7 +76,7 @@ class Ranking:
                 cwd=self._run_dir.path,
                 limit=_LIMIT_S,
                 stdout=True,
-                on_output=self._take,
+                on_output=JsonObjects(self._take).take,
             )
         finally:
             self.ready.set()
@@ -81,17 +86,7 @@ class Ranking:
             last = outcome.output.decode(errors="replace").strip().splitlines()[-1:]
             raise SupervisorError(f"mutants.sources: ranking failed: {' '.join(last)}")
 
-    def _take(self, data: bytes) -> None:
-        *lines, self._rest = (self._rest + data)[-_LONGEST_LINE:].split(b"\n")
-        for line in lines:
-            try:
-                answer = loads(line)
-            except ValueError:
-                continue
-            if isinstance(answer, dict):
-                self._take_message(answer)
-
-    def _take_message(self, answer: Mapping[str, Any]) -> None:
+    def _take(self, answer: Mapping[str, Any]) -> None:
         match answer:
             case {"ready": list(notes)}:
                 self.notes = [str(note) for note in notes]
@@ -101,8 +96,84 @@ class Ranking:
             case {"program": [int(mutants), str(program)]}:
                 self.program, self.program_mutants = program, mutants
             case {"mutant": dict(fields)}:
-                self._found(SourceMutant(*(fields[name] for name in _FIELDS)))
+                self._found(SourceMutant(**fields))
             case {"figures": dict(figures)}:
                 self.figures = figures
             case {"error": str(message)}:
                 self._error = message
+
+
+RANKED: Final = "mutants/ranked.json"
+"""The file, in a run directory."""
+
+
+class RankedMutants:
+    """The mutants of such a file, as :class:`Ranking` has them."""
+
+    def __init__(
+        self, data: Mapping[str, Any], shard: str, found: Callable[[SourceMutant], None]
+    ) -> None:
+        """``shard``: the part of the mutants that is wanted; an empty string: all.
+
+        Raises SupervisorError for a file that is damaged.
+        """
+        self.ready = asyncio.Event()
+        self.ready.set()
+        self.notes: list[str] = []
+        self.shard: MutantsShard | None = None
+        self._found = found
+        try:
+            self.reach = BuildReach.from_json(data["reach"])
+            self.figures: Mapping[str, float] = dict(data["figures"])
+            program, of = str(data["program"]), int(data["of"])
+            self._mutants = [SourceMutant(**row) for row in data["mutants"]]
+        except (LookupError, TypeError, ValueError, AttributeError) as e:
+            raise SupervisorError(
+                f"{RANKED}: is damaged ({e}); remove the file, and start the hub again"
+            ) from None
+        if shard:
+            part = parse_shard(shard)
+            self._mutants = [m for m in self._mutants if part.has(m.id)]
+            self.shard = MutantsShard("", part.number, part.of, of, program)
+
+    async def run(self) -> None:
+        """Call ``found`` with each mutant."""
+        for mutant in self._mutants:
+            self._found(mutant)
+
+
+async def rank_once(campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]) -> None:
+    """Rank the mutants of a campaign into the file, unless it is there. Raises SupervisorError.
+
+    The sources must be in place, and the seeds gathered. ``campaign``: without a shard.
+    """
+    path = run_dir.path / RANKED
+    if path.exists():
+        return
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    backend = backend_for(campaign, run_dir)
+    progress("preparing the target's source for mutants")
+    await backend.prepare(progress)
+    reach = BuildReach()
+    if campaign.mutants["functions"] or campaign.mutants["covered"]:
+        seeds = sorted(run_dir.seeds.iterdir()) if run_dir.seeds.is_dir() else []
+        progress("running the seeds on the target")
+        reach = await backend.reach(seeds)
+    mutants: list[SourceMutant] = []
+
+    def found(mutant: SourceMutant) -> None:
+        mutants.append(mutant)
+        if len(mutants) % 100 == 0:
+            progress(f"ranking mutants: {len(mutants):,} of at most {campaign.mutants['listed']:,}")
+
+    progress("ranking mutants")
+    ranking = Ranking(run_dir, backend.tree, backend.sources, reach, found)
+    await ranking.run()
+    data = {
+        "reach": reach.to_json(),
+        "program": ranking.program,
+        "of": ranking.program_mutants,
+        "figures": dict(ranking.figures),
+        "mutants": [asdict(mutant) for mutant in mutants],
+    }
+    await asyncio.to_thread(replace_text, Path(path), json.dumps(data))

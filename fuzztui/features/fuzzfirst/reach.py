@@ -17,7 +17,7 @@ from typing import Any
 from fuzztui.engines.instrument.statements import outline_of
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
 from fuzztui.features.fuzzfirst.gcov_build import GcovBuild
-from fuzztui.features.fuzzfirst.scratch import read_input
+from fuzztui.features.fuzzfirst.showmap import read_input
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.process.execute import ProcessMark

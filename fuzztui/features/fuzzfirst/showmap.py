@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fuzztui.features.fuzzfirst.scratch import read_input, scratch
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.text import visible
 from fuzztui.run.campaign import Campaign
@@ -26,6 +25,7 @@ from fuzztui.run.campaign.fleet import split_options
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.run.triage.program import TargetProgram
+from fuzztui.run.triage.sandbox import private_directory
 
 START_S = 30.0
 """Seconds that the fork server may take to start."""
@@ -52,6 +52,19 @@ _UNWANTED = (
     "AFL_QUIET",
 )
 """Variables that change what afl-showmap prints or writes."""
+
+
+MAX_INPUT = 1 << 20
+"""Maximum size of an input in bytes, as in AFL."""
+
+
+def read_input(path: Path) -> bytes | None:
+    """Return the content of a file; None if AFL would not accept the file as an input."""
+    try:
+        data = read_regular(path, MAX_INPUT + 1)
+    except (OSError, ValueError):
+        return None
+    return data if 0 < len(data) <= MAX_INPUT else None
 
 
 class Unrunnable(SupervisorError):
@@ -120,23 +133,35 @@ class Showmap:
     ) -> Pass:
         """Run inputs in order, each with a timeout in seconds.
 
-        ``progress`` is called with the number of inputs that are done.
+        ``progress`` is called with the number of inputs that are done. Raises
+        :class:`SupervisorError`.
         """
         if why := self.subject.missing():
             raise Unrunnable(why)
-        with scratch(self._run) as directory:
-            staged = asyncio.to_thread(_stage, files, directory / "in")
-            fit = await staged
-            if not fit:
-                return Pass([InputResult("unfit")] * len(files), "", True, False)
-            answers = _Answers(timeout, progress)
-            outcome = await self._execute(directory, timeout, answers)
-            ends = answers.ends[: len(fit)]
-            killed = outcome.status is None or outcome.status < 0
-            if killed and len(ends) == answers.begun:
-                # The last input's result may be wrong, and its trace incomplete.
-                ends = ends[:-1]
-            traces = await asyncio.to_thread(self._traces, directory / "out", len(ends))
+        try:
+            with private_directory(self._run) as directory:
+                return await self._run_in(directory, files, timeout, progress)
+        except OSError as e:
+            raise SupervisorError(f"{e.filename or self._tool}: {e.strerror or e}") from None
+
+    async def _run_in(
+        self,
+        directory: Path,
+        files: Sequence[Path],
+        timeout: float,
+        progress: Callable[[int], None],
+    ) -> Pass:
+        fit = await asyncio.to_thread(_stage, files, directory / "in")
+        if not fit:
+            return Pass([InputResult("unfit")] * len(files), "", True, False)
+        answers = _Answers(timeout, progress)
+        outcome = await self._execute(directory, timeout, answers)
+        ends = answers.ends[: len(fit)]
+        killed = outcome.status is None or outcome.status < 0
+        if killed and len(ends) == answers.begun:
+            # The last input's result may be wrong, and its trace incomplete.
+            ends = ends[:-1]
+        traces = await asyncio.to_thread(self._traces, directory / "out", len(ends))
         done = {
             at: InputResult(end, trace, sig)
             for at, (end, sig), trace in zip(fit, ends, traces, strict=False)
@@ -159,20 +184,17 @@ class Showmap:
         if "AFL_FORKSRV_INIT_TMOUT" not in {**os.environ, **env}:
             env["AFL_FORKSRV_INIT_TMOUT"] = str(round(1000 * START_S))
         number = len(os.listdir(directory / "in"))  # noqa: PTH208 - names only
-        try:
-            return await execute(
-                [*argv, *subject.modes, "--", *subject.command],
-                self.mark,
-                cwd=subject.cwd or directory / "cwd",
-                limit=START_S + number * (timeout + 1.0) + 60.0,
-                env=env,
-                stdout=True,
-                terminal=True,  # else afl-showmap buffers its output in blocks of 4 KiB
-                on_output=answers.take,
-                meanwhile=answers.watch,
-            )
-        except OSError as e:
-            raise SupervisorError(f"{e.filename or self._tool}: {e.strerror or e}") from None
+        return await execute(
+            [*argv, *subject.modes, "--", *subject.command],
+            self.mark,
+            cwd=subject.cwd or directory / "cwd",
+            limit=START_S + number * (timeout + 1.0) + 60.0,
+            env=env,
+            stdout=True,
+            terminal=True,  # else afl-showmap buffers its output in blocks of 4 KiB
+            on_output=answers.take,
+            meanwhile=answers.watch,
+        )
 
     def _traces(self, directory: Path, number: int) -> list[frozenset[int]]:
         return [self._trace(directory / f"{at:06}") for at in range(number)]
@@ -254,17 +276,14 @@ def _stage(files: Sequence[Path], directory: Path) -> list[int]:
     """Copy inputs to numbered files; return the indexes of those that are fit.
 
     afl-showmap reads the files in this order. Copies, because names are untrusted, and files may be
-    removed or replaced at any moment.
+    removed or replaced at any moment. Raises OSError.
     """
     fit: list[int] = []
-    try:
-        directory.mkdir()
-        for at, file in enumerate(files):
-            if (data := read_input(file)) is not None:
-                (directory / f"{len(fit):06}").write_bytes(data)
-                fit.append(at)
-    except OSError as e:
-        raise SupervisorError(f"{e.filename or directory}: {e.strerror or e}") from None
+    directory.mkdir()
+    for at, file in enumerate(files):
+        if (data := read_input(file)) is not None:
+            (directory / f"{len(fit):06}").write_bytes(data)
+            fit.append(at)
     return fit
 
 

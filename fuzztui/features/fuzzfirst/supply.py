@@ -11,11 +11,9 @@ import shutil
 from collections.abc import Awaitable
 from pathlib import Path
 
-from fuzztui.features.fuzzfirst.backend import MutantBackend
-from fuzztui.features.fuzzfirst.build import directory_name
+from fuzztui.features.fuzzfirst.build import MutantBackend, directory_name
 from fuzztui.features.fuzzfirst.fold import head
-from fuzztui.features.fuzzfirst.ranked import RankedMutants
-from fuzztui.features.fuzzfirst.ranking import Ranking
+from fuzztui.features.fuzzfirst.ranking import RANKED, RankedMutants, Ranking
 from fuzztui.features.fuzzfirst.reach import BuildReach
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.kernel.base.atomic import replace_text
@@ -96,8 +94,7 @@ class MutantSupply:
         Raises :class:`SupervisorError`.
         """
         digests = read_json(self._run_dir.mutants / _DIGESTS) or {}
-        known = {k: v for k, v in digests.items() if isinstance(v, str)}
-        self._backend.duplicates.restore_digests(known)
+        self._backend.digests |= {k: v for k, v in digests.items() if isinstance(v, str)}
         before = read_json(self._run_dir.mutants / _LISTING) or {}
         self.whole = before == {"key": self._key(), "whole": True}
         if not self.whole:
@@ -133,12 +130,13 @@ class MutantSupply:
     async def _begin_ranking(self, seeds: list[Path], *, other: bool) -> None:
         backend, mutants = self._backend, self._campaign.mutants
         ranking: Ranking | RankedMutants
-        if (elsewhere := RankedMutants.of_run(self._run_dir, self._campaign, self._take)) is None:
+        if (data := read_json(self._run_dir.path / RANKED)) is not None:  # ranked elsewhere
+            ranking = RankedMutants(data, mutants["shard"], self._take)
+            self._reach = ranking.reach
+        else:
             if mutants["functions"] or mutants["covered"]:
                 self._reach = await backend.reach(seeds)
             ranking = Ranking(self._run_dir, backend.tree, backend.sources, self._reach, self._take)
-        else:
-            ranking, self._reach = elsewhere, elsewhere.reach
         listing = self._run_dir.mutants / _LISTING
         replace_text(listing, json.dumps({"key": self._key(), "whole": False}))
         self._jobs.append(asyncio.ensure_future(self._guarded(self._rank(ranking, other=other))))
@@ -226,7 +224,7 @@ class MutantSupply:
         if built.error and shutil.disk_usage(self._run_dir.mutants).free < MIN_ROOM:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._run_dir.mutants))
         costs = {"build": round(built.seconds, 3)}
-        replace_text(self._run_dir.mutants / _DIGESTS, json.dumps(self._backend.duplicates.digests))
+        replace_text(self._run_dir.mutants / _DIGESTS, json.dumps(self._backend.digests))
         self._failed = self._failed + 1 if built.error else 0
         self._same = self._same + 1 if built.duplicate_of == "original" else 0
         if built.error:

@@ -19,8 +19,7 @@ from pathlib import Path
 from fuzztui.features.fuzzfirst.batch import BatchRunner
 from fuzztui.features.fuzzfirst.json_lines import JsonLines
 from fuzztui.features.fuzzfirst.prune import Input, file_name, gather, run_all, write_whole
-from fuzztui.features.fuzzfirst.scratch import read_input
-from fuzztui.features.fuzzfirst.showmap import InputResult
+from fuzztui.features.fuzzfirst.showmap import InputResult, read_input
 from fuzztui.features.fuzzfirst.threads import in_thread
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.wire.afl import entry_name, id_of

@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzztui.features.fuzzfirst.backend import MutantBackend
+from fuzztui.features.fuzzfirst.budget import UNWANTED, TurnBudget
+from fuzztui.features.fuzzfirst.build import MutantBackend
 from fuzztui.features.fuzzfirst.corpora import Corpora, turn_instances, turn_number
 from fuzztui.features.fuzzfirst.showmap import Unrunnable
-from fuzztui.features.fuzzfirst.turn_budget import UNWANTED, TurnBudget
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.wire.events import Message, MutantProgress, MutantState
 from fuzztui.run.campaign import Campaign

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
 from fuzztui.features.fuzzfirst.gcov_build import GcovBuild
+from fuzztui.features.fuzzfirst.showmap import read_input
 from fuzztui.kernel.base import ranges
 from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.wire.codec import MAX_EVENT, encode_event
@@ -24,8 +25,6 @@ from fuzztui.run.process.execute import ProcessMark
 
 KEY: Final = "target.coverage"
 MAX_SOURCE: Final = 64 << 20
-MAX_INPUT: Final = 1 << 20
-"""Size of an entry; larger ones are not run."""
 TOGETHER: Final = 32
 """Entries that run before gcov reads the counts."""
 
@@ -46,10 +45,8 @@ def build_for(campaign: Campaign, run_dir: RunDir, home: Path, label: str) -> Gc
 
 def read_entry(file: Path) -> Found | None:
     """Return a queue entry; None if it is gone, empty or too large."""
-    data = read_if_regular(file, MAX_INPUT + 1)
-    if not data or len(data) > MAX_INPUT:
-        return None
-    return Found(file.parent.parent.name, file.name, data)
+    data = read_input(file)
+    return None if data is None else Found(file.parent.parent.name, file.name, data)
 
 
 @dataclass(slots=True)

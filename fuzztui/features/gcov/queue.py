@@ -22,14 +22,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from fuzztui.features.gcov.measure import (
-    KEY,
-    MAX_INPUT,
-    TOGETHER,
-    GcovMeasurement,
-    build_for,
-    read_entry,
-)
+from fuzztui.features.fuzzfirst.showmap import MAX_INPUT
+from fuzztui.features.gcov.measure import KEY, TOGETHER, GcovMeasurement, build_for, read_entry
 from fuzztui.features.source.fold import LineCoverage
 from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.log.reader import LogReader

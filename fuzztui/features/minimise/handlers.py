@@ -7,12 +7,10 @@ import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
-from fuzztui.features.minimise.program_inputs import minimise
-from fuzztui.features.minimise.python_inputs import minimise_by_engine
-from fuzztui.features.minimise.rewrite import minimised_path
-from fuzztui.kernel.wire.commands import CancelMinimise, Command, Minimise
+from fuzztui.features.minimise import program_inputs, python_inputs
+from fuzztui.features.minimise.rewrite import Search, minimised_path
+from fuzztui.kernel.wire.commands import CancelMinimise, Minimise
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.campaign.schema import AFL
 from fuzztui.run.process.execute import ProcessMark
@@ -22,26 +20,15 @@ from fuzztui.run.triage.program import find_file
 _numbers = itertools.count(1)
 
 
-class MinimiseFile(Protocol):
-    """Minimises one file, and returns a summary."""
-
-    def __call__(
-        self,
-        file: Path,
-        output: Path,
-        progress: Progress,
-        *,
-        mark: ProcessMark,
-        stop: Callable[[], bool],
-    ) -> Awaitable[str]:
-        """``mark``: marks the processes. ``stop()``: once true, the smallest input is written."""
+MinimiseFile = Callable[[Path, Path, Search], Awaitable[str]]
+"""Minimises a file to another one, and returns a summary."""
 
 
 class Minimiser(Service):
     """Minimises findings, one at a time."""
 
-    def __init__(self, run_dir: RunDir, minimise: MinimiseFile) -> None:
-        self._run_dir, self._minimise = run_dir, minimise
+    def __init__(self, run_dir: RunDir, minimise: MinimiseFile, longest_s: float) -> None:
+        self._run_dir, self._minimise, self._longest_s = run_dir, minimise, longest_s
         self._turn = asyncio.Lock()
         self._open: dict[Minimise, bool] = {}
         """Commands that wait or are running, and whether they were cancelled."""
@@ -50,10 +37,8 @@ class Minimiser(Service):
         """Return the handlers of ``minimise`` and ``cancel-minimise``."""
         return {Minimise.name: self.minimise, CancelMinimise.name: self.cancel}
 
-    async def minimise(self, command: Command, progress: Progress) -> str:
+    async def minimise(self, command: Minimise, progress: Progress) -> str:
         """Minimise a finding."""
-        if not isinstance(command, Minimise):
-            raise SupervisorError(f"{command.name} is not the command minimise")
         if command in self._open:
             raise SupervisorError(f"{command.file}: already being minimised")
         self._open[command] = False
@@ -66,10 +51,8 @@ class Minimiser(Service):
         finally:
             del self._open[command]
 
-    async def cancel(self, command: Command, _progress: Progress) -> str:
+    async def cancel(self, command: CancelMinimise, _progress: Progress) -> str:
         """Stop minimising a finding."""
-        if not isinstance(command, CancelMinimise):
-            raise SupervisorError(f"{command.name} is not the command cancel-minimise")
         meant = Minimise(command.file, command.instance)
         if meant not in self._open:
             raise SupervisorError(f"{command.file}: not being minimised")
@@ -85,9 +68,8 @@ class Minimiser(Service):
         for directory in sorted(named):
             if file := find_file(directory, command.file):
                 output = minimised_path(run_dir, file)
-                return await self._minimise(
-                    file, output, progress, mark=mark, stop=lambda: self._open[command]
-                )
+                search = Search(progress, self._longest_s, lambda: self._open[command], mark)
+                return await self._minimise(file, output, search)
         raise SupervisorError(f"{command.file}: no such finding in {run_dir.out}")
 
 
@@ -96,6 +78,8 @@ def services(context: ServiceContext) -> list[Minimiser]:
     campaign, run_dir = context.campaign, context.run_dir
     if context.is_hub:
         return []
-    by_program = partial(minimise, campaign, run_dir)
-    one = by_program if campaign.kind == AFL else partial(minimise_by_engine, run_dir)
-    return [Minimiser(run_dir, one)]
+    if campaign.kind == AFL:
+        one = partial(program_inputs.minimise, campaign, run_dir)
+        return [Minimiser(run_dir, one, program_inputs.LONGEST_S)]
+    by_engine = partial(python_inputs.minimise_by_engine, run_dir)
+    return [Minimiser(run_dir, by_engine, python_inputs.LONGEST_S)]

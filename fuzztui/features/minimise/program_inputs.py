@@ -12,11 +12,10 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.engines.inputs.reduce import shrink
-from fuzztui.features.minimise.rewrite import instance_of, rewrite
+from fuzztui.features.minimise.rewrite import Search, instance_of, rewrite
 from fuzztui.features.oracle.judge import OracleJudge
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.text import several, span, visible
@@ -24,7 +23,7 @@ from fuzztui.kernel.model.passive import ORACLE
 from fuzztui.kernel.wire.finding_kinds import HANG
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.process.execute import ProcessMark, ProcessResult, execute
+from fuzztui.run.process.execute import ProcessResult, execute
 from fuzztui.run.process.service import Progress
 from fuzztui.run.triage.afl import MAX_INPUT, category_of, examine_file
 from fuzztui.run.triage.program import TargetProgram
@@ -48,48 +47,24 @@ _REASON = re.compile(r"\[-\] +(?:PROGRAM ABORT|SYSTEM ERROR) : (.*)")
 
 
 async def minimise(
-    campaign: Campaign,
-    run_dir: RunDir,
-    file: Path,
-    output: Path,
-    progress: Progress,
-    *,
-    mark: ProcessMark | None = None,
-    stop: Callable[[], bool] = lambda: False,
-    longest_s: float | None = None,
+    campaign: Campaign, run_dir: RunDir, file: Path, output: Path, search: Search
 ) -> str:
     """Write a smaller input with the same outcome as ``file`` to ``output``. Returns a summary.
 
-    ``mark``: marks the processes, so that they can be killed if this process dies. ``stop``: called
-    repeatedly; once it returns True, or after ``longest_s`` seconds (None: :data:`LONGEST_S`), the
-    smallest input found is written.
     Raises :class:`SupervisorError` with the reason if minimising fails.
     """
 
-    limit_s = LONGEST_S if longest_s is None else longest_s
-
     async def shorten(data: bytes) -> tuple[bytes, str]:
         if judged_by_oracle(campaign, run_dir, file):
-            return await minimise_by_oracle(
-                OracleJudge.of(campaign, mark), data, progress, limit_s, stop
-            )
+            return await minimise_by_oracle(OracleJudge.of(campaign, search.mark), data, search)
         program = TargetProgram.of(campaign, instance_of(run_dir, file))
-        return await _minimised(
-            program, category_of(file), data, progress, mark=mark, stop=stop, longest_s=limit_s
-        )
+        return await _minimised(program, category_of(file), data, search)
 
     return await rewrite(file, output, shorten)
 
 
 async def _minimised(
-    program: TargetProgram,
-    category: str,
-    data: bytes,
-    progress: Progress,
-    *,
-    mark: ProcessMark | None,
-    stop: Callable[[], bool],
-    longest_s: float,
+    program: TargetProgram, category: str, data: bytes, search: Search
 ) -> tuple[bytes, str]:
     """Check the finding, run afl-tmin, compare the outcomes. Returns smaller input and note."""
     tool = program.tool("afl-tmin")
@@ -99,31 +74,24 @@ async def _minimised(
         )
     before = ""
     if category:
-        progress("reproducing the finding", -1.0)
-        reproduction = await examine_file(program, category, data, mark=mark)
+        search.progress("reproducing the finding", -1.0)
+        reproduction = await examine_file(program, category, data, mark=search.mark)
         if reproduction.ended:
             raise SupervisorError(f"cannot minimise: {reproduction.title}")
         before = reproduction.signature
-    if stop():
+    if search.stop():
         raise SupervisorError("stopped before afl-tmin had started")
-    with open_sandbox(program, data, mark) as place:
-        shorter, note = await _shrink(place, tool, category, progress, stop, longest_s)
+    with open_sandbox(program, data, search.mark) as place:
+        shorter, note = await _shrink(place, tool, category, search)
     if before:
-        progress("comparing the outcome", -1.0)
-        after = await examine_file(program, category, shorter, mark=mark)
+        search.progress("comparing the outcome", -1.0)
+        after = await examine_file(program, category, shorter, mark=search.mark)
         if after.signature != before:
             note += f"; its outcome differs: {after.title}"
     return shorter, note
 
 
-async def _shrink(  # noqa: PLR0917
-    place: Sandbox,
-    tool: str,
-    category: str,
-    progress: Progress,
-    stop: Callable[[], bool],
-    longest_s: float,
-) -> tuple[bytes, str]:
+async def _shrink(place: Sandbox, tool: str, category: str, search: Search) -> tuple[bytes, str]:
     """Run afl-tmin. Returns the smaller input and a note for the summary."""
     program = place.program
     result = place.directory / "smaller"
@@ -138,14 +106,14 @@ async def _shrink(  # noqa: PLR0917
     env = {**program.env, "TMPDIR": str(place.directory)}
     if program.blind:
         env |= {"AFL_NO_FORKSRV": "1"}
-    deadline = time.monotonic() + longest_s
+    deadline = time.monotonic() + search.longest_s
     stopped = ""
 
     def stop_in_time(pid: int) -> None:
         nonlocal stopped
         late = time.monotonic() >= deadline
-        if not stopped and (late or stop()):
-            stopped = f"stopped after {span(longest_s)}" if late else "stopped"
+        if not stopped and (late or search.stop()):
+            stopped = f"stopped after {span(search.longest_s)}" if late else "stopped"
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGINT)
 
@@ -153,12 +121,12 @@ async def _shrink(  # noqa: PLR0917
         argv,
         place.mark,
         cwd=place.cwd,
-        limit=longest_s + _GRACE_S,
+        limit=search.longest_s + _GRACE_S,
         env=env,
         stdout=True,
         terminal=True,
         meanwhile=stop_in_time,
-        on_output=_Reader(place.file.stat().st_size, progress).take,
+        on_output=_Reader(place.file.stat().st_size, search.progress).take,
     )
     if stopped and outcome.status != 0:
         if not result.is_file():
@@ -242,40 +210,34 @@ RUNS = 100_000
 """Maximum number of runs; more than the time limit allows."""
 
 
-async def minimise_by_oracle(
-    judge: OracleJudge,
-    data: bytes,
-    progress: Callable[[str, float], None],
-    longest_s: float,
-    stop: Callable[[], bool] = lambda: False,
-) -> tuple[bytes, str]:
+async def minimise_by_oracle(judge: OracleJudge, data: bytes, search: Search) -> tuple[bytes, str]:
     """Return a smaller input with the signature of the first finding, and a note.
 
-    Stops after ``longest_s`` seconds, or once ``stop`` returns True, with the smallest input found.
     Raises :class:`SupervisorError` if the input shows no bug or a command cannot be run; OSError
     if the machine lacks something, for example memory.
     """
-    progress("reproducing the finding", -1.0)
+    search.progress("reproducing the finding", -1.0)
     findings = await judge.findings(data)
     if not findings:
         raise SupervisorError("cannot minimise: the oracle finds nothing wrong with the input")
     wanted = findings[0][0].signature
-    deadline = time.monotonic() + longest_s
+    deadline = time.monotonic() + search.longest_s
     loop = asyncio.get_running_loop()
     left, given_up, stopped = len(data), False, ""
 
     def keeps(shorter: bytes) -> bool:
         nonlocal left, stopped
         if time.monotonic() >= deadline:
-            stopped = f"stopped after {span(longest_s)}"
-        elif stop():
+            stopped = f"stopped after {span(search.longest_s)}"
+        elif search.stop():
             stopped = "stopped"
         if given_up or stopped:
             return False
         found = asyncio.run_coroutine_threadsafe(judge.findings(shorter), loop).result()
         same = any(finding.signature == wanted for finding, _ in found)
         left = len(shorter) if same else left
-        loop.call_soon_threadsafe(progress, f"{left} of {several(len(data), 'byte')} left", -1.0)
+        words = f"{left} of {several(len(data), 'byte')} left"
+        loop.call_soon_threadsafe(search.progress, words, -1.0)
         return same
 
     def passes() -> bytes:

@@ -14,14 +14,13 @@ from typing import Any, Final
 
 from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.engines.execute.forks import how_it_ended
-from fuzztui.features.minimise.rewrite import rewrite
+from fuzztui.features.minimise.rewrite import Search, rewrite
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.base.text import brief, several, span, visible
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.spec import python_of, saves_examples, spec_near
 from fuzztui.run.process.execute import ProcessMark, ProcessResult, execute
-from fuzztui.run.process.service import Progress
 from fuzztui.run.triage.afl import MAX_INPUT
 
 LONGEST_S: Final = 600.0
@@ -34,46 +33,32 @@ _GRACE_S: Final = 60.0
 _REASON: Final = b"fuzztui: "
 
 
-async def minimise_by_engine(
-    run_dir: RunDir,
-    file: Path,
-    output: Path,
-    progress: Progress,
-    *,
-    mark: ProcessMark | None = None,
-    stop: Callable[[], bool] = lambda: False,
-    longest_s: float = LONGEST_S,
-) -> str:
+async def minimise_by_engine(run_dir: RunDir, file: Path, output: Path, search: Search) -> str:
     """Write a smaller input with the signature of ``file`` to ``output``. Returns a summary.
 
-    ``mark``: marks the processes, so that they can be killed if this process dies. ``stop``: called
-    repeatedly; once it returns True, or after ``longest_s`` seconds (inf: no limit), the
-    smallest input found is written.
     The smaller input of a suite's finding is saved as a failing example of Hypothesis, if the
     campaign has ``target.examples``.
     Raises :class:`SupervisorError` with the reason if minimising fails.
     """
 
     async def shorten(data: bytes) -> tuple[bytes, str]:
-        progress("loading the target, reproducing the finding", -1.0)
-        reader = _Reader(data, progress, longest_s)
+        search.progress("loading the target, reproducing the finding", -1.0)
+        reader = _Reader(data, search)
         spec = spec_near(run_dir, file)
         if spec is None:
             raise SupervisorError(f"{run_dir.path}: no instance was started in this run")
         with temporary_directory() as place:
             given = Path(place) / "input"
             given.write_bytes(data)
-            outcome = await _ask(
-                run_dir, spec, given, reader.take, mark=mark, stop=stop, longest_s=longest_s
-            )
-        return reader.result(outcome, stopped=stop())
+            outcome = await _ask(run_dir, spec, given, reader.take, search)
+        return reader.result(outcome, stopped=search.stop())
 
     summary = await rewrite(file, output, shorten)
     spec = spec_near(run_dir, file)
     if spec is None or not saves_examples(spec) or _is_same(file, output):
         return summary
-    progress("saving the smaller example for Hypothesis", -1.0)
-    if why := await _save_example(run_dir, spec, output, mark):
+    search.progress("saving the smaller example for Hypothesis", -1.0)
+    if why := await _save_example(run_dir, spec, output, search.mark):
         return f"{summary}; not saved for Hypothesis: {why}"
     return f"{summary}; saved for Hypothesis"
 
@@ -142,17 +127,14 @@ async def _ask(
     spec: Path,
     given: Path,
     on_output: Callable[[bytes], None],
-    *,
-    mark: ProcessMark | None,
-    stop: Callable[[], bool],
-    longest_s: float,
+    search: Search,
 ) -> ProcessResult:
     """Run the engine on the input in ``given``, which has a separate directory."""
     stopped = False
 
     def meanwhile(pid: int) -> None:
         nonlocal stopped
-        if not stopped and stop():
+        if not stopped and search.stop():
             stopped = True
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
@@ -160,11 +142,11 @@ async def _ask(
     return await _run_engine(
         run_dir,
         spec,
-        ["--minimise", str(given), "--tries", str(TRIES), "--seconds", str(longest_s)],
+        ["--minimise", str(given), "--tries", str(TRIES), "--seconds", str(search.longest_s)],
         given.parent,
-        limit_s=LOAD_LIMIT_S + longest_s + _GRACE_S,
+        limit_s=LOAD_LIMIT_S + search.longest_s + _GRACE_S,
         on_output=on_output,
-        mark=mark,
+        mark=search.mark,
         meanwhile=meanwhile,
     )
 
@@ -172,8 +154,8 @@ async def _ask(
 class _Reader:
     """Reads and checks the output of the engine, which is untrusted: it runs the target's code."""
 
-    def __init__(self, data: bytes, progress: Progress, longest_s: float) -> None:
-        self._data, self._progress, self._longest_s = data, progress, longest_s
+    def __init__(self, data: bytes, search: Search) -> None:
+        self._data, self._progress, self._longest_s = data, search.progress, search.longest_s
         self._began_s = 0.0
         self._best = data
         self._rest = b""

@@ -1,15 +1,31 @@
-"""Write the smaller input of a finding: where to, and only as a whole."""
+"""How a smaller input is searched and written: where to, and only as a whole."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.files import check_writable, read_regular
 from fuzztui.kernel.base.text import several
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
+from fuzztui.run.process.execute import ProcessMark
+from fuzztui.run.process.service import Progress
 from fuzztui.run.triage.afl import MAX_INPUT
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How a smaller input is searched. At the end the smallest input found is written."""
+
+    progress: Progress
+    longest_s: float
+    """Seconds after which it ends; infinite: no limit."""
+    stop: Callable[[], bool] = lambda: False
+    """Called repeatedly; once it returns True, the search ends."""
+    mark: ProcessMark | None = None
+    """Marks the processes, so that they can be killed if this process dies."""
 
 
 def minimised_path(run_dir: RunDir, file: Path) -> Path:

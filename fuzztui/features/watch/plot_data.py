@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import os
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from fuzztui.kernel.base.bounds import real, whole
@@ -63,22 +64,16 @@ class Plot:
     def history(self, most: int) -> list[PlotRow]:
         """Return about ``most`` rows spread evenly over the file, in order, including the last."""
         try:
-            fd = open_regular(self._path)
+            with self._open() as fd:
+                size = os.fstat(fd).st_size
+                if not self._read_header(fd):
+                    return []
+                lines, tail = _spread(fd, size, most), self._rows(_tail(fd))
         except FileNotFoundError:
             return []
         except OSError as e:
             self.problem = f"plot_data cannot be read: {e.strerror or e}"
             return []
-        try:
-            size = os.fstat(fd).st_size
-            if not self._read_header(fd):
-                return []
-            lines, tail = _spread(fd, size, most), self._rows(_tail(fd, size))
-        except OSError as e:
-            self.problem = f"plot_data cannot be read: {e.strerror or e}"
-            return []
-        finally:
-            os.close(fd)
         sane = self._sane(tail)
         absurd = {row.seconds for row in tail}.difference(row.seconds for row in sane)
         found = [row for row in self._rows(lines) if row.seconds not in absurd]
@@ -94,17 +89,12 @@ class Plot:
             gate = (found.st_mtime_ns, found.st_size, found.st_ino)
             if gate == self._gate:
                 return None
-            fd = open_regular(self._path)
+            with self._open() as fd:
+                if gate[2] != self._gate[2] or not self._columns:
+                    self._read_header(fd)
+                lines = _tail(fd)
         except OSError:
             return None
-        try:
-            if gate[2] != self._gate[2] or not self._columns:
-                self._read_header(fd)
-            lines = _tail(fd, found.st_size)
-        except OSError:
-            return None
-        finally:
-            os.close(fd)
         self._gate = gate
         if not lines or self._row(lines[-1]) is None:
             return None
@@ -114,16 +104,18 @@ class Plot:
     def ending(self) -> list[PlotRow]:
         """Return the rows of about the last two minutes, in order."""
         try:
-            fd = open_regular(self._path)
+            with self._open() as fd:
+                return self._sane(self._rows(_tail(fd)))
         except OSError:
             return []
+
+    @contextmanager
+    def _open(self) -> Iterator[int]:
+        fd = open_regular(self._path)
         try:
-            lines = _tail(fd, os.fstat(fd).st_size)
-        except OSError:
-            return []
+            yield fd
         finally:
             os.close(fd)
-        return self._sane(self._rows(lines))
 
     def _rows(self, lines: list[bytes]) -> list[PlotRow]:
         return [row for line in lines if (row := self._row(line)) is not None]
@@ -196,8 +188,8 @@ def _spread(fd: int, size: int, most: int) -> list[bytes]:
     return found
 
 
-def _tail(fd: int, size: int) -> list[bytes]:
-    start = max(0, size - 4 * ROW_BYTES)
+def _tail(fd: int) -> list[bytes]:
+    start = max(0, os.fstat(fd).st_size - 4 * ROW_BYTES)
     return _lines(os.pread(fd, 4 * ROW_BYTES, start))[1:]
 
 

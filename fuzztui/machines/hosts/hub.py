@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fuzztui.features.fuzzfirst.ranked import rank_once
+from fuzztui.features.fuzzfirst.ranking import rank_once
 from fuzztui.kernel.model.selectors import ENDED, running_time
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.address import link_to_run, socket_path

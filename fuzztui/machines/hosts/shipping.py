@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import tomli_w
 
-from fuzztui.features.fuzzfirst.ranked import RANKED
+from fuzztui.features.fuzzfirst.ranking import RANKED
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.bounds import LARGEST
 from fuzztui.kernel.base.files import read_if_regular

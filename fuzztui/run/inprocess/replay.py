@@ -112,12 +112,13 @@ def _take(found: Replayed, answer: dict[str, Any], start: int) -> int:
             if outcome in _FAILED:
                 failure = {"category": _FAILED[outcome], "title": outcome}
                 found.failed.setdefault(start + at, failure)
-            found.cells[start + at] = _covered(cells, valid=outcome == "success")
+            found.cells[start + at] = covered_cells(cells, valid=outcome == "success")
             return start + at
     return -1
 
 
-def _covered(text: str, *, valid: bool) -> frozenset[int]:
+def covered_cells(text: str, *, valid: bool) -> frozenset[int]:
+    """Return what an input covers, as in :class:`Replayed`, from an answer of the engine."""
     try:
         cells = zlib.decompressobj().decompress(base64.b64decode(text), _MAX_CELLS)
     except (ValueError, binascii.Error, zlib.error):

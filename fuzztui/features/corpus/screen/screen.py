@@ -13,8 +13,7 @@ from textual.worker import WorkType
 
 from fuzztui.features.comparisons.fold import comparison_rows, operation_yields
 from fuzztui.features.corpus.screen.detail import entry_lines, no_corpus_lines
-from fuzztui.features.corpus.screen.yield_labels import yield_lines
-from fuzztui.features.corpus.screen.yields import YieldScreen, YieldStrip
+from fuzztui.features.corpus.screen.yields import YieldScreen, YieldStrip, yield_lines
 from fuzztui.features.inputs.screen.hexview import load as load_file
 from fuzztui.features.inputs.screen.input_screen import InputScreen
 from fuzztui.features.inputs.screen.input_views import (

@@ -127,7 +127,7 @@ def rank_as_universalmutator(
 ) -> Iterator[Pick]:
     """Rank like universalmutator's ``prioritize_mutants``: statement deletions first."""
     whole = range(len(mutants))
-    deleted = [i for i in whole if edit_of(mutants[i]) == DELETED]
+    deleted = [i for i in whole if edit(mutants[i].before, mutants[i].after) == DELETED]
     gone = set(deleted)
     rest = [i for i in whole if i not in gone]
     done: list[int] = []
@@ -144,12 +144,6 @@ def rank_as_universalmutator(
             ):
                 yield pick
                 done.append(pick.index)
-
-
-def edit_of(mutant: SourceMutant) -> str:
-    """Return the edit of a mutant: see
-    :func:`fuzztui.features.fuzzfirst.source_mutants.text.edit`."""
-    return edit(mutant.before, mutant.after)
 
 
 class _Column:
@@ -181,7 +175,7 @@ class _Distances:
         for done, mutant in enumerate(mutants):
             if done % 1000 == 0:
                 progress(done, len(mutants))
-            edits.append(edit_of(mutant))
+            edits.append(edit(mutant.before, mutant.after))
         self._edits = _Column(edits)
         # With line ends, as universalmutator compares lines.
         self._small = (

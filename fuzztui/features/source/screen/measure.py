@@ -1,10 +1,8 @@
-"""Measuring which entries reach which lines, by the command ``fuzztui coverage --by-line``."""
+"""Which entries reach which lines, as ``fuzztui coverage --by-line`` measures it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from fuzztui.features.source.fold import FileLines, FirstEntry
@@ -12,8 +10,7 @@ from fuzztui.features.source.screen.detail import Smallest
 from fuzztui.kernel.base import ranges
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.model.state import SourceRow
-from fuzztui.tui.base.background import in_thread
-from fuzztui.tui.base.local_command import LocalCommand
+from fuzztui.tui.base.local_command import CommandResult
 
 
 @dataclass(slots=True)
@@ -53,28 +50,11 @@ class MeasuredLines:
         return found
 
 
-class Measurement:
-    """One run of the command."""
-
-    def __init__(self, run: Path) -> None:
-        arguments = ["coverage", "--by-line", "--progress", str(run)]
-        self._command = LocalCommand(lambda: arguments)
-
-    async def run(self, progress: Callable[[str], None]) -> tuple[MeasuredLines | None, str]:
-        """Measure; ``progress`` is called with each line of the command's messages.
-
-        Returns the result (None: there is none), and why not.
-        """
-        result = await self._command.run(progress)
-        if self._command.cancelled:
-            return None, "cancelled"
-        if result.status:
-            return None, result.message or f"exit status {result.status}"
-        try:
-            return await in_thread(lambda: MeasuredLines.of(loads(result.output))), ""
-        except (ValueError, LookupError, TypeError, AttributeError) as e:
-            return None, f"the answer of fuzztui coverage is damaged: {e}"
-
-    def cancel(self) -> None:
-        """End the command."""
-        self._command.cancel()
+def measured_lines(result: CommandResult) -> tuple[MeasuredLines | None, str]:
+    """Return what the command has measured (None: nothing), and why not."""
+    if result.status:
+        return None, result.message or f"exit status {result.status}"
+    try:
+        return MeasuredLines.of(loads(result.output)), ""
+    except (ValueError, LookupError, TypeError, AttributeError) as e:
+        return None, f"the answer of fuzztui coverage is damaged: {e}"

@@ -16,7 +16,7 @@ from textual.worker import WorkType
 from fuzztui.features.source.index import SourceIndex
 from fuzztui.features.source.screen.code import CodeColumns, CodeLine, FileText, OpenFile, load_text
 from fuzztui.features.source.screen.detail import Measuring, line_lines, node_lines
-from fuzztui.features.source.screen.measure import MeasuredLines, Measurement
+from fuzztui.features.source.screen.measure import MeasuredLines, measured_lines
 from fuzztui.features.source.screen.tree import CODE, tree_columns
 from fuzztui.features.source.tree import CodeNode
 from fuzztui.kernel.model.state import Changes
@@ -26,7 +26,7 @@ from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import column_keys
 from fuzztui.tui.base.dialogs import ConfirmScreen
-from fuzztui.tui.base.local_command import MESSAGE_PREFIX
+from fuzztui.tui.base.local_command import MESSAGE_PREFIX, LocalCommand
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext
@@ -80,7 +80,7 @@ class SourceScreen(ListingScreen[Row, None]):
         self._next_mutant = ("", 0)
         """The line whose mutants were looked at, and the number of the next one."""
         self._measured = MeasuredLines()
-        self._measurement: Measurement | None = None
+        self._measurement: LocalCommand | None = None
         self._progress = ""
         """The last message of the measurement that is running."""
 
@@ -429,12 +429,13 @@ class SourceScreen(ListingScreen[Row, None]):
         run = self.host.run_dir
         if run is None:
             return
-        self._measurement = Measurement(run)
+        arguments = ["coverage", "--by-line", "--progress", str(run)]
+        self._measurement = LocalCommand(lambda: arguments)
         self._show_progress("running the corpus again")
         measure: WorkType[None] = partial(self._measure, self._measurement)
         self.run_worker(measure, group="measure")
 
-    def _ask_to_cancel(self, measurement: Measurement) -> None:
+    def _ask_to_cancel(self, measurement: LocalCommand) -> None:
         def answered(yes: bool | None) -> None:
             if yes and self._measurement is measurement:
                 measurement.cancel()
@@ -442,9 +443,12 @@ class SourceScreen(ListingScreen[Row, None]):
         question = "The corpus is being run again. If it is cancelled, nothing is measured."
         self.app.push_screen(ConfirmScreen("Measurement", question, "Cancel it", "Go on"), answered)
 
-    async def _measure(self, measurement: Measurement) -> None:
+    async def _measure(self, measurement: LocalCommand) -> None:
         self.notify("Running the corpus again.", timeout=4)
-        measured, problem = await measurement.run(self._show_progress)
+        result = await measurement.run(self._show_progress)
+        measured, problem = None, "cancelled"
+        if not measurement.cancelled:
+            measured, problem = await in_thread(lambda: measured_lines(result))
         self._measurement = None
         self._show_progress("")
         if problem:

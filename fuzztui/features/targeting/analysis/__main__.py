@@ -1,6 +1,6 @@
 """The analysis process: reads a request from stdin, writes lines of JSON to stdout.
 
-Writes ``{"progress": text}`` several times; at last ``{"document": file}`` or ``{"error": text}``.
+Writes ``{"progress": text}`` several times; at last ``{"document": text}`` or ``{"error": text}``.
 Argument: the directory for caches and documents.
 """
 
@@ -13,7 +13,7 @@ import hashlib
 import json
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -55,12 +55,14 @@ def main(arguments: list[str]) -> int:
         application = gather(request, _progress)
         application.unsure = tuple(_unsure(request, application))
         file = directory / "targets" / f"{_key(request, application)}.json"
-        if not file.is_file() or _others_have_changed(file):
+        document = kept_document(file)
+        if document is None:
             with _alone(directory):
-                if not _observe(request, application):
-                    file = file.with_suffix(".again.json")  # the next call observes again
-                _write(file, request, application, directory)
-        _say(document=str(file))
+                is_whole = _observe(request, application)
+                document = _analysed(request, application, directory)
+                if is_whole:  # else the next call observes again
+                    keep_document(file, document, _others(application))
+        _say(document=document)
     except TargetsError as e:
         _say(error=str(e))
     except OSError as e:
@@ -107,58 +109,57 @@ def _key(request: Request, application: AnalysedApplication) -> str:
     return found.hexdigest()[:32]
 
 
-_READ = ".read"
-"""Suffix of a file next to a document, with the document's dependencies that its key lacks."""
-
-
 def _others(application: AnalysedApplication) -> dict[str, list[int]]:
-    """Return sizes and times of files of editable installs that mypy has read."""
+    """Return the states of files of editable installs that mypy has read."""
     own = {s.file for s in [*application.sources.values(), *application.around.values()]}
-    found = {}
-    for file in sorted(application.read - own):
-        if not is_installed(str(file)):  # those, mypy's stubs too, are identified by version
-            found[str(file)] = _as_it_is(file)
-    return found
+    # Installed files, mypy's stubs too, are identified by version.
+    return _states(f for f in sorted(application.read - own) if not is_installed(str(f)))
 
 
-def _others_have_changed(file: Path) -> bool:
-    """Whether files of editable installs have changed since the document was made."""
+def kept_document(file: Path) -> str | None:
+    """Return a document in the cache; None if there is none, or what it depends on has changed."""
     try:
-        before = json.loads(file.with_suffix(_READ).read_bytes())
-    except (OSError, ValueError):
-        return True
-    return any(_as_it_is(Path(name)) != was for name, was in before.items())
+        kept = json.loads(file.read_bytes())
+        if _states(map(Path, kept["others"])) != kept["others"]:
+            return None
+        return str(kept["document"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
 
 
-def _as_it_is(file: Path) -> list[int]:
-    """Return size and modification time of a file; [] if the file does not exist."""
-    try:
-        status = file.stat()
-    except OSError:
-        return []
-    return [status.st_size, status.st_mtime_ns]
+def keep_document(file: Path, document: str, others: dict[str, list[int]]) -> None:
+    """Put a document into the cache, with the dependencies that its key lacks. Raises OSError."""
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    replace_text(file, json.dumps({"others": others, "document": document}))
+    for old in sorted(file.parent.glob("*.json"), key=lambda f: -f.stat().st_mtime)[_MAX_KEPT:]:
+        old.unlink(missing_ok=True)
 
 
-def _seeds(request: Request) -> list[tuple[str, int, int]]:
-    """Return names, sizes and times of the seeds with which the target may be run."""
-    found = []
-    for path in map(Path, request.run.get("engine", {}).get("seeds", ())):
-        for file in [path, *sorted(path.rglob("*"))]:
-            if file.is_file():
-                status = file.stat()
-                found.append((str(file), status.st_size, status.st_mtime_ns))
+def _states(files: Iterable[Path]) -> dict[str, list[int]]:
+    """Return size and modification time by file; [] for a file that does not exist."""
+    found: dict[str, list[int]] = {}
+    for file in files:
+        found[str(file)] = []
+        with suppress(OSError):
+            status = file.stat()
+            found[str(file)] = [status.st_size, status.st_mtime_ns]
     return found
 
 
-def _nearby(request: Request) -> list[tuple[str, int, int]]:
-    """Return names, sizes and times of files outside the application that it may import."""
-    found = []
-    for directory in sorted({Path(p) for p in search_path(spec_of(request))}):
-        for file in sorted([*directory.glob("*.py"), *directory.glob("*/*.py")]):
-            with suppress(OSError):
-                status = file.stat()
-                found.append((str(file), status.st_size, status.st_mtime_ns))
-    return found
+def _seeds(request: Request) -> dict[str, list[int]]:
+    """Return the states of the seeds with which the target may be run."""
+    paths = map(Path, request.run.get("engine", {}).get("seeds", ()))
+    every = (file for path in paths for file in [path, *sorted(path.rglob("*"))])
+    return _states(file for file in every if file.is_file())
+
+
+def _nearby(request: Request) -> dict[str, list[int]]:
+    """Return the states of files outside the application that it may import."""
+    return _states(
+        file
+        for directory in sorted({Path(p) for p in search_path(spec_of(request))})
+        for file in sorted([*directory.glob("*.py"), *directory.glob("*/*.py")])
+    )
 
 
 def _observe(request: Request, application: AnalysedApplication) -> bool:
@@ -184,32 +185,20 @@ def _alone(directory: Path) -> Iterator[None]:
         yield
 
 
-def _write(file: Path, request: Request, application: AnalysedApplication, directory: Path) -> None:
+def _analysed(request: Request, application: AnalysedApplication, directory: Path) -> str:
     from fuzztui.features.targeting.analysis.analyse import (
         analyse,  # imports mypy, which takes a second
     )
     from fuzztui.features.targeting.analysis.mypyapi import untested
 
     try:
-        document = analyse(
-            application,
-            request.python,
-            cache=str(directory / "mypy"),
-            control=request.control,
-            progress=_progress,
-        )
+        return analyse(
+            application, request.python, cache=str(directory / "mypy"), progress=_progress
+        ).dumps()
     except Exception as e:
         if words := untested():
             raise TargetsError(f"the analysis failed ({type(e).__name__}: {e}); {words}") from e
         raise
-    file.parent.mkdir(mode=0o700, exist_ok=True)
-    read = file.with_suffix(_READ)
-    read.unlink(missing_ok=True)  # if killed before it is written again, the analysis is repeated
-    replace_text(file, document.dumps())
-    replace_text(read, json.dumps(_others(application)))
-    for old in sorted(file.parent.glob("*.json"), key=lambda f: -f.stat().st_mtime)[_MAX_KEPT:]:
-        old.unlink(missing_ok=True)
-        old.with_suffix(_READ).unlink(missing_ok=True)
 
 
 def _unsure(request: Request, application: AnalysedApplication) -> Iterator[str]:

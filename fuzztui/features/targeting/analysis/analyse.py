@@ -47,7 +47,7 @@ Progress = Callable[[str], None]
 
 
 def analyse(
-    application: AnalysedApplication, python: str, *, cache: str, control: bool, progress: Progress
+    application: AnalysedApplication, python: str, *, cache: str, progress: Progress
 ) -> TargetingAnalysis:
     """Find all goals, types and constants; set ``application.read``.
 
@@ -90,7 +90,7 @@ def analyse(
     }
     given |= _unread(trees, types)
     entry = application.entry.full
-    flow = first_pass(trees, types, control=control, given=given, entry=entry)
+    flow = first_pass(trees, types, given=given, entry=entry)
     _hold(flow)
     reachable = reached(flow.of_node.values(), trees, entry)
     notes = [*application.notes, *types.notes, *flow.notes, *_unannotated(application, known)]

@@ -9,12 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fuzztui.features.targeting.analysis.document import (
-    DocumentError,
-    Request,
-    TargetingAnalysis,
-    TargetsError,
-)
+from fuzztui.features.targeting.analysis.document import Request, TargetingAnalysis, TargetsError
 from fuzztui.kernel.base.files import temporary_file, temporary_place
 from fuzztui.kernel.base.user_dirs import cache_dir
 from fuzztui.run.campaign.extras import missing_extra
@@ -60,13 +55,7 @@ def find_targets(
             raise TargetsError(_last_words(stderr.read(), child.returncode))
     if "error" in answer:
         raise TargetsError(answer["error"])
-    file = Path(answer["document"])
-    try:
-        return TargetingAnalysis.loads(file.read_bytes())
-    except OSError as e:
-        raise TargetsError(f"{file}: {e.strerror or e}") from None
-    except DocumentError as e:
-        raise TargetsError(f"{file}: {e}; remove it") from None
+    return TargetingAnalysis.loads(answer["document"])
 
 
 def _converse(

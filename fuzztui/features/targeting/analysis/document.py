@@ -33,8 +33,6 @@ class Request:
     """A file of observed types of parameters (docs/targets.md); "": none."""
     run: Mapping[str, Any] = field(default_factory=dict)
     """``engine`` and ``target`` of a ``spec.json`` for observing types; {}: run nothing."""
-    control: bool = True
-    """Whether a returned value depends on the conditions around."""
 
     @classmethod
     def of_target(

@@ -47,17 +47,15 @@ def first_pass(
     trees: dict[str, ast.Module],
     types: Types,
     *,
-    control: bool = True,
     given: dict[tuple[str, str], tuple[str, ...]] | None = None,
     entry: str = "",
 ) -> Flow:
     """Return the graph of an application, and the operands of its decisions.
 
     ``trees`` by module; ``given``: known types by full name of a function, and parameter;
-    ``entry``: full name of the function that is called with the input. ``control=False`` leaves out
-    dependencies on conditions, for comparison.
+    ``entry``: full name of the function that is called with the input.
     """
-    flow = Flow(trees, types, control=control)
+    flow = Flow(trees, types)
     for name, tree in trees.items():
         module = _ModuleFlow(flow, name, flow.scopes[tree])
         try:
@@ -493,9 +491,8 @@ class _ModuleFlow:
 
     def _decided(self, node: int) -> None:
         """Let a value depend on the conditions around it."""
-        if self._flow.control:
-            for tests in self._tests:
-                self._links(node, tests)
+        for tests in self._tests:
+            self._links(node, tests)
 
     def _returned(self, value: ast.expr | None) -> None:
         at = self.expr(value) if value is not None else NOTHING
@@ -542,7 +539,7 @@ class _ModuleFlow:
         elif isinstance(target, ast.Name | ast.Attribute):
             for node in self._stores(target, value):
                 self._graph.link(node, value, cost)
-                if value == NOTHING and self._flow.control and self._tests:
+                if value == NOTHING and self._tests:
                     self._links(node, self._tests[-1])
 
     def _stores(self, target: ast.Name | ast.Attribute, value: int) -> list[int]:

@@ -34,17 +34,10 @@ _MAX_NAMESAKES = 8
 class Flow:
     """The graph of an application, and the operands of its decisions."""
 
-    def __init__(
-        self,
-        trees: dict[str, ast.Module],
-        types: Types,
-        *,
-        control: bool = True,
-    ) -> None:
-        """``trees`` by module. ``control=False`` leaves out dependencies on conditions."""
+    def __init__(self, trees: dict[str, ast.Module], types: Types) -> None:
+        """``trees`` by module."""
         self.graph = Graph()
         self.types = types
-        self.control = control
         self.conditions: dict[str, dict[Key, Condition]] = {}
         """Conditions by module and position of the decision."""
         self.functions: dict[str, list[Function]] = {}

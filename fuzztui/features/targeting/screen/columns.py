@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from fuzztui.features.targeting.fold import GoalRow, TypeRow, reached_share
-from fuzztui.features.targeting.screen.labels import (
-    brief_location,
-    brief_type,
-    fewer,
-    place_of,
-    sign_of,
-)
+from fuzztui.features.targeting.fold import GoalRow, TypeRow, goal_line, reached_share
+from fuzztui.features.targeting.screen.labels import brief_location, brief_type, fewer, sign_of
 from fuzztui.kernel.wire.commands import weight_text
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
@@ -115,12 +109,16 @@ def goal_columns(context: TypeColumnContext) -> Sequence[Column[GoalRow]]:
 
     return (
         Column(LEFT, "goal", left, _urgency, min=10, max=10, value=lambda r: sign_of(r).word),
-        Column("where", "where", where, lambda r: place_of(r.location), min=16, max=30, more=90,
+        Column("where", "where", where, _place, min=16, max=30, more=90,
                give=18, cut=brief_location),
         Column("reached", "reached", _reached, reached_share, "right", descending=True),
         Column("types", "decided by", decided, lambda r: r.types[:1], min=14, flex=True, cut=fewer),
         Column("text", "", lambda r: (f"{r.location} {r.types}", ""), None, needs=NEVER),
     )  # fmt: skip
+
+
+def _place(row: GoalRow) -> tuple[str, int]:
+    return goal_line(row.location) or (row.location, 0)
 
 
 def _urgency(row: GoalRow) -> tuple[bool, bool, bool, bool, float]:

@@ -108,13 +108,6 @@ def fewer(text: str, room: int) -> str:
     return text
 
 
-def place_of(location: str) -> tuple[str, int]:
-    """Return file and line of a location, for sorting; line 0 if there is none."""
-    parts = location.split(":")
-    line = parts[1] if len(parts) > 1 else ""
-    return parts[0], int(line) if line.isascii() and line.isdigit() and len(line) < 10 else 0
-
-
 def pending_label(command: Command) -> str:
     """Return a short label of a pending command."""
     match command:
