@@ -35,8 +35,13 @@ from fuzztui.features.jobs.tls import (
 from fuzztui.kernel.base.cpus import usable_cpus
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.base.text import several, visible
-from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError, address_problem, is_loopback
-from fuzztui.run.campaign.cluster_file import read_cluster
+from fuzztui.run.campaign.cluster import (
+    ClusterConfig,
+    ClusterError,
+    address_problem,
+    is_loopback,
+    read_cluster,
+)
 from fuzztui.run.campaign.extras import missing_extra
 
 _PORT = 8786

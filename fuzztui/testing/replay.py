@@ -19,7 +19,7 @@ from fuzztui.features.verdicts.judging import verdicts_file
 from fuzztui.kernel.base.files import files_in, temporary_directory
 from fuzztui.kernel.base.text import visible
 from fuzztui.run.campaign import CampaignError, load
-from fuzztui.run.campaign.pyproject import CAMPAIGN_FILE, PYPROJECT, tables_of
+from fuzztui.run.campaign.files import CAMPAIGN_FILE, PYPROJECT, tables_of
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.spec import write_spec
 from fuzztui.testing.known import KnownFailures

@@ -13,8 +13,8 @@ import time
 from bisect import bisect_right
 from operator import attrgetter
 from pathlib import Path
-from typing import Protocol
 
+from fuzztui.kernel.base.files import closing_fd
 from fuzztui.kernel.log.blocks import (
     END_SIZE,
     RECORDS,
@@ -45,34 +45,14 @@ from fuzztui.kernel.wire.events import Record
 _first = attrgetter("first")
 
 
-class RecordSource(Protocol):
-    """The interface between :class:`~fuzztui.kernel.log.reader.LogReader` and one kind of file."""
-
-    index: list[SealedBlock]
-    """The pieces in order; only grows, unless the file was replaced."""
-    hot: list[Record]
-    """Records behind the last piece, in memory."""
-
-    def refresh(self) -> None:
-        """Read appended records. Raises LogError, OSError."""
-
-    def load(self, block: SealedBlock) -> list[Record]:
-        """The records of a piece. Raises LogError, OSError."""
-
-    def check(self, deadline: float) -> bool:
-        """Look for damage in bytes that are not read otherwise, until ``deadline``.
-
-        ``deadline`` is a time of ``time.monotonic()``. False if bytes are left to be checked.
-        Raises LogError, OSError.
-        """
-
-
 class RunLog:
     """A log directory, followed while another process writes it; or a sealed file alone."""
 
     def __init__(self, directory: Path | None, sealed: Path, problems: Problems) -> None:
         self.index: list[SealedBlock] = []
+        """The pieces in order; only grows, unless the file was replaced."""
         self.hot: list[Record] = []
+        """Records behind the last piece, in memory."""
         self._directory = directory
         self._sealed = sealed
         self._problems = problems
@@ -144,11 +124,8 @@ class RunLog:
         self._accepted = end
         _, offset, size = end
         if offset < size:
-            fd = open_regular(self._sealed)
-            try:
+            with closing_fd(open_regular(self._sealed)) as fd:
                 self._step_over(fd, offset, size)
-            finally:
-                os.close(fd)
             self._assemble(self.index[-1].last if self.index else 0)
         else:
             text = (
@@ -176,7 +153,7 @@ class RunLog:
             fd = open_regular(self._sealed)
         except FileNotFoundError:
             return
-        try:
+        with closing_fd(fd):
             found = os.fstat(fd)
             file, self._size = (found.st_dev, found.st_ino), found.st_size
             if self._end and file != self._file:  # it was repaired
@@ -197,8 +174,6 @@ class RunLog:
                 if sound < 0:
                     break  # a member that is being written, or a torn end
                 self._step_over(fd, self._end, sound)
-        finally:
-            os.close(fd)
 
     def _restart(self) -> None:
         self.index.clear()
@@ -295,24 +270,24 @@ class RunLog:
 
     def load(self, block: SealedBlock) -> list[Record]:
         """The records of one sealed member; of a damaged one, those that can be recovered."""
-        fd = open_regular(self._sealed)
-        try:
+        with closing_fd(open_regular(self._sealed)) as fd:
             if block.damaged:
                 return _recovered(fd, block).records
-            data = unpack(fd, block)
-        except BlockError:
-            return self._report(fd, block)
-        finally:
-            os.close(fd)
+            try:
+                data = unpack(fd, block)
+            except BlockError:
+                return self._report(fd, block)
         where = str(self._sealed)
         return decode_lines(data, block.first - 1, where, self._problems, offset=block.offset)
 
     def check(self, deadline: float) -> bool:
-        """Verify the bytes of each member, once."""
+        """Verify the bytes of each member, once, until ``deadline`` (of ``time.monotonic()``).
+
+        False if bytes are left to be checked.
+        """
         if self._checked >= len(self.index):
             return True
-        fd = open_regular(self._sealed)
-        try:
+        with closing_fd(open_regular(self._sealed)) as fd:
             while self._checked < len(self.index):
                 if time.monotonic() >= deadline:
                     return False
@@ -320,8 +295,6 @@ class RunLog:
                 if not block.damaged and not is_intact(fd, block):
                     self._report(fd, block)
                 self._checked += 1
-        finally:
-            os.close(fd)
         return True
 
     def _report(self, fd: int, block: SealedBlock) -> list[Record]:
@@ -361,10 +334,8 @@ class _Tail:
         except LogError as e:
             self._problems.note(str(e))
             return
-        try:
+        with closing_fd(fd):
             self._read(fd, os.fstat(fd).st_size)
-        finally:
-            os.close(fd)
 
     def _read(self, fd: int, size: int) -> None:
         wanted = PIECE
@@ -392,14 +363,11 @@ class _Tail:
 
 def sealed_path(path: Path) -> bool:
     """Whether a gzip file begins with a member that fuzztui wrote."""
-    fd = open_regular(path)
-    try:
+    with closing_fd(open_regular(path)) as fd:
         return next(walk(fd, 0, os.fstat(fd).st_size), None) is not None
-    finally:
-        os.close(fd)
 
 
-def open_source(path: Path, problems: Problems) -> RecordSource:
+def open_source(path: Path, problems: Problems) -> RunLog | PlainLog:
     """Return the source for a run, its log directory, or a file. Raises LogError, OSError."""
     if not path.exists():
         raise LogError(f"{path}: no such file or directory")

@@ -26,7 +26,7 @@ from fuzztui.run.campaign.model import Tables, run_of
 from fuzztui.run.campaign.places import HostPlace
 from fuzztui.run.campaign.schema import AFL, HOSTS, Key, tables_for
 from fuzztui.run.campaign.values import BUILD, in_build
-from fuzztui.run.home.origin import campaign_file
+from fuzztui.run.home.finding import campaign_file
 
 RUNS: Final = "~/.local/share/fuzztui/runs"
 """The directory of runs on a host, by default."""
@@ -223,7 +223,7 @@ class _Rewriting:
         return frozen
 
     def _value(self, key: Key, value: Any) -> Any:
-        match key.kind:
+        match key.type:
             case "file" | "directory":
                 return self._path(value)
             case "files" | "directories" | "paths":
@@ -270,7 +270,7 @@ class _Rewriting:
         for name, keys in tables_for(self._campaign.kind).items():
             table = frozen.get(name, {})
             for key in keys:
-                if key.kind in ("callable", "targets") and (value := table.get(key.name)):
+                if key.type in ("callable", "targets") and (value := table.get(key.name)):
                     yield from value if isinstance(value, list) else [value]
 
     def _harnesses(self, frozen: Tables) -> list[Path]:

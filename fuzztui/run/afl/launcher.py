@@ -38,12 +38,12 @@ from fuzztui.run.afl.statsd import Gauges, statsd_port
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.fleet import MOPT, Options, parse_options, split_options, spread
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.instances.launcher import Launch, Triage, instance_names, trials_share
+from fuzztui.run.instances.launcher import Launch, Launcher, instance_names, trials_share
 from fuzztui.run.observe.stats_reader import StatsSource
 from fuzztui.run.process.identity import ProcessId
 from fuzztui.run.process.library import steering_library, text_library
 from fuzztui.run.process.service import ServiceContext
-from fuzztui.run.triage.afl import AflTriage as FindingTriage
+from fuzztui.run.triage.afl import AflTriage
 
 _DEFAULTS = {
     "AFL_SKIP_CPUFREQ": "1",
@@ -68,7 +68,7 @@ _UNABLE = {
     "demote": "afl-fuzz can skip or promote an entry, nothing between",
     **dict.fromkeys(names_of(TypeCommand), "afl-fuzz knows no types: spoton does"),
 }
-_SIGNALLED = {
+_SIGNALLED: Mapping[str, int] = {
     "pause": signal.SIGSTOP,
     "resume": signal.SIGCONT,
     "skip-current": signal.SIGUSR1,
@@ -92,13 +92,12 @@ class _Plan:
     """Whether the instance runs text mutators."""
 
 
-class AflFuzz:
+class AflFuzz(Launcher):
     """The launcher of afl-fuzz: one ``-M main``, and ``-S s1``, ``-S s2``, ..."""
 
     says_hello = False
-    signals: Mapping[str, int] = _SIGNALLED
+    signals = _SIGNALLED
     stall_s = 75.0  # fuzzer_stats is a minute old when there is nothing fresher
-    finish_signal = 0
 
     def __init__(self) -> None:
         self._library: tuple[Path | None, str] | None = None
@@ -207,9 +206,9 @@ class AflFuzz:
         """Return the source that reads StatsD packets and ``fuzzer_stats``."""
         return Gauges(run_dir, name, known)
 
-    def triage(self, context: ServiceContext) -> Triage | None:
+    def triage(self, context: ServiceContext) -> AflTriage:
         """Return the triage, because afl-fuzz does not describe its findings."""
-        return FindingTriage(context.campaign, context.run_dir, context.record, context.state)
+        return AflTriage(context.campaign, context.run_dir, context.record, context.state)
 
     def _plan(self, campaign: Campaign, index: int) -> _Plan:
         """The spread's options or the user's, without options that exclude each other."""

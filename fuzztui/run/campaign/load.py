@@ -16,7 +16,14 @@ from fuzztui.engines.kinds import UnknownKind, plugin_names
 from fuzztui.kernel.base.suggest import near
 from fuzztui.kernel.wire.mixture import CLASSES, Mixture, completed
 from fuzztui.run.campaign.contradictions import contradictions
-from fuzztui.run.campaign.lines import key_lines
+from fuzztui.run.campaign.files import (
+    NAME,
+    PREFIX,
+    is_pyproject,
+    key_lines,
+    project_name,
+    tables_of,
+)
 from fuzztui.run.campaign.model import (
     VERDICTS,
     Campaign,
@@ -27,14 +34,6 @@ from fuzztui.run.campaign.model import (
     run_of,
 )
 from fuzztui.run.campaign.places import address_problem, parse_host, places
-from fuzztui.run.campaign.pyproject import (
-    NAME,
-    PREFIX,
-    is_pyproject,
-    project_key_lines,
-    project_name,
-    tables_of,
-)
 from fuzztui.run.campaign.schema import (
     COMMON,
     ENGINE,
@@ -46,7 +45,6 @@ from fuzztui.run.campaign.schema import (
     TABLES,
     TEXTUAL,
     Key,
-    Kind,
     tables_for,
 )
 from fuzztui.run.campaign.values import (
@@ -61,8 +59,8 @@ from fuzztui.run.campaign.values import (
 )
 
 _HOST_KEYS = frozenset(key.name for key in HOST)
-_TEXT: dict[str, Kind] = {"paths": "strings", "seeds": "strings", "directory": "string"}
-"""The kind by which a key is checked instead, if the files that it names may be gone."""
+_TEXT: dict[str, str] = {"paths": "strings", "seeds": "strings", "directory": "string"}
+"""The type by which a key is checked instead, if the files that it names may be gone."""
 
 MAX_FILE_SIZE = 1 << 20
 
@@ -182,15 +180,14 @@ class _Loader:
                 text = f"is no campaign file; {init} finds what can be fuzzed, and writes one"
                 raise self._unreadable(text) from None
             raise self._unreadable(f"is not valid TOML: {e.msg}", e.lineno) from None
+        self.lines = key_lines(text, self.prefix)
         if not self.prefix:
-            self.lines = key_lines(text)
             return data
         if (tables := tables_of(data)) is None:
             raise self._unreadable(
                 "has no campaign; write its tables as [tool.fuzztui.target] and so on, name a "
                 "campaign file, or let fuzztui init write campaign.toml"
             )
-        self.lines = project_key_lines(text)
         self.default_name = project_name(data, self.path)
         return tables
 
@@ -309,7 +306,7 @@ class _Loader:
                 value, base = table[key.name], self._base(dotted)
             elif key.required:
                 if key.name not in typed:  # else the typo is the only mistake
-                    self._problem(dotted, f"is missing. {key.doc}")
+                    self._problem(dotted, f"is missing. {key.help}")
                 continue
             elif key.default is None or key.default == "":
                 resolved[key.name] = key.default
@@ -335,7 +332,7 @@ class _Loader:
         except (ValueError, OSError):
             if not (self.run and key.once) or dotted in self.overridden:
                 raise
-            return check(replace(key, kind=_TEXT[key.kind]), value, base)
+            return check(replace(key, type=_TEXT[key.type]), value, base)
 
     def _campaign(self, frozen: Tables, resolved: Tables, hosts: dict[str, Any]) -> Campaign:
         campaign, target, engine = resolved["campaign"], resolved["target"], resolved["engine"]

@@ -33,7 +33,7 @@ from fuzztui.kernel.wire.events import (
     Resources,
     Stats,
 )
-from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign import FrozenCampaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.add_seed import seeder
 from fuzztui.run.instances.life import EndReason, InstanceLife
@@ -44,9 +44,8 @@ from fuzztui.run.process.reaper import Reaper
 from fuzztui.run.process.service import ServiceContext
 from fuzztui.run.supervise.campaign_log import CampaignLog
 from fuzztui.run.supervise.command_router import CommandRouter
-from fuzztui.run.supervise.ending import StopRequest, natural_end
+from fuzztui.run.supervise.ending import CampaignLimits, StopRequest, natural_end, spent
 from fuzztui.run.supervise.launchers import launcher_for
-from fuzztui.run.supervise.limits import CampaignLimits, spent
 from fuzztui.run.supervise.observation import ObservationLoop
 from fuzztui.run.supervise.phases import CampaignPhases
 from fuzztui.run.supervise.resources import ResourceMeter
@@ -77,12 +76,12 @@ class Supervisor:
 
     def __init__(
         self,
-        campaign: Campaign,
+        loaded: FrozenCampaign,
         run_dir: RunDir,
         progress: Callable[[str], None],
         trouble: Callable[[str], None],
     ) -> None:
-        self._campaign = campaign
+        self._campaign = campaign = loaded.campaign
         self._run_dir = run_dir
         self._launcher = launcher = launcher_for(campaign.kind)
         self._sharing = RunSharing(campaign, run_dir)

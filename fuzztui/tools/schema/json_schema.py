@@ -17,13 +17,13 @@ from fuzztui.run.campaign.schema import (
     ENGINES,
     HOST,
     HOSTS,
-    KIND_HELP,
     OPERATORS,
     TABLES,
     WEIGHTS,
     Key,
     tables_for,
 )
+from fuzztui.run.campaign.values import TYPE_HELP
 
 Schema = dict[str, Any]
 """A JSON Schema, or a part of one."""
@@ -63,7 +63,7 @@ def _number_or(pattern: str, kind: str = "integer") -> Schema:
 
 
 _LISTS: Final = (
-    "strings", "paths", "seeds", "files", "directories", "arguments", "templates", "command",
+    "strings", "paths", "seeds", "files", "directories", "arguments", "command",
     "sources", "targets",
 )  # fmt: skip
 _TEXTS: Final = (
@@ -99,7 +99,7 @@ _VALUES: Final[dict[str, Callable[[], Schema]]] = {
     **dict.fromkeys(_LISTS, lambda: _one_or_list(_TEXT)),
     **dict.fromkeys(_TEXTS, lambda: _TEXT),
 }
-"""The schema of a value by the kind of its key."""
+"""The schema of a value by the type of its key."""
 
 
 def value_schema(key: Key) -> Schema:
@@ -107,12 +107,12 @@ def value_schema(key: Key) -> Schema:
     if key.choices:
         found: Schema = {"enum": [*key.choices]}
     else:
-        found = {**_VALUES[key.kind]()}
-    if key.kind == "integer":
+        found = {**_VALUES[key.type]()}
+    if key.type == "integer":
         found |= {} if key.minimum is None else {"minimum": key.minimum}
         found |= {} if key.maximum is None else {"maximum": key.maximum}
-    form = "" if key.choices else f" Value: {KIND_HELP[key.kind]}."
-    found["description"] = key.doc + form
+    form = "" if key.choices else f" Value: {TYPE_HELP[key.type]}."
+    found["description"] = key.help + form
     if key.default is not None:
         found["default"] = key.default
     return found

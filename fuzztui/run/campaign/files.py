@@ -1,15 +1,12 @@
-"""A campaign in ``pyproject.toml``: the tables of ``[tool.fuzztui]``."""
+"""The TOML files of campaigns: which file has one, its tables, and the lines of its keys."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import tomli
-
-from fuzztui.run.campaign.lines import key_lines
 
 CAMPAIGN_FILE: Final = "campaign.toml"
 """The name of the campaign file that ``fuzztui init`` writes, and of the copy in a run."""
@@ -18,9 +15,6 @@ PREFIX: Final = "tool.fuzztui."
 """What comes before the name of a table, ``[tool.fuzztui.target]``."""
 NAME: Final = "fuzztui"
 """The name of files next to it: ``fuzztui.verdicts.toml``."""
-
-_HEADER: Final = re.compile(r"\s*\[")
-_OURS: Final = re.compile(r"""\s*\[\s*["']?tool["']?\s*\.\s*["']?fuzztui["']?\s*[].]""")
 
 
 def is_pyproject(file: Path) -> bool:
@@ -42,33 +36,6 @@ def project_name(data: dict[str, Any], file: Path) -> str:
     return name if isinstance(name, str) and name else file.absolute().parent.name
 
 
-def project_key_lines(text: str) -> dict[str, int]:
-    """Return the lines (from 1) of the campaign's keys, as ``key_lines`` does for a campaign file.
-
-    Only the campaign's own tables are looked at: the search is quadratic.
-    """
-    lines = text.splitlines(keepends=True)
-    starts = list(_headers(lines))
-    kept = ["\n"] * len(lines)
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        if _OURS.match(lines[start]):
-            kept[start:end] = lines[start:end]
-    found = key_lines("".join(kept))
-    return {k.removeprefix(PREFIX): n for k, n in found.items() if k.startswith(PREFIX)}
-
-
-def _headers(lines: list[str]) -> Iterator[int]:
-    """Yield the indices of the lines that begin a table."""
-    for at, line in enumerate(lines):
-        if not _HEADER.match(line):
-            continue
-        try:  # not if it is inside of a string or an array
-            tomli.loads("".join(lines[:at]))
-        except tomli.TOMLDecodeError:
-            continue
-        yield at
-
-
 def nearest_file(directory: Path) -> Path | None:
     """Return the nearest file that a command without FILE reads; None if there is none.
 
@@ -78,3 +45,44 @@ def nearest_file(directory: Path) -> Path | None:
     folders = (directory, *directory.parents)
     found = (path / name for path in folders for name in (CAMPAIGN_FILE, PYPROJECT))
     return next((file for file in found if file.is_file()), None)
+
+
+_HEADER = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_NAME = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
+_KEY = re.compile(rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=")
+
+
+def key_lines(text: str, prefix: str = "") -> dict[str, int]:
+    """Return the line (from 1) of every dotted key and table header of a valid TOML text.
+
+    With a ``prefix`` only of those that begin with it, and without it.
+
+    A line begins a statement exactly if the lines since the last beginning parse. This test needs
+    no second TOML grammar; it is quadratic in the lines of one statement.
+    """
+    found: dict[str, int] = {}
+    table = statement = ""
+    for number, line in enumerate(text.splitlines(keepends=True), start=1):
+        if not statement:
+            if header := _HEADER.match(line):
+                table = _dotted(header.group(1))
+                found.setdefault(table, number)
+            elif key := _KEY.match(line):
+                name = _dotted(key.group(1))
+                found.setdefault(f"{table}.{name}" if table else name, number)
+        statement += line
+        if _parses(statement):
+            statement = ""
+    return {k.removeprefix(prefix): n for k, n in found.items() if k.startswith(prefix)}
+
+
+def _dotted(name: str) -> str:
+    return ".".join(part.strip().strip("\"'") for part in name.split("."))
+
+
+def _parses(text: str) -> bool:
+    try:
+        tomli.loads(text)
+    except tomli.TOMLDecodeError:
+        return False
+    return True
