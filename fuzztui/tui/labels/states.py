@@ -1,8 +1,11 @@
-"""States of campaigns, instances and hosts as text, colour and glyph."""
+"""States of campaigns, instances and hosts as text, colour and glyph; and their last finds."""
 
 from __future__ import annotations
 
+from fuzztui.tui.base import format
+from fuzztui.tui.base.columns import Cell
 from fuzztui.tui.base.themes import SEMANTIC
+from fuzztui.tui.labels.status import Status
 
 
 def with_reason(state: str, reason: str) -> str:
@@ -52,3 +55,12 @@ def state_style(state: str) -> str:
 def state_sign(state: str) -> str:
     """Return a glyph for a state that is distinguishable without colour."""
     return _STATE_SIGNS.get(state, "○")
+
+
+def last_new_cell(t: float, status: Status) -> Cell:
+    """Return the age of the last new entry; its time once the campaign has ended."""
+    if t < 0:
+        return "", ""
+    if status.still:
+        return f"at {format.clock(t)}", "muted"
+    return format.age(status.now - t), "muted"

@@ -29,7 +29,7 @@ from fuzztui.kernel.model.state import Changes, Entry, State
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.base.columns import NEVER, Cell, Column
+from fuzztui.tui.base.columns import NEVER, Cell, Column, count_column
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import ActionContext, rows_context
 from fuzztui.tui.frame.command_sender import pending_for
@@ -77,69 +77,29 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
 
     def _columns(self) -> Sequence[Column[Entry]]:
         return (
-            Column(
-                "entry", "entry", lambda e: (e.key, "bold"), lambda e: (e.instance, e.id), max=18
-            ),
-            Column(
-                "steer",
-                "steer",
-                self._steer,
-                lambda e: (e.steer, e.favored),
-                min=10,
-                max=10,
-                value=lambda e: e.steer or "favored" * e.favored,
-            ),
-            Column(
-                "input",
-                "input",
-                self._start,
-                min=24,
-                max=200,
-                flex=True,
-                needs=66,
-                searched=lambda e: e.preview,
-            ),
-            Column("t", "found", _found, lambda e: e.t, "right", min=7, max=12, drop=True),
-            Column("size", "size", _size, lambda e: e.size, "right", min=5),
-            Column(
-                "edges", "edges", _edges, lambda e: e.edges, "right", descending=True, spare=True
-            ),
-            Column(
-                "kills", "kills", _kills, lambda e: e.kills, "right", descending=True, spare=True
-            ),
-            Column(
-                "why",
-                "kept for",
-                _why,
-                lambda e: " ".join(e.reasons),
-                min=8,
-                max=24,
-                yields=10,
-                drop=True,
-                value=lambda e: " ".join(e.reasons),
-            ),
-            Column(
-                "outcome",
-                "outcome",
-                _outcome,
-                lambda e: e.outcome,
-                max=9,
-                needs=70,
-                spare=True,
-                drop=True,
-            ),
-            Column(
-                "thanks",
-                "via mutant",
-                self._credit,
-                lambda e: self._credit(e)[0],
-                max=16,
-                spare=True,
-            ),
+            Column("entry", "entry", lambda e: (e.key, "bold"), lambda e: (e.instance, e.id),
+                   max=18),
+            Column("steer", "steer", self._steer, lambda e: (e.steer, e.favored), min=10, max=10,
+                   value=lambda e: e.steer or "favored" * e.favored),
+            Column("input", "input", self._start, min=24, max=200, flex=True, needs=66,
+                   searched=lambda e: e.preview),
+            Column("t", "found", lambda e: (format.clock(e.t), "muted"), lambda e: e.t, "right",
+                   min=7, max=12, drop=True),
+            Column("size", "size", lambda e: (format.size(e.size), ""), lambda e: e.size, "right",
+                   min=5),
+            Column("edges", "edges", _edges, lambda e: e.edges, "right", descending=True,
+                   spare=True),
+            count_column("kills", "kills", lambda e: e.kills, "bold killed", spare=True),
+            Column("why", "kept for", _why, lambda e: " ".join(e.reasons), min=8, max=24,
+                   yields=10, drop=True, value=lambda e: " ".join(e.reasons)),
+            Column("outcome", "outcome", _outcome, lambda e: e.outcome, max=9, needs=70,
+                   spare=True, drop=True),
+            Column("thanks", "via mutant", self._credit, lambda e: self._credit(e)[0], max=16,
+                   spare=True),
             Column("op", "made by", _op, lambda e: e.op, max=24, yields=10, drop=True),
             Column("src", "of", self._src, None, "right", max=11, drop=True, spare=True),
             Column("host", "host", self._on, None, needs=NEVER),
-        )
+        )  # fmt: skip
 
     def _on(self, entry: Entry) -> Cell:
         """The host; of a key without a column, because names of instances begin with it."""
@@ -349,20 +309,8 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             self.notify("The parent is hidden by the filter.", markup=False)
 
 
-def _found(entry: Entry) -> Cell:
-    return format.clock(entry.t), "muted"
-
-
-def _size(entry: Entry) -> Cell:
-    return format.size(entry.size), ""
-
-
 def _edges(entry: Entry) -> Cell:
     return format.count(entry.edges) if entry.edges >= 0 else "", "edge"
-
-
-def _kills(entry: Entry) -> Cell:
-    return format.count(entry.kills) if entry.kills else "", "bold killed"
 
 
 _WHY = {"kill": "killed", "valid-edge": "valid"}

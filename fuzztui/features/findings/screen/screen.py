@@ -110,33 +110,23 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
 
     def _columns(self) -> Sequence[Column[Finding]]:
         return (
-            Column(
-                "kind",
-                "kind",
-                _kind,
-                lambda f: f.category,
-                min=7,
-                max=9,
-                value=lambda f: f.category,
-            ),
+            Column("kind", "kind", _kind, lambda f: f.category, min=7, max=9,
+                   value=lambda f: f.category),
             Column("verdict", "verdict", self._verdict, self._verdict_of, max=10, spare=True),
             Column("met", "count", self._met, self._count_of, "right", min=5, descending=True),
             Column("title", "what", self._title, finding_title, min=20, max=200, flex=True),
-            Column("place", "where", _place, lambda f: f.place, min=8, max=60, needs=90, yields=16),
-            Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
-            Column("by", "by", _by, lambda f: f.instance, max=12, needs=100, varies=True),
+            Column("place", "where", lambda f: (f.place or format.NONE, "muted"),
+                   lambda f: f.place, min=8, max=60, needs=90, yields=16),
+            Column("t", "first", lambda f: (format.clock(f.t), "muted"), lambda f: f.t, "right",
+                   min=7, max=12),
+            Column("by", "by", lambda f: (f.instance, "muted"), lambda f: f.instance, max=12,
+                   needs=100, varies=True),
             Column("host", "host", self._on, None, max=20, needs=110, drop=True, spare=True),
-            Column(
-                "thanks",
-                "via mutant",
-                self._credit,
-                lambda f: self._credit(f)[0],
-                max=16,
-                needs=66,
-                spare=True,
-            ),
-            Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=100, drop=True),
-        )
+            Column("thanks", "via mutant", self._credit, lambda f: self._credit(f)[0], max=16,
+                   needs=66, spare=True),
+            Column("size", "size", lambda f: (format.size(f.size), "muted"), lambda f: f.size,
+                   "right", min=5, needs=100, drop=True),
+        )  # fmt: skip
 
     def _on(self, finding: Finding) -> Cell:
         """The hosts on which the group was found, or the one of a file."""
@@ -506,22 +496,6 @@ def _named(finding: Finding) -> str:
 
 def _kind(finding: Finding) -> Cell:
     return f"{finding_sign(finding.category)} {finding.category}", finding.category
-
-
-def _by(finding: Finding) -> Cell:
-    return finding.instance, "muted"
-
-
-def _place(finding: Finding) -> Cell:
-    return finding.place or format.NONE, "muted"
-
-
-def _found(finding: Finding) -> Cell:
-    return format.clock(finding.t), "muted"
-
-
-def _size(finding: Finding) -> Cell:
-    return format.size(finding.size), "muted"
 
 
 LEGEND = Legend({
