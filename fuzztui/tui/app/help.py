@@ -18,6 +18,7 @@ from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import ActionContext, why_not_steer, with_keys
 from fuzztui.tui.frame.actions import ACTIONS, GROUPS, HOME, HOME_SCREENS
 from fuzztui.tui.frame.box import BoxScreen
+from fuzztui.tui.frame.home_context import HomeContext
 
 KEYS = 12
 LABEL = 17
@@ -121,7 +122,7 @@ def help_sections(
         actions = [a for a in there if a.group == group and a not in own]
         sections.append((group, [_entry(a, now, scopes) for a in actions]))
     terms = [_term(term, with_keys(text, now)) for term, text in TERMS]
-    sections.append(("Terms", terms if now.home is None else terms[-1:]))
+    sections.append(("Terms", terms[-1:] if isinstance(now.about, HomeContext) else terms))
     return [(title, entries) for title, entries in sections if entries]
 
 
@@ -172,7 +173,7 @@ def _entry(action: Action, now: ActionContext, scopes: Sequence[str]) -> Entry:
 def _near(action: Action, now: ActionContext, scopes: Sequence[str]) -> bool:
     """Whether the action is one of this application: of the home screen, or of a campaign."""
     homes = {scope for screen in HOME_SCREENS for scope in screen}
-    if now.home is not None:
+    if isinstance(now.about, HomeContext):
         return action.scope in homes
     return action.scope in scopes or action not in HOME
 

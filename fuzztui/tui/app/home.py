@@ -254,7 +254,7 @@ class HomeApp(ActionApp):
             row=self._current is not None,
             marked=len(table.marks),
             keys=self._config.keys,
-            home=HomeContext(
+            about=HomeContext(
                 len(chosen),
                 unread=sum(not r.summary.state for r in chosen),
                 running=sum(r.supervised for r in chosen),

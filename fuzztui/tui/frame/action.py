@@ -10,6 +10,7 @@ from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.wire.commands import Command
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.frame.action_context import ActionContext, WhyNot, with_keys
+from fuzztui.tui.frame.home_context import HomeContext
 
 
 def always(now: ActionContext) -> str:
@@ -108,9 +109,7 @@ class Action:
 
     def elsewhere(self, now: ActionContext) -> bool:
         """Whether the footer leaves this action out, which is for another table or other rows."""
-        if now.home is not None:
-            return self.id in now.home.elsewhere()
-        return now.about is not None and self.id in now.about.elsewhere()
+        return self.id in now.about.elsewhere()
 
     def title(self, now: ActionContext) -> str:
         """Return the label now: a key that switches something on and off has two."""
@@ -131,16 +130,12 @@ class Action:
             return "Cancel"
         if self.id == "overview.hosts" and now.on_hosts:
             return "Instances"
-        if now.about is not None:
-            return now.about.labels().get(self.id, self.label)
-        if now.home is not None:
-            return now.home.labels().get(self.id, self.label)
-        return self.label
+        return now.about.labels().get(self.id, self.label)
 
     def place(self, now: ActionContext) -> int:
         """Return the order in the footer now; 0: it is not shown there."""
         # The number of marks comes first: the next command acts on the marked rows.
         first = (now.marked and self.id == "table.mark") or (
-            now.home is not None and now.row and self.id == "table.select"
+            isinstance(now.about, HomeContext) and now.row and self.id == "table.select"
         )
         return 1 if first else self.footer

@@ -5,27 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TypeVar
 
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Instance
 from fuzztui.tui.base.keynames import key_name
-from fuzztui.tui.frame.home_context import HomeContext
 
 FUZZING = frozenset({"", "running", "stalled"})
 """States of an instance that is fuzzing a queue entry now; "" means that the state is unknown."""
 
 
-class RowContext(Protocol):
-    """What the screen of a feature knows of the row under the cursor, for its own actions."""
+@dataclass(frozen=True, slots=True)
+class RowContext:
+    """What a screen with actions of its own knows of the row under the cursor; here: nothing."""
 
     def labels(self) -> Mapping[str, str]:
         """Return the present labels of keys that switch something on and off, by action id."""
-        ...
+        return {}
 
     def elsewhere(self) -> Collection[str]:
         """Return the ids of actions that are for other rows, which the footer leaves out."""
-        ...
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +84,14 @@ class ActionContext:
     paused_replay: bool = False
     absent: Mapping[str, str] = field(default_factory=dict)
     """Screens that this campaign has not, each with the reason."""
-    about: RowContext | None = None
-    """The row under the cursor on a feature's screen that has actions of its own; else None."""
+    about: RowContext = field(default_factory=RowContext)
+    """The row under the cursor on a screen that has actions of its own."""
     undo: str = ""
     """Why the user's last steering cannot be undone; an empty string: it can be."""
     hosts: bool = False
     """Whether the campaign runs on hosts."""
     on_hosts: bool = False
     """Whether the Overview shows the table of hosts."""
-    home: HomeContext | None = None
-    """The runs on the home screen; None on the screens of a campaign."""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The keys that the user has set, by the id of the action; others have the registry's."""
 
@@ -112,6 +110,7 @@ def with_keys(text: str, now: ActionContext) -> str:
 
 
 WhyNot = Callable[[ActionContext], str]
+About = TypeVar("About", bound=RowContext)
 
 
 def row_context(instance: Instance | None) -> ActionContext:
@@ -251,6 +250,17 @@ def why_not_show_hosts(now: ActionContext) -> str:
 def why_not_show(tab: str) -> WhyNot:
     """Return the check for opening a screen, and for acting on it."""
     return lambda now: now.absent.get(tab, "")
+
+
+def why_not_about(kind: type[About], tab: str, against: Callable[[About], str]) -> WhyNot:
+    """Return the check of a command about what the screen ``tab`` knows; ``against``: why not."""
+
+    def why_not(now: ActionContext) -> str:
+        if reason := why_not_pause(now):
+            return reason
+        return against(now.about) if isinstance(now.about, kind) else why_not_show(tab)(now)
+
+    return why_not
 
 
 def why_no_row(now: ActionContext) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from fuzztui.tui.frame.action_context import RowContext
+
 
 @dataclass(frozen=True, slots=True)
-class HomeContext:
+class HomeContext(RowContext):
     """The runs that an action is for: the marked ones, else the one under the cursor."""
 
     chosen: int = 0

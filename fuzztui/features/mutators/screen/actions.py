@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from operator import methodcaller
 from typing import Final
 
-from fuzztui.features.mutators.screen.context import why_not_mix, why_not_move_boundary
+from fuzztui.features.mutators.screen.context import MixtureContext
 from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import why_no_row
+from fuzztui.tui.frame.action_context import why_no_row, why_not_about
 
 _MIX = "change its mixture during the campaign"
 
@@ -15,7 +16,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
         Action(
             f"mixture.{name}", (key,), label, text, "Mutators",
             scope="mutators", needs="mixture", does=_MIX,
-            check=why_not_move_boundary(*move), footer=footer, mode="live",
+            check=why_not_about(MixtureContext, "mutators", methodcaller("moving", *move)),
+            footer=footer, mode="live",
             run="mixture.move", args=move,
         )
         for name, key, label, text, move, footer in (
@@ -32,7 +34,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action(
         "mixture.adaptive", ("A",), "Adaptive",
         "Make successful mutators more probable, or fix the mixture", "Mutators",
-        scope="mutators", needs="mixture", does=_MIX, check=why_not_mix, footer=9, mode="live",
+        scope="mutators", needs="mixture", does=_MIX,
+        check=why_not_about(MixtureContext, "mutators", lambda _: ""), footer=9, mode="live",
     ),
     Action(
         "mutator.find", ("backspace",), "Find",

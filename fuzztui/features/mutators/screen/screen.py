@@ -30,7 +30,7 @@ from fuzztui.kernel.wire.events import MutatorStats
 from fuzztui.kernel.wire.mixture import Mixture, moved, named_by
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.frame.action_context import ActionContext, shared_context
+from fuzztui.tui.frame.action_context import ActionContext, RowContext, shared_context
 from fuzztui.tui.frame.pending_commands import SETTLE_S
 from fuzztui.tui.frame.steered import SteeredScreen
 from fuzztui.tui.frame.table import BigTable
@@ -138,7 +138,9 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
         return replace(
             shared_context(self.campaign.instances.values()),
             row=self.table.current is not None,
-            about=MixtureContext(mean_of(wanted.values()), _adaptive(wanted)) if wanted else None,
+            about=MixtureContext(mean_of(wanted.values()), _adaptive(wanted))
+            if wanted
+            else RowContext(),
         )
 
     def _wanted(self) -> dict[str, MixtureSetting]:

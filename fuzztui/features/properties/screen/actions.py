@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from fuzztui.features.properties.screen.context import PropertyContext, why_not_weigh
+from fuzztui.features.properties.screen.context import PropertyContext
 from fuzztui.kernel.wire.commands import WeighProperty
 from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import why_no_row
+from fuzztui.tui.frame.action_context import why_no_row, why_not_about
 
 ACTIONS: Final[tuple[Action, ...]] = (
     *(
         Action(
             f"properties.{name}", (key,), label, text, "Properties",
             scope="properties", needs=WeighProperty.name, does="weigh properties",
-            check=why_not_weigh(against), footer=footer, mode="live", command=command,
+            check=why_not_about(PropertyContext, "properties", against), footer=footer,
+            mode="live", command=command,
         )
         for name, key, label, text, against, command, footer in (
             ("raise", "greater_than_sign", "Raise", "Give this property twice the share",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fuzztui.features.properties.fold import PropertyRow
 from fuzztui.kernel.wire.commands import MAX_WEIGHT, Command, WeighProperty
-from fuzztui.tui.frame.action_context import ActionContext, WhyNot, why_not_pause, why_not_show
+from fuzztui.tui.frame.action_context import RowContext
 
 SMALLEST = 1 / 1024
 """The smallest weight that keys set, besides 0."""
 
 
 @dataclass(frozen=True, slots=True)
-class PropertyContext:
+class PropertyContext(RowContext):
     """The property under the cursor, after all pending commands."""
 
     name: str = ""
@@ -66,17 +66,3 @@ class PropertyContext:
     def labels(self) -> dict[str, str]:
         """The current label of the key that switches, by action id."""
         return {"properties.off": "Off" if self.weight else "On"}
-
-    def elsewhere(self) -> tuple[str, ...]:
-        """All actions of the screen are for each row."""
-        return ()
-
-
-def why_not_weigh(against: Callable[[PropertyContext], str]) -> WhyNot:
-    """Return the check for one command about a property."""
-
-    def why_not(now: ActionContext) -> str:
-        about = now.about if isinstance(now.about, PropertyContext) else None
-        return why_not_pause(now) or (against(about) if about else why_not_show("properties")(now))
-
-    return why_not

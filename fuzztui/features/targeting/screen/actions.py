@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from fuzztui.features.targeting.screen.context import TargetingContext, why_no_type, why_not_target
+from fuzztui.features.targeting.screen.context import TargetingContext, why_no_type
 from fuzztui.kernel.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import why_no_row
+from fuzztui.tui.frame.action_context import why_no_row, why_not_about
 from fuzztui.tui.frame.row_actions import source_link
 
 _SHARE = "change the targeted share during the campaign"
@@ -21,7 +21,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
     *(
         Action(
             f"types.{name}", (key,), label, text, "Types",
-            scope="types", needs=kind.name, does=does, check=why_not_target(against),
+            scope="types", needs=kind.name, does=does,
+            check=why_not_about(TargetingContext, "types", against),
             footer=footer, mode="live", command=command,
         )
         for name, key, label, text, kind, does, against, command, footer in (

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from fuzztui.features.targeting.fold import GoalRow, TargetingSummary, TypeRow
 from fuzztui.kernel.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
-from fuzztui.tui.frame.action_context import ActionContext, WhyNot, why_not_pause, why_not_show
+from fuzztui.tui.frame.action_context import ActionContext, RowContext, why_not_show
 
 STEP = 0.05
 """Share of mutations by which one key press changes the targeted share."""
@@ -17,7 +16,7 @@ MOST = 1024.0
 
 
 @dataclass(frozen=True, slots=True)
-class TargetingContext:
+class TargetingContext(RowContext):
     """The row under the cursor, as it is after all pending commands.
 
     For each action one method returns why it is impossible (an empty string if it is possible),
@@ -171,16 +170,6 @@ class TargetingContext:
             "types.pin": "Unpin" if self.unpins else "Pin",
             "types.ignore": "Unignore" if self.ignored else "Ignore",
         }
-
-
-def why_not_target(against: Callable[[TargetingContext], str]) -> WhyNot:
-    """Return the check for one command about types or goals."""
-
-    def why_not(now: ActionContext) -> str:
-        about = now.about if isinstance(now.about, TargetingContext) else None
-        return why_not_pause(now) or (against(about) if about else why_not_show("types")(now))
-
-    return why_not
 
 
 def why_no_type(now: ActionContext) -> str:

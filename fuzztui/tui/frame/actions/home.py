@@ -16,7 +16,9 @@ def _at_home(against: Callable[[HomeContext], str]) -> WhyNot:
     """Return the check of an action of the home screen; ``against``: why not there."""
 
     def why_not(now: ActionContext) -> str:
-        return "only on the home screen" if now.home is None else against(now.home)
+        if isinstance(now.about, HomeContext):
+            return against(now.about)
+        return "only on the home screen"
 
     return why_not
 
