@@ -59,7 +59,7 @@ def run_app(
         return 2
     from fuzztui.tui.app.app import FuzzApp
     from fuzztui.tui.app.feed import default_hz
-    from fuzztui.tui.base.choices import StoredOptions
+    from fuzztui.tui.base.choices import ViewOptions
     from fuzztui.tui.base.last_looks import last_look, remember_look
 
     opening = _opening(run, log_path, mode=mode, speed=speed, at=at, control=control)
@@ -69,7 +69,7 @@ def run_app(
     opening = replace(
         opening,
         config=setup.config,
-        choices=StoredOptions(),
+        choices=ViewOptions(stored=True),
         died=died,
         hz=default_hz(setup.config.file.refresh),
         remember=setup.remember,

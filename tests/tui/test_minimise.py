@@ -1,12 +1,13 @@
 """Minimising from the Findings screen: of ended runs without a supervisor, and what it shows."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from fakes import running
 
-from fuzztui.features.findings.screen.local_minimise import LocalMinimiser
 from fuzztui.kernel.wire import events as ev
+from fuzztui.tui.base.local_command import CommandResult, LocalCommand
 from fuzztui.tui.frame.actions import BY_ID
 
 
@@ -23,22 +24,22 @@ def minimiser(monkeypatch):
     class Fake:
         made = ()
 
-        def __init__(self, run, file):
+        def __init__(self, arguments):
             Fake.made = (*Fake.made, self)
-            self.file = file()
+            self.file = Path(arguments()[-1])
             self.end = asyncio.Event()
             self.cancelled = False
 
         async def run(self, progress):
             progress("3 tries, 101 -> 16 bytes")
             await self.end.wait()
-            return True, "101 -> 16 bytes"
+            return CommandResult(0, "101 -> 16 bytes\n")
 
         def cancel(self):
             self.cancelled = True
             self.end.set()
 
-    monkeypatch.setattr("fuzztui.features.findings.screen.screen.LocalMinimiser", Fake)
+    monkeypatch.setattr("fuzztui.features.findings.screen.screen.LocalCommand", Fake)
     return Fake
 
 
@@ -97,25 +98,28 @@ async def test_leaving_the_screen_stops_the_command(drive, minimiser):
     assert minimiser.made[0].cancelled
 
 
+def command(run, name):
+    return LocalCommand(lambda: ["minimise", "--progress", str(run), str(run / name)])
+
+
 @pytest.mark.slow
 async def test_a_command_that_fails_says_why(tmp_path):
     said = []
-    done, words = await LocalMinimiser(tmp_path, lambda: tmp_path / "gone").run(said.append)
-    assert not done
-    assert str(tmp_path) in words
-    assert "Traceback" not in words
+    result = await command(tmp_path, "gone").run(said.append)
+    assert result.status
+    assert str(tmp_path) in result.message
+    assert "Traceback" not in result.message
 
 
 @pytest.mark.parametrize("name", ["half\ud800", "nul\0"])
 async def test_a_name_that_no_file_can_have_is_refused(tmp_path, name):
-    done, words = await LocalMinimiser(tmp_path, lambda: tmp_path / name).run(lambda _: None)
-    assert not done
-    assert words.isprintable()
+    result = await command(tmp_path, name).run(lambda _: None)
+    assert result.status
+    assert result.message.isprintable()
 
 
 @pytest.mark.slow
 async def test_a_cancel_before_the_start_is_not_lost(tmp_path):
-    minimiser = LocalMinimiser(tmp_path, lambda: tmp_path / "gone")
+    minimiser = command(tmp_path, "gone")
     minimiser.cancel()
-    done, _ = await minimiser.run(lambda _: None)
-    assert not done
+    assert (await minimiser.run(lambda _: None)).status

@@ -14,8 +14,7 @@ from fuzztui.engines.text.table import ARMS, NAMES
 from fuzztui.features.mutators.fold import MutatorRow
 from fuzztui.features.mutators.screen.columns import columns, rate_cell, rate_text
 from fuzztui.features.mutators.screen.labels import effect_of, mixture_bar
-from fuzztui.features.mutators.screen.overview_line import MixtureLine
-from fuzztui.features.mutators.screen.strip import MixtureStrip
+from fuzztui.features.mutators.screen.strip import MixtureLine, MixtureStrip
 from fuzztui.kernel.model.state import Changes
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command

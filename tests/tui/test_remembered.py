@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from fuzztui.tui.base.choices import FILE, MAX_BYTES, StoredOptions
+from fuzztui.tui.base.choices import FILE, MAX_BYTES, ViewOptions
 from fuzztui.tui.base.remembered import recall, remember, state_file
 
 THEMES = {"midwatch", "daylight"}
@@ -79,13 +79,13 @@ def test_a_full_disk_leaves_the_old_one(state, monkeypatch):
 
 def test_options_are_there_the_next_time(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    options = StoredOptions()
+    options = ViewOptions(stored=True)
     assert "log.clock" not in options
     options.set("log.clock", True)
     options.set("types.idle", True)
     options.set("types.idle", False)
     options.store()
-    again = StoredOptions()
+    again = ViewOptions(stored=True)
     assert "log.clock" in again and "types.idle" not in again
 
 
@@ -103,7 +103,7 @@ def test_a_broken_file_of_options_is_none(monkeypatch, tmp_path, what):
             file.write_text("log.clock\n" * MAX_BYTES)
         case _:
             file.write_bytes(b"\xff\xfe")
-    options = StoredOptions()
+    options = ViewOptions(stored=True)
     assert "log.clock" not in options
     options.set("log.clock", True)
     options.store()  # a full disk, or such a file: no error

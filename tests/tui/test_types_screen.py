@@ -13,7 +13,7 @@ from mixed import mixed
 from fuzztui.features.targeting.screen import source
 from fuzztui.features.targeting.screen.context import MOST, PendingTargeting, TargetingContext
 from fuzztui.features.targeting.screen.labels import place_of
-from fuzztui.features.targeting.screen.overview_line import TargetingLine
+from fuzztui.features.targeting.screen.overview import TargetingLine
 from fuzztui.features.targeting.screen.strip import TargetingStrip
 from fuzztui.kernel.remote.client import Result
 from fuzztui.kernel.wire import events as ev
@@ -567,7 +567,7 @@ async def test_what_is_pending_is_sent_when_the_screen_is_left(
 
 @pytest.mark.slow
 async def test_who_leaves_does_not_wait_for_an_answer(drive, monkeypatch):
-    monkeypatch.setattr("fuzztui.tui.frame.leaving.LEAVE_S", 0.05)
+    monkeypatch.setattr("fuzztui.tui.app.action_app.LEAVE_S", 0.05)
     log, answer = aimed(), threading.Event()
 
     class Mute(Supervisor):

@@ -45,13 +45,12 @@ from fuzztui.tui.base.themes import ThemeFile
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
 from fuzztui.tui.frame.banner import Banner
-from fuzztui.tui.frame.command_sender import CommandSender
+from fuzztui.tui.frame.command_sender import REMEMBER, CommandSender
 from fuzztui.tui.frame.controls import CampaignControls
 from fuzztui.tui.frame.feature_screens import absent_screens, feature_screens
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.header import FINDINGS
 from fuzztui.tui.frame.keymap import RESERVED
-from fuzztui.tui.frame.leaving import REMEMBER
 from fuzztui.tui.frame.replay_marks import Marks
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.timeline import Timeline

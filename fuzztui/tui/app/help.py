@@ -68,20 +68,19 @@ class HelpScreen(BoxScreen):
     ``/`` opens a search, which shows only entries with all its words.
     """
 
-    TITLE_OF_BOX = "Help"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "search", show=False)]
 
     def __init__(
         self, now: ActionContext, scopes: Sequence[str], columns: Sequence[tuple[str, str]] = ()
     ) -> None:
-        super().__init__()
+        super().__init__("Help", self.lines)
         self._sections = help_sections(now, scopes, columns)
         self._words = ""
 
     def compose(self) -> ComposeResult:
         """Yield the search and the pane in a box."""
         with Vertical() as box:
-            box.border_title = self.TITLE_OF_BOX
+            box.border_title = self._title
             box.border_subtitle = "/ searches, esc closes"
             yield FilterBar("a key, an action, a column, a term", self._back)
             yield DetailPane()

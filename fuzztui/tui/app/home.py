@@ -39,10 +39,9 @@ from fuzztui.tui.base.themes import ThemeFile
 from fuzztui.tui.frame import filtering
 from fuzztui.tui.frame.action_context import ActionContext, with_keys
 from fuzztui.tui.frame.actions import BY_ID, HOME_SCREENS, bindings
-from fuzztui.tui.frame.command_sender import CommandSender
+from fuzztui.tui.frame.command_sender import STEER, CommandSender
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.home_context import HomeContext
-from fuzztui.tui.frame.leaving import STEER
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.legend import LEGEND
 from fuzztui.tui.labels.runs import RunRow, columns

@@ -7,17 +7,17 @@ lines, and the canvas determines what changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, cast
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.dom import DOMNode
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.palette import Palette
 
 
@@ -96,6 +96,22 @@ def _cells(segments: Sequence[Segment]) -> list[tuple[str, Style | None] | None]
             wide = cell_len(ch)
             out += [(ch, style), (f"{ch} ", style)][:wide]
     return out
+
+
+class Painter(Protocol):
+    """What a widget needs of its application; tests and benchmarks have small ones of their own."""
+
+    @property
+    def palette(self) -> Palette:
+        """The colours of the theme."""
+
+    def perform(self, action_id: str) -> None:
+        """Do an action of the registry, or show why not."""
+
+
+def painter(node: DOMNode) -> Painter:
+    """The application of ``node``."""
+    return cast(Painter, node.app)
 
 
 class Canvas(Widget):

@@ -7,8 +7,8 @@ written only means that nothing is remembered.
 from __future__ import annotations
 
 import contextlib
-import stat
 
+from fuzztui.kernel.base.files import read_regular, real_path
 from fuzztui.tui.base.remembered import state_file, write_state
 
 FILE = "opened"
@@ -17,10 +17,11 @@ MAX_BYTES = 4096
 
 
 class ViewOptions:
-    """Names that are switched on. Kept in memory only; see :class:`StoredOptions`."""
+    """Names that are switched on; ``stored``: in the file, else kept in memory only."""
 
-    def __init__(self) -> None:
-        self._on: frozenset[str] = frozenset()
+    def __init__(self, *, stored: bool = False) -> None:
+        self._stored = stored
+        self._on = frozenset(_names() if stored else ())
 
     def __contains__(self, name: str) -> bool:
         """Whether ``name`` is switched on."""
@@ -31,30 +32,15 @@ class ViewOptions:
         self._on = self._on | {name} if on else self._on - {name}
 
     def store(self) -> None:
-        """Store the choices. Blocking."""
-
-
-class StoredOptions(ViewOptions):
-    """Options in a file of the user's state."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._on = frozenset(_stored())
-
-    def store(self) -> None:
-        """Replace the file; an error is ignored and leaves it unchanged."""
+        """Replace the file; an error is ignored and leaves it unchanged. Blocking."""
         with contextlib.suppress(OSError):
-            write_state(FILE, "".join(f"{name}\n" for name in sorted(self._on)))
+            if self._stored:
+                write_state(FILE, "".join(f"{name}\n" for name in sorted(self._on)))
 
 
-def _stored() -> list[str]:
+def _names() -> list[str]:
     try:
-        file = state_file(FILE)
-        # Opening a FIFO would block: check the type first.
-        if not stat.S_ISREG(file.stat().st_mode):
-            return []
-        with file.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+        data = read_regular(real_path(state_file(FILE)), MAX_BYTES + 1)
     except OSError:
         return []
     return [] if len(data) > MAX_BYTES else data.decode(errors="replace").split()

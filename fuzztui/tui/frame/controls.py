@@ -30,8 +30,7 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themed import ThemedApp
 from fuzztui.tui.frame.action_context import ActionContext, without_supervisor
 from fuzztui.tui.frame.actions import BY_ID
-from fuzztui.tui.frame.command_sender import Answered, CommandOutcome, CommandSender
-from fuzztui.tui.frame.leaving import STEER
+from fuzztui.tui.frame.command_sender import STEER, Answered, CommandOutcome, CommandSender
 from fuzztui.tui.frame.local_verdict import record_undo
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.labels.events import command_text

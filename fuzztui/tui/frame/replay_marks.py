@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fuzztui.kernel.model.state import State
-from fuzztui.tui.labels.glyphs import STEERED, finding_sign
+from fuzztui.tui.labels.states import STEERED, finding_sign
 
 FINDING, STEERING, KILL, EDGE = "finding", "steering", "kill", "edge"
 

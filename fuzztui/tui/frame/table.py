@@ -23,10 +23,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.worker import WorkType
 
-from fuzztui.tui.base.canvas import TextSpan, changed_spans
+from fuzztui.tui.base.canvas import TextSpan, changed_spans, painter
 from fuzztui.tui.base.columns import Column, Layout, chosen
 from fuzztui.tui.base.marked_rows import MarkedRows
-from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.palette import Palette
 from fuzztui.tui.base.presence import Presence
 from fuzztui.tui.base.rows import RowModel, Rows

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
-from fuzztui.tui.base.painter import painter
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, painter
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.host import host
 

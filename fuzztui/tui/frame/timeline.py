@@ -10,8 +10,7 @@ from textual.message import Message
 
 from fuzztui.kernel.wire.finding_kinds import KINDS as FINDING_KINDS
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
-from fuzztui.tui.base.painter import painter
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, painter, width_of
 from fuzztui.tui.frame.replay_marks import ANY, EDGE, FINDING, KINDS, SIGNS, Marks
 
 _KIND = "replay.kind"

@@ -18,9 +18,8 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import bars, resample
 from fuzztui.tui.base.columns import Cell, Column, count_column
 from fuzztui.tui.base.timeaxis import time_axis
-from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.hosts import brief_link
-from fuzztui.tui.labels.states import last_new_cell, state_sign, state_style
+from fuzztui.tui.labels.states import finding_sign, last_new_cell, state_sign, state_style
 from fuzztui.tui.labels.status import Status
 
 REPORTING = frozenset({"running", "stalled"})

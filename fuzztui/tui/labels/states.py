@@ -1,7 +1,8 @@
-"""States of campaigns, instances and hosts as text, colour and glyph; and their last finds."""
+"""States of campaigns, instances and hosts, and what they find, as text, colour and glyph."""
 
 from __future__ import annotations
 
+from fuzztui.kernel.wire.finding_kinds import CRASH, DIFFERS, HANG, FindingKind, kind_of
 from fuzztui.tui.base import format
 from fuzztui.tui.base.columns import Cell
 from fuzztui.tui.base.themes import SEMANTIC
@@ -64,3 +65,14 @@ def last_new_cell(t: float, status: Status) -> Cell:
     if status.still:
         return f"at {format.clock(t)}", "muted"
     return format.age(status.now - t), "muted"
+
+
+_SIGNS: dict[FindingKind, str] = {CRASH: "✗", HANG: "▲", DIFFERS: "≠"}
+
+STEERED = "◇"
+"""A command, on time axes. Not ◆, which is a goal on the frontier."""
+
+
+def finding_sign(category: str) -> str:
+    """Return the glyph of a category, which is also the name of its style."""
+    return _SIGNS.get(kind_of(category), "●")

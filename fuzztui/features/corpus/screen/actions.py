@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from fuzztui.kernel.wire.commands import DemoteEntry, PromoteEntry, ResetEntry, SkipEntry
-from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action import Action, editor, source_link, view_input
 from fuzztui.tui.frame.action_context import why_no_row, why_not_steer_entry
-from fuzztui.tui.frame.row_actions import editor, source_link, view_input
 
 ACTIONS: Final[tuple[Action, ...]] = (
     Action(

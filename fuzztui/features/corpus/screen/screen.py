@@ -13,8 +13,7 @@ from textual.worker import WorkType
 
 from fuzztui.features.comparisons.fold import comparison_rows, operation_yields
 from fuzztui.features.corpus.screen.detail import entry_lines, no_corpus_lines
-from fuzztui.features.corpus.screen.yield_labels import yield_lines
-from fuzztui.features.corpus.screen.yields import YieldScreen, YieldStrip
+from fuzztui.features.corpus.screen.yields import YieldStrip, yield_lines
 from fuzztui.features.inputs.screen.hexview import load as load_file
 from fuzztui.features.inputs.screen.input_screen import InputScreen
 from fuzztui.features.inputs.screen.input_views import (
@@ -32,6 +31,7 @@ from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import NEVER, Cell, Column, count_column
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import ActionContext, rows_context
+from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.legend import Legend
@@ -255,7 +255,7 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             return yield_lines(operation_yields(state), comparison_rows(state), width)
 
         def show() -> None:
-            self.app.push_screen(YieldScreen(look))
+            self.app.push_screen(BoxScreen("Yield", look, 2.0))
 
         self.host.when_free(show)
 

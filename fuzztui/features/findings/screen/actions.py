@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action import Action, editor, source_link, view_input
 from fuzztui.tui.frame.action_context import why_no_row, why_not_judge_finding, why_not_minimise
-from fuzztui.tui.frame.row_actions import editor, source_link, view_input
 
 ACTIONS: Final[tuple[Action, ...]] = (
     source_link("findings", "Findings", "the line at which the stack ends"),

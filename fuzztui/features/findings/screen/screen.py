@@ -13,7 +13,6 @@ from textual.worker import WorkType
 
 from fuzztui.features.findings.screen.detail import VERDICT_STYLES, finding_lines, no_findings_lines
 from fuzztui.features.findings.screen.frames_dialog import FramesScreen
-from fuzztui.features.findings.screen.local_minimise import LocalMinimiser
 from fuzztui.features.findings.screen.verdict_dialog import VerdictScreen
 from fuzztui.features.inputs.screen.hexview import Preview, reading
 from fuzztui.features.inputs.screen.input_screen import InputScreen
@@ -38,6 +37,7 @@ from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.filterbar import FilterBar
+from fuzztui.tui.base.local_command import LocalCommand
 from fuzztui.tui.base.source_excerpt import SourceExcerpt, load_at
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext, rows_context, without_supervisor
@@ -45,12 +45,12 @@ from fuzztui.tui.frame.command_sender import Answered, CommandOutcome, minimisin
 from fuzztui.tui.frame.local_verdict import record_verdict
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.details import finding_title, repro_command
-from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.legend import Legend
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.report import crash_frame
 from fuzztui.tui.labels.run_commands import path_there
 from fuzztui.tui.labels.run_files import minimised_place, place_of, settled
+from fuzztui.tui.labels.states import finding_sign
 
 MAX_NAMED = 3
 """Groups that the dialog for a verdict names."""
@@ -94,10 +94,10 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         self._counts: dict[str, int] = {}
         """Number of findings by signature."""
         self._minimisings: dict[str, CommandStatus] = {}
-        self._minimisers: dict[str, LocalMinimiser] = {}
+        self._minimisers: dict[str, LocalCommand] = {}
+        """The commands of this screen that are running, by the finding's key."""
         self._unrecorded: dict[str, tuple[str, str]] = {}
         """Verdicts and notes that were not recorded, by signature: the dialog offers them again."""
-        """Running minimisers of this screen, by the finding's key."""
         self._minimise_turn = asyncio.Lock()
         self._here: dict[str, CommandStatus] = {}
         """Their progress, or their results, by the finding's key."""
@@ -457,19 +457,24 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
             self.table.touch([key])
             self.refresh_row()
 
-        minimiser = self._minimisers[key] = LocalMinimiser(run, lambda: settled(place).path)
+        minimiser = self._minimisers[key] = LocalCommand(
+            lambda: ["minimise", "--progress", str(run), str(settled(place).path)]
+        )
 
         async def minimise() -> None:
             tell("starting…")
             try:
                 async with self._minimise_turn:  # each search uses a whole core
-                    done, words = await minimiser.run(tell)
+                    result = await minimiser.run(tell)
             except asyncio.CancelledError:  # the user leaves the screen
                 minimiser.cancel()
                 raise
             finally:
                 self._minimisers.pop(key, None)
-            tell(words, "applied" if done else "rejected")
+            if result.status == 0:
+                tell(result.output.strip().rpartition("\n")[2], "applied")
+            else:
+                tell(result.message or f"ended with exit status {result.status}", "rejected")
 
         work: WorkType[None] = minimise
         self.run_worker(work, group="minimise")

@@ -24,8 +24,8 @@ from fuzztui.tui.labels.details import (
     side_style,
     title,
 )
-from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.mutants import brief_change, place, sides
+from fuzztui.tui.labels.states import finding_sign
 from fuzztui.tui.labels.worklist import progress_glyph
 from fuzztui.tui.labels.worklist_text import earlier_text, transferred_text, verdict
 

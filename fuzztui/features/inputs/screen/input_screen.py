@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -11,9 +13,10 @@ from textual.worker import WorkType
 
 from fuzztui.features.inputs.screen.hexview import reading
 from fuzztui.features.inputs.screen.input_views import VIEWS, InputContent, editable
-from fuzztui.features.inputs.screen.shown_inputs import ShownInputs
+from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.state import Entry, Finding
+from fuzztui.kernel.wire.events import InputShown
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.listing import ListingScreen
@@ -22,6 +25,45 @@ from fuzztui.tui.labels.status import Status
 
 R = TypeVar("R", Entry, Finding)
 P = TypeVar("P")
+
+
+_MAX_KEPT = 100
+"""Records of inputs that are kept."""
+
+
+class ShownInputs:
+    """What generators made of inputs: one record of the log each. Blocking; used in threads."""
+
+    def __init__(self, open_reader: Callable[[], LogReader]) -> None:
+        self._open = open_reader
+        self._reader: LogReader | None = None
+        self._kept: OrderedDict[int, InputShown] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def read(self, seq: int) -> InputShown | None:
+        """Return record ``seq``; None for 0, for another kind, or if it cannot be read."""
+        if seq <= 0:
+            return None
+        with self._turn:
+            if seq not in self._kept:
+                event = self._read(seq)
+                if not isinstance(event, InputShown):
+                    return None
+                self._kept[seq] = event
+                if len(self._kept) > _MAX_KEPT:
+                    self._kept.popitem(last=False)
+            return self._kept[seq]
+
+    def _read(self, seq: int) -> object:
+        try:
+            if self._reader is None:
+                self._reader = self._open()
+            self._reader.refresh()
+            record = next(iter(self._reader.records(seq - 1, 1)), None)
+        except (LogError, OSError):
+            self._reader = None
+            return None
+        return record.event if record is not None and record.seq == seq else None
 
 
 class InputScreen(ListingScreen[R, P], Generic[R, P]):

@@ -15,8 +15,8 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import pair
-from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.mutants import brief_change, state_sign
+from fuzztui.tui.labels.states import finding_sign
 
 MAX_LISTED = 20
 """Mutants, findings and goals that are listed for a line."""

@@ -9,8 +9,8 @@ from fuzztui.features.source.fold import COVERED, FINDING, FRONTIER, NEVER, PART
 from fuzztui.features.targeting.fold import GoalRow
 from fuzztui.kernel.model.state import Finding, Mutant
 from fuzztui.tui.base.columns import Cell
-from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.mutants import SIGNS
+from fuzztui.tui.labels.states import finding_sign
 
 GUTTER: Final[dict[str, Cell]] = {
     COVERED: ("█", "valid"),

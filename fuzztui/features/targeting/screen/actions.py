@@ -6,9 +6,8 @@ from typing import Final
 
 from fuzztui.features.targeting.screen.context import TargetingContext, why_no_type
 from fuzztui.kernel.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
-from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action import Action, source_link
 from fuzztui.tui.frame.action_context import why_no_row, why_not_about
-from fuzztui.tui.frame.row_actions import source_link
 
 _SHARE = "change the targeted share during the campaign"
 

@@ -15,13 +15,11 @@ from textual.binding import Binding, BindingType
 from fuzztui.kernel.model.feature import own_features
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.actions.campaign import CAMPAIGN
-from fuzztui.tui.frame.actions.general import GENERAL
+from fuzztui.tui.frame.actions.general import GENERAL, SCREENS
+from fuzztui.tui.frame.actions.general import OPTIONAL as OPTIONAL
 from fuzztui.tui.frame.actions.home import HOME, HOME_SCREENS
-from fuzztui.tui.frame.actions.log import LOG
-from fuzztui.tui.frame.actions.overview import CHARTS, OVERVIEW
+from fuzztui.tui.frame.actions.overview import CHARTS, LOG, OVERVIEW
 from fuzztui.tui.frame.actions.replay import REPLAY
-from fuzztui.tui.frame.actions.screens import OPTIONAL as OPTIONAL
-from fuzztui.tui.frame.actions.screens import SCREENS
 from fuzztui.tui.frame.actions.tables import LISTING, MARKING, SORTING, TABLE
 
 _ORDER = ("Corpus", "Mutants", "Mutators", "Properties", "Types", "Source", "Findings")

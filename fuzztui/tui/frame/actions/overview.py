@@ -1,4 +1,4 @@
-"""Actions of the Overview's table and of its charts."""
+"""Actions of the Overview's table, of its charts, and of the Log."""
 
 from __future__ import annotations
 
@@ -42,5 +42,28 @@ CHARTS = (
             ("left", "Earlier", "With the focus on the charts: the values of an earlier time", -1),
             ("right", "Later", "With the focus on the charts: the values of a later time", 1),
         )
+    ),
+)  # fmt: skip
+
+LOG = (
+    Action(
+        "log.kind", ("f",), "Kind",
+        "Show only saved inputs, commands, instances, messages, or all", "Log",
+        scope="log", footer=10,
+    ),
+    Action(
+        "log.instance", ("i",), "Instance",
+        "Show only the instance or host under the cursor, or all", "Log",
+        scope="log", footer=11,
+    ),
+    Action(
+        "log.clock", ("w",), "Clock",
+        "Show the time of day, or the time since the campaign started", "Log",
+        scope="log", footer=13,
+    ),
+    Action(
+        "log.fields", ("v",), "Fields",
+        "Show all fields of the records, by their names in the log", "Log",
+        scope="log", footer=12,
     ),
 )  # fmt: skip

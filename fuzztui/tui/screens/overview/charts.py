@@ -14,12 +14,13 @@ from textual.message import Message
 
 from fuzztui.kernel.model.finding_tallies import group_heads
 from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.commands import Pause, Resume
 from fuzztui.kernel.wire.finding_kinds import KINDS, FindingKind, kind_of
 from fuzztui.tui.base import format
-from fuzztui.tui.base.chart import AXIS, WAITING, Chart, ChartContent, Curve, View
+from fuzztui.tui.base.chart import AXIS, WAITING, Chart, ChartContent, Curve, Mark, View
 from fuzztui.tui.base.timeaxis import TimeAxis
 from fuzztui.tui.frame.actions import bindings
-from fuzztui.tui.labels.chart_marks import marks
+from fuzztui.tui.labels.states import STEERED, finding_sign, state_sign
 from fuzztui.tui.labels.status import Status
 
 WINDOWS = ((0.0, "all time"), (300.0, "last 5 m"), (3600.0, "last 1 h"))
@@ -133,6 +134,33 @@ def _with_points(graph: ChartContent) -> ChartContent:
     """The graph without curves that are empty; with one, if all are."""
     known = [c for c in graph.curves if c.times]
     return replace(graph, curves=known or graph.curves[:1])
+
+
+_PAUSING = (Pause.name, Resume.name)
+
+
+def marks(state: State, heads: Mapping[FindingKind, Sequence[float]]) -> list[Mark]:
+    """Return the marks, the more important ones later.
+
+    ``heads``: by kind, the campaign times at which groups of findings were first met.
+    """
+    pauses = [*zip(state.pauses[::2], state.pauses[1::2], strict=False)]
+    if state.paused_at >= 0:
+        pauses.append((state.paused_at, state.t))
+    return [
+        *(Mark(start, state_sign("paused"), "paused", end) for start, end in pauses),
+        *(
+            Mark(c.t, STEERED, "promoted")
+            for c in state.commands.values()
+            # A pause of the whole campaign has a mark of its own.
+            if c.command.get("instance") or c.command.get("c") not in _PAUSING
+        ),
+        *(
+            Mark(t, finding_sign(kind.category), f"bold {kind.category}")
+            for kind, times in reversed([*heads.items()])
+            for t in times
+        ),
+    ]
 
 
 class ChartGrid(Grid, can_focus=True):

@@ -1,4 +1,4 @@
-"""Details of the current instance: a strip below the table, and a dialog with all of them."""
+"""Details of the current instance: a strip below the table, and the lines of a dialog."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from fuzztui.kernel.model.state import Instance, State
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread, width_of
-from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.labels.facts import Fact, flow
 from fuzztui.tui.labels.instances import glance, present, tally
 from fuzztui.tui.labels.status import Status
@@ -53,28 +52,6 @@ class InstanceStrip(Canvas):
             return flow(self._facts, width, height)
         first, *rest = flow(self._facts, width, height, room)
         return [spread(first, counts, width), *rest]
-
-
-class InstanceScreen(BoxScreen):
-    """Shows an instance's current details while it is open."""
-
-    TITLE_OF_BOX = "Instance"
-    DEFAULT_CSS = """
-    InstanceScreen > Vertical { width: 84; height: 20; max-height: 90%; }
-    """
-
-    def __init__(self, look: Callable[[], Sequence[Fact]]) -> None:
-        super().__init__()
-        self._look = look
-
-    def on_mount(self) -> None:
-        """Update once per second."""
-        super().on_mount()
-        self.set_interval(1.0, self.say)
-
-    def lines(self) -> list[Line]:
-        """Return a line for each fact."""
-        return lines_of(self._look())
 
 
 def lines_of(facts: Sequence[Fact]) -> list[Line]:
