@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from operator import methodcaller
 from typing import Final
 
@@ -10,6 +11,8 @@ from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_no_row, why_not_about
 
 _MIX = "change its mixture during the campaign"
+
+_action = partial(Action, group="Mutators", scope="mutators")
 
 ACTIONS: Final[tuple[Action, ...]] = (
     *(
@@ -31,20 +34,11 @@ ACTIONS: Final[tuple[Action, ...]] = (
              "Move 5% of the steps from splice to text", (1, 1), 13),
         )
     ),
-    Action(
-        "mixture.adaptive", ("A",), "Adaptive",
-        "Make successful mutators more probable, or fix the mixture", "Mutators",
-        scope="mutators", needs="mixture", does=_MIX,
-        check=why_not_about(MixtureContext, "mutators", lambda _: ""), footer=9, mode="live",
-    ),
-    Action(
-        "mutator.find", ("backspace",), "Find",
-        "Go to the latest entry or finding of this mutator", "Mutators",
-        scope="mutators", check=why_no_row, footer=22,
-    ),
-    Action(
-        "mutator.copy", ("c",), "Copy name",
-        "Copy the mutator's name, for `fuzztui mutate`", "Mutators",
-        scope="mutators", check=why_no_row, footer=23,
-    ),
+    _action("mixture.adaptive", ("A",), "Adaptive",
+        "Make successful mutators more probable, or fix the mixture", needs="mixture", does=_MIX,
+        check=why_not_about(MixtureContext, "mutators", lambda _: ""), footer=9, mode="live"),
+    _action("mutator.find", ("backspace",), "Find",
+        "Go to the latest entry or finding of this mutator", check=why_no_row, footer=22),
+    _action("mutator.copy", ("c",), "Copy name", "Copy the mutator's name, for `fuzztui mutate`",
+        check=why_no_row, footer=23),
 )  # fmt: skip

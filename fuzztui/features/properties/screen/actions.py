@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from fuzztui.features.properties.screen.context import PropertyContext
 from fuzztui.kernel.wire.commands import WeighProperty
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_no_row, why_not_about
+
+_action = partial(Action, group="Properties", scope="properties")
 
 ACTIONS: Final[tuple[Action, ...]] = (
     *(
@@ -26,14 +29,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
              PropertyContext.weighing, PropertyContext.switched, 13),
         )
     ),
-    Action(
-        "properties.find", ("backspace",), "Find",
-        "Go to the latest finding of this property", "Properties",
-        scope="properties", check=why_no_row, footer=22,
-    ),
-    Action(
-        "properties.copy", ("c",), "Copy name",
-        "Copy the property's name, for pytest", "Properties",
-        scope="properties", check=why_no_row, footer=23,
-    ),
+    _action("properties.find", ("backspace",), "Find", "Go to the latest finding of this property",
+        check=why_no_row, footer=22),
+    _action("properties.copy", ("c",), "Copy name", "Copy the property's name, for pytest",
+        check=why_no_row, footer=23),
 )  # fmt: skip

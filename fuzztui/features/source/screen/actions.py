@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_no_row, why_not_measure
 
+_action = partial(Action, group="Source", scope="source")
+
 ACTIONS: Final[tuple[Action, ...]] = (
-    Action(
-        "source.other", ("t",), "Files", "Switch between the files and the lines", "Source",
-        scope="source", footer=1,
-    ),
+    _action("source.other", ("t",), "Files", "Switch between the files and the lines", footer=1),
     *(
         Action(
             f"source.{name}", (key,), label, text, "Source", scope="source", footer=footer,
@@ -23,35 +23,20 @@ ACTIONS: Final[tuple[Action, ...]] = (
             ("previous", "N", "Previous", "Go to the previous such line", -1, 0),
         )
     ),
-    Action(
-        "source.mutants", ("m",), "Mutants", "Go to the mutants of this line, one after the other",
-        "Source", scope="source", check=why_no_row, footer=10,
-    ),
-    Action(
-        "source.finding", ("f",), "Finding", "Go to the finding that ends on this line", "Source",
-        scope="source", check=why_no_row, footer=11,
-    ),
-    Action(
-        "source.first", ("backspace",), "First entry",
-        "Go to the entry that was the first to execute this line", "Source",
-        scope="source", check=why_no_row, footer=12,
-    ),
-    Action(
-        "source.smallest", ("b",), "Smallest",
-        "Go to the smallest entry that executes this line; measures it at first", "Source",
-        scope="source", check=why_no_row, footer=13,
-    ),
-    Action(
-        "source.measure", ("r",), "Measure",
+    _action("source.mutants", ("m",), "Mutants",
+        "Go to the mutants of this line, one after the other", check=why_no_row, footer=10),
+    _action("source.finding", ("f",), "Finding", "Go to the finding that ends on this line",
+        check=why_no_row, footer=11),
+    _action("source.first", ("backspace",), "First entry",
+        "Go to the entry that was the first to execute this line", check=why_no_row, footer=12),
+    _action("source.smallest", ("b",), "Smallest",
+        "Go to the smallest entry that executes this line; measures it at first", check=why_no_row,
+        footer=13),
+    _action("source.measure", ("r",), "Measure",
         "Run the corpus again: the smallest entry of each line, and coverage that the log lacks",
-        "Source", scope="source", check=why_not_measure, footer=14,
-    ),
-    Action(
-        "source.edit", ("e",), "Editor", "Open the file at this line in $EDITOR", "Source",
-        scope="source", check=why_no_row, footer=18, run="row.edit",
-    ),
-    Action(
-        "source.copy", ("c",), "Copy location", "Copy path and line", "Source",
-        scope="source", check=why_no_row, footer=23,
-    ),
+        check=why_not_measure, footer=14),
+    _action("source.edit", ("e",), "Editor", "Open the file at this line in $EDITOR",
+        check=why_no_row, footer=18, run="row.edit"),
+    _action("source.copy", ("c",), "Copy location", "Copy path and line", check=why_no_row,
+        footer=23),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from fuzztui.features.targeting.screen.context import TargetingContext, why_no_type
@@ -11,12 +12,11 @@ from fuzztui.tui.frame.action_context import why_no_row, why_not_about
 
 _SHARE = "change the targeted share during the campaign"
 
+_action = partial(Action, group="Types", scope="types")
+
 ACTIONS: Final[tuple[Action, ...]] = (
-    Action(
-        "types.other", ("t",), "Goals",
-        "Switch between the types and the uncovered goals", "Types",
-        scope="types", footer=1,
-    ),
+    _action("types.other", ("t",), "Goals", "Switch between the types and the uncovered goals",
+        footer=1),
     *(
         Action(
             f"types.{name}", (key,), label, text, "Types",
@@ -42,20 +42,12 @@ ACTIONS: Final[tuple[Action, ...]] = (
              TargetingContext.ignored_or_not, 14),
         )
     ),
-    Action(
-        "types.idle", ("i",), "Idle",
-        "Show or leave out the types that are not drawn (0%)", "Types",
-        scope="types", footer=19,
-    ),
-    Action(
-        "types.find", ("backspace",), "Find",
-        "Go to the latest entry or finding from targeting this type", "Types",
-        scope="types", check=why_no_type, footer=22,
-    ),
-    Action(
-        "types.copy", ("c",), "Copy",
-        "Copy the type's name, or the goal's location, for `fuzztui ctl`", "Types",
-        scope="types", check=why_no_row, footer=23,
-    ),
+    _action("types.idle", ("i",), "Idle", "Show or leave out the types that are not drawn (0%)",
+        footer=19),
+    _action("types.find", ("backspace",), "Find",
+        "Go to the latest entry or finding from targeting this type", check=why_no_type, footer=22),
+    _action("types.copy", ("c",), "Copy",
+        "Copy the type's name, or the goal's location, for `fuzztui ctl`", check=why_no_row,
+        footer=23),
     source_link("types", "Types", "the goal's line"),
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_not_show
 
@@ -26,24 +28,15 @@ SCREENS = tuple(
     )
 )  # fmt: skip
 
+_action = partial(Action, group="Fuzztui", scope="always")
+
 GENERAL = (
-    Action(
-        "focus.next", ("tab",), "Next pane",
-        "Move between table and details; on the Overview to the charts", "Screens",
-    ),
-    Action(
-        "app.help", ("question_mark",), "Help",
-        "Show every key, and why a key is grey", "Fuzztui", scope="always", footer=30,
-    ),
-    Action(
-        "app.palette", ("ctrl+p",), "Commands",
-        "Search all actions by name", "Fuzztui", scope="always", footer=31,
-    ),
-    Action(
-        "app.theme", ("T",), "Theme", "Choose a theme, with a preview", "Fuzztui", scope="always",
-    ),
-    Action(
-        "app.quit", ("q", "ctrl+q"), "Leave",
-        "Close the screens; the campaign continues", "Fuzztui", scope="always", footer=29,
-    ),
+    Action("focus.next", ("tab",), "Next pane",
+        "Move between table and details; on the Overview to the charts", "Screens"),
+    _action("app.help", ("question_mark",), "Help", "Show every key, and why a key is grey",
+        footer=30),
+    _action("app.palette", ("ctrl+p",), "Commands", "Search all actions by name", footer=31),
+    _action("app.theme", ("T",), "Theme", "Choose a theme, with a preview"),
+    _action("app.quit", ("q", "ctrl+q"), "Leave", "Close the screens; the campaign continues",
+        footer=29),
 )  # fmt: skip

@@ -24,24 +24,16 @@ def _at_home(against: Callable[[HomeContext], str]) -> WhyNot:
 
 
 HOME = (
-    Action(
-        "home.beside", ("v",), "Side by side",
+    Action("home.beside", ("v",), "Side by side",
         "Show up to four running campaigns, or the marked ones; again: the table", "Home",
-        scope="home", check=_at_home(HomeContext.showing_beside), footer=10,
-    ),
-    Action(
-        "home.new", ("n",), "New", "Start a sample, or make a campaign of your own", "Home",
-        scope="home", footer=11,
-    ),
-    Action(
-        "home.stop", ("x",), "Stop",
+        scope="home", check=_at_home(HomeContext.showing_beside), footer=10),
+    Action("home.new", ("n",), "New", "Start a sample, or make a campaign of your own", "Home",
+        scope="home", footer=11),
+    Action("home.stop", ("x",), "Stop",
         "Stop the campaign of the run, or of the marked ones; everything is saved first", "Home",
-        scope="runs", check=_at_home(HomeContext.stopping), footer=12,
-    ),
-    Action(
-        "home.resume", ("r",), "Resume", "Resume the run, or the marked ones", "Home",
-        scope="runs", check=_at_home(HomeContext.resuming), footer=13,
-    ),
+        scope="runs", check=_at_home(HomeContext.stopping), footer=12),
+    Action("home.resume", ("r",), "Resume", "Resume the run, or the marked ones", "Home",
+        scope="runs", check=_at_home(HomeContext.resuming), footer=13),
     *(
         Action(
             f"home.run_{n}", (str(n),), f"Run {n}", f"Side by side: open run {n}", "Home",
@@ -49,10 +41,8 @@ HOME = (
         )
         for n in range(1, MAX_PANES + 1)
     ),
-    Action(
-        "home.table", ("escape",), "Table", "Side by side: return to the table", "Home",
-        scope="beside", run="home.beside",
-    ),
+    Action("home.table", ("escape",), "Table", "Side by side: return to the table", "Home",
+        scope="beside", run="home.beside"),
 )  # fmt: skip
 
 HOME_SCREENS = (

@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import why_not_show_hosts
 
 OVERVIEW = (
-    Action(
-        "overview.hosts", ("t",), "Hosts",
+    Action("overview.hosts", ("t",), "Hosts",
         "Switch between the instances and the hosts with their sums; enter: those of one host",
-        "Campaign",
-        scope="overview", check=why_not_show_hosts, footer=11, hosts=True,
-    ),
-    Action(
-        "overview.copy_next", ("c",), "Copy command",
+        "Campaign", scope="overview", check=why_not_show_hosts, footer=11, hosts=True),
+    Action("overview.copy_next", ("c",), "Copy command",
         "Copy a command line of the closing card; again: the one after it", "Campaign",
-        scope="overview", footer=9, mode="live", ended=True,
-    ),
+        scope="overview", footer=9, mode="live", ended=True),
 )  # fmt: skip
 
+_chart_action = partial(Action, group="Charts", scope="overview")
+
 CHARTS = (
-    Action(
-        "overview.arrows", ("left", "right"), "Chart cursor",
-        "Name the key that goes to the charts: there the arrows move a cursor", "Charts",
-        scope="overview", mode="live",
-    ),
-    Action(
-        "overview.charts", ("v",), "Charts",
-        "Show other charts: findings, corpus, growth per minute, library code", "Charts",
-        scope="overview", footer=18,
-    ),
-    Action(
-        "overview.window", ("w",), "Window",
-        "Charts of the last 5 minutes, of the last hour, or of the whole campaign", "Charts",
-        scope="overview", footer=19,
-    ),
+    _chart_action("overview.arrows", ("left", "right"), "Chart cursor",
+        "Name the key that goes to the charts: there the arrows move a cursor", mode="live"),
+    _chart_action("overview.charts", ("v",), "Charts",
+        "Show other charts: findings, corpus, growth per minute, library code", footer=18),
+    _chart_action("overview.window", ("w",), "Window",
+        "Charts of the last 5 minutes, of the last hour, or of the whole campaign", footer=19),
     *(
         Action(f"chart.{name}", (name,), label, text, "Charts", scope="chart",
                run="chart.move", args=(by,))
@@ -45,25 +35,15 @@ CHARTS = (
     ),
 )  # fmt: skip
 
+_log_action = partial(Action, group="Log", scope="log")
+
 LOG = (
-    Action(
-        "log.kind", ("f",), "Kind",
-        "Show only saved inputs, commands, instances, messages, or all", "Log",
-        scope="log", footer=10,
-    ),
-    Action(
-        "log.instance", ("i",), "Instance",
-        "Show only the instance or host under the cursor, or all", "Log",
-        scope="log", footer=11,
-    ),
-    Action(
-        "log.clock", ("w",), "Clock",
-        "Show the time of day, or the time since the campaign started", "Log",
-        scope="log", footer=13,
-    ),
-    Action(
-        "log.fields", ("v",), "Fields",
-        "Show all fields of the records, by their names in the log", "Log",
-        scope="log", footer=12,
-    ),
+    _log_action("log.kind", ("f",), "Kind",
+        "Show only saved inputs, commands, instances, messages, or all", footer=10),
+    _log_action("log.instance", ("i",), "Instance",
+        "Show only the instance or host under the cursor, or all", footer=11),
+    _log_action("log.clock", ("w",), "Clock",
+        "Show the time of day, or the time since the campaign started", footer=13),
+    _log_action("log.fields", ("v",), "Fields",
+        "Show all fields of the records, by their names in the log", footer=12),
 )  # fmt: skip

@@ -25,36 +25,23 @@ TABLE = tuple(
 
 SORTING = (
     # Works from the details pane too.
-    Action(
-        "table.sort", ("s",), "Sort", "Choose the column to sort by (or click on its title)",
-        "Tables", scope="sorting", footer=21,
-    ),
-    Action(
-        "table.reverse", ("S",), "Reverse", "Reverse the order", "Tables", scope="sorting",
-    ),
+    Action("table.sort", ("s",), "Sort", "Choose the column to sort by (or click on its title)",
+        "Tables", scope="sorting", footer=21),
+    Action("table.reverse", ("S",), "Reverse", "Reverse the order", "Tables", scope="sorting"),
 )  # fmt: skip
 
 MARKING = (
-    Action(
-        "table.mark", ("space",), "Mark",
-        "Mark the row: commands act on all marked rows", "Tables",
-        scope="marking", check=why_no_row, footer=19, mode="live",
-    ),
-    Action(
-        "table.mark_range", ("M",), "Mark range",
-        "Mark all rows from the last marked one to this one", "Tables",
-        scope="marking", check=why_no_row, mode="live",
-    ),
+    Action("table.mark", ("space",), "Mark", "Mark the row: commands act on all marked rows",
+        "Tables", scope="marking", check=why_no_row, footer=19, mode="live"),
+    Action("table.mark_range", ("M",), "Mark range",
+        "Mark all rows from the last marked one to this one", "Tables", scope="marking",
+        check=why_no_row, mode="live"),
 )  # fmt: skip
 
 LISTING = (
-    Action(
-        "table.filter", ("slash",), "Filter",
-        "Show only rows that contain these words", "Tables", scope="listing", footer=20,
-    ),
-    Action(
-        "table.unfilter", ("escape",), "Show all",
+    Action("table.filter", ("slash",), "Filter", "Show only rows that contain these words",
+        "Tables", scope="listing", footer=20),
+    Action("table.unfilter", ("escape",), "Show all",
         "Unmark all rows, or show all; from the details, back to the table", "Tables",
-        scope="listing",
-    ),
+        scope="listing"),
 )  # fmt: skip
