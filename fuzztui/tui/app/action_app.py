@@ -110,7 +110,6 @@ class ActionApp(ThemedApp):
                 text + (f"\n(and {more} more: fuzztui config)" if more else ""),
                 title="A part of your configuration is not used",
                 severity="warning",
-                markup=False,
                 timeout=20,
             )
 
@@ -152,9 +151,7 @@ class ActionApp(ThemedApp):
         now = self.action_context()
         reason = action.why_not(now)
         if reason:
-            self.notify(
-                plain(f"{action.title(now)}: {reason}"), severity="warning", markup=False, timeout=4
-            )
+            self.notify(plain(f"{action.title(now)}: {reason}"), severity="warning", timeout=4)
             return
         name, args = action.method
         for node in self._handlers():

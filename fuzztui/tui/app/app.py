@@ -215,7 +215,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         try:
             self._outline = await in_thread(self._opening.outline)
         except Exception as e:  # the replay works without marks
-            self.notify(plain(f"The timeline has no marks: {e}"), markup=False)
+            self.notify(plain(f"The timeline has no marks: {e}"))
         if self.player is not None:
             self.player.kind = self.marks.first_kind()
         self.tick()
@@ -304,7 +304,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         if self.mode != "live" or not (found := self._attention.news(self.campaign, self.now())):
             return
         title, text = announcement(found, self.campaign)
-        self.notify(text, title=title, severity="error", markup=False, timeout=15)
+        self.notify(text, title=title, severity="error", timeout=15)
         if self._driver is not None and not self.is_headless:
             name = plain(f"{self.campaign.name}: {title}", MAX_TEXT)
             file = self._config.file
@@ -563,12 +563,12 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
 
     def say(self, text: str) -> None:
         """Show a short notification; ``text`` may be untrusted."""
-        self.notify(plain(text), markup=False, timeout=2)
+        self.notify(plain(text), timeout=2)
 
     def copy(self, text: str, what: str) -> None:
         """Copy ``text`` through the terminal (OSC 52), which works over SSH too."""
         self.copy_to_clipboard(text)
-        self.notify(plain(text), title=f"Copied the {what}", markup=False, timeout=6)
+        self.notify(plain(text), title=f"Copied the {what}", timeout=6)
 
     def edit_file(self, path: Path, line: int = 0) -> None:
         """Open a file in the user's editor. The screen continues when the editor ends."""
@@ -583,7 +583,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
             edit(self.suspend(), os.environ)
         except (NoEditor, SuspendNotSupported) as e:
             text = str(e) or "this terminal cannot be given to an editor"
-            self.notify(plain(text), severity="warning", markup=False, timeout=8)
+            self.notify(plain(text), severity="warning", timeout=8)
         self.refresh()
 
     def past(self, command: CommandStatus | None) -> State:

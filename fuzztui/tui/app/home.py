@@ -406,7 +406,7 @@ class HomeApp(ActionApp):
             problem = await in_thread(partial(self._opening.start, argv))
             if problem:
                 text = plain(problem.replace("\n", "; "), 1000)
-                self.notify(text, title="Not started", severity="error", markup=False, timeout=20)
+                self.notify(text, title="Not started", severity="error", timeout=20)
             self._looks.find_soon()
             self._wake.set()
 
@@ -421,7 +421,7 @@ class HomeApp(ActionApp):
 
         def answered(answer: str | None) -> None:
             if answer == OWN and own:
-                self.notify(own, markup=False, timeout=20)
+                self.notify(own, timeout=20)
             elif answer == OWN:
                 self.choice = INIT
                 self.do_app_quit()
@@ -434,7 +434,7 @@ class HomeApp(ActionApp):
 
     def _say(self, text: str, *, wrong: bool = False) -> None:
         severity: SeverityLevel = "warning" if wrong else "information"
-        self.notify(plain(text, 400), severity=severity, markup=False, timeout=8 if wrong else 5)
+        self.notify(plain(text, 400), severity=severity, timeout=8 if wrong else 5)
 
 
 def _named(rows: Sequence[RunRow]) -> str:

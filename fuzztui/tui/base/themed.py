@@ -256,13 +256,16 @@ class ThemedApp(App[None]):
         title: str = "",
         severity: SeverityLevel = "information",
         timeout: float | None = None,
-        markup: bool = True,
+        markup: bool = False,
     ) -> None:
-        """Show a notification; an identical older one is replaced."""
+        """Show a notification; an identical older one is replaced.
+
+        Texts come from targets and files: none is ever parsed as markup, whatever ``markup`` says.
+        """
         for old in list(self._notifications):
             if (old.message, old.title, old.severity) == (message, title, severity):
                 self._unnotify(old, refresh=False)
-        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
 
     def _refresh_notifications(self) -> None:
         """Show notifications, but not over a dialog: the screen behind shows them later."""

@@ -82,6 +82,7 @@ class SortScreen(Dialog[int | None]):
         Binding("down,tab", "move(1)", show=False),
         Binding("up,shift+tab", "move(-1)", show=False),
         Binding("enter,space", "choose", show=False),
+        *(Binding(letter, f"type('{letter}')", show=False) for letter in ascii_letters + digits),
     ]
     DEFAULT_CSS = """
     SortScreen {
@@ -95,8 +96,6 @@ class SortScreen(Dialog[int | None]):
         super().__init__()
         self._menu = SortMenu(titles, now, reverse)
         self._typed = ""
-        for letter in ascii_letters + digits:
-            self._bindings.bind(letter, f"type('{letter}')", show=False)
 
     def compose(self) -> ComposeResult:
         """Yield the menu in a box."""

@@ -139,14 +139,18 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         empty: str = "nothing here yet",
         source: RowModel[T] | None = None,
         follow: bool = False,
+        first: str = "",
+        reverse: bool = False,
         id: str | None = None,
     ) -> None:
+        """``first``: the id of the column by which the rows are sorted at first."""
         super().__init__(id=id)
         self.columns = columns
         self._wanted: Sequence[str] = ()
         self.empty = empty
         self._captions: tuple[str, ...] = ()
         self.rows = Rows(columns)
+        self.rows.sort(next((c for c in columns if c.id == first), None), reverse)
         self.source: RowModel[T] = self.rows if source is None else source
         self.follow = follow
         """With the cursor on the last row, new rows move it along (as ``tail -f``)."""
@@ -308,11 +312,6 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         return None if self.cursor is None else self.source.row(self.cursor)
 
     # --------------------------------------------------------------- marks
-
-    @property
-    def hidden_marks(self) -> int:
-        """Number of marked rows that the filter hides."""
-        return self.marks.hidden(self.source)
 
     def marked_rows(self) -> list[T]:
         """Return the marked rows that still exist, in the order of marking."""

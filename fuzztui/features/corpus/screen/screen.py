@@ -291,7 +291,7 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
                 self.host.go_to_row("source", f"{at[0]}:{at[1]}")
             elif state.covered:
                 text = f"{entry.key} has covered no line first: earlier entries had covered them."
-                self.notify(text, markup=False, timeout=4)
+                self.notify(text, timeout=4)
             else:
                 self.notify("The log has no covered lines: the Source screen says why.", timeout=4)
 
@@ -304,9 +304,9 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             return
         parent = self.host.lineage.parent(entry)
         if parent is None or parent.entry is None:
-            self.notify("The log contains no parent of this entry.", markup=False)
+            self.notify("The log contains no parent of this entry.")
         elif not self.table.go_to(parent.key):
-            self.notify("The parent is hidden by the filter.", markup=False)
+            self.notify("The parent is hidden by the filter.")
 
 
 def _edges(entry: Entry) -> Cell:

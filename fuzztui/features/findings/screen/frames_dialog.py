@@ -82,7 +82,7 @@ class FrameList(Canvas):
             rules = tuple(known for known in self.rules if not skipping_rule(frame, (known,)))
         elif problem := rule_problem(rule):
             text = plain(f"No rule is possible: {problem}")
-            self.notify(text, severity="warning", markup=False, timeout=4)
+            self.notify(text, severity="warning", timeout=4)
             return
         else:
             rules = (*self.rules, rule)

@@ -387,7 +387,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
             if not answered(CommandOutcome("applied" if worst[0] else "failed", worst[1])):
                 for done, answer in results:
                     severity: SeverityLevel = "information" if done else "error"
-                    self.notify(plain(answer), severity=severity, markup=False)
+                    self.notify(plain(answer), severity=severity)
 
         work: WorkType[None] = record
         self.run_worker(work, group="judge")

@@ -145,6 +145,6 @@ class InputScreen(ListingScreen[R, P], Generic[R, P]):
         # The preview may not have been read yet when the key is pressed: it is read again.
         content = self.input_of(await in_thread(read))
         if problem := content.file.problem:
-            self.notify(plain(problem), severity="warning", markup=False)
+            self.notify(plain(problem), severity="warning")
         else:
             self.host.edit_copy(row.file.rpartition("/")[2], editable(content))

@@ -79,8 +79,7 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
     def make_table(self) -> BigTable[MutatorRow]:
         """Return the table, the best mutators first."""
         every = columns(lambda cls: cls not in self._weighted, self._yields_of)
-        table: BigTable[MutatorRow] = BigTable(every, empty="no mutators")
-        table.rows.sort(next(c for c in every if c.id == PAYS), reverse=True)
+        table = BigTable(every, empty="no mutators", first=PAYS, reverse=True)
         table.keeps_line = True  # on the best mutator, whichever it is
         return table
 

@@ -86,9 +86,9 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def body(self) -> list[Widget]:
         """Return both tables, the details and the filter."""
-        tree: BigTable[Any] = BigTable(tree_columns(self._rows), empty="no source file", id="tree")
+        every = tree_columns(self._rows)
+        tree: BigTable[Any] = BigTable(every, empty="no source file", first=CODE, id="tree")
         tree.topic = "source"
-        tree.rows.sort(next(c for c in tree.columns if c.id == CODE))
         code: BigTable[Any] = BigTable(self._columns.columns(), empty="no file is open", id="code")
         code.topic = "code"
         code.MARKABLE = tree.MARKABLE = False  # type: ignore[misc]
@@ -241,7 +241,7 @@ class SourceScreen(ListingScreen[Row, None]):
         """Open a file at a line: ``path:line``."""
         path, _, line = key.rpartition(":")
         if not path or not line.isdecimal() or len(line) > 9:
-            self.notify(plain(f"{key}: the log does not contain the line"), markup=False)
+            self.notify(plain(f"{key}: the log does not contain the line"))
             return
         self.set_class(True, "-code")
         self._open(self._index.place(path), int(line))
@@ -414,7 +414,7 @@ class SourceScreen(ListingScreen[Row, None]):
         if path.is_absolute() and path.is_file():
             self.host.edit_file(path, line)
         else:
-            self.notify(plain(f"{path}: there is no such file here"), markup=False, timeout=4)
+            self.notify(plain(f"{path}: there is no such file here"), timeout=4)
 
     # ------------------------------------------------------------ measuring
 
@@ -448,7 +448,7 @@ class SourceScreen(ListingScreen[Row, None]):
         self._measurement = None
         self._show_progress("")
         if problem:
-            self.notify(plain(problem), title="Not measured", severity="warning", markup=False)
+            self.notify(plain(problem), title="Not measured", severity="warning")
         if measured is not None:
             self.host.when_free(lambda: self._take(measured))
 

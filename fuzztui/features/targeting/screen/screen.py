@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from textual.containers import Container
 from textual.geometry import Size
@@ -22,7 +23,13 @@ from fuzztui.features.targeting.fold import (
     type_rows,
 )
 from fuzztui.features.targeting.screen import source
-from fuzztui.features.targeting.screen.columns import TypeColumnContext
+from fuzztui.features.targeting.screen.columns import (
+    CHANCE,
+    LEFT,
+    TypeColumnContext,
+    goal_columns,
+    type_columns,
+)
 from fuzztui.features.targeting.screen.context import PendingTargeting, TargetingContext
 from fuzztui.features.targeting.screen.detail import (
     goal_lines,
@@ -32,7 +39,6 @@ from fuzztui.features.targeting.screen.detail import (
 )
 from fuzztui.features.targeting.screen.labels import pending_label, short_names
 from fuzztui.features.targeting.screen.strip import TargetingStrip
-from fuzztui.features.targeting.screen.tables import TypeTables
 from fuzztui.kernel.model.commands import unanswered
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import (
@@ -43,9 +49,11 @@ from fuzztui.kernel.wire.commands import (
     WeighType,
     weight_text,
 )
+from fuzztui.kernel.wire.conditions import FilterKey, parse_filter
 from fuzztui.kernel.wire.targeting import have_changed, label_in, type_label
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.columns import column_keys
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
@@ -53,6 +61,8 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import ActionContext, shared_context
 from fuzztui.tui.frame.actions import BY_ID
+from fuzztui.tui.frame.steered import SteeredScreen
+from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.table_tabs import TableTabs
 from fuzztui.tui.labels.latest_saved import FINDS
 from fuzztui.tui.labels.status import Status
@@ -64,7 +74,7 @@ NEXT = 12
 """Maximal number of types that the strip names."""
 
 
-class TypesScreen(TypeTables):
+class TypesScreen(SteeredScreen[TypeRow | GoalRow, SourceExcerpt]):
     """The covered share as a bar, a row for each type, and a row for each uncovered goal.
 
     Shows both tables if there is room, else one of them.
@@ -81,6 +91,19 @@ class TypesScreen(TypeTables):
         &.-short #listing, &.-tiny #listing { margin-top: 0; }
         &.-short TargetingStrip { margin-top: 0; }
         &.-tiny TargetingStrip { height: 1; margin-top: 0; }
+        & #tables { width: 2fr; layout: vertical; }
+        & #types { height: 1fr; width: 100%; }
+        & #targets { height: 1fr; width: 100%; margin-top: 1; }
+        & DetailPane { width: 1fr; }
+        &.-short #targets { margin-top: 0; }
+        &.-medium #tables, &.-narrow #tables { width: 100%; height: 1fr; }
+        &.-medium DetailPane, &.-narrow DetailPane { height: 38%; }
+        &.-medium #targets, &.-narrow #targets, &.-tiny #targets { display: none; margin-top: 0; }
+        &.-medium TableTabs, &.-narrow TableTabs, &.-tiny TableTabs { display: block; }
+        &.-targets.-medium #targets, &.-targets.-narrow #targets { display: block; }
+        &.-targets.-tiny #targets { display: block; }
+        &.-targets.-medium #types, &.-targets.-narrow #types { display: none; }
+        &.-targets.-tiny #types { display: none; }
     }
     """
 
@@ -106,8 +129,58 @@ class TypesScreen(TypeTables):
         """Yield the strip, two tables and the details."""
         yield TargetingStrip()
         context = TypeColumnContext(self._short, self._weight_asked, self._pin_asked)
-        yield Container(*self.tables(context), DetailPane(id="detail"), id="listing")
+        types: BigTable[TypeRow] = BigTable(
+            type_columns(context), first=CHANCE, reverse=True, id="types"
+        )
+        targets: BigTable[GoalRow] = BigTable(goal_columns(context), first=LEFT, id="targets")
+        types.keeps_line = targets.keeps_line = True
+        tabs = TableTabs("types.other", ("types", "uncovered goals"))
+        tables = Container(tabs, types, targets, id="tables")
+        yield Container(tables, DetailPane(id="detail"), id="listing")
         yield self.filter_bar()
+
+    @property
+    def types(self) -> BigTable[TypeRow]:
+        """The table of types."""
+        return self.query_one("#types", BigTable)
+
+    @property
+    def targets(self) -> BigTable[GoalRow]:
+        """The table of goals."""
+        return self.query_one("#targets", BigTable)
+
+    @property
+    def table(self) -> BigTable[Any]:
+        """The table that has, or last had, the focus."""
+        return self.targets if self.has_class("-targets") else self.types
+
+    def watch_focused(self, focused: Widget | None) -> None:
+        """Show the details of the table with the focus."""
+        if isinstance(focused, BigTable):
+            self._turn_to(focused)
+
+    def _turn_to(self, table: BigTable[Any]) -> None:
+        if table is not self.table:
+            self.set_class(table is self.targets, "-targets")
+            self.query_one(TableTabs).turn(to_second=table is self.targets)
+            self._count()
+            self.look()
+
+    def do_types_other(self) -> None:
+        """Switch between the types and the goals."""
+        self.set_focus(self.types if self.table is self.targets else self.targets)
+
+    def keys(self) -> Mapping[str, FilterKey[Any]]:
+        """Return the keys of both tables."""
+        return {**column_keys(self.types.columns), **column_keys(self.targets.columns)}
+
+    def do_table_sort(self) -> None:
+        """Sort the table whose details are shown."""
+        self.table.do_table_sort()
+
+    def do_table_reverse(self) -> None:
+        """As :meth:`do_table_sort`."""
+        self.table.do_table_reverse()
 
     # -------------------------------------------------------------- changes
 
@@ -166,8 +239,17 @@ class TypesScreen(TypeTables):
         self.show_detail()
 
     def narrow(self, text: str) -> None:
-        """Filter both tables; a filter also finds types that are not drawn."""
-        super().narrow(text)
+        """Filter both tables: the rows of goals contain names of types, too.
+
+        A filter also finds types that are not drawn.
+        """
+        problems = []
+        for table in (self.types, self.targets):
+            found = parse_filter(text, column_keys(table.columns))
+            table.narrow(found.words, found.passes)
+            problems.append(found.problem)
+        # A key of one table narrows that table alone.
+        self.query_one(FilterBar).say(problems[0] if all(problems) else "")
         self._folded = False
         self._fold()
         self._count()

@@ -210,7 +210,7 @@ class LogScreen(ListingScreen[Record, None]):
         elif name:
             self._ask(replace(query, instance=name))
         else:
-            self.notify("This event belongs to no instance.", markup=False)
+            self.notify("This event belongs to no instance.")
 
     def _title(self) -> None:
         query = self.source.query

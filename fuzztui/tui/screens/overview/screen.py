@@ -320,7 +320,7 @@ class OverviewScreen(CampaignScreen):
         key = BY_ID["focus.next"].key_label(self.host.action_context())
         text = f"{key} to the charts first: there ← and → move a cursor with values."
         if self.query_one(ChartGrid).display:
-            self.notify(plain(text), markup=False, timeout=4)
+            self.notify(plain(text), timeout=4)
 
     def do_overview_charts(self) -> None:
         """Show the next charts."""
