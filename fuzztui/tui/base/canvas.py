@@ -6,7 +6,7 @@ lines, and the canvas determines what changed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol, cast
 
 from rich.cells import cell_len
@@ -52,6 +52,17 @@ def spread(left: Line, right: Line, width: int) -> list[TextSpan]:
     if wanted >= room:
         return list(left)
     return [*left, TextSpan(" " * (room - wanted)), *right]
+
+
+def merged(cells: Iterable[tuple[str, str]], *, clicks: bool = False) -> list[TextSpan]:
+    """Return texts with their styles as few spans; ``clicks``: each has the number of its first."""
+    out: list[TextSpan] = []
+    for i, (text, style) in enumerate(cells):
+        if out and out[-1].style == style:
+            out[-1] = out[-1]._replace(text=out[-1].text + text)
+        else:
+            out.append(TextSpan(text, style, str(i) if clicks else ""))
+    return out
 
 
 def to_strip(line: Line, width: int, base: Style, palette: Palette) -> Strip:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual.message import Message
 
 from fuzztui.kernel.wire.finding_kinds import KINDS as FINDING_KINDS
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, painter, width_of
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, merged, painter, width_of
 from fuzztui.tui.frame.replay_marks import ANY, EDGE, FINDING, KINDS, SIGNS, Marks
 
 _KIND = "replay.kind"
@@ -88,7 +87,7 @@ class Timeline(Canvas):
                     cells[i] = (LATER_EDGE, "edge")  # many edges: what was played stays visible
             glyph, style = cells[at]
             cells[at] = (glyph if style in SEEN_UNDER else "●", "bold primary reverse")
-        return [[*left, *_runs(cells), *right]]
+        return [[*left, *merged(cells, clicks=True), *right]]
 
     def _jumps(self, width: int) -> list[TextSpan]:
         """The kind to which keys jump, and how many of its marks were passed, as room allows."""
@@ -119,13 +118,3 @@ class Timeline(Canvas):
         end = self._position.end
         share = t / end if end > 0 else 0.0
         return round(min(1.0, max(0.0, share)) * (self._bar - 1))
-
-
-def _runs(cells: Sequence[tuple[str, str]]) -> list[TextSpan]:
-    out: list[TextSpan] = []
-    for i, (text, style) in enumerate(cells):
-        if out and out[-1].style == style:
-            out[-1] = TextSpan(out[-1].text + text, style, out[-1].click)
-        else:
-            out.append(TextSpan(text, style, str(i)))
-    return out

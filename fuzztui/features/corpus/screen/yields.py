@@ -30,10 +30,9 @@ class YieldStrip(Canvas):
 
     def show(self, yields: Sequence[OperationYield]) -> None:
         """Draw ``yields``, or hide the strip."""
-        if yields != self._yields:
-            self._yields = yields
-            self.display = any(y.name == COMPARE for y in yields)
-            self.repaint()
+        self._yields = yields
+        self.display = any(y.name == COMPARE for y in yields)
+        self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw one line."""

@@ -46,9 +46,8 @@ class MixtureStrip(StatusCanvas):
 
     def ask(self, asked: SetMixture | None, who: str = "") -> None:
         """Set the pending command, and a text about the instances that must answer."""
-        if (asked, who) != (self._asked, self._who):
-            self._asked, self._who = asked, who
-            self.repaint()
+        self._asked, self._who = asked, who
+        self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw the bar, the legend, and the pending command or the best mutators."""

@@ -42,15 +42,13 @@ class TargetingStrip(StatusCanvas):
 
     def ask(self, asked: Sequence[str], who: str) -> None:
         """Set labels of the pending commands, and a text about the instances that must answer."""
-        if (asked, who) != (self._asked, self._who):
-            self._asked, self._who = asked, who
-            self.repaint()
+        self._asked, self._who = asked, who
+        self.repaint()
 
     def show_next(self, likely: Sequence[tuple[str, float]]) -> None:
         """Set the types that are most likely drawn next, with their probabilities."""
-        if likely != self._next:
-            self._next = likely
-            self.repaint()
+        self._next = likely
+        self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw the bar, the uncovered goals, and pending commands, the pin, or the next types."""

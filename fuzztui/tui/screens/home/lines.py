@@ -23,9 +23,8 @@ class HomeHeader(Canvas):
         """Count the rows."""
         rows = seen.rows.values()
         counts = (len(rows), sum(r.supervised for r in rows), sum(r.new for r in rows), seen.left)
-        if (counts, problem) != (self._seen, self._problem):
-            self._seen, self._problem = counts, problem
-            self.repaint()
+        self._seen, self._problem = counts, problem
+        self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw the line."""
@@ -54,9 +53,8 @@ class HomeDetail(Canvas):
 
     def show(self, row: RunRow | None) -> None:
         """Show a row."""
-        if row != self._row:
-            self._row = row
-            self.repaint()
+        self._row = row
+        self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw two lines."""

@@ -84,9 +84,8 @@ class PaneHead(Canvas):
 
     def show(self, number: int, row: RunRow) -> None:
         """Show a row; ``number``: the key that opens it."""
-        if (number, row) != (self._number, self._row):
-            self._number, self._row = number, row
-            self.repaint()
+        self._number, self._row = number, row
+        self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw three lines."""
@@ -121,14 +120,6 @@ class PaneHead(Canvas):
         return [head, line, groups]
 
 
-class GrowthChart(Chart):
-    """What a run covers, kills or saves."""
-
-
-class RateChart(Chart):
-    """The speed of a run."""
-
-
 class RunPane(Vertical):
     """One run."""
 
@@ -146,8 +137,8 @@ class RunPane(Vertical):
     def compose(self) -> ComposeResult:
         """Yield the widgets."""
         yield PaneHead()
-        yield GrowthChart()
-        yield RateChart()
+        yield Chart(id="growth")
+        yield Chart(id="rate")
 
     def show(self, number: int, content: PaneContent) -> None:
         """Show a run; its charts are drawn again only from time to time."""
@@ -161,8 +152,8 @@ class RunPane(Vertical):
             return
         self._drawn, self._drawn_t = drawn, content.now
         view = View(content.now, calm=True)
-        self.query_one(GrowthChart).show(content.growth, view)
-        second = self.query_one(RateChart)
+        first, second = self.query(Chart)
+        first.show(content.growth, view)
         second.display = self.size.height >= _TWO_CHARTS_ROWS
         second.show(content.rate, view)
 

@@ -48,9 +48,8 @@ class EventList(Canvas, can_focus=True):
 
     def advise(self, text: str) -> None:
         """Show an advice in the title; an empty string: none."""
-        if text != self._advice:
-            self._advice = text
-            self.repaint()
+        self._advice = text
+        self.repaint()
 
     @property
     def current(self) -> EventRow | None:
