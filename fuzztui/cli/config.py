@@ -22,8 +22,8 @@ def config(options: argparse.Namespace) -> int:
     from fuzztui.tui.app.feed import default_hz
     from fuzztui.tui.base.config_file import AUTO
     from fuzztui.tui.base.keynames import key_for_user
-    from fuzztui.tui.base.remembered import recall
     from fuzztui.tui.base.themes import load_themes
+    from fuzztui.tui.base.user_state import recall
 
     path = config_path()
     themes, problems = load_themes()

@@ -59,8 +59,7 @@ def run_app(
         return 2
     from fuzztui.tui.app.app import FuzzApp
     from fuzztui.tui.app.feed import default_hz
-    from fuzztui.tui.base.choices import ViewOptions
-    from fuzztui.tui.base.last_looks import last_look, remember_look
+    from fuzztui.tui.base.user_state import ViewOptions, last_look, remember_look
 
     opening = _opening(run, log_path, mode=mode, speed=speed, at=at, control=control)
     if user is not None and run is not None:
@@ -168,7 +167,7 @@ class _Setup(NamedTuple):
 
     def remember(self, name: str) -> None:
         """Store the name of a theme."""
-        from fuzztui.tui.base.remembered import remember
+        from fuzztui.tui.base.user_state import remember
 
         remember(name, self.config.file.theme)
 
@@ -214,7 +213,7 @@ def _chosen_theme(
 ) -> tuple[str | None, list[str]]:
     """Return the user's theme and problems with it; "": none chosen; None: unknown, reported."""
     from fuzztui.tui.app.config import theme_of
-    from fuzztui.tui.base.remembered import recall
+    from fuzztui.tui.base.user_state import recall
 
     remembered, problem = recall(known, configured)
     wanted, origin = theme_of(
@@ -320,7 +319,7 @@ def _opening(
     from fuzztui.tui.app.replay import Outline, Player
     from fuzztui.tui.frame.command_sender import CommandSender
     from fuzztui.tui.frame.replay_marks import marks_of
-    from fuzztui.tui.labels.run_commands import set_file
+    from fuzztui.tui.labels.run_files import set_file
 
     if run is not None:
         set_file(run, campaign_file(run))
@@ -369,7 +368,7 @@ def _seen_by(user: RunUser, opening: Opening, run: Path, died: Callable[[], str]
     """
     from fuzztui.kernel.remote.lock import trouble
     from fuzztui.tui.frame.command_sender import CommandSender
-    from fuzztui.tui.labels.run_commands import run_command, set_origin
+    from fuzztui.tui.labels.run_files import run_command, set_origin
 
     steering = None if opening.steering is None else CommandSender(run, by=user.by)
     opening = replace(opening, steering=steering, read_only=user.why_not_steer)

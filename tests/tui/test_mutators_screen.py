@@ -360,7 +360,7 @@ async def test_a_refusal_takes_the_wish_back(drive):
 
 @pytest.mark.slow
 async def test_what_was_sent_to_nobody_is_not_wished_for_ever(drive, monkeypatch):
-    monkeypatch.setattr("fuzztui.tui.frame.pending_commands.ECHO_S", 0.3)
+    monkeypatch.setattr("fuzztui.tui.frame.steered.ECHO_S", 0.3)
     log = mixed()
 
     class Gone(Supervisor):

@@ -19,7 +19,7 @@ from fuzztui.kernel.wire.commands import MAX_WEIGHT, WeighProperty
 from fuzztui.run.home.origin import TEST_FILE
 from fuzztui.tui.labels.closing import closing_rows
 from fuzztui.tui.labels.lineage import Lineage
-from fuzztui.tui.labels.run_commands import examples_command, set_file
+from fuzztui.tui.labels.run_files import examples_command, set_file
 from fuzztui.tui.labels.status import status_of
 
 A, B, C = "tests/test_shop.py::test_price", "tests/test_shop.py::test_parse", "tests/t.py::test_no"

@@ -5,8 +5,7 @@ import stat
 
 import pytest
 
-from fuzztui.tui.base.choices import FILE, MAX_BYTES, ViewOptions
-from fuzztui.tui.base.remembered import recall, remember, state_file
+from fuzztui.tui.base.user_state import MAX_OPENED, ViewOptions, recall, remember, state_file
 
 THEMES = {"midwatch", "daylight"}
 
@@ -92,7 +91,7 @@ def test_options_are_there_the_next_time(monkeypatch, tmp_path):
 @pytest.mark.parametrize("what", ["a directory", "a pipe", "too long", "no text"])
 def test_a_broken_file_of_options_is_none(monkeypatch, tmp_path, what):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    file = tmp_path / "fuzztui" / FILE
+    file = tmp_path / "fuzztui" / "opened"
     file.parent.mkdir()
     match what:
         case "a directory":
@@ -100,7 +99,7 @@ def test_a_broken_file_of_options_is_none(monkeypatch, tmp_path, what):
         case "a pipe":
             os.mkfifo(file)
         case "too long":
-            file.write_text("log.clock\n" * MAX_BYTES)
+            file.write_text("log.clock\n" * MAX_OPENED)
         case _:
             file.write_bytes(b"\xff\xfe")
     options = ViewOptions(stored=True)

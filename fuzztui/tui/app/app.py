@@ -37,11 +37,10 @@ from fuzztui.tui.app.kept_yields import KeptYields
 from fuzztui.tui.app.replay import Outline, Player, ReplayControls
 from fuzztui.tui.base.alerts import MAX_TEXT, alert_sequence
 from fuzztui.tui.base.background import in_thread
-from fuzztui.tui.base.choices import ViewOptions
 from fuzztui.tui.base.editor import NoEditor, edit_copy, edit_file
-from fuzztui.tui.base.last_looks import NO_LOOK, Look
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
+from fuzztui.tui.base.user_state import NO_LOOK, Look, ViewOptions
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
 from fuzztui.tui.frame.banner import Banner

@@ -10,8 +10,8 @@ from fuzztui.kernel.model.verdicts import verdict_of
 from fuzztui.kernel.wire.finding_kinds import kind_of
 from fuzztui.kernel.wire.verdicts import REGRESSION
 from fuzztui.tui.base.alerts import MAX_TEXT
-from fuzztui.tui.base.last_looks import NO_LOOK, Look
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.base.user_state import NO_LOOK, Look
 from fuzztui.tui.labels.details import finding_title
 
 

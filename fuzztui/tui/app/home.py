@@ -33,9 +33,10 @@ from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.columns import column_keys
 from fuzztui.tui.base.dialogs import ConfirmScreen
 from fuzztui.tui.base.filterbar import FilterBar
-from fuzztui.tui.base.last_looks import NO_LOOK, Look
+from fuzztui.tui.base.list_dialog import ListScreen
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
+from fuzztui.tui.base.user_state import NO_LOOK, Look
 from fuzztui.tui.frame import filtering
 from fuzztui.tui.frame.action_context import ActionContext, with_keys
 from fuzztui.tui.frame.actions import BY_ID, HOME_SCREENS, bindings
@@ -45,9 +46,8 @@ from fuzztui.tui.frame.home_context import HomeContext
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.legend import LEGEND
 from fuzztui.tui.labels.runs import RunRow, columns
-from fuzztui.tui.screens.home.lines import HomeDetail, HomeHeader
+from fuzztui.tui.screens.home.lines import OWN, HomeDetail, HomeHeader, SampleRow, startable
 from fuzztui.tui.screens.home.looks import HomeLooks, Seen
-from fuzztui.tui.screens.home.new_dialog import OWN, NewScreen, SampleRow
 from fuzztui.tui.screens.home.panes import RunPanes, room_for
 
 LOOK_S: Final = 1.0
@@ -430,7 +430,9 @@ class HomeApp(ActionApp):
                 question = f"Start {answer} {where}?"
                 self._confirm("Start a sample", question, "Start", [[answer, "--new"]])
 
-        self.push_screen(NewScreen(samples, first), answered)
+        rows = startable(samples, first)
+        keys = "⏎ starts, esc cancels"
+        self.push_screen(ListScreen("New campaign", keys, rows, classes="-wide-list"), answered)
 
     def _say(self, text: str, *, wrong: bool = False) -> None:
         severity: SeverityLevel = "warning" if wrong else "information"

@@ -31,6 +31,7 @@ class ListScreen(Dialog[str | None]):
     ]
     DEFAULT_CSS = """
     ListScreen {
+        &.-wide-list > Vertical { width: 110; }
         & > Vertical { height: auto; max-height: 80%; padding: 0 1; }
         & OptionList {
             height: auto; max-height: 100%; border: none; padding: 0; background: $surface;
@@ -40,9 +41,11 @@ class ListScreen(Dialog[str | None]):
     }
     """
 
-    def __init__(self, title: str, keys: str, rows: Mapping[str, str], current: str = "") -> None:
+    def __init__(
+        self, title: str, keys: str, rows: Mapping[str, str], current: str = "", classes: str = ""
+    ) -> None:
         """``keys``: what the keys do. ``rows``: texts by name. ``current``: the cursor's row."""
-        super().__init__()
+        super().__init__(classes=classes)
         self._title, self._keys = title, keys
         self._rows = rows
         self._current = current

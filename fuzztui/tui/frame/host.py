@@ -15,7 +15,7 @@ from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.state import Changes, State
 from fuzztui.kernel.wire.commands import Command
 from fuzztui.tui.base.canvas import Painter
-from fuzztui.tui.base.choices import ViewOptions
+from fuzztui.tui.base.user_state import ViewOptions
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.command_sender import Answered
 from fuzztui.tui.labels.lineage import Lineage

@@ -93,22 +93,6 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     }
     """
 
-    class Highlighted(Message):
-        """The cursor moved to another row; ``key`` is None in an empty table."""
-
-        def __init__(self, table: BigTable[Any], key: str | None) -> None:
-            super().__init__()
-            self.table = table
-            self.key = key
-
-        @property
-        def control(self) -> BigTable[Any]:
-            """The table, for ``@on`` selectors."""
-            return self.table
-
-    class Selected(Highlighted):
-        """Enter or a click on the row under the cursor."""
-
     class Marked(Message):
         """The user has marked or unmarked rows."""
 
@@ -123,6 +107,16 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     class Worked(Marked):
         """Rows were filtered or sorted further: see :attr:`Rows.pending`."""
+
+    class Highlighted(Marked):
+        """The cursor moved to another row; ``key`` is None in an empty table."""
+
+        def __init__(self, table: BigTable[Any], key: str | None) -> None:
+            super().__init__(table)
+            self.key = key
+
+    class Selected(Highlighted):
+        """Enter or a click on the row under the cursor."""
 
     topic = ""
     """The name of the columns for users' choices and the help; an empty string: the screen's."""

@@ -17,8 +17,7 @@ from fuzztui.kernel.remote.mirrored import run_name
 from fuzztui.tui.base import format
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import finding_text, repro_command
-from fuzztui.tui.labels.run_commands import examples_command, run_command, start_commands
-from fuzztui.tui.labels.run_files import place_of
+from fuzztui.tui.labels.run_files import examples_command, place_of, run_command, start_commands
 from fuzztui.tui.labels.status import Status
 
 MAX_LISTED = 3

@@ -9,7 +9,7 @@ from fuzztui.kernel.model.state import Finding
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.labels.run_commands import run_command
+from fuzztui.tui.labels.run_files import run_command
 
 LABEL = 10
 """Cells for the names of properties."""

@@ -37,8 +37,7 @@ from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.legend import Legend
 from fuzztui.tui.labels.lineage import origin_of, parents_brief
 from fuzztui.tui.labels.mutants import brief_place
-from fuzztui.tui.labels.run_commands import path_there
-from fuzztui.tui.labels.run_files import place_of
+from fuzztui.tui.labels.run_files import path_there, place_of
 
 START = 160
 """Bytes of a file that are read for the column of inputs."""

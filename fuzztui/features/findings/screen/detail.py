@@ -30,8 +30,7 @@ from fuzztui.tui.labels.details import (
 from fuzztui.tui.labels.lineage import Lineage, parents_text
 from fuzztui.tui.labels.lineage_lines import credit_lines, lineage_lines, transferred_text
 from fuzztui.tui.labels.report import report_lines
-from fuzztui.tui.labels.run_commands import examples_command
-from fuzztui.tui.labels.run_files import on_host, place_of, shown
+from fuzztui.tui.labels.run_files import examples_command, on_host, place_of, shown
 
 SHORT = 8
 """Lines of an input that comes before the report of a finding."""

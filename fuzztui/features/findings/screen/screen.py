@@ -48,8 +48,7 @@ from fuzztui.tui.labels.details import finding_title, repro_command
 from fuzztui.tui.labels.legend import Legend
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.report import crash_frame
-from fuzztui.tui.labels.run_commands import path_there
-from fuzztui.tui.labels.run_files import minimised_place, place_of, settled
+from fuzztui.tui.labels.run_files import minimised_place, path_there, place_of, settled
 from fuzztui.tui.labels.states import finding_sign
 
 MAX_NAMED = 3

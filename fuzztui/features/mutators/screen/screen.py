@@ -31,8 +31,7 @@ from fuzztui.kernel.wire.mixture import Mixture, moved, named_by
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.frame.action_context import ActionContext, RowContext, shared_context
-from fuzztui.tui.frame.pending_commands import SETTLE_S
-from fuzztui.tui.frame.steered import SteeredScreen
+from fuzztui.tui.frame.steered import SETTLE_S, SteeredScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.latest_saved import FINDS
 from fuzztui.tui.labels.status import Status

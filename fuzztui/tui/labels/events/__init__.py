@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fuzztui.kernel.wire.events import Record
-from fuzztui.tui.labels.events import entries, findings  # for what they register
+from fuzztui.tui.labels.events import saved  # for what it registers
 from fuzztui.tui.labels.events.base import (
     INSTANCES,
     KINDS,
