@@ -241,7 +241,7 @@ def _shown(make: Callable[[str], _App], theme: str, again: str = "") -> _App | N
     from fuzztui.tui.base.terminal import restored_at_exit
 
     with ExitStack() as stack:
-        restorer = stack.enter_context(restored_at_exit(sys.stdin.fileno()))
+        reverts = stack.enter_context(restored_at_exit(sys.stdin.fileno()))
         query = None
         if not theme:
             terminal = asked(os.environ, sys.stdin.fileno(), sys.stdout.fileno())
@@ -251,7 +251,7 @@ def _shown(make: Callable[[str], _App], theme: str, again: str = "") -> _App | N
         app = make(theme)
         if query is not None:
             app.follow_background(query, fitting_theme)
-        restorer.app = app
+        reverts.append(app.restore_terminal)
         stack.enter_context(_drawing_on_stdout())
         app.run()
     if app.failure is not None:

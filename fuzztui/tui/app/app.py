@@ -45,7 +45,6 @@ from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.command_sender import REMEMBER, CommandSender
-from fuzztui.tui.frame.controls import CampaignControls
 from fuzztui.tui.frame.feature_screens import absent_screens, feature_screens
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.header import FINDINGS
@@ -112,7 +111,7 @@ class Opening:
     monotonic: Callable[[], float] = time.monotonic
 
 
-class FuzzApp(ActionApp, ReplayControls, CampaignControls):
+class FuzzApp(ActionApp, ReplayControls):
     """The terminal monitor and controller."""
 
     TITLE = "fuzztui"
@@ -304,11 +303,9 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
             return
         title, text = announcement(found, self.campaign)
         self.notify(text, title=title, severity="error", timeout=15)
-        if self._driver is not None and not self.is_headless:
-            name = plain(f"{self.campaign.name}: {title}", MAX_TEXT)
-            file = self._config.file
-            alert = alert_sequence(name, text, os.environ, bell=file.bell, desktop=file.desktop)
-            self._driver.write(alert)
+        name = plain(f"{self.campaign.name}: {title}", MAX_TEXT)
+        file = self._config.file
+        self.alert(alert_sequence(name, text, os.environ, bell=file.bell, desktop=file.desktop))
 
     def _note_kills(self, changes: Changes) -> None:
         mutants = self.campaign.mutants

@@ -32,7 +32,7 @@ from fuzztui.tui.frame.action_context import ActionContext, without_supervisor
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.command_sender import STEER, Answered, CommandOutcome, CommandSender
 from fuzztui.tui.frame.local_verdict import record_undo
-from fuzztui.tui.frame.screen import CampaignScreen
+from fuzztui.tui.frame.replay_marks import Marks
 from fuzztui.tui.labels.events import command_text
 from fuzztui.tui.labels.status import Status
 
@@ -73,10 +73,14 @@ class CampaignControls(ThemedApp):
         def campaign(self) -> State: ...  # noqa: D102
         @property
         def end_t(self) -> float: ...  # noqa: D102
+        @property
+        def marks(self) -> Marks: ...  # noqa: D102
+        def now(self) -> float: ...  # noqa: D102
+        def seek(self, t: float) -> None: ...  # noqa: D102
+        def tick(self) -> None: ...  # noqa: D102
+        def say(self, text: str) -> None: ...  # noqa: D102
         def past(self, command: CommandStatus | None) -> State: ...  # noqa: D102
         def action_context(self) -> ActionContext: ...  # noqa: D102
-        @property
-        def _campaign_screen(self) -> CampaignScreen | None: ...
         def nudge(self) -> None: ...  # noqa: D102
 
     def steer(self, command: Command, label: str) -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from textual.dom import DOMNode
+from textual.screen import Screen
 
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.state import Changes, State
@@ -42,6 +43,9 @@ class AppInterface(Painter, Protocol):
     @property
     def status(self) -> Status:
         """The totals as of the last tick."""
+
+    def is_styled(self, screen: Screen[Any]) -> bool:
+        """Whether a screen that is shown again has its styles."""
 
     def scopes(self) -> Sequence[str]:
         """Return the scopes of the actions that the screen has now."""
