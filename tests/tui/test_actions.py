@@ -7,12 +7,12 @@ import pytest
 from fuzztui.features.corpus.screen.screen import CorpusScreen
 from fuzztui.features.findings.screen.screen import FindingsScreen
 from fuzztui.features.mutants.screen.screen import MutantsScreen
-from fuzztui.features.mutators.screen.context import MixtureContext
+from fuzztui.features.mutators.screen.actions import MixtureContext
 from fuzztui.features.mutators.screen.screen import MutatorsScreen
-from fuzztui.features.properties.screen.context import PropertyContext
+from fuzztui.features.properties.screen.actions import PropertyContext
 from fuzztui.features.properties.screen.screen import PropertiesScreen
 from fuzztui.features.source.screen.screen import SourceScreen
-from fuzztui.features.targeting.screen.context import TargetingContext
+from fuzztui.features.targeting.screen.actions import TargetingContext
 from fuzztui.features.targeting.screen.screen import TypesScreen
 from fuzztui.kernel.wire.commands import COMMAND_NAMES
 from fuzztui.kernel.wire.mixture import Mixture

@@ -7,8 +7,8 @@ from fakes import CAPABILITIES, started
 
 from fuzztui.features.findings.screen.detail import finding_lines
 from fuzztui.features.properties.fold import property_rows
+from fuzztui.features.properties.screen.actions import SMALLEST, PropertyContext
 from fuzztui.features.properties.screen.columns import brief_name, shared_start
-from fuzztui.features.properties.screen.context import SMALLEST, PropertyContext
 from fuzztui.features.properties.screen.detail import property_lines
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State

@@ -11,7 +11,7 @@ from fakes import Supervisor, running, started
 from mixed import mixed
 
 from fuzztui.features.targeting.screen import source
-from fuzztui.features.targeting.screen.context import MOST, PendingTargeting, TargetingContext
+from fuzztui.features.targeting.screen.actions import MOST, PendingTargeting, TargetingContext
 from fuzztui.features.targeting.screen.labels import place_of
 from fuzztui.features.targeting.screen.overview import TargetingLine
 from fuzztui.features.targeting.screen.strip import TargetingStrip

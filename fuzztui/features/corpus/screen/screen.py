@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from textual.geometry import Size
 from textual.widget import Widget
@@ -30,7 +29,6 @@ from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import NEVER, Cell, Column, count_column
 from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import ActionContext, rows_context
 from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.table import BigTable
@@ -234,14 +232,6 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
         while len(self._starts) > MAX_STARTS:
             self._starts.popitem(last=False)
         self.table.touch(found)
-
-    def describe_row(self) -> ActionContext:
-        """Return the context of the instances of the marked entries, or of that at the cursor."""
-        names = list(dict.fromkeys(entry.instance for entry in self.chosen()))
-        if not names:
-            return ActionContext()
-        instances = map(self.campaign.instances.get, names)
-        return replace(rows_context(instances), row=True, instance=names[0])
 
     # ------------------------------------------------------------- actions
 

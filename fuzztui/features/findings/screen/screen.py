@@ -40,7 +40,7 @@ from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.local_command import LocalCommand
 from fuzztui.tui.base.source_excerpt import SourceExcerpt, load_at
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.action_context import ActionContext, rows_context, without_supervisor
+from fuzztui.tui.frame.action_context import ActionContext, without_supervisor
 from fuzztui.tui.frame.command_sender import Answered, CommandOutcome, minimisings
 from fuzztui.tui.frame.local_verdict import record_verdict
 from fuzztui.tui.frame.table import BigTable
@@ -253,18 +253,10 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         return preview.input if preview.minimised is None else InputContent(preview.minimised)
 
     def describe_row(self) -> ActionContext:
-        """Return the context of the finding's instance, and whether minimising is in progress."""
-        chosen = self.chosen()
-        finding = next(iter(chosen), None)
-        if finding is None:
-            return ActionContext()
-        names = dict.fromkeys(f.instance for f in chosen)
-        return replace(
-            rows_context(map(self.campaign.instances.get, names)),
-            row=True,
-            instance=finding.instance,
-            minimising=self._is_minimising(finding),
-        )
+        """Return also whether minimising is in progress."""
+        first = next(iter(self.chosen()), None)
+        minimising = first is not None and self._is_minimising(first)
+        return replace(super().describe_row(), minimising=minimising)
 
     # ------------------------------------------------------------- actions
 

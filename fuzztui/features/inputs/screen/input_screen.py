@@ -19,6 +19,7 @@ from fuzztui.kernel.model.state import Entry, Finding
 from fuzztui.kernel.wire.events import InputShown
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.action_context import ActionContext, rows_context
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.labels.run_files import place_of
 from fuzztui.tui.labels.status import Status
@@ -123,6 +124,14 @@ class InputScreen(ListingScreen[R, P], Generic[R, P]):
             return InputContent(preview, self._shown.read(row.shown_seq))
 
         return f"{name} {row.shown_seq} {self._reconnections}", content
+
+    def describe_row(self) -> ActionContext:
+        """Return the context of the instances of the marked rows, or of that at the cursor."""
+        names = list(dict.fromkeys(row.instance for row in self.chosen()))
+        if not names:
+            return ActionContext()
+        instances = map(self.campaign.instances.get, names)
+        return replace(rows_context(instances), row=True, instance=names[0])
 
     # ------------------------------------------------------------- actions
 

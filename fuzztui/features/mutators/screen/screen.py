@@ -18,8 +18,8 @@ from fuzztui.features.mutators.fold import (
     mixture_summary,
     settings,
 )
+from fuzztui.features.mutators.screen.actions import MixtureContext
 from fuzztui.features.mutators.screen.columns import PAYS, columns
-from fuzztui.features.mutators.screen.context import MixtureContext
 from fuzztui.features.mutators.screen.detail import mutator_lines, no_mutators_lines
 from fuzztui.features.mutators.screen.strip import MixtureStrip
 from fuzztui.kernel.model.commands import unanswered

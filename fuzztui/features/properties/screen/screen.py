@@ -8,8 +8,8 @@ from dataclasses import replace
 from textual.geometry import Size
 
 from fuzztui.features.properties.fold import PropertyRow, has_properties, property_rows
+from fuzztui.features.properties.screen.actions import PropertyContext
 from fuzztui.features.properties.screen.columns import SHARE, columns, shared_start
-from fuzztui.features.properties.screen.context import PropertyContext
 from fuzztui.features.properties.screen.detail import (
     findings_of,
     no_properties_lines,

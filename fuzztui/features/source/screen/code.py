@@ -131,7 +131,8 @@ class CodeColumns:
     """The columns of the code table, about the file that is open now."""
 
     def __init__(self) -> None:
-        self.file: OpenFile | None = None
+        self.file = OpenFile("", SourceIndex(), State())
+        """With an empty path as long as no file is open."""
 
     def columns(self) -> Sequence[Column[CodeLine]]:
         """Return the columns."""
@@ -146,26 +147,26 @@ class CodeColumns:
         )  # fmt: skip
 
     def _state(self, row: CodeLine) -> str:
-        return self.file.states().get(row.number, "") if self.file is not None else ""
+        return self.file.states().get(row.number, "")
 
     def _gutter(self, row: CodeLine) -> Cell:
         return GUTTER.get(self._state(row), ("", ""))
 
     def _mutants(self, row: CodeLine) -> Cell:
-        mutants = self.file.mutants(row.number) if self.file is not None else []
+        mutants = self.file.mutants(row.number)
         return mutants_cell(mutants) if mutants else ("", "")
 
     def _findings(self, row: CodeLine) -> Cell:
-        findings = self.file.findings(row.number) if self.file is not None else []
+        findings = self.file.findings(row.number)
         return findings_cell(findings) if findings else ("", "")
 
     def _types(self, row: CodeLine) -> Cell:
-        return types_cell(self.file.goals(row.number)) if self.file is not None else ("", "")
+        return types_cell(self.file.goals(row.number))
 
     def _code(self, row: CodeLine) -> Cell:
         state = self._state(row)
         style = "muted" if state == "never" else ""
-        if self.file is not None and self.file.findings(row.number):
+        if self.file.findings(row.number):
             style = "bold crash"
         return row.text.expandtabs(4).rstrip(), style
 

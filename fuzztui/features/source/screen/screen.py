@@ -111,7 +111,7 @@ class SourceScreen(ListingScreen[Row, None]):
         return self.code if self.has_class("-code") else self.files
 
     @property
-    def _file(self) -> OpenFile | None:
+    def _file(self) -> OpenFile:
         return self._columns.file
 
     def watch_focused(self, focused: Widget | None) -> None:
@@ -137,7 +137,7 @@ class SourceScreen(ListingScreen[Row, None]):
         self._update_tree(changed, reset=changes.reset)
         self._show_empty()
         file = self._file
-        if file is not None:
+        if file.path:
             file.state = state
             if changes.reset:
                 self.code.invalidate()
@@ -151,7 +151,7 @@ class SourceScreen(ListingScreen[Row, None]):
                 self._read(file.path)
             if (place := self._index.place(file.path)) != file.path:
                 self._open(place)  # the file was a copy that fuzz-first has made
-        if file is None and (first := self._first_file()):
+        elif first := self._first_file():
             self._open(first)
         self.show_detail()
         self.host.refresh_footer()
@@ -185,7 +185,7 @@ class SourceScreen(ListingScreen[Row, None]):
     def _open(self, path: str, line: int = 0) -> None:
         """Show a file in the code table, and go to a line of it."""
         self._wanted_line = line
-        if self._file is not None and self._file.path == path:
+        if self._file.path == path:
             self._go_to_line(line)
             return
         self._columns.file = OpenFile(path, self._index, self.campaign)
@@ -209,7 +209,7 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def _loaded(self, text: FileText) -> None:
         file = self._file
-        if file is None or file.path != text.path or not self.app.is_running:
+        if file.path != text.path or not self.app.is_running:
             return
         self._text = text
         file.fill(text)
@@ -226,7 +226,7 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def _go_to_line(self, line: int) -> None:
         """Go to a line, or without a text to the next one of which something is known."""
-        if self._file is None or not line or not self._file.rows:
+        if not line or not self._file.rows:
             return
         self._wanted_line = 0
         key = str(line)
@@ -255,8 +255,6 @@ class SourceScreen(ListingScreen[Row, None]):
         if isinstance(row, CodeNode):
             return node_lines(row, self._measuring())
         file = self._file
-        if file is None:
-            return ()
         name = self._names.get(file.path, file.path)
         smallest = self._measured.smallest.get(file.path, {}) if self._measured.done else None
         return line_lines(row, file, name, smallest, self._measuring())
@@ -307,7 +305,7 @@ class SourceScreen(ListingScreen[Row, None]):
     def _follow(self, event: BigTable.Highlighted) -> None:
         """Put the cursor of the tree on the function around the line."""
         file, line = self._file, self._line
-        if event.table is not self.code or file is None or not line:
+        if event.table is not self.code or not line:
             return
         key = file.function_key(line)
         if self.files.cursor != key and not self.files.go_to(key):
@@ -338,7 +336,7 @@ class SourceScreen(ListingScreen[Row, None]):
     def do_source_next(self, step: int) -> None:
         """Go to the next line with a finding or survivor, or on the frontier."""
         file = self._file
-        if file is None:
+        if not file.path:
             return
         row = self.code.current
         here = row.number if isinstance(row, CodeLine) else 0
@@ -352,8 +350,8 @@ class SourceScreen(ListingScreen[Row, None]):
     def do_source_mutants(self) -> None:
         """Go to a mutant of the line: pressed again there, to the next one."""
         file, line = self._file, self._line
-        mutants = file.mutants(line) if file is not None else []
-        if file is None or not mutants:
+        mutants = file.mutants(line)
+        if not mutants:
             self.notify("No mutant is on this line.")
             return
         place = f"{file.path}:{line}"
@@ -363,8 +361,7 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def do_source_finding(self) -> None:
         """Go to the first finding of the line."""
-        file = self._file
-        findings = file.findings(self._line) if file is not None else []
+        findings = self._file.findings(self._line)
         if findings:
             self.host.go_to_row("findings", findings[0].key)
         else:
@@ -372,7 +369,7 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def do_source_first(self) -> None:
         """Go to the entry that has covered the line first."""
-        coverage = self._file.coverage if self._file is not None else None
+        coverage = self._file.coverage
         first = coverage.first.get(self._line) if coverage is not None else None
         if first is None:
             self.notify("No entry is known to have executed this line.")
@@ -383,8 +380,7 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def do_source_smallest(self) -> None:
         """Go to the smallest entry that executes the line."""
-        path = self._file.path if self._file is not None else ""
-        least = self._measured.smallest.get(path, {}).get(self._line)
+        least = self._measured.smallest.get(self._file.path, {}).get(self._line)
         if least is not None:
             self.host.go_to_row("corpus", least.entry)
         elif self._measured.done:
@@ -399,7 +395,7 @@ class SourceScreen(ListingScreen[Row, None]):
         row = self.table.current
         if isinstance(row, CodeNode):
             self.host.copy(shell.path(f"{row.path}:{row.first}"), "location")
-        elif self._file is not None:
+        elif self._file.path:
             self.host.copy(shell.path(f"{self._file.path}:{self._line or 1}"), "location")
 
     def do_row_edit(self) -> None:
@@ -407,7 +403,7 @@ class SourceScreen(ListingScreen[Row, None]):
         row = self.table.current
         if isinstance(row, CodeNode):
             path, line = Path(row.path), row.first
-        elif self._file is not None:
+        elif self._file.path:
             path, line = Path(self._file.path), self._line or 1
         else:
             return
@@ -461,7 +457,7 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def _take(self, measured: MeasuredLines) -> None:
         self._measured, self._index.measured = measured, measured.files
-        if self._file is not None and not self._file.rows:
+        if self._file.path and not self._file.rows:
             self.show(Changes(source=True))
             self._file.fill(self._text)
             self.code.load(self._file.rows)

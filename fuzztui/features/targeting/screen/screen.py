@@ -23,6 +23,7 @@ from fuzztui.features.targeting.fold import (
     type_rows,
 )
 from fuzztui.features.targeting.screen import source
+from fuzztui.features.targeting.screen.actions import PendingTargeting, TargetingContext
 from fuzztui.features.targeting.screen.columns import (
     CHANCE,
     LEFT,
@@ -30,7 +31,6 @@ from fuzztui.features.targeting.screen.columns import (
     goal_columns,
     type_columns,
 )
-from fuzztui.features.targeting.screen.context import PendingTargeting, TargetingContext
 from fuzztui.features.targeting.screen.detail import (
     goal_lines,
     no_goals_lines,

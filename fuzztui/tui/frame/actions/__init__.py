@@ -7,7 +7,6 @@ Key bindings, the footer, the command palette and the help screen are generated 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from textual.binding import Binding, BindingType
@@ -56,13 +55,13 @@ NATIVE = {"focus.next"}
 """Actions whose keys Textual binds; they are listed for the help screen."""
 
 
-def bindings(scope: str, among: Iterable[Action] = ACTIONS) -> list[BindingType]:
+def bindings(scope: str) -> list[BindingType]:
     """Return Textual's bindings of one scope. Ids are kept, so that a keymap can change the keys.
 
     Textual never sees an action as disabled: pressing a greyed key shows the reason.
     """
     return [
         Binding(",".join(a.keys), f"app.perform('{a.id}')", a.label, show=False, id=a.id)
-        for a in among
+        for a in ACTIONS
         if a.scope == scope and a.id not in NATIVE
     ]
