@@ -163,9 +163,8 @@ def _entry(action: Action, now: ActionContext, scopes: Sequence[str]) -> Entry:
         ]
     ]
     if reason := action.why_not(now) if here else _elsewhere(action, now):
-        lines.append(
-            [TextSpan(" " * (KEYS + 2 + LABEL)), TextSpan(f"({plain(reason)})", "pending")]
-        )
+        blank = TextSpan(" " * (KEYS + 2 + LABEL))
+        lines.append([blank, TextSpan(f"({plain(reason)})", "pending")])
     return lines
 
 

@@ -95,16 +95,13 @@ def _place_lines(rows: Sequence[ComparisonRow], width: int) -> list[Line]:
         examples = [*dict.fromkeys(e.operand for e in row.entries), *map(repr, row.tokens)]
         room = max(0, width - place - 19)
         shown = row.place if len(row.place) <= place else "…" + row.place[1 - place :]
-        lines.append(
-            OneLine(
-                [
-                    TextSpan(fit(plain(shown), place), "bold"),
-                    TextSpan(f"{len(row.entries):>9,}", "corpus" if row.entries else "muted"),
-                    TextSpan(f"{len(row.tokens):>8,}  ", "" if row.tokens else "muted"),
-                    TextSpan(fit(plain(", ".join(examples[:20])), room), "muted"),
-                ]
-            )
-        )
+        spans = [
+            TextSpan(fit(plain(shown), place), "bold"),
+            TextSpan(f"{len(row.entries):>9,}", "corpus" if row.entries else "muted"),
+            TextSpan(f"{len(row.tokens):>8,}  ", "" if row.tokens else "muted"),
+            TextSpan(fit(plain(", ".join(examples[:20])), room), "muted"),
+        ]
+        lines.append(OneLine(spans))
     if len(rows) > PLACES:
         lines.append([TextSpan(f"… {len(rows) - PLACES:,} more: fuzztui comparisons", "muted")])
     return lines

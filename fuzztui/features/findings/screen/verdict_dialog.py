@@ -47,18 +47,16 @@ class VerdictChoices(Canvas):
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw the verdicts with their meanings."""
-        lines: list[Line] = []
-        for verdict in CHOICES:
-            here = verdict == self.chosen
-            name = fit(f"{'▸' if here else ' '} {label(verdict)}", 14)
-            meaning = fit(MEANINGS[verdict], max(0, width - 14))
-            lines.append(
-                [
-                    TextSpan(name, "bold primary" if here else "", verdict),
-                    TextSpan(meaning, "" if here else "muted", verdict),
-                ]
-            )
-        return lines
+        return [self._line(verdict, width) for verdict in CHOICES]
+
+    def _line(self, verdict: str, width: int) -> Line:
+        here = verdict == self.chosen
+        name = fit(f"{'▸' if here else ' '} {label(verdict)}", 14)
+        meaning = fit(MEANINGS[verdict], max(0, width - 14))
+        return [
+            TextSpan(name, "bold primary" if here else "", verdict),
+            TextSpan(meaning, "" if here else "muted", verdict),
+        ]
 
 
 class VerdictScreen(Dialog[None]):

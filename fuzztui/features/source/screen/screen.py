@@ -253,11 +253,11 @@ class SourceScreen(ListingScreen[Row, None]):
     def details(self, row: Row, preview: None, size: Size) -> Sequence[Line]:
         """Return the details of a line, file or function."""
         if isinstance(row, CodeNode):
-            return node_lines(row, self._measuring())
+            return list(node_lines(row, self._measuring()))
         file = self._file
         name = self._names.get(file.path, file.path)
         smallest = self._measured.smallest.get(file.path, {}) if self._measured.done else None
-        return line_lines(row, file, name, smallest, self._measuring())
+        return list(line_lines(row, file, name, smallest, self._measuring()))
 
     def _show_empty(self) -> None:
         """Show why there is no file, or no row, in the table: a narrow terminal has no more."""
