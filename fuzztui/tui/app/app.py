@@ -510,7 +510,6 @@ class FuzzApp(ActionApp, ReplayControls):
             mode=self.mode,
             state=self.campaign.state,
             engine=self.campaign.engine,
-            coverage_build=bool(self.campaign.coverage_build),
             stage=self.campaign.stage,
             absent={} if self.status.state == "empty" else self.status.absent,
             go_on=bool(self.campaign.stage) and can_go_on(self.campaign),

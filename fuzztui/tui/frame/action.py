@@ -124,10 +124,6 @@ class Action:
             return f"{now.marked:,} marked"
         if self.id == "replay.play" and now.mode == "replay":
             return "Play" if now.paused_replay else "Pause"
-        if self.id == "finding.minimise" and now.minimising:
-            return "Cancel"
-        if self.id == "source.measure" and now.measuring:
-            return "Cancel"
         if self.id == "overview.hosts" and now.on_hosts:
             return "Instances"
         return now.about.labels().get(self.id, self.label)

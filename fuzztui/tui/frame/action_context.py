@@ -75,12 +75,6 @@ class ActionContext:
     phase: str = ""
     """Progress of the mutant under the cursor in the worklist: fuzzing, waiting, done, ...; an
     empty string for a selection, or without a worklist."""
-    minimising: bool = False
-    """Whether the finding under the cursor is being minimised."""
-    measuring: bool = False
-    """Whether the coverage is being measured from the screen of the source."""
-    coverage_build: bool = False
-    """Whether the campaign has the build for gcov that lines of C targets need."""
     paused_replay: bool = False
     absent: Mapping[str, str] = field(default_factory=dict)
     """Screens that this campaign has not, each with the reason."""
@@ -195,35 +189,6 @@ def why_not_skip_current(now: ActionContext) -> str:
     return "" if now.instance_state in FUZZING else f"{now.instance} is {now.instance_state}"
 
 
-def why_not_minimise(now: ActionContext) -> str:
-    """Why the finding under the cursor cannot be minimised."""
-    # Without a supervisor the screen runs the command itself.
-    reason = "" if without_supervisor(now) else why_not_steer(now)
-    return reason or why_no_row(now)
-
-
-def why_not_measure(now: ActionContext) -> str:
-    """Why the corpus cannot be run again from here."""
-    if now.watched or not now.has_run:
-        return "there is no run of fuzztui here whose target could be run"
-    if now.remote:
-        return "the run is on another machine; there: fuzztui coverage RUN"
-    if now.engine == "afl" and not now.coverage_build:
-        return (
-            "lines of C targets need target.coverage = true in the campaign file; set it, and "
-            "start the campaign again (docs/source.md)"
-        )
-    if not now.engine:
-        return "the campaign is still starting"
-    return ""
-
-
-def why_not_judge_finding(now: ActionContext) -> str:
-    """Why the group under the cursor cannot get a verdict. After the end a command writes it."""
-    ended = without_supervisor(now) and now.state in ENDED
-    return ("" if ended else why_not_steer(now)) or why_no_row(now)
-
-
 def without_supervisor(now: ActionContext) -> bool:
     """Whether this is a run of fuzztui without a supervisor."""
     ours = now.mode == "live" and now.control and not (now.watched or now.read_only or now.remote)
@@ -233,11 +198,6 @@ def without_supervisor(now: ActionContext) -> bool:
 def judges_ended(now: ActionContext) -> bool:
     """Whether mutants of a campaign that has ended can be judged: a command records the verdict."""
     return without_supervisor(now) and now.state in ENDED and now.engine == "mu2"
-
-
-def why_not_steer_entry(now: ActionContext) -> str:
-    """Why the entry under the cursor cannot be steered."""
-    return why_not_steer(now) or why_no_row(now)
 
 
 def why_not_show_hosts(now: ActionContext) -> str:

@@ -7,7 +7,13 @@ from typing import Final
 
 from fuzztui.kernel.wire.commands import DemoteEntry, PromoteEntry, ResetEntry, SkipEntry
 from fuzztui.tui.frame.action import Action, editor, source_link, view_input
-from fuzztui.tui.frame.action_context import why_no_row, why_not_steer_entry
+from fuzztui.tui.frame.action_context import ActionContext, why_no_row, why_not_steer
+
+
+def why_not_steer_entry(now: ActionContext) -> str:
+    """Why the entry under the cursor cannot be steered."""
+    return why_not_steer(now) or why_no_row(now)
+
 
 _action = partial(Action, group="Corpus", scope="corpus")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from fuzztui.features.inputs.screen.lineage import credit_lines, lineage_lines, origin_text
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.state import Entry, Mutant, State
 from fuzztui.tui.base import format
@@ -12,7 +13,6 @@ from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import MEMBERS, listed, pair
 from fuzztui.tui.labels.lineage import Lineage
-from fuzztui.tui.labels.lineage_lines import credit_lines, lineage_lines, origin_text
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.run_files import on_host, shown
 

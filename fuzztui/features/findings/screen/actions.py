@@ -1,12 +1,45 @@
-"""Actions of the Findings screen."""
+"""Actions of the Findings screen, and why they are impossible."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.tui.frame.action import Action, editor, source_link, view_input
-from fuzztui.tui.frame.action_context import why_no_row, why_not_judge_finding, why_not_minimise
+from fuzztui.tui.frame.action_context import (
+    ActionContext,
+    RowContext,
+    why_no_row,
+    why_not_steer,
+    without_supervisor,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FindingContext(RowContext):
+    """The finding under the cursor."""
+
+    minimising: bool = False
+
+    def labels(self) -> dict[str, str]:
+        """Return the label of the key that cancels minimising."""
+        return {"finding.minimise": "Cancel"} if self.minimising else {}
+
+
+def why_not_minimise(now: ActionContext) -> str:
+    """Why the finding under the cursor cannot be minimised."""
+    # Without a supervisor the screen runs the command itself.
+    reason = "" if without_supervisor(now) else why_not_steer(now)
+    return reason or why_no_row(now)
+
+
+def why_not_judge_finding(now: ActionContext) -> str:
+    """Why the group under the cursor cannot get a verdict. After the end a command writes it."""
+    ended = without_supervisor(now) and now.state in ENDED
+    return ("" if ended else why_not_steer(now)) or why_no_row(now)
+
 
 _action = partial(Action, group="Findings", scope="findings")
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from fuzztui.features.inputs.screen.lineage import credit_lines, lineage_lines, transferred_text
 from fuzztui.features.inputs.screen.side_by_side import side_by_side
 from fuzztui.kernel.base.signals import is_by_signal, signal_name
 from fuzztui.kernel.model.examples import is_in_tests, takes_examples
@@ -28,7 +29,6 @@ from fuzztui.tui.labels.details import (
     repro_command,
 )
 from fuzztui.tui.labels.lineage import Lineage, parents_text
-from fuzztui.tui.labels.lineage_lines import credit_lines, lineage_lines, transferred_text
 from fuzztui.tui.labels.report import report_lines
 from fuzztui.tui.labels.run_files import examples_command, on_host, place_of, shown
 

@@ -11,6 +11,7 @@ from textual.geometry import Size
 from textual.notifications import SeverityLevel
 from textual.worker import WorkType
 
+from fuzztui.features.findings.screen.actions import FindingContext
 from fuzztui.features.findings.screen.detail import VERDICT_STYLES, finding_lines, no_findings_lines
 from fuzztui.features.findings.screen.frames_dialog import FramesScreen
 from fuzztui.features.findings.screen.verdict_dialog import VerdictScreen
@@ -256,7 +257,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         """Return also whether minimising is in progress."""
         first = next(iter(self.chosen()), None)
         minimising = first is not None and self._is_minimising(first)
-        return replace(super().describe_row(), minimising=minimising)
+        return replace(super().describe_row(), about=FindingContext(minimising))
 
     # ------------------------------------------------------------- actions
 

@@ -1,12 +1,45 @@
-"""Actions of the Source screen."""
+"""Actions of the Source screen, and why they are impossible."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import why_no_row, why_not_measure
+from fuzztui.tui.frame.action_context import ActionContext, RowContext, why_no_row
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext(RowContext):
+    """What the screen knows of measurements."""
+
+    measuring: bool = False
+    """Whether the coverage is being measured from here."""
+    coverage_build: bool = False
+    """Whether the campaign has the build for gcov that lines of C targets need."""
+
+    def labels(self) -> dict[str, str]:
+        """Return the label of the key that cancels the measurement."""
+        return {"source.measure": "Cancel"} if self.measuring else {}
+
+
+def why_not_measure(now: ActionContext) -> str:
+    """Why the corpus cannot be run again from here."""
+    if now.watched or not now.has_run:
+        return "there is no run of fuzztui here whose target could be run"
+    if now.remote:
+        return "the run is on another machine; there: fuzztui coverage RUN"
+    has_build = isinstance(now.about, SourceContext) and now.about.coverage_build
+    if now.engine == "afl" and not has_build:
+        return (
+            "lines of C targets need target.coverage = true in the campaign file; set it, and "
+            "start the campaign again (docs/source.md)"
+        )
+    if not now.engine:
+        return "the campaign is still starting"
+    return ""
+
 
 _action = partial(Action, group="Source", scope="source")
 

@@ -14,6 +14,7 @@ from textual.widget import Widget
 from textual.worker import WorkType
 
 from fuzztui.features.source.index import SourceIndex
+from fuzztui.features.source.screen.actions import SourceContext
 from fuzztui.features.source.screen.code import CodeColumns, CodeLine, FileText, OpenFile, load_text
 from fuzztui.features.source.screen.detail import Measuring, line_lines, node_lines
 from fuzztui.features.source.screen.measure import MeasuredLines, Measurement
@@ -284,8 +285,8 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def describe_row(self) -> ActionContext:
         """Return whether a row is under the cursor."""
-        measures = self._measurement is not None
-        return ActionContext(row=self.table.current is not None, measuring=measures)
+        about = SourceContext(self._measurement is not None, bool(self.campaign.coverage_build))
+        return ActionContext(row=self.table.current is not None, about=about)
 
     # -------------------------------------------------------------- looking
 
