@@ -52,6 +52,11 @@ def count(n: int) -> str:
     return f"{n:,}" if n < 100_000 else _scaled(n)
 
 
+def whole(n: float) -> str:
+    """Return a number as :func:`count` of the nearest whole one."""
+    return count(round(n))
+
+
 def rate(per_second: float) -> str:
     """Return a rate; the label next to it has the unit (per second)."""
     if not 0 <= per_second < math.inf:

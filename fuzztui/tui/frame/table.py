@@ -487,7 +487,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     def _repaint(self) -> None:
         """Redraw the lines that differ from what the screen shows."""
-        frame = TableFrame(self)
+        frame = TableFrame.of(self)
         if self._drawn_for != frame.place:
             self.refresh()
             return
@@ -505,7 +505,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw the lines of a frame."""
-        self._frame = TableFrame(self)
+        self._frame = TableFrame.of(self)
         try:
             return super().render_lines(crop)
         finally:
@@ -513,7 +513,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Implements Textual's Line API."""
-        frame = self._frame or TableFrame(self)
+        frame = self._frame or TableFrame.of(self)
         seen, now = self._drawn_for, frame.place
         if seen != now:
             self._drawn_for = now

@@ -57,7 +57,7 @@ def pane_content(row: RunRow, state: State | None) -> PaneContent:
     return PaneContent(
         row,
         state.t,
-        ChartContent(title, [_curve(state, name, style)], _count, from_zero=True),
+        ChartContent(title, [_curve(state, name, style)], format.whole, from_zero=True),
         ChartContent("Exec/s", [_curve(state, "rate", "rate", mean=True)], from_zero=True),
     )
 
@@ -66,10 +66,6 @@ def _curve(state: State, name: str, style: str, *, mean: bool = False) -> Curve:
     series = state.series.get(name)
     times, values = ([], []) if series is None else (list(series.times), list(series.values))
     return Curve("", style, times, values, "mean" if mean else "last")
-
-
-def _count(value: float) -> str:
-    return format.count(round(value))
 
 
 class PaneHead(Canvas):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Grid
@@ -49,16 +49,12 @@ class Look:
         return ([], []) if series is None else series.since(self.start)
 
 
-def _count(value: float) -> str:
-    return format.count(round(value))
-
-
 def _series(title: str, *wanted: tuple[str, str, str]) -> Callable[[Look], ChartContent]:
     """A chart of series: name, label and style of each."""
 
     def draw(look: Look) -> ChartContent:
         curves = [Curve(label, style, *look.points(name)) for name, label, style in wanted]
-        return ChartContent(title, curves, _count)
+        return ChartContent(title, curves, format.whole)
 
     return draw
 
@@ -89,7 +85,7 @@ def _findings(look: Look) -> ChartContent:
     curves = [
         Curve(k.plural, k.category, *findings(look.state, k, look.heads.get(k, ()))) for k in KINDS
     ]
-    return ChartContent("Findings", curves, _count, from_zero=True)
+    return ChartContent("Findings", curves, format.whole, from_zero=True)
 
 
 def findings(
@@ -291,10 +287,7 @@ class ChartGrid(Grid, can_focus=True):
             self._pointer = event.t
             self._redraw()
 
-    def on_focus(self, _event: events.Focus) -> None:
-        """Draw the titles as those of the focused widget."""
-        self._redraw()
-
-    def on_blur(self, _event: events.Blur) -> None:
-        """Draw the titles as usual."""
+    def watch_has_focus(self, focused: bool) -> None:
+        """Draw the titles as those of the focused widget, or as usual."""
+        super().watch_has_focus(focused)
         self._redraw()
