@@ -30,12 +30,11 @@ from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Changes, CommandStatus, State
 from fuzztui.kernel.session import Session
 from fuzztui.tui.app.action_app import ActionApp
-from fuzztui.tui.app.attention import Attention, announcement
+from fuzztui.tui.app.attention import MAX_TEXT, Attention, alert_sequence, announcement
 from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
 from fuzztui.tui.app.kept_yields import KeptYields
 from fuzztui.tui.app.replay import Outline, Player, ReplayControls
-from fuzztui.tui.base.alerts import MAX_TEXT, alert_sequence
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.editor import NoEditor, edit_copy, edit_file
 from fuzztui.tui.base.text import plain

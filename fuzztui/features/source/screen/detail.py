@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fuzztui.features.source.fold import FileLines, FirstEntry
-from fuzztui.features.source.screen.code import CodeLine, OpenFile
-from fuzztui.features.source.screen.labels import GUTTER, MEANINGS
+from fuzztui.features.source.screen.code import GUTTER, MEANINGS, CodeLine, OpenFile
 from fuzztui.features.source.tree import CodeNode
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.state import Entry, State

@@ -18,9 +18,7 @@ from fuzztui.tui.labels.events.base import (
     Described,
     describe,
 )
-from fuzztui.tui.labels.events.campaign import clock_text
-from fuzztui.tui.labels.events.commands import command_text
-from fuzztui.tui.labels.events.instances import engine_text
+from fuzztui.tui.labels.events.campaign import clock_text, command_text, engine_text
 from fuzztui.tui.labels.events.mutants import progress_text
 
 

@@ -36,8 +36,7 @@ from fuzztui.tui.screens.overview.aside import Aside
 from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.closing_card import ClosingCard
 from fuzztui.tui.screens.overview.event_list import EventList
-from fuzztui.tui.screens.overview.hosts import HostTable, HostTabs
-from fuzztui.tui.screens.overview.instance import InstanceStrip, lines_of
+from fuzztui.tui.screens.overview.tables import HostTable, HostTabs, InstanceStrip, lines_of
 from fuzztui.tui.screens.overview.tiles import Tiles
 
 ROOMY = 38
