@@ -318,7 +318,7 @@ def _opening(
     from fuzztui.tui.app.app import Opening
     from fuzztui.tui.app.replay import Outline, Player
     from fuzztui.tui.frame.command_sender import CommandSender
-    from fuzztui.tui.frame.replay_marks import marks_of
+    from fuzztui.tui.frame.timeline import marks_of
     from fuzztui.tui.labels.run_files import set_file
 
     if run is not None:

@@ -21,10 +21,9 @@ from fuzztui.tui.app.app import FuzzApp
 from fuzztui.tui.app.help import flat, help_sections
 from fuzztui.tui.app.home import HomeApp
 from fuzztui.tui.base.keynames import key_name
-from fuzztui.tui.frame.action_context import ActionContext, RowContext
+from fuzztui.tui.frame.action_context import ActionContext, HomeContext, RowContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, HOME_SCREENS, OPTIONAL, bindings
 from fuzztui.tui.frame.footer import actions_for
-from fuzztui.tui.frame.home_context import HomeContext
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable

@@ -26,8 +26,7 @@ from fuzztui.tui.app import home as home_module
 from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.home import INIT, HomeView
 from fuzztui.tui.base.chart import Chart
-from fuzztui.tui.base.dialogs import ConfirmScreen
-from fuzztui.tui.base.list_dialog import ListScreen
+from fuzztui.tui.base.dialogs import ConfirmScreen, ListScreen
 from fuzztui.tui.base.themed import LeanUpdate
 from fuzztui.tui.labels.runs import RunRow, columns, detail
 from fuzztui.tui.screens.home.lines import HomeDetail

@@ -13,8 +13,7 @@ from mixed import mixed
 from fuzztui.features.targeting.screen import source
 from fuzztui.features.targeting.screen.actions import MOST, PendingTargeting, TargetingContext
 from fuzztui.features.targeting.screen.labels import place_of
-from fuzztui.features.targeting.screen.overview import TargetingLine
-from fuzztui.features.targeting.screen.strip import TargetingStrip
+from fuzztui.features.targeting.screen.strip import TargetingLine, TargetingStrip
 from fuzztui.kernel.remote.client import Result
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command

@@ -20,7 +20,7 @@ from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.palette_commands import ActionPalette, ActionProvider
 from fuzztui.tui.base.background import in_thread
-from fuzztui.tui.base.list_dialog import ListScreen
+from fuzztui.tui.base.dialogs import ListScreen
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themed import ThemedApp
 from fuzztui.tui.base.themes import ThemeFile

@@ -48,9 +48,8 @@ from fuzztui.tui.frame.feature_screens import absent_screens, feature_screens
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.header import FINDINGS
 from fuzztui.tui.frame.keymap import RESERVED
-from fuzztui.tui.frame.replay_marks import Marks
 from fuzztui.tui.frame.screen import CampaignScreen
-from fuzztui.tui.frame.timeline import Timeline
+from fuzztui.tui.frame.timeline import Marks, Timeline
 from fuzztui.tui.labels import hosts, instances
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status, status_of

@@ -15,10 +15,9 @@ from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import ActionContext, why_not_steer, with_keys
+from fuzztui.tui.frame.action_context import ActionContext, HomeContext, why_not_steer, with_keys
 from fuzztui.tui.frame.actions import ACTIONS, GROUPS, HOME, HOME_SCREENS
 from fuzztui.tui.frame.box import BoxScreen
-from fuzztui.tui.frame.home_context import HomeContext
 
 KEYS = 12
 LABEL = 17

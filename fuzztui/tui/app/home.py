@@ -31,18 +31,16 @@ from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.feed import BACK_OFF_S
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.columns import column_keys
-from fuzztui.tui.base.dialogs import ConfirmScreen
+from fuzztui.tui.base.dialogs import ConfirmScreen, ListScreen
 from fuzztui.tui.base.filterbar import FilterBar
-from fuzztui.tui.base.list_dialog import ListScreen
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
 from fuzztui.tui.base.user_state import NO_LOOK, Look
 from fuzztui.tui.frame import filtering
-from fuzztui.tui.frame.action_context import ActionContext, with_keys
+from fuzztui.tui.frame.action_context import ActionContext, HomeContext, with_keys
 from fuzztui.tui.frame.actions import BY_ID, HOME_SCREENS, bindings
 from fuzztui.tui.frame.command_sender import STEER, CommandSender
 from fuzztui.tui.frame.footer import Footer
-from fuzztui.tui.frame.home_context import HomeContext
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.legend import LEGEND
 from fuzztui.tui.labels.runs import RunRow, columns

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from fuzztui.kernel.session import ReplayClock
 from fuzztui.tui.frame.controls import CampaignControls
-from fuzztui.tui.frame.replay_marks import ANY, Marks
-from fuzztui.tui.frame.timeline import Position, Timeline
+from fuzztui.tui.frame.timeline import ANY, Marks, Position, Timeline
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,13 @@ from typing import Any
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.wire.commands import Command
 from fuzztui.tui.base.keynames import key_name
-from fuzztui.tui.frame.action_context import ActionContext, WhyNot, why_no_row, with_keys
-from fuzztui.tui.frame.home_context import HomeContext
+from fuzztui.tui.frame.action_context import (
+    ActionContext,
+    HomeContext,
+    WhyNot,
+    why_no_row,
+    with_keys,
+)
 
 
 def always(now: ActionContext) -> str:

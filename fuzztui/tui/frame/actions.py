@@ -19,7 +19,9 @@ from textual.binding import Binding, BindingType
 from fuzztui.kernel.model.feature import own_features
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import (
+    MAX_PANES,
     ActionContext,
+    HomeContext,
     WhyNot,
     why_no_row,
     why_not_pause,
@@ -29,7 +31,6 @@ from fuzztui.tui.frame.action_context import (
     why_not_steer_instance,
     why_not_undo,
 )
-from fuzztui.tui.frame.home_context import MAX_PANES, HomeContext
 
 _campaign = partial(Action, group="Campaign")
 

@@ -25,10 +25,9 @@ from textual.worker import WorkType
 
 from fuzztui.tui.base.canvas import TextSpan, changed_spans, painter
 from fuzztui.tui.base.columns import Column, Layout, chosen
-from fuzztui.tui.base.marked_rows import MarkedRows
 from fuzztui.tui.base.palette import Palette
 from fuzztui.tui.base.presence import Presence
-from fuzztui.tui.base.rows import RowModel, Rows
+from fuzztui.tui.base.rows import MarkedRows, RowModel, Rows
 from fuzztui.tui.base.tablelines import TableFrame, cut, header_line, row_line
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.wrap import wrap

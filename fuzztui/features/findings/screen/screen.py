@@ -13,8 +13,7 @@ from textual.worker import WorkType
 
 from fuzztui.features.findings.screen.actions import FindingContext
 from fuzztui.features.findings.screen.detail import VERDICT_STYLES, finding_lines, no_findings_lines
-from fuzztui.features.findings.screen.frames_dialog import FramesScreen
-from fuzztui.features.findings.screen.verdict_dialog import VerdictScreen
+from fuzztui.features.findings.screen.dialogs import FramesScreen, VerdictScreen
 from fuzztui.features.inputs.screen.hexview import Preview, reading
 from fuzztui.features.inputs.screen.input_screen import InputScreen
 from fuzztui.features.inputs.screen.input_views import InputContent, file_lines, input_lines

@@ -15,7 +15,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.chart import Chart, ChartContent, Curve, View
 from fuzztui.tui.base.text import fit, plain
-from fuzztui.tui.frame.home_context import MAX_PANES
+from fuzztui.tui.frame.action_context import MAX_PANES
 from fuzztui.tui.labels.runs import RunRow
 
 _TWO_CHARTS_ROWS = 17
