@@ -17,13 +17,13 @@ def config(options: argparse.Namespace) -> int:
     """Print the file's path, the effective values and all problems; or the ids of all actions."""
     from textual.theme import BUILTIN_THEMES
 
+    from fuzztui.tui import screen_scopes
     from fuzztui.tui.app.config import config_path, load_config, theme_of
     from fuzztui.tui.app.feed import default_hz
-    from fuzztui.tui.app.screen_scopes import screen_scopes
     from fuzztui.tui.base.config_file import AUTO
     from fuzztui.tui.base.keynames import key_for_user
-    from fuzztui.tui.base.remembered import recall
     from fuzztui.tui.base.themes import load_themes
+    from fuzztui.tui.base.user_state import recall
 
     path = config_path()
     themes, problems = load_themes()

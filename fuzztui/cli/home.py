@@ -23,8 +23,8 @@ from fuzztui.run.campaign.extras import refuse_missing_extras
 from fuzztui.run.home.listing import RunList
 from fuzztui.tui import run_home
 from fuzztui.tui.app.home import INIT, HomeOpening
-from fuzztui.tui.base.last_looks import last_look
-from fuzztui.tui.screens.home.new_dialog import SampleRow
+from fuzztui.tui.base.user_state import last_look
+from fuzztui.tui.screens.home.lines import SampleRow
 
 _CLOSE_S = 1.0
 

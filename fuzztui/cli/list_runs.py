@@ -19,8 +19,8 @@ from fuzztui.run.home.listing import RunList
 from fuzztui.run.home.look import RunLook
 from fuzztui.run.home.summary import UNREADABLE
 from fuzztui.tui.base import format
-from fuzztui.tui.base.last_looks import last_look
 from fuzztui.tui.base.text import fit
+from fuzztui.tui.base.user_state import last_look
 
 SLICE_S = 0.2
 """Seconds of reading one log between two updates of the progress line."""

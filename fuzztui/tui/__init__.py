@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from fuzztui.kernel.base.text import visible
 from fuzztui.tui.base.pauses import short_pauses
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from fuzztui.kernel.remote.mirrored import RunUser
     from fuzztui.kernel.session import Session
     from fuzztui.tui.app.app import Opening
+    from fuzztui.tui.app.config import Config
     from fuzztui.tui.app.home import HomeApp, HomeOpening
     from fuzztui.tui.base.themed import ThemedApp
     from fuzztui.tui.base.themes import ThemeFile
     from fuzztui.tui.labels.status import Status
 
-__all__ = ["run_app", "run_home", "run_still"]
+__all__ = ["run_app", "run_home", "run_still", "screen_scopes"]
 
 _App = TypeVar("_App", bound="ThemedApp")
 
@@ -53,33 +54,24 @@ def run_app(
     to show. ``user``: of a run that another user owns, or that is on another machine. Must be
     called in the main thread, on a terminal.
     """
-    if not _at_terminal("`fuzztui status` prints the same state"):
+    setup = _set_up("`fuzztui status` prints the same state", theme)
+    if setup is None:
         return 2
-    from textual.theme import BUILTIN_THEMES
-
     from fuzztui.tui.app.app import FuzzApp
-    from fuzztui.tui.app.config import config_path, load_config
-    from fuzztui.tui.app.failure import report_failure
     from fuzztui.tui.app.feed import default_hz
-    from fuzztui.tui.app.screen_scopes import screen_scopes
-    from fuzztui.tui.base.choices import StoredOptions
-    from fuzztui.tui.base.last_looks import last_look, remember_look
-    from fuzztui.tui.base.remembered import remember
-    from fuzztui.tui.base.themes import load_themes
+    from fuzztui.tui.base.user_state import ViewOptions, last_look, remember_look
 
-    themes, problems = load_themes()
     opening = _opening(run, log_path, mode=mode, speed=speed, at=at, control=control)
     if user is not None and run is not None:
         opening = _seen_by(user, opening, run, died)
     open_log = opening.session
-    config, wrong = load_config(config_path(), {*themes, *BUILTIN_THEMES}, screen_scopes())
     opening = replace(
         opening,
-        config=config,
-        choices=StoredOptions(),
+        config=setup.config,
+        choices=ViewOptions(stored=True),
         died=died,
-        hz=default_hz(config.file.refresh),
-        remember=lambda name: remember(name, config.file.theme),
+        hz=default_hz(setup.config.file.refresh),
+        remember=setup.remember,
         session=lambda: opened(open_log()),
     )
     if run is not None and mode == "live":
@@ -89,18 +81,13 @@ def run_app(
             last_look=lambda: last_look(looked_at),
             remember_look=lambda look: remember_look(looked_at, look),
         )
-    chosen, unfit = _chosen_theme(theme, config.file.theme, themes)
-    if chosen is None:
-        return 2
-    problems += [*wrong, *unfit]
 
     def make(name: str) -> FuzzApp:
-        return FuzzApp(opening, themes, name, problems)
+        return FuzzApp(opening, setup.themes, name, setup.problems)
 
-    app = _draw(make, chosen)
-    if app.failure is not None:
-        again = f"; try again: {opening.come_back}" if opening.come_back else ""
-        print(f"fuzztui: {report_failure(app.failure)}{again}", file=sys.stderr)
+    again = f"; try again: {opening.come_back}" if opening.come_back else ""
+    app = _shown(make, setup.theme, again)
+    if app is None:
         return 1
     if mode == "live":
         _last_words(opening, app.campaign, app.status)
@@ -142,24 +129,11 @@ def run_still(
 
     ``make`` gets the themes, and the name of the one to use. Returns an exit status for the shell.
     """
-    if not _at_terminal("leave out --screen"):
+    setup = _set_up("leave out --screen", theme, follows=False)
+    if setup is None:
         return 2
-    from textual.theme import BUILTIN_THEMES
-
-    from fuzztui.tui.app.config import config_path, load_config
-    from fuzztui.tui.app.failure import report_failure
-    from fuzztui.tui.base.themes import load_themes
-
-    themes, _ = load_themes()
-    config, _ = load_config(config_path(), {*themes, *BUILTIN_THEMES}, [])
-    chosen, _ = _chosen_theme(theme, config.file.theme, themes)
-    if chosen is None:
-        return 2
-    app = _draw(lambda name: make(themes.values(), name), chosen)
-    if app.failure is not None:
-        print(f"fuzztui: {report_failure(app.failure)}", file=sys.stderr)
-        return 1
-    return app.return_code or 0
+    app = _shown(lambda name: make(setup.themes.values(), name), setup.theme)
+    return 1 if app is None else app.return_code or 0
 
 
 @short_pauses()
@@ -168,54 +142,79 @@ def run_home(opening: HomeOpening, theme: str | None = None) -> tuple[int, HomeA
 
     Returns an exit status for the shell, and the application, which has the choice; None: an error.
     """
-    if not _at_terminal("see `fuzztui --help`, and `fuzztui runs`"):
+    setup = _set_up("see `fuzztui --help`, and `fuzztui runs`", theme)
+    if setup is None:
         return 2, None
+    from fuzztui.tui.app.home import HomeApp
+
+    opening = replace(opening, config=setup.config, remember=setup.remember)
+
+    def make(name: str) -> HomeApp:
+        return HomeApp(opening, setup.themes, name, setup.problems)
+
+    app = _shown(make, setup.theme)
+    return (1, None) if app is None else (app.return_code or 0, app)
+
+
+class _Setup(NamedTuple):
+    """What the user has configured."""
+
+    themes: Mapping[str, ThemeFile]
+    theme: str
+    """The name of the user's theme; "": the one that fits the terminal."""
+    config: Config
+    problems: Sequence[str]
+
+    def remember(self, name: str) -> None:
+        """Store the name of a theme."""
+        from fuzztui.tui.base.user_state import remember
+
+        remember(name, self.config.file.theme)
+
+
+def _set_up(instead: str, theme: str | None, *, follows: bool = True) -> _Setup | None:
+    """Read the user's configuration; None: what is missing was printed.
+
+    ``instead``: what works without a terminal. ``follows``: whether a campaign's keys are needed.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        print(f"fuzztui: the screens need a terminal; {instead}.", file=sys.stderr)
+        return None
     from textual.theme import BUILTIN_THEMES
 
     from fuzztui.tui.app.config import config_path, load_config
-    from fuzztui.tui.app.failure import report_failure
-    from fuzztui.tui.app.home import HomeApp
-    from fuzztui.tui.app.screen_scopes import screen_scopes
-    from fuzztui.tui.base.remembered import remember
     from fuzztui.tui.base.themes import load_themes
 
     themes, problems = load_themes()
-    config, wrong = load_config(config_path(), {*themes, *BUILTIN_THEMES}, screen_scopes())
-    chosen, unfit = _chosen_theme(theme, config.file.theme, themes)
+    known = {*themes, *BUILTIN_THEMES}
+    config, wrong = load_config(config_path(), known, screen_scopes() if follows else ())
+    chosen, unfit = _chosen_theme(theme, config.file.theme, known, themes)
     if chosen is None:
-        return 2, None
-    problems += [*wrong, *unfit]
-    opening = replace(
-        opening, config=config, remember=lambda name: remember(name, config.file.theme)
-    )
-
-    def make(name: str) -> HomeApp:
-        return HomeApp(opening, themes, name, problems)
-
-    app = _draw(make, chosen)
-    if app.failure is not None:
-        print(f"fuzztui: {report_failure(app.failure)}", file=sys.stderr)
-        return 1, None
-    return app.return_code or 0, app
+        return None
+    return _Setup(themes, chosen, config, [*problems, *wrong, *unfit])
 
 
-def _at_terminal(instead: str) -> bool:
-    if sys.stdin.isatty() and sys.stdout.isatty():
-        return True
-    print(f"fuzztui: the screens need a terminal; {instead}.", file=sys.stderr)
-    return False
+def screen_scopes() -> Iterator[Sequence[str]]:
+    """Yield the scopes of each screen, to find keys that clash.
+
+    The campaign's screens are imported only when the iterator is used: 0.2 s of CPU time, which a
+    user without own keys does not wait for at the home screen.
+    """
+    from fuzztui.tui.app.app import FuzzApp
+    from fuzztui.tui.frame.actions import HOME_SCREENS
+
+    yield from HOME_SCREENS
+    for screen in FuzzApp.MODES.values():
+        yield screen.scopes()
 
 
 def _chosen_theme(
-    option: str | None, configured: str, themes: Mapping[str, ThemeFile]
+    option: str | None, configured: str, known: Collection[str], themes: Iterable[str]
 ) -> tuple[str | None, list[str]]:
     """Return the user's theme and problems with it; "": none chosen; None: unknown, reported."""
-    from textual.theme import BUILTIN_THEMES
-
     from fuzztui.tui.app.config import theme_of
-    from fuzztui.tui.base.remembered import recall
+    from fuzztui.tui.base.user_state import recall
 
-    known = {*themes, *BUILTIN_THEMES}
     remembered, problem = recall(known, configured)
     wanted, origin = theme_of(
         os.environ, option=option or "", remembered=remembered, configured=configured
@@ -230,17 +229,19 @@ def _chosen_theme(
     return wanted, [problem] if problem and not wanted else []
 
 
-def _draw(make: Callable[[str], _App], theme: str) -> _App:
+def _shown(make: Callable[[str], _App], theme: str, again: str = "") -> _App | None:
     """Run an application on the terminal, and restore the terminal whatever happens.
 
-    ``make`` gets the name of the theme: ``theme``, or the one that fits the terminal.
+    ``make`` gets the name of the theme: ``theme``, or the one that fits the terminal. None: the
+    application has failed, which was printed with ``again``.
     """
     from fuzztui.tui.app.config import fitting_theme
+    from fuzztui.tui.app.failure import report_failure
     from fuzztui.tui.base.background_query import asked, light_by_variable
     from fuzztui.tui.base.terminal import restored_at_exit
 
     with ExitStack() as stack:
-        restorer = stack.enter_context(restored_at_exit(sys.stdin.fileno()))
+        reverts = stack.enter_context(restored_at_exit(sys.stdin.fileno()))
         query = None
         if not theme:
             terminal = asked(os.environ, sys.stdin.fileno(), sys.stdout.fileno())
@@ -250,9 +251,12 @@ def _draw(make: Callable[[str], _App], theme: str) -> _App:
         app = make(theme)
         if query is not None:
             app.follow_background(query, fitting_theme)
-        restorer.app = app
+        reverts.append(app.restore_terminal)
         stack.enter_context(_drawing_on_stdout())
         app.run()
+    if app.failure is not None:
+        print(f"fuzztui: {report_failure(app.failure)}{again}", file=sys.stderr)
+        return None
     return app
 
 
@@ -314,8 +318,8 @@ def _opening(
     from fuzztui.tui.app.app import Opening
     from fuzztui.tui.app.replay import Outline, Player
     from fuzztui.tui.frame.command_sender import CommandSender
-    from fuzztui.tui.frame.replay_marks import marks_of
-    from fuzztui.tui.labels.run_commands import set_file
+    from fuzztui.tui.frame.timeline import marks_of
+    from fuzztui.tui.labels.run_files import set_file
 
     if run is not None:
         set_file(run, campaign_file(run))
@@ -364,7 +368,7 @@ def _seen_by(user: RunUser, opening: Opening, run: Path, died: Callable[[], str]
     """
     from fuzztui.kernel.remote.lock import trouble
     from fuzztui.tui.frame.command_sender import CommandSender
-    from fuzztui.tui.labels.run_commands import run_command, set_origin
+    from fuzztui.tui.labels.run_files import run_command, set_origin
 
     steering = None if opening.steering is None else CommandSender(run, by=user.by)
     opening = replace(opening, steering=steering, read_only=user.why_not_steer)

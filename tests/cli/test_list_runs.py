@@ -11,7 +11,7 @@ from fuzztui.kernel.log.files import SEALED
 from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire.events import CampaignEnded, CampaignStarted, FindingSaved, Stats
 from fuzztui.run.home import listing
-from fuzztui.tui.base.last_looks import remember_look
+from fuzztui.tui.base.user_state import remember_look
 
 EVIL = "e[/x]\x1b[2J\u202e"
 

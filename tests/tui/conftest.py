@@ -19,8 +19,8 @@ from textual.notifications import Notification
 from textual.pilot import Pilot
 from waiting import DEADLINE_S, until
 
-from fuzztui.tui.frame.pending_commands import PendingCommands
 from fuzztui.tui.frame.screen import CampaignScreen
+from fuzztui.tui.frame.steered import PendingCommands
 from fuzztui.tui.frame.table import BigTable
 
 THREAD = "fuzztui-work"

@@ -23,7 +23,7 @@ from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.replay import Outline, Player
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.frame.command_sender import CommandSender
-from fuzztui.tui.frame.replay_marks import marks_of
+from fuzztui.tui.frame.timeline import marks_of
 
 WALL = 1_800_000_000.0
 CAPABILITIES = ["pause", "resume", "stop", "skip", "promote", "reset"]

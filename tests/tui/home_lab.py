@@ -15,7 +15,7 @@ from fuzztui.run.home.listing import RunList
 from fuzztui.tui.app.home import HomeApp, HomeOpening
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.frame.command_sender import CommandOutcome
-from fuzztui.tui.screens.home.new_dialog import SampleRow
+from fuzztui.tui.screens.home.lines import SampleRow
 
 
 class Sender:

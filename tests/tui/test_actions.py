@@ -7,12 +7,12 @@ import pytest
 from fuzztui.features.corpus.screen.screen import CorpusScreen
 from fuzztui.features.findings.screen.screen import FindingsScreen
 from fuzztui.features.mutants.screen.screen import MutantsScreen
-from fuzztui.features.mutators.screen.context import MixtureContext
+from fuzztui.features.mutators.screen.actions import MixtureContext
 from fuzztui.features.mutators.screen.screen import MutatorsScreen
-from fuzztui.features.properties.screen.context import PropertyContext
+from fuzztui.features.properties.screen.actions import PropertyContext
 from fuzztui.features.properties.screen.screen import PropertiesScreen
 from fuzztui.features.source.screen.screen import SourceScreen
-from fuzztui.features.targeting.screen.context import TargetingContext
+from fuzztui.features.targeting.screen.actions import TargetingContext
 from fuzztui.features.targeting.screen.screen import TypesScreen
 from fuzztui.kernel.wire.commands import COMMAND_NAMES
 from fuzztui.kernel.wire.mixture import Mixture
@@ -21,10 +21,9 @@ from fuzztui.tui.app.app import FuzzApp
 from fuzztui.tui.app.help import flat, help_sections
 from fuzztui.tui.app.home import HomeApp
 from fuzztui.tui.base.keynames import key_name
-from fuzztui.tui.frame.action_context import ActionContext
+from fuzztui.tui.frame.action_context import ActionContext, HomeContext, RowContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, HOME_SCREENS, OPTIONAL, bindings
 from fuzztui.tui.frame.footer import actions_for
-from fuzztui.tui.frame.home_context import HomeContext
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
@@ -75,7 +74,7 @@ ABOUT = {
     "types": TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 }
 """The rows under the cursor of screens with actions of their own."""
-AT_HOME = ActionContext(row=True, home=HomeContext(1, running=1, resumable=1, live=1))
+AT_HOME = ActionContext(row=True, about=HomeContext(1, running=1, resumable=1, live=1))
 
 
 def test_screens_that_not_every_campaign_has_say_why():
@@ -94,7 +93,7 @@ def test_every_action_has_its_method_where_its_scope_says(action):
     assert action.help
     stage = "mutants" if action.queue else ""
     ended = "finished" if action.ended else "running"
-    about = ABOUT.get(action.scope)
+    about = ABOUT.get(action.scope, RowContext())
     now = replace(READY, stage=stage, state=ended, hosts=action.hosts, about=about)
     if action.scope in HOME:
         now = AT_HOME

@@ -8,6 +8,7 @@ import pytest
 from fakes import Log, Supervisor, running, started
 from fleet import NO_COMPILER, REASON, fleet, hello
 
+from fuzztui.features.findings.screen.actions import FindingContext
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import Changes, Instance, State
 from fuzztui.kernel.wire import events as ev
@@ -209,7 +210,7 @@ async def test_other_engines_have_these_keys_in_the_help_only(drive):
     [
         ({}, ""),
         ({"engine": "zest", "instance": "handed", "capabilities": None}, ""),
-        ({"minimising": True}, ""),
+        ({"about": FindingContext(minimising=True)}, ""),
         ({"watched": True, "control": False}, WATCHED),
         ({"control": False}, "opened for viewing only"),
     ],

@@ -9,7 +9,7 @@ from mutated import mutated
 from rich.cells import cell_len
 
 from fuzztui.features.mutants.screen.aside import Survivors
-from fuzztui.features.targeting.screen.aside import UncoveredGoals
+from fuzztui.features.targeting.screen.strip import UncoveredGoals
 from fuzztui.kernel.model.mutants import RAN, survivor_group
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base.canvas import TextSpan, width_of

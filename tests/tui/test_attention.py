@@ -9,9 +9,9 @@ from fakes import WALL, running, started
 
 from fuzztui.kernel.model.stall import STALL_S
 from fuzztui.kernel.wire import events as ev
+from fuzztui.tui.app.attention import BELL, alert_sequence
 from fuzztui.tui.base import themed
-from fuzztui.tui.base.alerts import BELL, alert_sequence
-from fuzztui.tui.base.last_looks import MAX_RUNS, NO_LOOK, last_look, remember_look
+from fuzztui.tui.base.user_state import MAX_RUNS, NO_LOOK, last_look, remember_look
 
 
 def save(log, n, signature="", instance="main"):

@@ -12,9 +12,8 @@ from fuzztui.kernel.wire.commands import Pause, PromoteEntry
 from fuzztui.kernel.wire.finding_kinds import CRASH, HANG
 from fuzztui.tui.base.chart import AXIS, Chart, ChartContent, Curve, View
 from fuzztui.tui.base.format import count
-from fuzztui.tui.labels.chart_marks import marks
-from fuzztui.tui.labels.glyphs import STEERED
-from fuzztui.tui.screens.overview.charts import WINDOWS, ChartGrid, available
+from fuzztui.tui.labels.states import STEERED
+from fuzztui.tui.screens.overview.charts import WINDOWS, ChartGrid, available, marks
 
 
 def shown(d):

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzztui.features.corpus.screen.detail import entry_lines
+from fuzztui.features.inputs.screen.lineage import MAX_CHILDREN
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.events import Record
 from fuzztui.tui.labels.lineage import Lineage
-from fuzztui.tui.labels.lineage_lines import MAX_CHILDREN
 
 
 def entry(n, parent=None, **more):

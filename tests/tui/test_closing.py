@@ -14,7 +14,7 @@ from fuzztui.run.home.finding import TEST_FILE
 from fuzztui.tui.base.chart import WAITING
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.labels.closing import MAX_COMMANDS, MAX_LISTED, closing_rows
-from fuzztui.tui.labels.run_commands import set_file
+from fuzztui.tui.labels.run_files import set_file
 from fuzztui.tui.labels.status import status_of
 from fuzztui.tui.screens.overview.closing_card import ClosingCard
 

@@ -14,7 +14,7 @@ from fuzztui.tui.app.config import RENAMED, load_config, theme_of
 from fuzztui.tui.app.feed import default_hz
 from fuzztui.tui.base.config_file import MAX_BYTES
 from fuzztui.tui.base.keynames import key_for_user, key_from_user, key_name
-from fuzztui.tui.base.remembered import recall, remember
+from fuzztui.tui.base.user_state import recall, remember
 from fuzztui.tui.frame.action_context import ActionContext, with_keys
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID
 from fuzztui.tui.labels.features import whole_legend

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fakes import running
 
-from fuzztui.features.findings.screen.frames_dialog import Consequence, FrameList, FramesScreen
+from fuzztui.features.findings.screen.dialogs import Consequence, FrameList, FramesScreen
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev

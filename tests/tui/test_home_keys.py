@@ -9,12 +9,12 @@ from home_lab import home, picture_of, read, some_runs, until
 from home_runs import make_run
 
 from fuzztui.run.home import listing
+from fuzztui.tui import screen_scopes
 from fuzztui.tui.app import home as home_module
 from fuzztui.tui.app.action_app import ThemeScreen
 from fuzztui.tui.app.config import load_config
 from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.home import HomeView
-from fuzztui.tui.app.screen_scopes import screen_scopes
 from fuzztui.tui.base.dialogs import ConfirmScreen
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.themes import load_themes

@@ -21,7 +21,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.themed import ThemedApp, lean
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.labels.runs import RunRow
-from fuzztui.tui.screens.home.panes import PaneHead, RateChart, RunPane, RunPanes, pane_content
+from fuzztui.tui.screens.home.panes import PaneHead, RunPane, RunPanes, pane_content
 
 CONSOLE = Console(color_system="truecolor", force_terminal=True)
 
@@ -99,7 +99,7 @@ async def test_numbers_are_shown_at_once_and_charts_within_seconds():
             await pilot.pause()
             head = "".join(s.text for s in app.query_one(PaneHead)._lines[1])
             assert format.count(run.state.instances["main"].stats.execs) in head
-            drawn = app.query_one(RunPane).query("GrowthChart").first()._view.now
+            drawn = app.query_one(RunPane).query("#growth").first()._view.now
             assert t - drawn < 10
 
 
@@ -116,7 +116,7 @@ async def test_a_run_that_ends_keeps_its_pane_and_its_charts():
         await pilot.pause()
         head = "".join(s.text for s in app.query_one(PaneHead)._lines[0])
         assert "finished" in head or "interrupted" in head
-        chart = app.query_one(RunPane).query("GrowthChart").first()
+        chart = app.query_one(RunPane).query("#growth").first()
         assert chart._graph.curves[0].times and math.isclose(chart._view.now, 19.0)
 
 
@@ -139,7 +139,7 @@ async def test_the_second_chart_is_there_as_soon_as_there_is_room():
     app = Panes()
     async with app.run_test(size=(80, 24)) as pilot:
         app.query_one(RunPanes).show([run.content()])
-        chart = app.query(RateChart).first()
+        chart = app.query("#rate").first()
         await until(pilot, lambda: chart.display and chart.size.height > 3)
         await pilot.resize_terminal(80, 14)
         await until(pilot, lambda: not chart.display)

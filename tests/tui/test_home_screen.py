@@ -26,11 +26,10 @@ from fuzztui.tui.app import home as home_module
 from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.home import INIT, HomeView
 from fuzztui.tui.base.chart import Chart
-from fuzztui.tui.base.dialogs import ConfirmScreen
+from fuzztui.tui.base.dialogs import ConfirmScreen, ListScreen
 from fuzztui.tui.base.themed import LeanUpdate
 from fuzztui.tui.labels.runs import RunRow, columns, detail
 from fuzztui.tui.screens.home.lines import HomeDetail
-from fuzztui.tui.screens.home.new_dialog import NewScreen
 from fuzztui.tui.screens.home.panes import PaneHead, RunPane, pane_content, room_for
 
 SIZES = [(80, 24), (120, 40), (220, 60)]
@@ -138,7 +137,7 @@ async def test_a_sample_is_started_as_a_new_run(runs):
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: read(app))
         await pilot.press("n")
-        await until(pilot, lambda: isinstance(app.screen, NewScreen))
+        await until(pilot, lambda: isinstance(app.screen, ListScreen))
         await pilot.press("j", "enter")
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         await pilot.press("y")
@@ -163,7 +162,7 @@ async def test_a_start_that_fails_is_told(runs):
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: read(app))
         await pilot.press("n")
-        await until(pilot, lambda: isinstance(app.screen, NewScreen))
+        await until(pilot, lambda: isinstance(app.screen, ListScreen))
         await pilot.press("j", "enter")
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         await pilot.press("y")
@@ -177,7 +176,7 @@ async def test_a_campaign_of_ones_own(runs):
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: read(app))
         await pilot.press("n")
-        await until(pilot, lambda: isinstance(app.screen, NewScreen))
+        await until(pilot, lambda: isinstance(app.screen, ListScreen))
         await pilot.press("enter")
         await pilot.pause()
         assert app.choice == INIT

@@ -22,7 +22,7 @@ from fuzztui.tui.labels.event_rows import event_rows
 from fuzztui.tui.labels.hosts import host_facts, host_warning, hosts_text, link_cell
 from fuzztui.tui.labels.run_files import on_host
 from fuzztui.tui.labels.status import Status, status_of
-from fuzztui.tui.screens.overview.hosts import HostTabs
+from fuzztui.tui.screens.overview.tables import HostTabs
 
 
 def folded(log: HubLog, until: float | None = None) -> State:

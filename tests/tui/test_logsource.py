@@ -30,7 +30,11 @@ def scan(source, log, steps=None):
             return
         after, count = due
         query = source.query
-        found = [r.seq for r in log[after : after + count] if query.matches(describe(r.event))]
+        found = [
+            r.seq
+            for r in log[after : after + count]
+            if query.matches(describe(r.event), r, query.filter)
+        ]
         source.scanned(query, after, count, found)
         steps = None if steps is None else steps - 1
 
@@ -62,7 +66,11 @@ def test_a_scan_finds_what_matches_while_the_log_grows(first, more, query, pace,
         log = log_of(first + more)
         scan(source, log)
         source.bound = data.draw(st.integers(0, len(log)))
-        want = [r.seq for r in log if query.matches(describe(r.event)) and r.seq <= source.bound]
+        want = [
+            r.seq
+            for r in log
+            if query.matches(describe(r.event), r, query.filter) and r.seq <= source.bound
+        ]
         assert [int(source.key(i)) for i in range(len(source))] == want
         for i, seq in enumerate(want):
             assert source.position(str(seq)) == i

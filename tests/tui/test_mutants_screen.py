@@ -749,7 +749,7 @@ async def test_a_command_acts_on_the_marked_mutants_in_one_step(drive):
         assert d.app.action_context().marked == 2
         await d.press("slash", *"nothing", "enter")
         await d.until(lambda: len(d.table.source) == 0)
-        assert d.table.hidden_marks == 2
+        assert d.table.marks.hidden(d.table.source) == 2
         await d.press("escape")
         assert not d.table.marks  # the marks first, then the filter
         assert len(d.table.source) == 0

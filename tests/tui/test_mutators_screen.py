@@ -14,8 +14,7 @@ from fuzztui.engines.text.table import ARMS, NAMES
 from fuzztui.features.mutators.fold import MutatorRow
 from fuzztui.features.mutators.screen.columns import columns, rate_cell, rate_text
 from fuzztui.features.mutators.screen.labels import effect_of, mixture_bar
-from fuzztui.features.mutators.screen.overview_line import MixtureLine
-from fuzztui.features.mutators.screen.strip import MixtureStrip
+from fuzztui.features.mutators.screen.strip import MixtureLine, MixtureStrip
 from fuzztui.kernel.model.state import Changes
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
@@ -361,7 +360,7 @@ async def test_a_refusal_takes_the_wish_back(drive):
 
 @pytest.mark.slow
 async def test_what_was_sent_to_nobody_is_not_wished_for_ever(drive, monkeypatch):
-    monkeypatch.setattr("fuzztui.tui.frame.pending_commands.ECHO_S", 0.3)
+    monkeypatch.setattr("fuzztui.tui.frame.steered.ECHO_S", 0.3)
     log = mixed()
 
     class Gone(Supervisor):

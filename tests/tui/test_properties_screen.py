@@ -7,8 +7,8 @@ from fakes import CAPABILITIES, started
 
 from fuzztui.features.findings.screen.detail import finding_lines
 from fuzztui.features.properties.fold import property_rows
+from fuzztui.features.properties.screen.actions import SMALLEST, PropertyContext
 from fuzztui.features.properties.screen.columns import brief_name, shared_start
-from fuzztui.features.properties.screen.context import SMALLEST, PropertyContext
 from fuzztui.features.properties.screen.detail import property_lines
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
@@ -19,7 +19,7 @@ from fuzztui.kernel.wire.commands import MAX_WEIGHT, WeighProperty
 from fuzztui.run.home.finding import TEST_FILE
 from fuzztui.tui.labels.closing import closing_rows
 from fuzztui.tui.labels.lineage import Lineage
-from fuzztui.tui.labels.run_commands import examples_command, set_file
+from fuzztui.tui.labels.run_files import examples_command, set_file
 from fuzztui.tui.labels.status import status_of
 
 A, B, C = "tests/test_shop.py::test_price", "tests/test_shop.py::test_parse", "tests/t.py::test_no"

@@ -5,8 +5,7 @@ import stat
 
 import pytest
 
-from fuzztui.tui.base.choices import FILE, MAX_BYTES, StoredOptions
-from fuzztui.tui.base.remembered import recall, remember, state_file
+from fuzztui.tui.base.user_state import MAX_OPENED, ViewOptions, recall, remember, state_file
 
 THEMES = {"midwatch", "daylight"}
 
@@ -79,20 +78,20 @@ def test_a_full_disk_leaves_the_old_one(state, monkeypatch):
 
 def test_options_are_there_the_next_time(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    options = StoredOptions()
+    options = ViewOptions(stored=True)
     assert "log.clock" not in options
     options.set("log.clock", True)
     options.set("types.idle", True)
     options.set("types.idle", False)
     options.store()
-    again = StoredOptions()
+    again = ViewOptions(stored=True)
     assert "log.clock" in again and "types.idle" not in again
 
 
 @pytest.mark.parametrize("what", ["a directory", "a pipe", "too long", "no text"])
 def test_a_broken_file_of_options_is_none(monkeypatch, tmp_path, what):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    file = tmp_path / "fuzztui" / FILE
+    file = tmp_path / "fuzztui" / "opened"
     file.parent.mkdir()
     match what:
         case "a directory":
@@ -100,10 +99,10 @@ def test_a_broken_file_of_options_is_none(monkeypatch, tmp_path, what):
         case "a pipe":
             os.mkfifo(file)
         case "too long":
-            file.write_text("log.clock\n" * MAX_BYTES)
+            file.write_text("log.clock\n" * MAX_OPENED)
         case _:
             file.write_bytes(b"\xff\xfe")
-    options = StoredOptions()
+    options = ViewOptions(stored=True)
     assert "log.clock" not in options
     options.set("log.clock", True)
     options.store()  # a full disk, or such a file: no error

@@ -11,9 +11,8 @@ from mutated import mutated
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import RECENT_COMMANDS, Entry, State
 from fuzztui.kernel.wire import events as ev
-from fuzztui.tui.frame.replay_marks import ANY, KINDS, MAX_TIMES, SIGNS, Marks, marks_of
-from fuzztui.tui.frame.timeline import Timeline
-from fuzztui.tui.labels.glyphs import STEERED
+from fuzztui.tui.frame.timeline import ANY, KINDS, MAX_TIMES, SIGNS, Marks, Timeline, marks_of
+from fuzztui.tui.labels.states import STEERED
 
 
 @pytest.mark.slow

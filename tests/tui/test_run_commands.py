@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fuzztui.kernel.remote.mirrored import Origin
 from fuzztui.tui.labels.details import repro_command
-from fuzztui.tui.labels.run_commands import path_there, run_command, set_origin
+from fuzztui.tui.labels.run_files import path_there, run_command, set_origin
 
 
 def test_a_run_here():

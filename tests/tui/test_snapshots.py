@@ -12,8 +12,8 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_yields import compared
 from turnlog import midway, on_target
 
-from fuzztui.features.corpus.screen.yields import YieldScreen
 from fuzztui.kernel.wire.events import CampaignStarted
+from fuzztui.tui.frame.box import BoxScreen
 
 
 class TextFile(SingleFileSnapshotExtension):
@@ -212,7 +212,7 @@ async def test_yields(drive, picture, size):
         await d.press("2")
         await d.still()  # a dialog keeps the picture of the screen behind it
         await d.press("v")
-        await d.until(lambda: isinstance(d.app.screen, YieldScreen))
+        await d.until(lambda: isinstance(d.app.screen, BoxScreen))
         await d.still()
         assert d.text() + "\n" == picture
 

@@ -11,8 +11,7 @@ from mutated import mutated
 from sourced import PATH, source_file, sourced
 
 from fuzztui.features.source.fold import STATES
-from fuzztui.features.source.screen.code import CHANGED, LEGEND, load_text
-from fuzztui.features.source.screen.labels import GUTTER, MEANINGS
+from fuzztui.features.source.screen.code import CHANGED, GUTTER, LEGEND, MEANINGS, load_text
 from fuzztui.features.source.screen.measure import MeasuredLines
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base.dialogs import ConfirmScreen

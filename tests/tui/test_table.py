@@ -428,7 +428,7 @@ async def test_marks_stay_with_their_rows():
         assert [line[0] for line in app.lines()[1:11]] == [*"▌    ▌▌▌▌", " "]
         app.grid.sort_by(app.grid.columns[1], True)
         app.grid.narrow("k000006")
-        assert app.grid.hidden_marks == 4
+        assert app.grid.marks.hidden(app.grid.source) == 4
         del items["k000005"]
         app.grid.touch(["k000005"])
         assert [row.key for row in app.grid.marked_rows()] == [m for m in marked if m[-1] != "5"]

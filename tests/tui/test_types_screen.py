@@ -12,9 +12,8 @@ from mixed import mixed
 
 from fuzztui.features.targeting.fold import goal_line
 from fuzztui.features.targeting.screen import source
-from fuzztui.features.targeting.screen.context import MOST, PendingTargeting, TargetingContext
-from fuzztui.features.targeting.screen.overview_line import TargetingLine
-from fuzztui.features.targeting.screen.strip import TargetingStrip
+from fuzztui.features.targeting.screen.actions import MOST, PendingTargeting, TargetingContext
+from fuzztui.features.targeting.screen.strip import TargetingLine, TargetingStrip
 from fuzztui.kernel.remote.protocol import APPLIED, CommandAnswer
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
@@ -567,7 +566,7 @@ async def test_what_is_pending_is_sent_when_the_screen_is_left(
 
 @pytest.mark.slow
 async def test_who_leaves_does_not_wait_for_an_answer(drive, monkeypatch):
-    monkeypatch.setattr("fuzztui.tui.frame.leaving.LEAVE_S", 0.05)
+    monkeypatch.setattr("fuzztui.tui.app.action_app.LEAVE_S", 0.05)
     log, answer = aimed(), threading.Event()
 
     class Mute(Supervisor):
@@ -776,7 +775,7 @@ async def test_a_refusal_takes_the_wish_back(drive):
 
 @pytest.mark.slow
 async def test_what_was_sent_to_nobody_is_not_wished_for_ever(drive, monkeypatch):
-    monkeypatch.setattr("fuzztui.tui.frame.pending_commands.ECHO_S", 0.3)
+    monkeypatch.setattr("fuzztui.tui.frame.steered.ECHO_S", 0.3)
     log = aimed()
 
     class Gone(Supervisor):

@@ -6,7 +6,7 @@ import pytest
 from fakes import running
 from textual.widgets import Input
 
-from fuzztui.features.findings.screen.verdict_dialog import VerdictChoices, VerdictScreen
+from fuzztui.features.findings.screen.dialogs import VerdictChoices, VerdictScreen
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import JudgeFinding
 from fuzztui.tui.frame.actions import BY_ID

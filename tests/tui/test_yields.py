@@ -4,9 +4,10 @@ import pytest
 from fakes import running
 from mutated import analysis, mutated
 
-from fuzztui.features.corpus.screen.yields import YieldScreen, YieldStrip
+from fuzztui.features.corpus.screen.yields import YieldStrip
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.events import Stats
+from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.frame.footer import MORE, Footer
 
 
@@ -43,13 +44,13 @@ async def test_operations_and_places(drive):
     for size in ((80, 24), (120, 40), (200, 50)):
         async with drive(compared(), size=size) as d:
             await d.press("2", "v")
-            await d.until(lambda d=d: isinstance(d.app.screen, YieldScreen))
+            await d.until(lambda d=d: isinstance(d.app.screen, BoxScreen))
             await d.until(lambda d=d: "m:7" in d.text())
             text = d.text()
             assert "2.5%" in text and "'table', 'svg'" in text and "[/x]:9" in text
             assert "\x1b" not in text
             await d.press("escape")
-            await d.until(lambda d=d: not isinstance(d.app.screen, YieldScreen))
+            await d.until(lambda d=d: not isinstance(d.app.screen, BoxScreen))
 
 
 @pytest.mark.slow

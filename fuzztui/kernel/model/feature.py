@@ -69,8 +69,8 @@ class Feature:
     overview: str = ""
     """Returns its lines on the Overview: :class:`~fuzztui.tui.frame.overview_line.OverviewLine`."""
     aside: str = ""
-    """Returns its :class:`~fuzztui.tui.frame.aside_list.AsideList` objects, for the right part of
-    the Overview in a wide terminal: of fuzztui's own features only."""
+    """Returns its :class:`~fuzztui.tui.frame.overview_line.AsideList` objects, for the right part
+    of the Overview in a wide terminal: of fuzztui's own features only."""
     advice: str = ""
     """Yields what may help a campaign that finds nothing new, of the state, the most certain first:
     :class:`~fuzztui.kernel.model.stall.Advice`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar
 
@@ -13,23 +14,28 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.theme import Theme
 from textual.widgets import OptionList
+from textual.worker import WorkerError
 
 from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.help import HelpScreen
 from fuzztui.tui.app.palette_commands import ActionPalette, ActionProvider
 from fuzztui.tui.base.background import in_thread
-from fuzztui.tui.base.list_dialog import ListScreen
+from fuzztui.tui.base.dialogs import ListScreen
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themed import ThemedApp
 from fuzztui.tui.base.themes import ThemeFile
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import BY_ID
+from fuzztui.tui.frame.command_sender import REMEMBER, STEER
 from fuzztui.tui.frame.keymap import textual_keymap
-from fuzztui.tui.frame.leaving import REMEMBER, all_sent
 from fuzztui.tui.frame.table import BigTable
 
 MAX_PROBLEM = 500
 """Maximal characters of the notification about the configuration."""
+
+
+LEAVE_S = 2.0
+"""Maximal seconds for which leaving the app waits until commands are sent."""
 
 
 class ThemeScreen(ListScreen):
@@ -104,7 +110,6 @@ class ActionApp(ThemedApp):
                 text + (f"\n(and {more} more: fuzztui config)" if more else ""),
                 title="A part of your configuration is not used",
                 severity="warning",
-                markup=False,
                 timeout=20,
             )
 
@@ -146,9 +151,7 @@ class ActionApp(ThemedApp):
         now = self.action_context()
         reason = action.why_not(now)
         if reason:
-            self.notify(
-                plain(f"{action.title(now)}: {reason}"), severity="warning", markup=False, timeout=4
-            )
+            self.notify(plain(f"{action.title(now)}: {reason}"), severity="warning", timeout=4)
             return
         name, args = action.method
         for node in self._handlers():
@@ -181,7 +184,11 @@ class ActionApp(ThemedApp):
         self.run_worker(self._leave(), group="leave")
 
     async def _leave(self) -> None:
-        await all_sent(self)
+        """Leave once commands are sent and choices are stored, or after :data:`LEAVE_S`."""
+        ours = [w for w in self.workers if w.group in (STEER, REMEMBER) and not w.is_finished]
+        if ours:
+            with suppress(TimeoutError, WorkerError):
+                await asyncio.wait_for(self.workers.wait_for_complete(ours), LEAVE_S)
         self.exit()
 
     def leave(self) -> None:

@@ -29,32 +29,27 @@ from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Changes, CommandStatus, State
 from fuzztui.kernel.session import Session
 from fuzztui.tui.app.action_app import ActionApp
-from fuzztui.tui.app.attention import Attention, announcement
+from fuzztui.tui.app.attention import MAX_TEXT, Attention, alert_sequence, announcement
 from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
 from fuzztui.tui.app.kept_yields import KeptYields
 from fuzztui.tui.app.replay import Outline, Player, ReplayControls
-from fuzztui.tui.base.alerts import MAX_TEXT, alert_sequence
 from fuzztui.tui.base.background import in_thread
-from fuzztui.tui.base.choices import ViewOptions
 from fuzztui.tui.base.editor import NoEditor, edit_copy, edit_file
-from fuzztui.tui.base.last_looks import NO_LOOK, Look
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
+from fuzztui.tui.base.user_state import NO_LOOK, Look, ViewOptions
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, bindings
 from fuzztui.tui.frame.banner import Banner
-from fuzztui.tui.frame.command_sender import CommandSender
-from fuzztui.tui.frame.controls import CampaignControls
+from fuzztui.tui.frame.command_sender import REMEMBER, CommandSender
 from fuzztui.tui.frame.feature_screens import absent_screens, feature_screens
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.header import FINDINGS
 from fuzztui.tui.frame.host import T, Tracker
 from fuzztui.tui.frame.keymap import RESERVED
-from fuzztui.tui.frame.leaving import REMEMBER
-from fuzztui.tui.frame.replay_marks import Marks
 from fuzztui.tui.frame.screen import CampaignScreen
-from fuzztui.tui.frame.timeline import Timeline
+from fuzztui.tui.frame.timeline import Marks, Timeline
 from fuzztui.tui.labels import hosts, instances
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status, status_of
@@ -113,7 +108,7 @@ class Opening:
     monotonic: Callable[[], float] = time.monotonic
 
 
-class FuzzApp(ActionApp, ReplayControls, CampaignControls):
+class FuzzApp(ActionApp, ReplayControls):
     """The terminal monitor and controller."""
 
     TITLE = "fuzztui"
@@ -221,7 +216,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         try:
             self._outline = await in_thread(self._opening.outline)
         except Exception as e:  # the replay works without marks
-            self.notify(plain(f"The timeline has no marks: {e}"), markup=False)
+            self.notify(plain(f"The timeline has no marks: {e}"))
         if self.player is not None:
             self.player.kind = self.marks.first_kind()
         self.tick()
@@ -311,12 +306,10 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
         if self.mode != "live" or not (found := self._attention.news(self.campaign, self.now())):
             return
         title, text = announcement(found, self.campaign)
-        self.notify(text, title=title, severity="error", markup=False, timeout=15)
-        if self._driver is not None and not self.is_headless:
-            name = plain(f"{self.campaign.name}: {title}", MAX_TEXT)
-            file = self._config.file
-            alert = alert_sequence(name, text, os.environ, bell=file.bell, desktop=file.desktop)
-            self._driver.write(alert)
+        self.notify(text, title=title, severity="error", timeout=15)
+        name = plain(f"{self.campaign.name}: {title}", MAX_TEXT)
+        file = self._config.file
+        self.alert(alert_sequence(name, text, os.environ, bell=file.bell, desktop=file.desktop))
 
     def _note_kills(self, changes: Changes) -> None:
         mutants = self.campaign.mutants
@@ -520,7 +513,6 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
             mode=self.mode,
             state=self.campaign.state,
             engine=self.campaign.engine,
-            coverage_build=bool(self.campaign.coverage_build),
             stage=self.campaign.stage,
             absent={} if self.status.state == "empty" else self.status.absent,
             hosts=bool(self.status.hosts),
@@ -568,12 +560,12 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
 
     def say(self, text: str) -> None:
         """Show a short notification; ``text`` may be untrusted."""
-        self.notify(plain(text), markup=False, timeout=2)
+        self.notify(plain(text), timeout=2)
 
     def copy(self, text: str, what: str) -> None:
         """Copy ``text`` through the terminal (OSC 52), which works over SSH too."""
         self.copy_to_clipboard(text)
-        self.notify(plain(text), title=f"Copied the {what}", markup=False, timeout=6)
+        self.notify(plain(text), title=f"Copied the {what}", timeout=6)
 
     def edit_file(self, path: Path, line: int = 0) -> None:
         """Open a file in the user's editor. The screen continues when the editor ends."""
@@ -588,7 +580,7 @@ class FuzzApp(ActionApp, ReplayControls, CampaignControls):
             edit(self.suspend(), os.environ)
         except (NoEditor, SuspendNotSupported) as e:
             text = str(e) or "this terminal cannot be given to an editor"
-            self.notify(plain(text), severity="warning", markup=False, timeout=8)
+            self.notify(plain(text), severity="warning", timeout=8)
         self.refresh()
 
     def past(self, command: CommandStatus | None) -> State:

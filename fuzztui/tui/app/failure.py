@@ -13,7 +13,7 @@ from textual.worker import WorkerFailed
 
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.text import visible
-from fuzztui.tui.base.remembered import state_file
+from fuzztui.tui.base.user_state import state_file
 
 FILE = "screen-error.txt"
 """Name in the user's state directory: the latest error only, so that the file stays small."""

@@ -15,7 +15,7 @@ from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import ActionContext, why_not_steer, with_keys
+from fuzztui.tui.frame.action_context import ActionContext, HomeContext, why_not_steer, with_keys
 from fuzztui.tui.frame.actions import ACTIONS, GROUPS, HOME, HOME_SCREENS
 from fuzztui.tui.frame.box import BoxScreen
 
@@ -67,20 +67,19 @@ class HelpScreen(BoxScreen):
     ``/`` opens a search, which shows only entries with all its words.
     """
 
-    TITLE_OF_BOX = "Help"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "search", show=False)]
 
     def __init__(
         self, now: ActionContext, scopes: Sequence[str], columns: Sequence[tuple[str, str]] = ()
     ) -> None:
-        super().__init__()
+        super().__init__("Help", self.lines)
         self._sections = help_sections(now, scopes, columns)
         self._words = ""
 
     def compose(self) -> ComposeResult:
         """Yield the search and the pane in a box."""
         with Vertical() as box:
-            box.border_title = self.TITLE_OF_BOX
+            box.border_title = self._title
             box.border_subtitle = "/ searches, esc closes"
             yield FilterBar("a key, an action, a column, a term", self._back)
             yield DetailPane()
@@ -121,7 +120,7 @@ def help_sections(
         actions = [a for a in there if a.group == group and a not in own]
         sections.append((group, [_entry(a, now, scopes) for a in actions]))
     terms = [_term(term, with_keys(text, now)) for term, text in TERMS]
-    sections.append(("Terms", terms if now.home is None else terms[-1:]))
+    sections.append(("Terms", terms[-1:] if isinstance(now.about, HomeContext) else terms))
     return [(title, entries) for title, entries in sections if entries]
 
 
@@ -163,16 +162,15 @@ def _entry(action: Action, now: ActionContext, scopes: Sequence[str]) -> Entry:
         ]
     ]
     if reason := action.why_not(now) if here else _elsewhere(action, now):
-        lines.append(
-            [TextSpan(" " * (KEYS + 2 + LABEL)), TextSpan(f"({plain(reason)})", "pending")]
-        )
+        blank = TextSpan(" " * (KEYS + 2 + LABEL))
+        lines.append([blank, TextSpan(f"({plain(reason)})", "pending")])
     return lines
 
 
 def _near(action: Action, now: ActionContext, scopes: Sequence[str]) -> bool:
     """Whether the action is one of this application: of the home screen, or of a campaign."""
     homes = {scope for screen in HOME_SCREENS for scope in screen}
-    if now.home is not None:
+    if isinstance(now.about, HomeContext):
         return action.scope in homes
     return action.scope in scopes or action not in HOME
 

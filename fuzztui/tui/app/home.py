@@ -31,24 +31,21 @@ from fuzztui.tui.app.config import Config
 from fuzztui.tui.app.feed import BACK_OFF_S
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.columns import column_keys
-from fuzztui.tui.base.dialogs import ConfirmScreen
+from fuzztui.tui.base.dialogs import ConfirmScreen, ListScreen
 from fuzztui.tui.base.filterbar import FilterBar
-from fuzztui.tui.base.last_looks import NO_LOOK, Look
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
+from fuzztui.tui.base.user_state import NO_LOOK, Look
 from fuzztui.tui.frame import filtering
-from fuzztui.tui.frame.action_context import ActionContext, with_keys
+from fuzztui.tui.frame.action_context import ActionContext, HomeContext, with_keys
 from fuzztui.tui.frame.actions import BY_ID, HOME_SCREENS, bindings
-from fuzztui.tui.frame.command_sender import CommandSender
+from fuzztui.tui.frame.command_sender import STEER, CommandSender
 from fuzztui.tui.frame.footer import Footer
-from fuzztui.tui.frame.home_context import HomeContext
-from fuzztui.tui.frame.leaving import STEER
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.legend import LEGEND
 from fuzztui.tui.labels.runs import RunRow, columns
-from fuzztui.tui.screens.home.lines import HomeDetail, HomeHeader
+from fuzztui.tui.screens.home.lines import OWN, HomeDetail, HomeHeader, SampleRow, startable
 from fuzztui.tui.screens.home.looks import HomeLooks, Seen
-from fuzztui.tui.screens.home.new_dialog import OWN, NewScreen, SampleRow
 from fuzztui.tui.screens.home.panes import RunPanes, room_for
 
 LOOK_S: Final = 1.0
@@ -252,7 +249,7 @@ class HomeApp(ActionApp):
             row=self._current is not None,
             marked=len(table.marks),
             keys=self._config.keys,
-            home=HomeContext(
+            about=HomeContext(
                 len(chosen),
                 unread=sum(not r.summary.state for r in chosen),
                 running=sum(r.supervised for r in chosen),
@@ -405,7 +402,7 @@ class HomeApp(ActionApp):
             problem = await in_thread(partial(self._opening.start, argv))
             if problem:
                 text = plain(problem.replace("\n", "; "), 1000)
-                self.notify(text, title="Not started", severity="error", markup=False, timeout=20)
+                self.notify(text, title="Not started", severity="error", timeout=20)
             self._looks.find_soon()
             self._wake.set()
 
@@ -426,11 +423,13 @@ class HomeApp(ActionApp):
                 self._confirm("Start a sample", question, "Start", [[answer, "--new"]])
 
         first = "Describe a campaign of your own: fuzztui init"
-        self.push_screen(NewScreen(samples, first), answered)
+        rows = startable(samples, first)
+        keys = "⏎ starts, esc cancels"
+        self.push_screen(ListScreen("New campaign", keys, rows, classes="-wide-list"), answered)
 
     def _say(self, text: str, *, wrong: bool = False) -> None:
         severity: SeverityLevel = "warning" if wrong else "information"
-        self.notify(plain(text, 400), severity=severity, markup=False, timeout=8 if wrong else 5)
+        self.notify(plain(text, 400), severity=severity, timeout=8 if wrong else 5)
 
 
 def _named(rows: Sequence[RunRow]) -> str:

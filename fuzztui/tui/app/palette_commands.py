@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -39,7 +39,6 @@ class ActionProvider(Provider):
         """Yield all actions, while nothing is typed yet."""
         for action, text in self._offers():
             yield DiscoveryHit(self._row(action, text), self._run(action), text)
-        yield DiscoveryHit(self._line("", SCREENSHOT), self.app.deliver_screenshot, SCREENSHOT)
 
     async def search(self, query: str) -> Hits:
         """Yield the actions that match ``query``."""
@@ -47,14 +46,10 @@ class ActionProvider(Provider):
         for action, text in self._offers():
             score, letters = matcher.fuzzy_search.match(query, text)
             if score > 0:
-                row = self._row(action, text, letters)
-                yield Hit(score, row, self._run(action), text)
-        score, letters = matcher.fuzzy_search.match(query, SCREENSHOT)
-        if score > 0:
-            row = self._line("", SCREENSHOT, letters)
-            yield Hit(score, row, self.app.deliver_screenshot, SCREENSHOT)
+                yield Hit(score, self._row(action, text, letters), self._run(action), text)
 
-    def _offers(self) -> Iterator[tuple[Action, str]]:
+    def _offers(self) -> Iterator[tuple[Action | None, str]]:
+        """The actions of the screen below; None: the screenshot."""
         scopes = host(self.app).scopes()
         now = host(self.app).action_context()
         for action in ACTIONS:
@@ -62,9 +57,12 @@ class ActionProvider(Provider):
             moving = action.group == "Tables" and not action.place(now)
             if action.scope in scopes and action.mode in ("", now.mode) and not moving:
                 yield action, f"{action.title(now)}: {action.help}"
+        yield None, SCREENSHOT
 
-    def _row(self, action: Action, text: str, letters: Sequence[int] = ()) -> Text:
+    def _row(self, action: Action | None, text: str, letters: Sequence[int] = ()) -> Text:
         """One line: the key and the action, or why it is impossible now."""
+        if action is None:
+            return self._line("", text, letters)
         now = host(self.app).action_context()
         if reason := action.why_not(now):
             text = action.title(now)
@@ -85,5 +83,7 @@ class ActionProvider(Provider):
         row.truncate(max(KEY + 10, self.app.size.width - MARGIN), overflow="ellipsis")
         return row
 
-    def _run(self, action: Action) -> partial[None]:
+    def _run(self, action: Action | None) -> Callable[[], object]:
+        if action is None:
+            return self.app.deliver_screenshot
         return partial(host(self.app).perform, action.id)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from fuzztui.kernel.session import ReplayClock
-from fuzztui.tui.frame.replay_marks import ANY, Marks
-from fuzztui.tui.frame.timeline import Position, Timeline
+from fuzztui.tui.frame.controls import CampaignControls
+from fuzztui.tui.frame.timeline import ANY, Marks, Position, Timeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +69,10 @@ NEAR_S = 1e-3
 """Seconds: a mark nearer than this is the current one, not the next or previous one."""
 
 
-class ReplayControls:
-    """Needs a player (None: live), the marks of the campaign, and methods of the app."""
+class ReplayControls(CampaignControls):
+    """Needs a player (None: live)."""
 
     player: Player | None
-
-    if TYPE_CHECKING:
-
-        @property
-        def marks(self) -> Marks: ...  # noqa: D102
-        @property
-        def end_t(self) -> float: ...  # noqa: D102
-        def now(self) -> float: ...  # noqa: D102
-        def seek(self, t: float) -> None: ...  # noqa: D102
-        def tick(self) -> None: ...  # noqa: D102
-        def say(self, text: str) -> None: ...  # noqa: D102
 
     def on_timeline_seek_requested(self, event: Timeline.SeekRequested) -> None:
         """Seek to the clicked time."""

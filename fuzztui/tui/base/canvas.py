@@ -6,18 +6,18 @@ lines, and the canvas determines what changed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol, cast
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.dom import DOMNode
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.palette import Palette
 
 
@@ -52,6 +52,17 @@ def spread(left: Line, right: Line, width: int) -> list[TextSpan]:
     if wanted >= room:
         return list(left)
     return [*left, TextSpan(" " * (room - wanted)), *right]
+
+
+def merged(cells: Iterable[tuple[str, str]], *, clicks: bool = False) -> list[TextSpan]:
+    """Return texts with their styles as few spans; ``clicks``: each has the number of its first."""
+    out: list[TextSpan] = []
+    for i, (text, style) in enumerate(cells):
+        if out and out[-1].style == style:
+            out[-1] = out[-1]._replace(text=out[-1].text + text)
+        else:
+            out.append(TextSpan(text, style, str(i) if clicks else ""))
+    return out
 
 
 def to_strip(line: Line, width: int, base: Style, palette: Palette) -> Strip:
@@ -98,6 +109,22 @@ def _cells(segments: Sequence[Segment]) -> list[tuple[str, Style | None] | None]
     return out
 
 
+class Painter(Protocol):
+    """What a widget needs of its application; tests and benchmarks have small ones of their own."""
+
+    @property
+    def palette(self) -> Palette:
+        """The colours of the theme."""
+
+    def perform(self, action_id: str) -> None:
+        """Do an action of the registry, or show why not."""
+
+
+def painter(node: DOMNode) -> Painter:
+    """The application of ``node``."""
+    return cast(Painter, node.app)
+
+
 class Canvas(Widget):
     """The base of all widgets with a few lines.
 
@@ -106,8 +133,8 @@ class Canvas(Widget):
 
     ALLOW_SELECT = False
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
         self._strips: list[Strip] = []
         self._lines: list[Line] = []
         self._painted: Size | None = None

@@ -11,7 +11,7 @@ from textual.message import Message
 
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import PATTERNS, Area, area, calm_top, growth, nice_bounds, resample
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread, width_of
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, merged, spread, width_of
 from fuzztui.tui.base.text import fit
 from fuzztui.tui.base.timeaxis import TimeAxis, time_axis
 
@@ -279,7 +279,7 @@ class Chart(Canvas):
         return [
             TextSpan(fit(_moment(axis.start), AXIS - 1, "right"), "muted"),
             TextSpan("└", "rule"),
-            *_merged(signs),
+            *merged(signs),
         ]
 
     # -------------------------------------------------------------- pointer
@@ -329,8 +329,7 @@ def _row(
         for style, area in layers
     ]
     empty = "┈" if grid else " "
-    out: list[TextSpan] = []
-    text, current = "", ""
+    cells: list[tuple[str, str]] = []
     for x in range(len(rows[0][1])):
         bits, style = 0, ""
         for name, filled, drawn, above in rows:
@@ -343,21 +342,5 @@ def _row(
             ch, style = ("┊" if x == divide else empty), "rule"
         if x == cursor:
             ch, style = "│", "bold primary"
-        if style == current:
-            text += ch
-        else:
-            if text:
-                out.append(TextSpan(text, current))
-            text, current = ch, style
-    out.append(TextSpan(text, current))
-    return out
-
-
-def _merged(signs: Sequence[tuple[str, str]]) -> list[TextSpan]:
-    out: list[TextSpan] = []
-    for sign, style in signs:
-        if out and out[-1].style == style:
-            out[-1] = TextSpan(out[-1].text + sign, style)
-        else:
-            out.append(TextSpan(sign, style))
-    return out
+        cells.append((ch, style))
+    return merged(cells)

@@ -290,11 +290,17 @@ def count_column(
     zero: str = "",
     needs: int = 0,
     drop: bool = False,
+    spare: bool = False,
 ) -> Column[T]:
-    """Return a column of numbers, whose largest come first. ``zero``: what stands for 0, muted."""
+    """Return a column of numbers, whose largest come first.
+
+    ``zero``: what stands for 0, muted as a number that is not reported.
+    """
 
     def cell(row: T) -> Cell:
         n = of(row)
-        return (format.count(n), style) if n else (zero, "muted" if zero else "")
+        return (format.count(n), style) if n > 0 else (format.count(n) if n else zero, "muted")
 
-    return Column(id, title, cell, of, "right", needs=needs, descending=True, drop=drop)
+    return Column(
+        id, title, cell, of, "right", needs=needs, descending=True, drop=drop, spare=spare
+    )

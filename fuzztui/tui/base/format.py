@@ -28,14 +28,14 @@ def wall_clock(wall: float, pattern: str) -> str:
         return NONE
 
 
-def _scaled(value: float, digits: int = 3) -> str:
+def _scaled(value: float) -> str:
     for k, (scale, unit) in enumerate(_SCALES):
         if value >= scale:
-            text = _significant(value / scale, digits)
+            text = _significant(value / scale, 3)
             if text == "1000" and k:  # 999,950 is 1.00M, not 1000k
                 return "1.00" + _SCALES[k - 1][1]
             return text + unit
-    return _significant(value, digits)
+    return _significant(value, 3)
 
 
 def _significant(value: float, digits: int) -> str:
@@ -50,6 +50,11 @@ def count(n: int) -> str:
     if n >= _BEYOND:
         return _MORE
     return f"{n:,}" if n < 100_000 else _scaled(n)
+
+
+def whole(n: float) -> str:
+    """Return a number as :func:`count` of the nearest whole one."""
+    return count(round(n))
 
 
 def rate(per_second: float) -> str:

@@ -5,38 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_NAMES = {
-    "question_mark": "?",
-    "slash": "/",
-    "plus": "+",
-    "minus": "-",
-    "equals_sign": "=",
-    "comma": ",",
-    "full_stop": ".",
-    "space": "space",
-    "left": "←",
-    "right": "→",
-    "up": "↑",
-    "down": "↓",
-    "backspace": "⌫",
-    "less_than_sign": "<",
-    "greater_than_sign": ">",
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
-    "pageup": "PgUp",
-    "pagedown": "PgDn",
-    "enter": "⏎",
-}
+from textual.keys import KEY_NAME_REPLACEMENTS, REPLACED_KEYS
 
-_REPLACED = {
-    "solidus": "slash",
-    "reverse_solidus": "backslash",
-    "commercial_at": "at",
-    "hyphen_minus": "minus",
-    "plus_sign": "plus",
-    "low_line": "underscore",
-}
-"""Textual's names of characters that differ from the Unicode names."""
+_NAMES = {
+    "question_mark": "?", "slash": "/", "plus": "+", "minus": "-", "equals_sign": "=", "comma": ",",
+    "full_stop": ".", "less_than_sign": "<", "greater_than_sign": ">", "left_square_bracket": "[",
+    "right_square_bracket": "]", "space": "space", "left": "←", "right": "→", "up": "↑",
+    "down": "↓", "backspace": "⌫", "pageup": "PgUp", "pagedown": "PgDn", "enter": "⏎",
+}  # fmt: skip
+
+_SIGNS = {"ctrl+": "^", "shift+": "⇧", "alt+": "M-"}
 
 _ALIASES = {
     "return": "enter", "esc": "escape", "pgup": "pageup", "pgdn": "pagedown", "del": "delete",
@@ -56,12 +34,10 @@ UNBOUND = "no_key"
 
 def key_name(key: str) -> str:
     """Return a key's name for users."""
-    if key.startswith("ctrl+"):
-        return "^" + _NAMES.get(key[5:], key[5:])
-    if key.startswith("shift+"):
-        return "⇧" + _NAMES.get(key[6:], key[6:])
-    if key.startswith("alt+"):
-        return "M-" + _NAMES.get(key[4:], key[4:])
+    for modifier, sign in _SIGNS.items():
+        if key.startswith(modifier):
+            name = key.removeprefix(modifier)
+            return sign + _NAMES.get(name, name)
     return _NAMES.get(key) or _character(key)
 
 
@@ -98,12 +74,12 @@ def _textual_name(character: str) -> str:
     if character.isalnum():
         return character
     name = unicodedata.name(character, "").lower().replace("-", "_").replace(" ", "_")
-    return _REPLACED.get(name, name) or character
+    return KEY_NAME_REPLACEMENTS.get(name, name) or character
 
 
 def _character(name: str) -> str:
     """The character with this name of Textual; the name itself if it is not one of a character."""
-    long = next((long for long, short in _REPLACED.items() if short == name), name)
+    long = REPLACED_KEYS.get(name, name)
     for spelled in (long.replace("_", " "), long.replace("_", "-", 1).replace("_", " ")):
         try:
             found = unicodedata.lookup(spelled)

@@ -10,8 +10,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from fuzztui.tui.base.canvas import Line, OneLine, to_strip
-from fuzztui.tui.base.painter import painter
+from fuzztui.tui.base.canvas import Line, OneLine, painter, to_strip
 from fuzztui.tui.base.wrap import cut, wrap
 
 

@@ -17,7 +17,12 @@ from textual.strip import Strip
 
 RESET = "\x1b[0m"
 
-_ON = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "21", "51", "52", "53")
+_ATTRIBUTES = {
+    "bold": "1", "dim": "2", "italic": "3", "underline": "4", "blink": "5", "blink2": "6",
+    "reverse": "7", "conceal": "8", "strike": "9", "underline2": "21", "frame": "51",
+    "encircle": "52", "overline": "53",
+}  # fmt: skip
+_ON = (*_ATTRIBUTES.values(),)
 """Codes that switch the attributes of a style on, by bit."""
 
 _OFF = ("22", "22", "23", "24", "25", "25", "27", "28", "29")
@@ -46,10 +51,8 @@ _PLAIN = _Look()
 
 @lru_cache(4096)
 def _look(style: Style, system: ColorSystem) -> _Look:
-    attributes = style._attributes & style._set_attributes
-    return _Look(
-        attributes, _code(style._color, system, True), _code(style._bgcolor, system, False)
-    )
+    attributes = sum(1 << bit for bit, name in enumerate(_ATTRIBUTES) if getattr(style, name))
+    return _Look(attributes, _code(style.color, system, True), _code(style.bgcolor, system, False))
 
 
 def _code(color: Color | None, system: ColorSystem, foreground: bool) -> str:
@@ -102,7 +105,7 @@ class Pen:
             if control or not text:
                 self._out.append(text if control else "")
                 continue
-            if style is not None and style._link:
+            if style is not None and style.link:
                 self._switch(_PLAIN)
                 self._out.append(Strip.render_style(style, text, self._system))
                 continue

@@ -1,4 +1,4 @@
-"""The rows of a table: sorted and filtered while they change.
+"""The rows of a table: sorted, filtered and marked while they change.
 
 No Textual in here. A :class:`Rows` uses 100,000 rows of the model's own dict without a copy; an
 update takes time for the changed rows only. Sorting and filtering all rows takes longer than a
@@ -316,3 +316,59 @@ class Rows(Generic[T]):
 def _no_value(_row: object) -> int:
     """The sort value of all rows in their own order."""
     return 0
+
+
+class MarkedRows:
+    """Keys of marked rows, in the order of marking. A row may be hidden by a filter, or gone."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, None] = {}
+        self._last: str | None = None
+        """The row that was marked or unmarked last."""
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def toggle(self, key: str) -> None:
+        """Mark a row, or unmark it."""
+        if key in self._keys:
+            del self._keys[key]
+        else:
+            self._keys[key] = None
+        self._last = key
+
+    def extend(self, index: int, source: RowModel[Any]) -> None:
+        """Mark all rows from the one that was marked last to the one at ``index``."""
+        start = None if self._last is None else source.position(self._last)
+        first, last = sorted((index if start is None else start, index))
+        self._keys |= dict.fromkeys(source.key(i) for i in range(first, last + 1))
+        self._last = source.key(index)
+
+    def clear(self) -> None:
+        """Unmark all rows."""
+        self._keys.clear()
+        self._last = None
+
+    def rows(self, source: RowModel[T]) -> list[T]:
+        """Return the marked rows that still exist."""
+        rows = map(source.row, self._keys)
+        return [row for row in rows if row is not None]
+
+    def hidden(self, source: RowModel[Any]) -> int:
+        """Return the number of marked rows that the filter hides."""
+        return sum(source.position(key) is None for key in self._keys)
+
+    def notes(self, source: RowModel[Any]) -> Sequence[str]:
+        """Return the numbers of marked and hidden rows as texts, the longest first."""
+        if not self._keys:
+            return ()
+        words, hidden = f"{len(self._keys):,} marked", self.hidden(source)
+        if not hidden:
+            return (words,)
+        return f"{words}, {hidden:,} hidden", f"{words} ({hidden:,})"

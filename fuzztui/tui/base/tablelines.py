@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -22,23 +21,19 @@ from fuzztui.tui.base.text import fit, plain
 T = TypeVar("T")
 
 
-class TableFrame:
+class TableFrame(NamedTuple):
     """What all lines of a frame have in common: Textual computes it again at each access."""
 
-    def __init__(self, table: ScrollView) -> None:
-        self._table = table
+    place: tuple[Size, Offset]
+    """The room for the lines, without the scrollbar, and the scroll position."""
+    base: Style
+    """The style of a cell."""
 
-    @cached_property
-    def place(self) -> tuple[Size, Offset]:
-        """The room for the lines, without the scrollbar, and the scroll position."""
-        table = self._table
+    @classmethod
+    def of(cls, table: ScrollView) -> TableFrame:
+        """Look at a table."""
         room = Size(table.scrollable_content_region.width, table.size.height)
-        return room, table.scroll_offset
-
-    @cached_property
-    def base(self) -> Style:
-        """The style of a cell."""
-        return self._table.rich_style
+        return cls((room, table.scroll_offset), table.rich_style)
 
 
 def cut(strip: Strip, x: int, width: int, base: Style) -> Strip:

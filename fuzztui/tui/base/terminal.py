@@ -8,20 +8,16 @@ import select
 import signal
 import termios
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual._xterm_parser import XTermParser
-from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
 from fuzztui.tui.base.background_query import BackgroundQuery
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Handler = Callable[[int, FrameType | None], Any] | int | None
+Handler = Callable[[int, FrameType | None], Any] | int | None
 
 SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 """Signals that end the app. SIGKILL ends it too, but cannot be caught."""
@@ -97,8 +93,7 @@ class TerminalDriver(LinuxDriver):
 
     def stop_application_mode(self) -> None:
         """Restore the terminal; Textual forgets to switch off mouse reports in pixels."""
-        if self._mouse_pixels:
-            self.write("\x1b[?1016l")
+        self.write("\x1b[?1016l")
         super().stop_application_mode()
 
     def close(self) -> None:
@@ -109,7 +104,7 @@ class TerminalDriver(LinuxDriver):
     def restore(self) -> None:
         """Revert the escape sequences at once, whatever the state of the application.
 
-        The terminal's attributes are left to :class:`Restorer`.
+        The terminal's attributes are left to :func:`restored_at_exit`.
 
         For a process that is about to end: nothing can be drawn afterwards. Does nothing if the
         terminal is not in use; neither blocks nor raises if the terminal is gone.
@@ -129,46 +124,38 @@ class TerminalDriver(LinuxDriver):
             _write(terminal, RESTORE.encode())
 
 
-class Restorer:
-    """Restores the terminal at file descriptor ``fd`` to what it was when this was made."""
+@contextlib.contextmanager
+def restored_at_exit(fd: int) -> Iterator[list[Callable[[], None]]]:
+    """Context manager: restore the terminal at ``fd`` before the process ends, whatever ends it.
 
-    def __init__(self, fd: int) -> None:
-        self.app: App[Any] | None = None
-        """The application that draws on the terminal, as soon as there is one."""
-        self._fd = fd
-        self._attributes: list[Any] | None = None
-        with contextlib.suppress(termios.error):
-            self._attributes = termios.tcgetattr(fd)
+    The caller adds what the application itself reverts. A signal of :data:`SIGNALS` then ends the
+    process as if it had not been caught, so that the shell reports 128 plus its number. The
+    campaign continues: the supervisor is another process.
+    """
+    first: list[Callable[[], None]] = []
+    attributes: list[Any] | None = None
+    with contextlib.suppress(termios.error):
+        attributes = termios.tcgetattr(fd)
 
-    def restore(self) -> None:
+    def restore() -> None:
         """Restore the terminal; neither blocks nor raises if the terminal is gone."""
-        if self.app is not None and isinstance(driver := self.app._driver, TerminalDriver):
-            driver.restore()
+        for revert in first:
+            revert()
         with contextlib.suppress(OSError, termios.error):
             # The background query changes the attributes too, before there is a driver.
             if (
-                self._attributes is not None
-                and os.tcgetpgrp(self._fd) == os.getpgrp()
-                and termios.tcgetattr(self._fd) != self._attributes
+                attributes is not None
+                and os.tcgetpgrp(fd) == os.getpgrp()
+                and termios.tcgetattr(fd) != attributes
             ):
                 # Pending reports of the mouse would be typed into the shell.
-                termios.tcflush(self._fd, termios.TCIFLUSH)
-                termios.tcsetattr(self._fd, termios.TCSANOW, self._attributes)
-
-
-@contextlib.contextmanager
-def restored_at_exit(fd: int) -> Iterator[Restorer]:
-    """Context manager: restore the terminal before the process ends, whatever ends it.
-
-    A signal of :data:`SIGNALS` then ends the process as if it had not been caught, so that the
-    shell reports 128 plus its number. The campaign continues: the supervisor is another process.
-    """
-    restorer = Restorer(fd)
+                termios.tcflush(fd, termios.TCIFLUSH)
+                termios.tcsetattr(fd, termios.TCSANOW, attributes)
 
     def end(signum: int, _frame: FrameType | None) -> None:
         # The application is not closed regularly: its event loop may be blocked, and without a
         # terminal its threads would wait for it.
-        restorer.restore()
+        restore()
         signal.signal(signum, signal.SIG_DFL)
         os.kill(os.getpid(), signum)
 
@@ -178,9 +165,9 @@ def restored_at_exit(fd: int) -> Iterator[Restorer]:
         if signal.getsignal(signum) != signal.SIG_IGN or signum == signal.SIGHUP:
             before[signum] = signal.signal(signum, end)
     try:
-        yield restorer
+        yield first
     finally:
-        restorer.restore()  # Textual itself may have failed on its way out
+        restore()  # Textual itself may have failed on its way out
         for signum, handler in before.items():
             signal.signal(signum, handler)
 

@@ -7,6 +7,9 @@ around every segment. Over a slow line that is most of the traffic (benchmarks/t
 it). :class:`LeanUpdate` sends only changed cells, and of styles only what changes (:class:`Pen`).
 It works on the compositor's own result; the tests compare it with Textual's output in a terminal
 emulation. Unknown kinds of updates are left to Textual.
+
+What Textual has no public name for is used here only, and of drivers in :class:`TerminalDriver`:
+each method says why. ``textual>=8.2,<9`` in pyproject.toml is the reason that it stays there.
 """
 
 from __future__ import annotations
@@ -17,8 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from rich.color import ColorSystem
-from rich.console import Console
+from rich.console import COLOR_SYSTEMS, Console
 from rich.segment import Segment
 from textual import events
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
@@ -55,9 +57,8 @@ class LeanUpdate(CompositorUpdate):
     def render_segments(self, console: Console) -> str:
         """Return the escape sequences of the update."""
         update = self._update
-        color_system = console._color_system or ColorSystem.TRUECOLOR
         pieces = _of_chops(update) if isinstance(update, ChopsUpdate) else _of_layout(update)
-        pen = Pen(color_system)
+        pen = Pen(COLOR_SYSTEMS[console.color_system or "truecolor"])
         for x, y, segments in pieces:
             pen.move(x, y)
             pen.write(segments)
@@ -110,6 +111,20 @@ class ThemedApp(App[None]):
             self.register_theme(to_textual(ours))
         if theme in self.available_themes:
             self.theme = theme
+
+    def alert(self, sequence: str) -> None:
+        """Send an escape sequence that alerts the user."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)
+
+    def restore_terminal(self) -> None:
+        """Restore the terminal at once: see :meth:`TerminalDriver.restore`."""
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.restore()
+
+    def is_styled(self, screen: Screen[Any]) -> bool:
+        """Whether a screen has the present size and styles: all its widgets would take 20 ms."""
+        return screen.size == self.size and screen._css_update_count == self._css_update_count
 
     def follow_background(self, query: BackgroundQuery, fitting: Callable[[bool], str]) -> None:
         """Change to the theme for a light or dark terminal if its answer comes late.
@@ -256,13 +271,16 @@ class ThemedApp(App[None]):
         title: str = "",
         severity: SeverityLevel = "information",
         timeout: float | None = None,
-        markup: bool = True,
+        markup: bool = False,
     ) -> None:
-        """Show a notification; an identical older one is replaced."""
+        """Show a notification; an identical older one is replaced.
+
+        Texts come from targets and files: none is ever parsed as markup, whatever ``markup`` says.
+        """
         for old in list(self._notifications):
             if (old.message, old.title, old.severity) == (message, title, severity):
                 self._unnotify(old, refresh=False)
-        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
 
     def _refresh_notifications(self) -> None:
         """Show notifications, but not over a dialog: the screen behind shows them later."""

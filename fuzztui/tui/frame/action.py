@@ -9,7 +9,13 @@ from typing import Any
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.wire.commands import Command
 from fuzztui.tui.base.keynames import key_name
-from fuzztui.tui.frame.action_context import ActionContext, WhyNot, with_keys
+from fuzztui.tui.frame.action_context import (
+    ActionContext,
+    HomeContext,
+    WhyNot,
+    why_no_row,
+    with_keys,
+)
 
 
 def always(now: ActionContext) -> str:
@@ -108,9 +114,7 @@ class Action:
 
     def elsewhere(self, now: ActionContext) -> bool:
         """Whether the footer leaves this action out, which is for another table or other rows."""
-        if now.home is not None:
-            return self.id in now.home.elsewhere()
-        return now.about is not None and self.id in now.about.elsewhere()
+        return self.id in now.about.elsewhere()
 
     def title(self, now: ActionContext) -> str:
         """Return the label now: a key that switches something on and off has two."""
@@ -125,22 +129,42 @@ class Action:
             return f"{now.marked:,} marked"
         if self.id == "replay.play" and now.mode == "replay":
             return "Play" if now.paused_replay else "Pause"
-        if self.id == "finding.minimise" and now.minimising:
-            return "Cancel"
-        if self.id == "source.measure" and now.measuring:
-            return "Cancel"
         if self.id == "overview.hosts" and now.on_hosts:
             return "Instances"
-        if now.about is not None:
-            return now.about.labels().get(self.id, self.label)
-        if now.home is not None:
-            return now.home.labels().get(self.id, self.label)
-        return self.label
+        return now.about.labels().get(self.id, self.label)
 
     def place(self, now: ActionContext) -> int:
         """Return the order in the footer now; 0: it is not shown there."""
         # The number of marks comes first: the next command acts on the marked rows.
         first = (now.marked and self.id == "table.mark") or (
-            now.home is not None and now.row and self.id == "table.select"
+            isinstance(now.about, HomeContext) and now.row and self.id == "table.select"
         )
         return 1 if first else self.footer
+
+
+# ------------------------------- for the row under the cursor of several tables
+
+
+def view_input(scope: str, group: str) -> Action:
+    """Return the action that shows the input of a row."""
+    return Action(
+        f"{scope}.view_input", ("i",), "View",
+        "Show the input, its bytes, or what changed against its parent", group,
+        scope=scope, footer=11, run="input.view",
+    )  # fmt: skip
+
+
+def editor(scope: str, group: str, what: str) -> Action:
+    """Return the action that opens ``what`` in the user's editor."""
+    return Action(
+        f"{scope}.edit", ("e",), "Editor", f"Open {what} in $EDITOR", group,
+        scope=scope, check=why_no_row, footer=18, run="row.edit",
+    )  # fmt: skip
+
+
+def source_link(scope: str, group: str, what: str) -> Action:
+    """Return the action that opens the Source screen at the line ``what``."""
+    return Action(
+        f"{scope}.source", ("L",), "Source", f"Open the Source screen at {what}", group,
+        scope=scope, check=why_no_row, footer=17, run="row.source",
+    )  # fmt: skip

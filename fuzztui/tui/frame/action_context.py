@@ -5,20 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Instance
 from fuzztui.tui.base.keynames import key_name
-from fuzztui.tui.frame.home_context import HomeContext
 
 FUZZING = frozenset({"", "running", "stalled"})
 """States of an instance that is fuzzing a queue entry now; "" means that the state is unknown."""
 
 
+@dataclass(frozen=True, slots=True)
 class RowContext:
-    """What the screen of a feature knows of the row under the cursor, for its own actions."""
-
-    __slots__ = ()
+    """What a screen with actions of its own knows of the row under the cursor; here: nothing."""
 
     def labels(self) -> Mapping[str, str]:
         """Return the present labels of keys that switch something on and off, by action id."""
@@ -68,25 +67,17 @@ class ActionContext:
     """Whether the cursor is on a row."""
     marked: int = 0
     """Number of marked rows, on which commands act instead of the row under the cursor."""
-    minimising: bool = False
-    """Whether the finding under the cursor is being minimised."""
-    measuring: bool = False
-    """Whether the coverage is being measured from the screen of the source."""
-    coverage_build: bool = False
-    """Whether the campaign has the build for gcov that lines of C targets need."""
     paused_replay: bool = False
     absent: Mapping[str, str] = field(default_factory=dict)
     """Screens that this campaign has not, each with the reason."""
-    about: RowContext | None = None
-    """The row under the cursor on a feature's screen that has actions of its own; else None."""
+    about: RowContext = field(default_factory=RowContext)
+    """The row under the cursor on a screen that has actions of its own."""
     undo: str = ""
     """Why the user's last steering cannot be undone; an empty string: it can be."""
     hosts: bool = False
     """Whether the campaign runs on hosts."""
     on_hosts: bool = False
     """Whether the Overview shows the table of hosts."""
-    home: HomeContext | None = None
-    """The runs on the home screen; None on the screens of a campaign."""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The keys that the user has set, by the id of the action; others have the registry's."""
 
@@ -105,6 +96,7 @@ def with_keys(text: str, now: ActionContext) -> str:
 
 
 WhyNot = Callable[[ActionContext], str]
+About = TypeVar("About", bound=RowContext)
 
 
 def row_context(instance: Instance | None) -> ActionContext:
@@ -189,44 +181,10 @@ def why_not_skip_current(now: ActionContext) -> str:
     return "" if now.instance_state in FUZZING else f"{now.instance} is {now.instance_state}"
 
 
-def why_not_minimise(now: ActionContext) -> str:
-    """Why the finding under the cursor cannot be minimised."""
-    # Without a supervisor the screen runs the command itself.
-    reason = "" if without_supervisor(now) else why_not_steer(now)
-    return reason or why_no_row(now)
-
-
-def why_not_measure(now: ActionContext) -> str:
-    """Why the corpus cannot be run again from here."""
-    if now.watched or not now.has_run:
-        return "there is no run of fuzztui here whose target could be run"
-    if now.remote:
-        return "the run is on another machine; there: fuzztui coverage RUN"
-    if now.engine == "afl" and not now.coverage_build:
-        return (
-            "lines of C targets need target.coverage = true in the campaign file; set it, and "
-            "start the campaign again (docs/source.md)"
-        )
-    if not now.engine:
-        return "the campaign is still starting"
-    return ""
-
-
-def why_not_judge_finding(now: ActionContext) -> str:
-    """Why the group under the cursor cannot get a verdict. After the end a command writes it."""
-    ended = without_supervisor(now) and now.state in ENDED
-    return ("" if ended else why_not_steer(now)) or why_no_row(now)
-
-
 def without_supervisor(now: ActionContext) -> bool:
     """Whether this is a run of fuzztui without a supervisor."""
     ours = now.mode == "live" and now.control and not (now.watched or now.read_only or now.remote)
     return ours and (now.state in ENDED or (now.alive is False and now.state != "empty"))
-
-
-def why_not_steer_entry(now: ActionContext) -> str:
-    """Why the entry under the cursor cannot be steered."""
-    return why_not_steer(now) or why_no_row(now)
 
 
 def why_not_show_hosts(now: ActionContext) -> str:
@@ -241,6 +199,88 @@ def why_not_show(tab: str) -> WhyNot:
     return lambda now: now.absent.get(tab, "")
 
 
+def why_not_about(kind: type[About], tab: str, against: Callable[[About], str]) -> WhyNot:
+    """Return the check of a command about what the screen ``tab`` knows; ``against``: why not."""
+
+    def why_not(now: ActionContext) -> str:
+        if reason := why_not_pause(now):
+            return reason
+        return against(now.about) if isinstance(now.about, kind) else why_not_show(tab)(now)
+
+    return why_not
+
+
 def why_no_row(now: ActionContext) -> str:
     """Why an action that needs a row under the cursor is impossible."""
     return "" if now.row else "no row under the cursor"
+
+
+@dataclass(frozen=True, slots=True)
+class HomeContext(RowContext):
+    """The runs that an action is for: the marked ones, else the one under the cursor."""
+
+    chosen: int = 0
+    """Their number."""
+    unread: int = 0
+    """How many of them have logs that were not opened yet."""
+    running: int = 0
+    """How many of them have a supervisor."""
+    resumable: int = 0
+    """How many of them have none, but the campaign file to start them again, and budget left."""
+    finished: int = 0
+    """How many of them have used up their budget, or met a stop condition."""
+    live: int = 0
+    """Runs that can be shown side by side: with a supervisor, and marked if any is marked."""
+    marked: bool = False
+    """Whether any run is marked."""
+    panes: int | None = None
+    """Number of runs that are shown side by side; None: the table is shown."""
+
+    def stopping(self) -> str:
+        """Why no run can be stopped."""
+        return self._none() or ("" if self.running else "the campaign is not under way")
+
+    def resuming(self) -> str:
+        """Why no run can be resumed."""
+        if reason := self._none():
+            return reason
+        if self.resumable:
+            return ""
+        if self.running:
+            return "the campaign is under way already"
+        if self.finished:
+            return (
+                "the campaign has finished; to continue: "
+                "fuzztui RUN/campaign.toml --set campaign.budget=LARGER"
+            )
+        return "the run has no campaign.toml"
+
+    def _none(self) -> str:
+        if not self.chosen:
+            return "no run under the cursor"
+        return "the log is being read" if self.unread == self.chosen else ""
+
+    def showing_beside(self) -> str:
+        """Why no runs can be shown side by side."""
+        if self.panes is not None or self.live:
+            return ""
+        what = "no marked run" if self.marked else "no campaign"
+        return f"{what} is under way; {{home.resume:r}} resumes one"
+
+    def elsewhere(self) -> Collection[str]:
+        """The ids of actions that the footer leaves out: about panes that are not shown, and the
+        one of stop and resume that the runs do not need."""
+        out = [f"home.run_{n}" for n in range((self.panes or 0) + 1, MAX_PANES + 1)]
+        if not self.chosen:
+            out += ["home.stop", "home.resume", "home.beside"]
+        elif bool(self.running) != bool(self.resumable):
+            out.append("home.resume" if self.running else "home.stop")
+        return out
+
+    def labels(self) -> dict[str, str]:
+        """The current label of the key that switches, by action id."""
+        return {"home.beside": "Side by side" if self.panes is None else "Table"}
+
+
+MAX_PANES = 4
+"""Runs that are shown side by side at most."""

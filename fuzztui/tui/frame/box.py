@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,27 +12,31 @@ from textual.containers import Vertical
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.dialogs import Dialog
 from fuzztui.tui.base.pane import DetailPane
+from fuzztui.tui.frame.host import host
 
 
 class BoxScreen(Dialog[None]):
-    """Shows :meth:`lines` in a scrolling pane; escape, enter, ``?`` or ``q`` closes the dialog."""
+    """Shows lines in a scrolling pane; escape, enter, ``?`` or ``q`` closes the dialog."""
 
-    TITLE_OF_BOX: ClassVar[str]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,q,enter", "dismiss", show=False)
     ]
     DEFAULT_CSS = """
     BoxScreen > Vertical { width: 96; height: 90%; padding: 0 1; }
+    BoxScreen.-low > Vertical { width: 84; height: 20; max-height: 90%; }
     """
 
-    def lines(self) -> Sequence[Line]:
-        """Return the current text."""
-        raise NotImplementedError
+    def __init__(
+        self, title: str, look: Callable[[], Sequence[Line]], every: float = 0.0, classes: str = ""
+    ) -> None:
+        """``look`` returns the current lines; again each ``every`` seconds, if that is not 0."""
+        super().__init__(classes=classes)
+        self._title, self._look, self._every = title, look, every
 
     def compose(self) -> ComposeResult:
         """Yield one pane in a box."""
         with Vertical() as box:
-            box.border_title = self.TITLE_OF_BOX
+            box.border_title = self._title
             box.border_subtitle = "esc closes"
             yield DetailPane()
 
@@ -40,7 +44,9 @@ class BoxScreen(Dialog[None]):
         """Fill the pane and focus it."""
         self.say()
         self.set_focus(self.query_one(DetailPane))
+        if self._every:
+            self.set_interval(self._every, lambda: host(self).when_free(self.say))
 
     def say(self) -> None:
-        """Draw :meth:`lines` again."""
-        self.query_one(DetailPane).show(list(self.lines()))
+        """Draw the current lines."""
+        self.query_one(DetailPane).show(list(self._look()))

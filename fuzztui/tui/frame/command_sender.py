@@ -14,6 +14,9 @@ from fuzztui.kernel.wire.commands import Command, Minimise
 from fuzztui.kernel.wire.selection import selection_of
 from fuzztui.tui.base.background import in_thread
 
+STEER, REMEMBER = "steer", "remember"
+"""Groups of workers for which leaving waits: sending commands, and storing a user's choices."""
+
 
 class Client(Protocol):
     """The used part of :class:`~fuzztui.kernel.remote.client.ControlClient`."""

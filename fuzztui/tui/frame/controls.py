@@ -30,10 +30,9 @@ from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themed import ThemedApp
 from fuzztui.tui.frame.action_context import ActionContext, without_supervisor
 from fuzztui.tui.frame.actions import BY_ID
-from fuzztui.tui.frame.command_sender import Answered, CommandOutcome, CommandSender
-from fuzztui.tui.frame.leaving import STEER
+from fuzztui.tui.frame.command_sender import STEER, Answered, CommandOutcome, CommandSender
 from fuzztui.tui.frame.local_verdict import record_undo
-from fuzztui.tui.frame.screen import CampaignScreen
+from fuzztui.tui.frame.timeline import Marks
 from fuzztui.tui.labels.events import command_text
 from fuzztui.tui.labels.status import Status
 
@@ -74,10 +73,14 @@ class CampaignControls(ThemedApp):
         def campaign(self) -> State: ...  # noqa: D102
         @property
         def end_t(self) -> float: ...  # noqa: D102
+        @property
+        def marks(self) -> Marks: ...  # noqa: D102
+        def now(self) -> float: ...  # noqa: D102
+        def seek(self, t: float) -> None: ...  # noqa: D102
+        def tick(self) -> None: ...  # noqa: D102
+        def say(self, text: str) -> None: ...  # noqa: D102
         def past(self, command: CommandStatus | None) -> State: ...  # noqa: D102
         def action_context(self) -> ActionContext: ...  # noqa: D102
-        @property
-        def _campaign_screen(self) -> CampaignScreen | None: ...
         def nudge(self) -> None: ...  # noqa: D102
 
     def steer(self, command: Command, label: str) -> None:
@@ -108,7 +111,7 @@ class CampaignControls(ThemedApp):
         if len(commands) > MAX_COMMANDS:
             why = f"at most {MAX_COMMANDS} rows at once, or undo could not restore all"
             if answered is None or not answered(CommandOutcome("failed", why)):
-                self.notify(plain(f"{label}: {why}"), severity="warning", markup=False)
+                self.notify(plain(f"{label}: {why}"), severity="warning")
             return False
         work = self._steer_all(commands, label, self._own_step(), answered)
         self.run_worker(work, group=STEER)
@@ -164,7 +167,7 @@ class CampaignControls(ThemedApp):
         finally:
             self._undoing = False
         severity: SeverityLevel = "information" if done else "error"
-        self.notify(plain(f"Undo: {answer}"), severity=severity, markup=False, timeout=6)
+        self.notify(plain(f"Undo: {answer}"), severity=severity, timeout=6)
 
     async def _undo(self, by: str) -> None:
         try:
@@ -173,12 +176,12 @@ class CampaignControls(ThemedApp):
             for command, undoes in found.commands:
                 await self._steer(command, label, undoes=undoes)
             if found.note:
-                self.notify(plain(found.note), severity="warning", markup=False, timeout=8)
+                self.notify(plain(found.note), severity="warning", timeout=8)
         except UndoError as e:
-            self.notify(plain(f"Undo: {e}"), severity="warning", markup=False, timeout=6)
+            self.notify(plain(f"Undo: {e}"), severity="warning", timeout=6)
         except (LogError, OSError) as e:
             text = plain(f"Undo: the log cannot be read: {e}")
-            self.notify(text, severity="error", markup=False, timeout=8)
+            self.notify(text, severity="error", timeout=8)
         finally:
             self._undoing = False
 
@@ -200,15 +203,15 @@ class CampaignControls(ThemedApp):
             said = f" ({answer_text(command, outcome.detail)})" if outcome.detail else ""
             key = BY_ID["app.undo"].key_label(self.action_context())
             back = f"; {key} undoes" if key and not undoes and is_undoable(command) else ""
-            self.notify(plain(f"{label}: done{at}{said}{back}"), markup=False, timeout=3)
+            self.notify(plain(f"{label}: done{at}{said}{back}"), timeout=3)
         elif outcome.kind == "pending":
-            self.notify(plain(f"{label}: sent{detail}"), markup=False, timeout=5)
+            self.notify(plain(f"{label}: sent{detail}"), timeout=5)
         elif outcome.kind == "rejected":
             text = plain(f"{label}: rejected{detail}")
-            self.notify(text, severity="warning", markup=False, timeout=8)
+            self.notify(text, severity="warning", timeout=8)
         else:
             text = plain(f"{label}: not sent{detail}")
-            self.notify(text, severity="error", markup=False, timeout=8)
+            self.notify(text, severity="error", timeout=8)
         self.nudge()
 
     def notify_answers(self, changes: Changes) -> None:
@@ -225,7 +228,7 @@ class CampaignControls(ThemedApp):
             text = f"{command_text(status.command)}: {'done' if done else 'rejected'}"
             text += f": {status.text}" if status.text else ""
             severity: SeverityLevel = "information" if done else "warning"
-            self.notify(plain(text), severity=severity, markup=False, timeout=10)
+            self.notify(plain(text), severity=severity, timeout=10)
 
     def do_campaign_add_seed(self) -> None:
         """Ask for the path of a seed and send it."""
@@ -237,12 +240,12 @@ class CampaignControls(ThemedApp):
                 return
             if remote and not text.startswith("/"):
                 why = "Add seed: the run is on another machine; name an absolute path there"
-                self.notify(why, severity="warning", markup=False)
+                self.notify(why, severity="warning")
                 return
             try:
                 file = os.path.abspath(Path(text).expanduser())  # noqa: PTH100 - links stay
             except (RuntimeError, ValueError) as e:  # no such user's home, a NUL
-                self.notify(plain(f"Add seed: {e}"), severity="warning", markup=False)
+                self.notify(plain(f"Add seed: {e}"), severity="warning")
                 return
             self.steer(AddSeed(file), f"add seed {file}")
 

@@ -9,8 +9,7 @@ from fuzztui.kernel.model.feature import features, list_of, own_features
 from fuzztui.kernel.model.state import State
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.aside_list import AsideList
-from fuzztui.tui.frame.overview_line import OverviewLine
+from fuzztui.tui.frame.overview_line import AsideList, OverviewLine
 from fuzztui.tui.frame.screen import CampaignScreen
 
 

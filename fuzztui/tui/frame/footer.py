@@ -8,8 +8,7 @@ from itertools import groupby
 from rich.cells import cell_len
 
 from fuzztui.kernel.model.selectors import ENDED
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
-from fuzztui.tui.base.painter import painter
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, painter, width_of
 from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID

@@ -9,8 +9,7 @@ from fuzztui.kernel.model.selectors import ENDED, exact_words
 from fuzztui.kernel.wire.events import ALL_GONE
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
-from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
-from fuzztui.tui.base.painter import painter
+from fuzztui.tui.base.canvas import Line, TextSpan, painter, spread, width_of
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.actions import OPTIONAL, TABS
 from fuzztui.tui.frame.strip import StatusCanvas

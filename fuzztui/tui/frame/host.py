@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from textual.dom import DOMNode
+from textual.screen import Screen
 
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.state import Changes, State
 from fuzztui.kernel.wire.commands import Command
-from fuzztui.tui.base.choices import ViewOptions
-from fuzztui.tui.base.painter import Painter
+from fuzztui.tui.base.canvas import Painter
+from fuzztui.tui.base.user_state import ViewOptions
 from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.frame.command_sender import Answered
 from fuzztui.tui.labels.lineage import Lineage
@@ -56,6 +57,9 @@ class AppInterface(Painter, Protocol):
 
         The object is made at the first call, of a function that returns the state.
         """
+
+    def is_styled(self, screen: Screen[Any]) -> bool:
+        """Whether a screen that is shown again has its styles."""
 
     def scopes(self) -> Sequence[str]:
         """Return the scopes of the actions that the screen has now."""

@@ -173,12 +173,12 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
         """Put the cursor on the row with ``key``, or notify the user of the reason why not."""
         if not self.table.go_to(key):
             words = "is hidden by the filter" if key in self.table.rows else "is not in this table"
-            self.notify(plain(f"{key} {words}."), markup=False)
+            self.notify(plain(f"{key} {words}."))
 
     def go_to_latest(self, finds: Sequence[Entry | Finding], none: str) -> None:
         """Go to the screen and row of the first of ``saved``; if empty, notify with ``none``."""
         if not finds:
-            self.notify(none, markup=False)
+            self.notify(none)
         else:
             is_finding = isinstance(finds[0], Finding)
             self.host.go_to_row("findings" if is_finding else "corpus", finds[0].key)

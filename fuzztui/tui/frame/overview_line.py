@@ -1,10 +1,12 @@
-"""A line of the Overview, which a feature adds."""
+"""What a feature adds to the Overview: lines below the tiles, lists in its right part."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import ClassVar, NamedTuple
 
+from fuzztui.kernel.model.state import Changes, State
 from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.host import host
@@ -71,3 +73,37 @@ def whole_spans(line: Line, width: int) -> Line:
 
 def _is_label(span: TextSpan) -> bool:
     return span.style == "muted" or span.text.endswith(" ")
+
+
+MAX_LISTED = 60
+"""Rows that are looked up: more than a terminal has."""
+
+
+class AsideRow(NamedTuple):
+    """One row; the spans are safe to draw."""
+
+    key: str
+    """The key of the row on the screen to which a click leads."""
+    left: Line
+    right: TextSpan
+
+
+class AsideList:
+    """A list of what is left to do. Of several lists the first one that has rows is shown."""
+
+    TAB: ClassVar[str] = ""
+    """The screen to which a click leads."""
+    TITLE: ClassVar[str] = ""
+    RIGHT: ClassVar[str] = ""
+    """The title above the right parts of the rows."""
+
+    def note(self, changes: Changes) -> None:
+        """Remember what has changed."""
+
+    def look(self, state: State) -> bool:
+        """Take the rows from ``state``; return whether there are any."""
+        raise NotImplementedError
+
+    def rows(self, width: int) -> Iterator[AsideRow]:
+        """Yield the rows of the last look, for so many cells."""
+        raise NotImplementedError

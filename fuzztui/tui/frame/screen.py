@@ -146,8 +146,8 @@ class CampaignScreen(Screen[None]):
 
     def on_screen_resume(self, event: ScreenResume) -> None:
         """Show all changes since this screen was last shown."""
-        if self.size == self.app.size and self._css_update_count == self.app._css_update_count:
-            event.refresh_styles = False  # nothing has changed them; all widgets would take 20 ms
+        if self.host.is_styled(self):
+            event.refresh_styles = False
         self.host.when_free(self._catch_up)
 
     def on_screen_suspend(self) -> None:

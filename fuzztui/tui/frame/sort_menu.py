@@ -59,19 +59,16 @@ class SortMenu(Canvas):
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw the titles; an arrow shows the present order."""
-        lines: list[Line] = []
-        for index, title in enumerate(self._titles):
-            here = index == self.chosen
-            order = (" ▼" if self._reverse else " ▲") if index == self._now else ""
-            lines.append(
-                [
-                    TextSpan("▸ " if here else "  ", "bold primary", str(index)),
-                    TextSpan(
-                        fit(f"{plain(title)}{order}", width - 2), "bold" if here else "", str(index)
-                    ),
-                ]
-            )
-        return lines
+        return [self._line(index, width) for index in range(len(self._titles))]
+
+    def _line(self, index: int, width: int) -> Line:
+        here = index == self.chosen
+        order = (" ▼" if self._reverse else " ▲") if index == self._now else ""
+        title = fit(f"{plain(self._titles[index])}{order}", width - 2)
+        return [
+            TextSpan("▸ " if here else "  ", "bold primary", str(index)),
+            TextSpan(title, "bold" if here else "", str(index)),
+        ]
 
 
 class SortScreen(Dialog[int | None]):
@@ -82,6 +79,7 @@ class SortScreen(Dialog[int | None]):
         Binding("down,tab", "move(1)", show=False),
         Binding("up,shift+tab", "move(-1)", show=False),
         Binding("enter,space", "choose", show=False),
+        *(Binding(letter, f"type('{letter}')", show=False) for letter in ascii_letters + digits),
     ]
     DEFAULT_CSS = """
     SortScreen {
@@ -95,8 +93,6 @@ class SortScreen(Dialog[int | None]):
         super().__init__()
         self._menu = SortMenu(titles, now, reverse)
         self._typed = ""
-        for letter in ascii_letters + digits:
-            self._bindings.bind(letter, f"type('{letter}')", show=False)
 
     def compose(self) -> ComposeResult:
         """Yield the menu in a box."""

@@ -23,13 +23,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.worker import WorkType
 
-from fuzztui.tui.base.canvas import TextSpan, changed_spans
+from fuzztui.tui.base.canvas import TextSpan, changed_spans, painter
 from fuzztui.tui.base.columns import Column, Layout, chosen
-from fuzztui.tui.base.marked_rows import MarkedRows
-from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.palette import Palette
 from fuzztui.tui.base.presence import Presence
-from fuzztui.tui.base.rows import RowModel, Rows
+from fuzztui.tui.base.rows import MarkedRows, RowModel, Rows
 from fuzztui.tui.base.tablelines import TableFrame, cut, header_line, row_line
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.wrap import wrap
@@ -94,22 +92,6 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     }
     """
 
-    class Highlighted(Message):
-        """The cursor moved to another row; ``key`` is None in an empty table."""
-
-        def __init__(self, table: BigTable[Any], key: str | None) -> None:
-            super().__init__()
-            self.table = table
-            self.key = key
-
-        @property
-        def control(self) -> BigTable[Any]:
-            """The table, for ``@on`` selectors."""
-            return self.table
-
-    class Selected(Highlighted):
-        """Enter or a click on the row under the cursor."""
-
     class Marked(Message):
         """The user has marked or unmarked rows."""
 
@@ -124,6 +106,16 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     class Worked(Marked):
         """Rows were filtered or sorted further: see :attr:`Rows.pending`."""
+
+    class Highlighted(Marked):
+        """The cursor moved to another row; ``key`` is None in an empty table."""
+
+        def __init__(self, table: BigTable[Any], key: str | None) -> None:
+            super().__init__(table)
+            self.key = key
+
+    class Selected(Highlighted):
+        """Enter or a click on the row under the cursor."""
 
     topic = ""
     """The name of the columns for users' choices and the help; an empty string: the screen's."""
@@ -140,14 +132,18 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         empty: str = "nothing here yet",
         source: RowModel[T] | None = None,
         follow: bool = False,
+        first: str = "",
+        reverse: bool = False,
         id: str | None = None,
     ) -> None:
+        """``first``: the id of the column by which the rows are sorted at first."""
         super().__init__(id=id)
         self.columns = columns
         self._wanted: Sequence[str] = ()
         self.empty = empty
         self._captions: tuple[str, ...] = ()
         self.rows = Rows(columns)
+        self.rows.sort(next((c for c in columns if c.id == first), None), reverse)
         self.source: RowModel[T] = self.rows if source is None else source
         self.follow = follow
         """With the cursor on the last row, new rows move it along (as ``tail -f``)."""
@@ -309,11 +305,6 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         return None if self.cursor is None else self.source.row(self.cursor)
 
     # --------------------------------------------------------------- marks
-
-    @property
-    def hidden_marks(self) -> int:
-        """Number of marked rows that the filter hides."""
-        return self.marks.hidden(self.source)
 
     def marked_rows(self) -> list[T]:
         """Return the marked rows that still exist, in the order of marking."""
@@ -495,7 +486,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     def _repaint(self) -> None:
         """Redraw the lines that differ from what the screen shows."""
-        frame = TableFrame(self)
+        frame = TableFrame.of(self)
         if self._drawn_for != frame.place:
             self.refresh()
             return
@@ -513,7 +504,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw the lines of a frame."""
-        self._frame = TableFrame(self)
+        self._frame = TableFrame.of(self)
         try:
             return super().render_lines(crop)
         finally:
@@ -521,7 +512,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Implements Textual's Line API."""
-        frame = self._frame or TableFrame(self)
+        frame = self._frame or TableFrame.of(self)
         seen, now = self._drawn_for, frame.place
         if seen != now:
             self._drawn_for = now

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
-from fuzztui.tui.base.painter import painter
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, painter
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.host import host
 
@@ -26,15 +25,13 @@ class TableTabs(Canvas):
 
     def set_titles(self, first: str, second: str) -> None:
         """Set the titles."""
-        if (first, second) != self._titles:
-            self._titles = first, second
-            self.repaint()
+        self._titles = first, second
+        self.repaint()
 
     def count(self, first: int, second: int) -> None:
         """Set the numbers of rows."""
-        if (first, second) != self._counts:
-            self._counts = first, second
-            self.repaint()
+        self._counts = first, second
+        self.repaint()
 
     def turn(self, *, to_second: bool) -> None:
         """Set which table is shown."""

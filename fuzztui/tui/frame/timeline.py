@@ -1,18 +1,121 @@
-"""The line of a replay: position, speed, marks, and the kind of marks to which keys jump."""
+"""The line of a replay: position, speed, and marks, to whose kinds keys jump."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual.message import Message
 
+from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.finding_kinds import KINDS as FINDING_KINDS
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
-from fuzztui.tui.base.painter import painter
-from fuzztui.tui.frame.replay_marks import ANY, EDGE, FINDING, KINDS, SIGNS, Marks
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, merged, painter, width_of
+from fuzztui.tui.labels.states import STEERED, finding_sign
+
+FINDING, STEERING, KILL, EDGE = "finding", "steering", "kill", "edge"
+
+KINDS = (FINDING, STEERING, KILL, EDGE)
+"""The kinds of marks; in a cell of the timeline with several the first one is shown."""
+
+ANY = "any mark"
+
+MAX_TIMES = 10_000
+"""Maximal marks of one kind: of more, the first one in each of as many equal periods."""
+
+Sign = tuple[str, str]
+"""A glyph and its style."""
+
+SIGNS: dict[str, Sign] = {
+    STEERING: (STEERED, "promoted"),
+    KILL: ("•", "killed"),
+    EDGE: ("╹", "edge"),
+}
+"""The signs of marks; that of a finding depends on its category."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Campaign times in seconds by kind, in order of time; findings with their categories."""
+
+    findings: Sequence[tuple[float, str]] = ()
+    times: tuple[Sequence[float], ...] = ((), (), (), ())
+    """In the order of :data:`KINDS`."""
+
+    def __bool__(self) -> bool:
+        return any(self.times)
+
+    def of(self, kind: str) -> Sequence[float]:
+        """Return the times of one kind."""
+        return self.times[KINDS.index(kind)]
+
+    def kinds(self) -> list[str]:
+        """Return the kinds to which one can jump: those with marks, after :data:`ANY`."""
+        return [ANY, *(kind for kind in KINDS if self.of(kind))]
+
+    def first_kind(self) -> str:
+        """Return the most interesting kind that the campaign has."""
+        return next((kind for kind in (FINDING, KILL, EDGE, STEERING) if self.of(kind)), ANY)
+
+    def after(self, kind: str, t: float) -> float | None:
+        """Return the time of the next mark after ``t``; None: there is none."""
+        later = (times[bisect_right(times, t) :][:1] for times in self._all(kind))
+        return min((t for times in later for t in times), default=None)
+
+    def before(self, kind: str, t: float) -> float | None:
+        """Return the time of the last mark before ``t``; None: there is none."""
+        earlier = (times[: bisect_left(times, t)][-1:] for times in self._all(kind))
+        return max((t for times in earlier for t in times), default=None)
+
+    def count(self, kind: str, t: float) -> tuple[int, int]:
+        """Return how many marks there are up to ``t``, and in all."""
+        every = self._all(kind)
+        return sum(bisect_right(times, t) for times in every), sum(map(len, every))
+
+    def sign(self, low: float, high: float) -> Sign | None:
+        """Return the sign of what happened from ``low`` to before ``high``; None: nothing."""
+        for kind, times in zip(KINDS, self.times, strict=True):
+            i = bisect_left(times, low)
+            if i < len(times) and times[i] < high:
+                if kind != FINDING:
+                    return SIGNS[kind]
+                category = self.findings[i][1]
+                return finding_sign(category), category
+        return None
+
+    def _all(self, kind: str) -> Sequence[Sequence[float]]:
+        return self.times if kind == ANY else (self.of(kind),)
+
+
+def marks_of(state: State) -> Marks:
+    """Return the marks of a whole campaign: the first findings of groups, entries with new edges,
+    kills, and commands: of the older ones, one in each part of the campaign's time.
+    """
+    findings = sorted((f.t, f.category) for f in state.findings.values() if f.first)
+    kept = _thin(findings, state.t)
+    commands = {c.t for c in state.commands.values()}
+    if (older := state.series.get("commands")) is not None:
+        commands.update(older.times)
+    kills = (m.killed_t for m in state.mutants.values() if m.killed_t >= 0)
+    edges = (
+        e.t
+        for e in state.entries.values()
+        if e.cov or "edge" in e.reasons or "valid-edge" in e.reasons
+    )
+    rest = (_thin(sorted((t, "") for t in times), state.t) for times in (commands, kills, edges))
+    return Marks(kept, tuple([t for t, _ in each] for each in (kept, *rest)))
+
+
+def _thin(marks: Sequence[tuple[float, str]], end: float) -> list[tuple[float, str]]:
+    if len(marks) <= MAX_TIMES or end <= 0:
+        return list(marks[:MAX_TIMES])
+    firsts: dict[int, tuple[float, str]] = {}
+    for mark in marks:
+        firsts.setdefault(min(MAX_TIMES - 1, int(mark[0] / end * MAX_TIMES)), mark)
+    return list(firsts.values())
+
 
 _KIND = "replay.kind"
 
@@ -89,7 +192,7 @@ class Timeline(Canvas):
                     cells[i] = (LATER_EDGE, "edge")  # many edges: what was played stays visible
             glyph, style = cells[at]
             cells[at] = (glyph if style in SEEN_UNDER else "●", "bold primary reverse")
-        return [[*left, *_runs(cells), *right]]
+        return [[*left, *merged(cells, clicks=True), *right]]
 
     def _jumps(self, width: int) -> list[TextSpan]:
         """The kind to which keys jump, and how many of its marks were passed, as room allows."""
@@ -120,13 +223,3 @@ class Timeline(Canvas):
         end = self._position.end
         share = t / end if end > 0 else 0.0
         return round(min(1.0, max(0.0, share)) * (self._bar - 1))
-
-
-def _runs(cells: Sequence[tuple[str, str]]) -> list[TextSpan]:
-    out: list[TextSpan] = []
-    for i, (text, style) in enumerate(cells):
-        if out and out[-1].style == style:
-            out[-1] = TextSpan(out[-1].text + text, style, out[-1].click)
-        else:
-            out.append(TextSpan(text, style, str(i)))
-    return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +17,7 @@ from fuzztui.kernel.remote.mirrored import run_name
 from fuzztui.tui.base import format
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import finding_text, repro_command
-from fuzztui.tui.labels.run_commands import examples_command, run_command, start_commands
-from fuzztui.tui.labels.run_files import place_of
+from fuzztui.tui.labels.run_files import examples_command, place_of, run_command, start_commands
 from fuzztui.tui.labels.status import Status
 
 MAX_LISTED = 3
@@ -46,23 +45,28 @@ def closing_rows(state: State, status: Status, run: Path | None) -> list[Closing
 
     ``run``: the run directory; None: a watched campaign, or a log alone.
     """
+    return list(_rows(state, status, run))
+
+
+def _rows(state: State, status: Status, run: Path | None) -> Iterator[ClosingRow]:
     every = groups(state)
     found = [g for g in every if is_examined(g.first)]
-    return [
-        *_unmeasured(status),
-        *_score(state, status),
-        *(
-            [ClosingRow("compared", text, "hang", "log")]
-            if (text := uncompared_text(state))
-            else []
-        ),
-        *_left(state),
-        *([] if status.unmeasured else _discovery(state)),
-        *_findings(found, every),
-        *_examples(state),
-        *_mend(status),
-        *_commands(state, status, run, found or every),
-    ]
+    if status.unmeasured:
+        yield ClosingRow("measured", f"nothing: {status.unmeasured}", "failed", "log")
+    yield from _score(state, status)
+    if text := uncompared_text(state):
+        yield ClosingRow("compared", text, "hang", "log")
+    yield from _left(state)
+    if not status.unmeasured and (rate := discovery_rate(state)):
+        yield ClosingRow("discovery", discovery_text(rate), "", "corpus")
+    yield from _findings(found, every)
+    if saved := failing_examples(state):
+        text = f"plain pytest fails at once, with {several(len(saved), 'finding')}"
+        yield ClosingRow("pytest", text, "crash", "findings", saved[0].key)
+    if status.state == "failed" or status.unmeasured:
+        text = "remove the cause; then check the campaign, and start it again"
+        yield ClosingRow("to do", text, "", "log")
+    yield from _commands(state, status, run, found or every)
 
 
 def closing_title(state: str, reason: str) -> str:
@@ -76,28 +80,16 @@ def closing_text(state: State, status: Status, run: Path) -> str:
     return "\n".join(plain(f"  {row.name:<{NAME_CELLS}} {row.text}") for row in rows)
 
 
-def _unmeasured(status: Status) -> list[ClosingRow]:
-    text = f"nothing: {status.unmeasured}"
-    return [ClosingRow("measured", text, "failed", "log")] if status.unmeasured else []
-
-
-def _mend(status: Status) -> list[ClosingRow]:
-    if status.state != "failed" and not status.unmeasured:
-        return []
-    text = "remove the cause; then check the campaign, and start it again"
-    return [ClosingRow("to do", text, "", "log")]
-
-
-def _score(state: State, status: Status) -> list[ClosingRow]:
+def _score(state: State, status: Status) -> Iterator[ClosingRow]:
     if state.stage or status.mutants is None:
-        return []
+        return
     m = status.mutants
     score = f"{m.at_least}{format.score(m.score)}"
     known = f"{m.killed:,} of {several(m.total - m.invalid, 'mutant')} killed"
     parts = [f"{score}: {known}", f"{m.alive:,} alive"]
     words = (NOT_RUN, UNREACHED, "pending")
     parts += [f"{n:,} {word}" for word in words if (n := m.count(word))]
-    return [ClosingRow("score", ", ".join(parts), "killed", "mutants")]
+    yield ClosingRow("score", ", ".join(parts), "killed", "mutants")
 
 
 def _left(state: State) -> list[ClosingRow]:
@@ -116,46 +108,23 @@ def _left(state: State) -> list[ClosingRow]:
     return []
 
 
-def _discovery(state: State) -> list[ClosingRow]:
-    rate = discovery_rate(state)
-    return [ClosingRow("discovery", discovery_text(rate), "", "corpus")] if rate else []
-
-
 def _counted(counts: Counter[str], noun: str) -> str:
     listed = [f"{name} {n:,}" for name, n in counts.most_common(5)]
     more = len(counts) - len(listed)
     return ", ".join([*listed, *([f"{several(more, noun)} more"] if more > 0 else [])])
 
 
-def _findings(found: Sequence[Group], every: Sequence[Group]) -> list[ClosingRow]:
-    rows = [
-        ClosingRow(
-            "findings" if n == 0 else "",
-            finding_text(g.first, len(g.findings)),
-            g.first.category,
-            "findings",
-            g.first.key,
-        )
-        for n, g in enumerate(found[:MAX_LISTED])
-    ]
+def _findings(found: Sequence[Group], every: Sequence[Group]) -> Iterator[ClosingRow]:
+    name = "findings"
+    for g in found[:MAX_LISTED]:
+        text = finding_text(g.first, len(g.findings))
+        yield ClosingRow(name, text, g.first.category, "findings", g.first.key)
+        name = ""
     if len(found) > MAX_LISTED:
         more = f"and {several(len(found) - MAX_LISTED, 'group')} more"
-        rows.append(ClosingRow("", more, "muted", "findings", found[MAX_LISTED].first.key))
-    left = [f for g in every if not is_examined(g.first) for f in g.findings]
-    if left:
-        name = "" if rows else "findings"
-        rows.append(
-            ClosingRow(name, f"{len(left):,} not examined yet", "", "findings", left[0].key)
-        )
-    return rows
-
-
-def _examples(state: State) -> list[ClosingRow]:
-    saved = failing_examples(state)
-    if not saved:
-        return []
-    text = f"plain pytest fails at once, with {several(len(saved), 'finding')}"
-    return [ClosingRow("pytest", text, "crash", "findings", saved[0].key)]
+        yield ClosingRow("", more, "muted", "findings", found[MAX_LISTED].first.key)
+    if left := [f for g in every if not is_examined(g.first) for f in g.findings]:
+        yield ClosingRow(name, f"{len(left):,} not examined yet", "", "findings", left[0].key)
 
 
 def _commands(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 from fuzztui.kernel.base.signals import signal_name
@@ -9,7 +11,7 @@ from fuzztui.kernel.model.state import Finding
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.labels.run_commands import run_command
+from fuzztui.tui.labels.run_files import run_command
 
 LABEL = 10
 """Cells for the names of properties."""
@@ -40,20 +42,12 @@ def finding_title(finding: Finding) -> str:
     return f"{what}, found by {op}" if op else what
 
 
-def excerpt_lines(source: SourceExcerpt) -> list[Line]:
-    """Return lines of source code with their numbers; the line of the crash is marked."""
-    lines: list[Line] = []
+def excerpt_lines(source: SourceExcerpt) -> Iterator[Line]:
+    """Yield lines of source code with their numbers; the line of the crash is marked."""
     for number, text in enumerate(source.lines, source.first):
         here = number == source.line
-        lines.append(
-            OneLine(
-                [
-                    TextSpan(f"{'▸' if here else ' '}{number:>6} ", "bold" if here else "muted"),
-                    TextSpan(plain(text.expandtabs(4)), "bold" if here else ""),
-                ]
-            )
-        )
-    return lines
+        mark = TextSpan(f"{'▸' if here else ' '}{number:>6} ", "bold" if here else "muted")
+        yield OneLine([mark, TextSpan(plain(text.expandtabs(4)), "bold" if here else "")])
 
 
 def finding_text(finding: Finding, files: int) -> str:
@@ -71,6 +65,14 @@ def pair(name: str, value: str, style: str = "") -> Line:
 def title(text: str) -> Line:
     """Return a heading."""
     return OneLine([TextSpan(f"── {plain(text)} ", "muted"), TextSpan("─" * 12, "rule")])
+
+
+def listed(heading: str, rows: Iterable[Line], count: int, most: int) -> list[Line]:
+    """Return a heading, the first ``most`` of ``count`` rows, and how many more there are."""
+    if not count:
+        return []
+    more = [[TextSpan(f"  … {count - most:,} more", "muted")]] if count > most else []
+    return [[], title(heading), *islice(rows, most), *more]
 
 
 def number_span(mark: str, number: int, style: str) -> TextSpan:

@@ -11,11 +11,11 @@ from fuzztui.kernel.model.state import CommandStatus
 from fuzztui.kernel.wire.finding_kinds import KINDS, FindingKind
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
-from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.columns import Cell, Column, count_column
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.events import clock_text, command_text
 from fuzztui.tui.labels.facts import Fact, fact
-from fuzztui.tui.labels.states import state_sign, state_style
+from fuzztui.tui.labels.states import last_new_cell, state_sign, state_style
 from fuzztui.tui.labels.status import Status
 
 LINK = 13
@@ -84,26 +84,10 @@ def host_columns(status: Callable[[], Status]) -> Sequence[Column[HostSummary]]:
         return (format.size(of.rss), "") if known else ("", "")
 
     def groups(kind: FindingKind) -> Column[HostSummary]:
-        def number(of: HostSummary) -> int:
-            return of.groups.get(kind.category, 0)
-
-        def cell(of: HostSummary) -> Cell:
-            n = number(of)
-            if not n and not kind.default:
-                return "", ""
-            return format.count(n), kind.category if n else "muted"
-
-        return Column(
-            kind.label, kind.label, cell, number, "right", descending=True, drop=True,
-            spare=not kind.default,
+        return count_column(
+            kind.label, kind.label, lambda of: of.groups.get(kind.category, 0), kind.category,
+            zero="0" if kind.default else "", drop=True, spare=not kind.default,
         )  # fmt: skip
-
-    def last_new(of: HostSummary) -> Cell:
-        if of.last_find_t < 0:
-            return "", ""
-        if status().still:
-            return f"at {format.clock(of.last_find_t)}", "muted"
-        return format.age(status().now - of.last_find_t), "muted"
 
     return (
         Column("host", "host", lambda of: (of.name, "bold"), lambda of: of.place, max=20),
@@ -116,31 +100,21 @@ def host_columns(status: Callable[[], Status]) -> Sequence[Column[HostSummary]]:
         Column("age", "age", age, lambda of: -of.stats_t, "right", spare=True, descending=True),
         Column("instances", "running", _instances, lambda of: of.instances, "right",
                descending=True),
-        _figure("execs", "execs", lambda of: of.execs, drop=True),
+        count_column("execs", "execs", lambda of: of.execs, zero="0", drop=True),
         Column("rate", "exec/s", rate, lambda of: of.execs_per_sec, "right", descending=True),
-        _figure("corpus", "corpus", lambda of: of.corpus, "corpus", drop=True),
-        _figure("edges", "edges", lambda of: of.edges, "edge", drop=True),
+        count_column("corpus", "corpus", lambda of: of.corpus, "corpus", zero="0", drop=True),
+        count_column("edges", "edges", lambda of: of.edges, "edge", zero="0", drop=True),
         *map(groups, KINDS),
         Column("cpu", "cores", cpu, lambda of: of.cpu, "right", drop=True, descending=True),
         Column("clock", "clock", _clock, lambda of: of.host.clock_s, max=20, drop=True, spare=True,
                descending=True),
         Column("rss", "memory", memory, lambda of: of.rss, "right", drop=True, spare=True,
                descending=True),
-        Column("found", "last new", last_new, lambda of: of.last_find_t, "right", drop=True,
-               spare=True, descending=True),
+        Column("found", "last new", lambda of: last_new_cell(of.last_find_t, status()),
+               lambda of: of.last_find_t, "right", drop=True, spare=True, descending=True),
         Column("where", "address and run", lambda of: (of.where, "muted"), lambda of: of.where,
                max=60, needs=110, drop=True, spare=True),
     )  # fmt: skip
-
-
-def _figure(
-    id: str, title: str, of: Callable[[HostSummary], int], style: str = "", *, drop: bool = False
-) -> Column[HostSummary]:
-    def cell(host: HostSummary) -> Cell:
-        value = of(host)
-        return format.count(value), style if value > 0 else "muted"
-
-    return Column(id, title, cell, of, "right", drop=drop, descending=True)
 
 
 def _urgency(of: HostSummary) -> int:

@@ -16,11 +16,10 @@ from fuzztui.kernel.wire.events import DIRECTORY_GONE
 from fuzztui.kernel.wire.finding_kinds import CRASH, DIFFERS, KINDS, FindingKind
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import bars, resample
-from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.columns import Cell, Column, count_column
 from fuzztui.tui.base.timeaxis import time_axis
-from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.hosts import brief_link
-from fuzztui.tui.labels.states import state_sign, state_style
+from fuzztui.tui.labels.states import finding_sign, last_new_cell, state_sign, state_style
 from fuzztui.tui.labels.status import Status
 
 REPORTING = frozenset({"running", "stalled"})
@@ -56,12 +55,6 @@ def columns(
         lost = status().is_out_of_reach(instance)
         return state_cell(instance, pending(instance.id), lost=lost)
 
-    def age(instance: Instance) -> Cell:
-        return age_cell(instance, status())
-
-    def rate(instance: Instance) -> Cell:
-        return rate_cell(instance, status())
-
     def cpu(instance: Instance) -> Cell:
         return ("", "") if status().is_out_of_reach(instance) else _cpu(instance)
 
@@ -78,24 +71,15 @@ def columns(
 
     def groups(kind: FindingKind) -> Column[Instance]:
         """Return a column that is hidden without differences, but not without crashes."""
-
-        def number(instance: Instance) -> int:
-            return groups_of(kind, instance, status().found)
-
-        if kind.default:
+        return count_column(
+            kind.label, kind.label, lambda i: groups_of(kind, i, status().found), kind.category,
+            zero="0" if kind.default else "", spare=not kind.default,
             # In a narrow table crashes matter more than how large corpus and coverage are.
-            drop = kind is not CRASH
-            return _figure(kind.label, kind.label, number, format.count, kind.category, drop=drop)
-        return Column(
-            kind.label, kind.label, lambda i: _if_any(number(i), kind.category), number,
-            "right", spare=True, descending=True,
+            drop=kind.default and kind is not CRASH,
         )  # fmt: skip
 
     def yields(instance: Instance) -> Yields:
         return status().yields.instances.get(instance.id) or Yields()
-
-    def last_find(instance: Instance) -> Cell:
-        return last_new_cell(instance, status())
 
     def spark(id: str, title: str, name: str, style: str) -> Column[Instance]:
         return Column(
@@ -123,18 +107,19 @@ def columns(
             "mutant", "mutant", lambda i: (fuzzed(i), "killed"), lambda i: i.mutant,
             max=20, drop=True, spare=True,
         ),
-        Column("age", "age", age, lambda i: -i.stats_t, "right", spare=True, descending=True,
-               stays=True),
+        Column("age", "age", lambda i: age_cell(i, status()), lambda i: -i.stats_t, "right",
+               spare=True, descending=True, stays=True),
         Column(
             "ran", "ran", ran, lambda i: own_time(i, status().now), "right",
             spare=True, descending=True,
         ),
-        _figure("execs", "execs", lambda i: i.stats.execs, format.count, drop=True),
+        count_column("execs", "execs", lambda i: i.stats.execs, zero="0", drop=True),
         Column(
-            "rate", "exec/s", rate, lambda i: per_second(i, status()), "right", descending=True,
+            "rate", "exec/s", lambda i: rate_cell(i, status()), lambda i: per_second(i, status()),
+            "right", descending=True,
         ),
-        _figure("corpus", "corpus", lambda i: i.corpus, format.count, "corpus", drop=True),
-        _figure("edges", "edges", lambda i: i.stats.edges, format.count, "edge", drop=True),
+        count_column("corpus", "corpus", lambda i: i.corpus, "corpus", zero="0", drop=True),
+        count_column("edges", "edges", lambda i: i.stats.edges, "edge", zero="0", drop=True),
         Column(
             "libraries", "3rd party", _libraries, lambda i: i.stats.edges_third_party,
             "right", drop=True, spare=True, descending=True,
@@ -146,8 +131,8 @@ def columns(
             "right", drop=True, spare=True, descending=True,
         ),
         Column(
-            "found", "last new", last_find, lambda i: i.last_find_t,
-            "right", drop=True, spare=True, descending=True,
+            "found", "last new", lambda i: last_new_cell(i.last_find_t, status()),
+            lambda i: i.last_find_t, "right", drop=True, spare=True, descending=True,
         ),
         Column(
             "restarts", "restarts", _restarts, lambda i: i.restarts,
@@ -244,21 +229,11 @@ def age_cell(instance: Instance, status: Status) -> Cell:
     return format.age(age), "bold hang" if age > status.stale_s else "muted"
 
 
-def last_new_cell(instance: Instance, status: Status) -> Cell:
-    """Return the age of the last new entry; its time once the campaign has ended."""
-    t = instance.last_find_t
-    if t < 0:
-        return "", ""
-    if status.still:
-        return f"at {format.clock(t)}", "muted"
-    return format.age(status.now - t), "muted"
-
-
 def ages(instance: Instance, status: Status) -> tuple[Cell, Cell, Cell, bool, bool]:
     """Return all cells of a row that change with time alone, or with the end of the campaign."""
     there = status.hosts.get(instance.host)
     host = ("", "") if there is None else brief_link(there, status)
-    age, found = age_cell(instance, status), last_new_cell(instance, status)
+    age, found = age_cell(instance, status), last_new_cell(instance.last_find_t, status)
     return age, found, host, status.orphaned, status.over
 
 
@@ -277,10 +252,6 @@ def _libraries(instance: Instance) -> Cell:
 
 def _restarts(instance: Instance) -> Cell:
     return (str(instance.restarts), "hang") if instance.restarts > 0 else ("", "")
-
-
-def _if_any(n: int, style: str) -> Cell:
-    return (format.count(n), style) if n else ("", "")
 
 
 def _cpu(instance: Instance) -> Cell:
@@ -304,21 +275,3 @@ def _reported(figure: Figure) -> Column[Instance]:
     return Column(
         figure.name, figure.column, cell, number, "right", drop=True, spare=True, descending=True
     )
-
-
-def _figure(
-    id: str,
-    title: str,
-    of: Callable[[Instance], int],
-    show: Callable[[int], str],
-    style: str = "",
-    *,
-    drop: bool = False,
-) -> Column[Instance]:
-    """A column of numbers; a number of zero is muted."""
-
-    def cell(instance: Instance) -> Cell:
-        value = of(instance)
-        return show(value), style if value > 0 else "muted"
-
-    return Column(id, title, cell, of, "right", drop=drop, descending=True)

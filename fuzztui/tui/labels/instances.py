@@ -24,13 +24,12 @@ from fuzztui.tui.labels.hosts import host_facts
 from fuzztui.tui.labels.instance_columns import (
     REPORTING,
     age_cell,
-    last_new_cell,
     per_second,
     state_cell,
     state_word,
 )
 from fuzztui.tui.labels.mutants import brief_change, place
-from fuzztui.tui.labels.states import state_sign, state_style
+from fuzztui.tui.labels.states import last_new_cell, state_sign, state_style
 from fuzztui.tui.labels.status import FRESH_S, Status
 
 TROUBLE = ("failed", "stalled")
@@ -180,7 +179,7 @@ def whole(instance: Instance, state: State, status: Status) -> list[Fact]:
         ("corpus", _with("corpus", i.corpus, stats)),
         ("edges", _edges(i)),
         ("findings", ", ".join(finds)),
-        ("last new", last_new_cell(i, status)[0] or "none yet"),
+        ("last new", last_new_cell(i.last_find_t, status)[0] or "none yet"),
         *((f.title, _with(f.name, number, stats)) for f, number in titled(stats)),
     ]
     if stats.stability >= 0:

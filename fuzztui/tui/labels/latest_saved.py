@@ -11,7 +11,7 @@ from fuzztui.kernel.model.state import Changes, Entry, Finding, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.labels.details import title
+from fuzztui.tui.labels.details import listed
 
 MAX_LOOKED_AT = 20_000
 """Number of latest entries that are searched after a seek."""
@@ -58,20 +58,15 @@ FINDS = 12
 
 def latest_lines(finds: Sequence[Entry | Finding]) -> list[Line]:
     """Return the latest entries and findings with a heading; nothing if there are none."""
-    if not finds:
-        return []
-    lines: list[Line] = [[], title("latest entries and findings")]
-    for row in finds[:FINDS]:
-        lines.append(
-            [
-                TextSpan(f"{format.clock(row.t):>8}  ", "muted"),
-                TextSpan(
-                    plain(row.key, 60), row.category if isinstance(row, Finding) else "corpus"
-                ),
-                *_covers(row),
-            ]
-        )
-    return lines
+    return listed("latest entries and findings", map(_latest, finds), len(finds), FINDS)
+
+
+def _latest(row: Entry | Finding) -> Line:
+    return [
+        TextSpan(f"{format.clock(row.t):>8}  ", "muted"),
+        TextSpan(plain(row.key, 60), row.category if isinstance(row, Finding) else "corpus"),
+        *_covers(row),
+    ]
 
 
 def _covers(row: Entry | Finding) -> list[TextSpan]:

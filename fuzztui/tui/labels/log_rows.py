@@ -28,22 +28,16 @@ CHUNK = 10_000
 """Records per scan: about 50 ms."""
 
 
-LogRow = tuple[Described, Record | None]
+LogRow = tuple[Described, Record]
 """What a condition is about: an event as the screen describes it, and its record."""
 
 LOG_KEYS: Mapping[str, FilterKey[LogRow]] = {
     "event": FilterKey(lambda row: row[0].label),
     "instance": FilterKey(lambda row: row[0].instance),
-    "host": FilterKey(lambda row: "" if row[1] is None else host_of(row[1])),
+    "host": FilterKey(lambda row: host_of(row[1])),
     "what": FilterKey(lambda row: row[0].text, listed=False),
-    "time": FilterKey(
-        lambda row: "", lambda row: -1.0 if row[1] is None else row[1].t, listed=False
-    ),
-    "#": FilterKey(
-        lambda row: "" if row[1] is None else f"{row[1].seq}",
-        lambda row: -1.0 if row[1] is None else row[1].seq,
-        listed=False,
-    ),
+    "time": FilterKey(lambda row: "", lambda row: row[1].t, listed=False),
+    "#": FilterKey(lambda row: f"{row[1].seq}", lambda row: row[1].seq, listed=False),
 }
 """The keys of the filter, by the titles of the columns; ``host`` has none."""
 
@@ -68,15 +62,10 @@ class Query:
         """The words and conditions of the text."""
         return parse_filter(self.text, LOG_KEYS)
 
-    def matches(
-        self,
-        described: Described,
-        record: Record | None = None,
-        found: RowFilter[LogRow] | None = None,
-    ) -> bool:
+    def matches(self, described: Described, record: Record, found: RowFilter[LogRow]) -> bool:
         """Return whether an event matches, as it is described on the screen.
 
-        ``found``: :attr:`filter`, if the caller has it already.
+        ``found``: :attr:`filter`, which takes longer to make than to apply.
         """
         if self.group == "events":
             if described.group == STATS:
@@ -85,11 +74,10 @@ class Query:
             return False
         if self.instance and described.instance != self.instance:
             return False
-        if self.host and (record is None or host_of(record) != self.host):
+        if self.host and host_of(record) != self.host:
             return False
         if not self.text:
             return True
-        found = found or self.filter
         hay = f"{described.label}\n{described.instance}\n{described.text}".casefold()
         row = described, record
         return all(word.casefold() in hay for word in found.words) and found.passes(row)

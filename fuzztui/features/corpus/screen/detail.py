@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from fuzztui.features.inputs.screen.lineage import credit_lines, lineage_lines, origin_text
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.state import Entry, State
+from fuzztui.kernel.model.state import Entry, Mutant, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.labels.details import MEMBERS, pair, title
+from fuzztui.tui.labels.details import MEMBERS, listed, pair
 from fuzztui.tui.labels.lineage import Lineage
-from fuzztui.tui.labels.lineage_lines import credit_lines, lineage_lines, origin_text
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.run_files import on_host, shown
 
@@ -54,20 +54,15 @@ def entry_lines(
 def _killed(entry: Entry, state: State) -> list[Line]:
     """The mutants that the entry was the first to kill."""
     victims = [m for m in list(state.mutants.values()) if m.killer == entry.key]
-    if not victims:
-        return []
-    lines: list[Line] = [[], title("killed")]
-    for mutant in victims[:MEMBERS]:
-        lines.append(
-            [
-                TextSpan("✓ ", "killed"),
-                TextSpan(plain(place(mutant)) + "  ", "muted"),
-                TextSpan(plain(brief_change(mutant.before, mutant.after))),
-            ]
-        )
-    if len(victims) > MEMBERS:
-        lines.append([TextSpan(f"  … {len(victims) - MEMBERS:,} more", "muted")])
-    return lines
+    return listed("killed", map(_victim, victims), len(victims), MEMBERS)
+
+
+def _victim(mutant: Mutant) -> Line:
+    return [
+        TextSpan("✓ ", "killed"),
+        TextSpan(plain(place(mutant)) + "  ", "muted"),
+        TextSpan(plain(brief_change(mutant.before, mutant.after))),
+    ]
 
 
 def _marks(entry: Entry, pending: Sequence[str]) -> list[TextSpan]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from textual.geometry import Size
 from textual.widget import Widget
@@ -13,7 +12,7 @@ from textual.worker import WorkType
 
 from fuzztui.features.comparisons.fold import comparison_rows, operation_yields
 from fuzztui.features.corpus.screen.detail import entry_lines, no_corpus_lines
-from fuzztui.features.corpus.screen.yields import YieldScreen, YieldStrip, yield_lines
+from fuzztui.features.corpus.screen.yields import YieldStrip, yield_lines
 from fuzztui.features.inputs.screen.hexview import load as load_file
 from fuzztui.features.inputs.screen.input_screen import InputScreen
 from fuzztui.features.inputs.screen.input_views import (
@@ -28,16 +27,15 @@ from fuzztui.kernel.model.state import Changes, Entry, State
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.base.columns import NEVER, Cell, Column
+from fuzztui.tui.base.columns import NEVER, Cell, Column, count_column
 from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import ActionContext, rows_context
+from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.legend import Legend
 from fuzztui.tui.labels.lineage import origin_of, parents_brief
 from fuzztui.tui.labels.mutants import brief_place
-from fuzztui.tui.labels.run_commands import path_there
-from fuzztui.tui.labels.run_files import place_of
+from fuzztui.tui.labels.run_files import path_there, place_of
 
 START = 160
 """Bytes of a file that are read for the column of inputs."""
@@ -76,69 +74,29 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
 
     def _columns(self) -> Sequence[Column[Entry]]:
         return (
-            Column(
-                "entry", "entry", lambda e: (e.key, "bold"), lambda e: (e.instance, e.id), max=18
-            ),
-            Column(
-                "steer",
-                "steer",
-                self._steer,
-                lambda e: (e.steer, e.favored),
-                min=10,
-                max=10,
-                value=lambda e: e.steer or "favored" * e.favored,
-            ),
-            Column(
-                "input",
-                "input",
-                self._start,
-                min=24,
-                max=200,
-                flex=True,
-                needs=66,
-                searched=lambda e: e.preview,
-            ),
-            Column("t", "found", _found, lambda e: e.t, "right", min=7, max=12, drop=True),
-            Column("size", "size", _size, lambda e: e.size, "right", min=5),
-            Column(
-                "edges", "edges", _edges, lambda e: e.edges, "right", descending=True, spare=True
-            ),
-            Column(
-                "kills", "kills", _kills, lambda e: e.kills, "right", descending=True, spare=True
-            ),
-            Column(
-                "why",
-                "kept for",
-                _why,
-                lambda e: " ".join(e.reasons),
-                min=8,
-                max=24,
-                yields=10,
-                drop=True,
-                value=lambda e: " ".join(e.reasons),
-            ),
-            Column(
-                "outcome",
-                "outcome",
-                _outcome,
-                lambda e: e.outcome,
-                max=9,
-                needs=70,
-                spare=True,
-                drop=True,
-            ),
-            Column(
-                "thanks",
-                "via mutant",
-                self._credit,
-                lambda e: self._credit(e)[0],
-                max=16,
-                spare=True,
-            ),
+            Column("entry", "entry", lambda e: (e.key, "bold"), lambda e: (e.instance, e.id),
+                   max=18),
+            Column("steer", "steer", self._steer, lambda e: (e.steer, e.favored), min=10, max=10,
+                   value=lambda e: e.steer or "favored" * e.favored),
+            Column("input", "input", self._start, min=24, max=200, flex=True, needs=66,
+                   searched=lambda e: e.preview),
+            Column("t", "found", lambda e: (format.clock(e.t), "muted"), lambda e: e.t, "right",
+                   min=7, max=12, drop=True),
+            Column("size", "size", lambda e: (format.size(e.size), ""), lambda e: e.size, "right",
+                   min=5),
+            Column("edges", "edges", _edges, lambda e: e.edges, "right", descending=True,
+                   spare=True),
+            count_column("kills", "kills", lambda e: e.kills, "bold killed", spare=True),
+            Column("why", "kept for", _why, lambda e: " ".join(e.reasons), min=8, max=24,
+                   yields=10, drop=True, value=lambda e: " ".join(e.reasons)),
+            Column("outcome", "outcome", _outcome, lambda e: e.outcome, max=9, needs=70,
+                   spare=True, drop=True),
+            Column("thanks", "via mutant", self._credit, lambda e: self._credit(e)[0], max=16,
+                   spare=True),
             Column("op", "made by", _op, lambda e: e.op, max=24, yields=10, drop=True),
             Column("src", "of", self._src, None, "right", max=11, drop=True, spare=True),
             Column("host", "host", self._on, None, needs=NEVER),
-        )
+        )  # fmt: skip
 
     def _on(self, entry: Entry) -> Cell:
         """The host; of a key without a column, because names of instances begin with it."""
@@ -275,14 +233,6 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             self._starts.popitem(last=False)
         self.table.touch(found)
 
-    def describe_row(self) -> ActionContext:
-        """Return the context of the instances of the marked entries, or of that at the cursor."""
-        names = list(dict.fromkeys(entry.instance for entry in self.chosen()))
-        if not names:
-            return ActionContext()
-        instances = map(self.campaign.instances.get, names)
-        return replace(rows_context(instances), row=True, instance=names[0])
-
     # ------------------------------------------------------------- actions
 
     def do_corpus_yields(self) -> None:
@@ -294,7 +244,7 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             return yield_lines(operation_yields(state), comparison_rows(state), width)
 
         def show() -> None:
-            self.app.push_screen(YieldScreen(look))
+            self.app.push_screen(BoxScreen("Yield", look, 2.0))
 
         self.host.when_free(show)
 
@@ -330,7 +280,7 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
                 self.host.go_to_row("source", f"{at[0]}:{at[1]}")
             elif state.covered:
                 text = f"{entry.key} has covered no line first: earlier entries had covered them."
-                self.notify(text, markup=False, timeout=4)
+                self.notify(text, timeout=4)
             else:
                 self.notify("The log has no covered lines: the Source screen says why.", timeout=4)
 
@@ -343,25 +293,13 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             return
         parent = self.host.lineage.parent(entry)
         if parent is None or parent.entry is None:
-            self.notify("The log contains no parent of this entry.", markup=False)
+            self.notify("The log contains no parent of this entry.")
         elif not self.table.go_to(parent.key):
-            self.notify("The parent is hidden by the filter.", markup=False)
-
-
-def _found(entry: Entry) -> Cell:
-    return format.clock(entry.t), "muted"
-
-
-def _size(entry: Entry) -> Cell:
-    return format.size(entry.size), ""
+            self.notify("The parent is hidden by the filter.")
 
 
 def _edges(entry: Entry) -> Cell:
     return format.count(entry.edges) if entry.edges >= 0 else "", "edge"
-
-
-def _kills(entry: Entry) -> Cell:
-    return format.count(entry.kills) if entry.kills else "", "bold killed"
 
 
 _WHY = {"kill": "killed", "valid-edge": "valid"}

@@ -1,16 +1,22 @@
-"""What comparisons and mutators have brought: a strip above the corpus, and a dialog."""
+"""What mutators and replaced comparisons have brought: a strip above the corpus, and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from fuzztui.features.comparisons.fold import COMPARE, ComparisonRow, OperationYield, totals_of
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, OneLine, TextSpan, width_of
 from fuzztui.tui.base.text import fit, plain
-from fuzztui.tui.frame.box import BoxScreen
-from fuzztui.tui.frame.host import host
 from fuzztui.tui.labels.details import title
+
+PLACES = 200
+"""Maximal number of listed places."""
+
+_NAMES = {COMPARE: "comparisons", "other": "other trials"}
+_NAME, _NUMBER, _SHARE = 16, 11, 8
+"""Cells of names, numbers and percentages."""
+_PLACE = 34
 
 
 class YieldStrip(Canvas):
@@ -24,42 +30,13 @@ class YieldStrip(Canvas):
 
     def show(self, yields: Sequence[OperationYield]) -> None:
         """Draw ``yields``, or hide the strip."""
-        if yields != self._yields:
-            self._yields = yields
-            self.display = any(y.name == COMPARE for y in yields)
-            self.repaint()
+        self._yields = yields
+        self.display = any(y.name == COMPARE for y in yields)
+        self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw one line."""
         return [yield_spans(self._yields, width)]
-
-
-class YieldScreen(BoxScreen):
-    """Shows operations and places of comparisons while it is open."""
-
-    TITLE_OF_BOX = "Yield"
-
-    def __init__(self, look: Callable[[], Sequence[Line]]) -> None:
-        super().__init__()
-        self._look = look
-
-    def on_mount(self) -> None:
-        """Update every two seconds."""
-        super().on_mount()
-        self.set_interval(2.0, lambda: host(self).when_free(self.say))
-
-    def lines(self) -> Sequence[Line]:
-        """Return the current tables."""
-        return self._look()
-
-
-PLACES = 200
-"""Maximal number of listed places."""
-
-_NAMES = {COMPARE: "comparisons", "other": "other trials"}
-_NAME, _NUMBER, _SHARE = 16, 11, 8
-"""Cells of names, numbers and percentages."""
-_PLACE = 34
 
 
 def yield_spans(yields: Sequence[OperationYield], width: int) -> list[TextSpan]:
@@ -118,16 +95,13 @@ def _place_lines(rows: Sequence[ComparisonRow], width: int) -> list[Line]:
         examples = [*dict.fromkeys(e.operand for e in row.entries), *map(repr, row.tokens)]
         room = max(0, width - place - 19)
         shown = row.place if len(row.place) <= place else "…" + row.place[1 - place :]
-        lines.append(
-            OneLine(
-                [
-                    TextSpan(fit(plain(shown), place), "bold"),
-                    TextSpan(f"{len(row.entries):>9,}", "corpus" if row.entries else "muted"),
-                    TextSpan(f"{len(row.tokens):>8,}  ", "" if row.tokens else "muted"),
-                    TextSpan(fit(plain(", ".join(examples[:20])), room), "muted"),
-                ]
-            )
-        )
+        spans = [
+            TextSpan(fit(plain(shown), place), "bold"),
+            TextSpan(f"{len(row.entries):>9,}", "corpus" if row.entries else "muted"),
+            TextSpan(f"{len(row.tokens):>8,}  ", "" if row.tokens else "muted"),
+            TextSpan(fit(plain(", ".join(examples[:20])), room), "muted"),
+        ]
+        lines.append(OneLine(spans))
     if len(rows) > PLACES:
         lines.append([TextSpan(f"… {len(rows) - PLACES:,} more: fuzztui comparisons", "muted")])
     return lines

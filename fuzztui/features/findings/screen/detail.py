@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from fuzztui.features.inputs.screen.lineage import credit_lines, lineage_lines, transferred_text
 from fuzztui.features.inputs.screen.side_by_side import side_by_side
 from fuzztui.kernel.base.signals import is_by_signal, signal_name
 from fuzztui.kernel.model.examples import is_in_tests, takes_examples
@@ -23,15 +24,13 @@ from fuzztui.tui.labels.details import (
     MEMBERS,
     excerpt_lines,
     finding_title,
+    listed,
     pair,
     repro_command,
-    title,
 )
 from fuzztui.tui.labels.lineage import Lineage, parents_text
-from fuzztui.tui.labels.lineage_lines import credit_lines, lineage_lines, transferred_text
 from fuzztui.tui.labels.report import report_lines
-from fuzztui.tui.labels.run_commands import examples_command
-from fuzztui.tui.labels.run_files import on_host, place_of, shown
+from fuzztui.tui.labels.run_files import examples_command, on_host, place_of, shown
 
 SHORT = 8
 """Lines of an input that comes before the report of a finding."""
@@ -136,21 +135,20 @@ def finding_lines(
     return lines + _members(finding, state) + lineage_lines(finding, lineage, state)
 
 
-def _for_pytest(finding: Finding, run: Path | None) -> list[Line]:
+def _for_pytest(finding: Finding, run: Path | None) -> Iterator[Line]:
     """What plain pytest does with a failed property, and how the finding becomes a test."""
-    lines: list[Line] = []
     if is_in_tests(finding):
-        return [pair("pytest", "plain pytest fails with it at once: it is an @example of the test")]
+        yield pair("pytest", "plain pytest fails with it at once: it is an @example of the test")
+        return
     if finding.example:
         words = "plain pytest fails with it at once: the input is saved for Hypothesis"
-        lines.append(pair("pytest", words))
+        yield pair("pytest", words)
     if finding.property and finding.category == CRASH.category and (line := examples_command(run)):
         if takes_examples(finding):
-            lines.append(pair("add test", line, "valid"))
+            yield pair("add test", line, "valid")
         else:
             words = "a stateful test takes no @example: 'fuzztui repro' prints its steps"
-            lines.append(pair("add test", words))
-    return lines
+            yield pair("add test", words)
 
 
 def verdict_lines(finding: Finding, state: State) -> list[Line]:
@@ -180,17 +178,14 @@ def _members(finding: Finding, state: State) -> list[Line]:
     if len(keys) < 2:
         return []
     of = "with this signal" if is_by_signal(finding.signature) else "with this signature"
-    lines: list[Line] = [[], title(f"{len(keys):,} files {of}")]
-    for key in keys[:MEMBERS]:
-        member = state.findings.get(key)
-        at = format.clock(member.t) if member is not None else ""
-        sign = "▸ " if key == finding.key else "  "
-        lines.append(
-            [TextSpan(sign, style="bold"), TextSpan(f"{at:>8}  ", "muted"), TextSpan(plain(key))]
-        )
-    if len(keys) > MEMBERS:
-        lines.append([TextSpan(f"  … {len(keys) - MEMBERS:,} more", "muted")])
-    return lines
+
+    def member(key: str) -> Line:
+        there = state.findings.get(key)
+        at = format.clock(there.t) if there is not None else ""
+        sign = TextSpan("▸ " if key == finding.key else "  ", "bold")
+        return [sign, TextSpan(f"{at:>8}  ", "muted"), TextSpan(plain(key))]
+
+    return listed(f"{len(keys):,} files {of}", map(member, keys), len(keys), MEMBERS)
 
 
 def minimising_line(command: CommandStatus) -> Line:

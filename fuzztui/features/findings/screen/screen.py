@@ -11,9 +11,9 @@ from textual.geometry import Size
 from textual.notifications import SeverityLevel
 from textual.worker import WorkType
 
+from fuzztui.features.findings.screen.actions import FindingContext
 from fuzztui.features.findings.screen.detail import VERDICT_STYLES, finding_lines, no_findings_lines
-from fuzztui.features.findings.screen.frames_dialog import FramesScreen
-from fuzztui.features.findings.screen.verdict_dialog import VerdictScreen
+from fuzztui.features.findings.screen.dialogs import FramesScreen, VerdictScreen
 from fuzztui.features.inputs.screen.hexview import Preview, reading
 from fuzztui.features.inputs.screen.input_screen import InputScreen
 from fuzztui.features.inputs.screen.input_views import InputContent, file_lines, input_lines
@@ -40,17 +40,16 @@ from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.local_command import LocalCommand
 from fuzztui.tui.base.source_excerpt import SourceExcerpt, load_at
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.action_context import ActionContext, rows_context, without_supervisor
+from fuzztui.tui.frame.action_context import ActionContext, without_supervisor
 from fuzztui.tui.frame.command_sender import Answered, CommandOutcome, minimisings
 from fuzztui.tui.frame.local_verdict import record_verdict
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.details import finding_title, repro_command
-from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.legend import Legend
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.report import crash_frame
-from fuzztui.tui.labels.run_commands import path_there
-from fuzztui.tui.labels.run_files import minimised_place, place_of, settled
+from fuzztui.tui.labels.run_files import minimised_place, path_there, place_of, settled
+from fuzztui.tui.labels.states import finding_sign
 
 MAX_NAMED = 3
 """Groups that the dialog for a verdict names."""
@@ -95,7 +94,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         """Number of findings by signature."""
         self._minimisings: dict[str, CommandStatus] = {}
         self._minimisers: dict[str, LocalCommand] = {}
-        """Running minimisers of this screen, by the finding's key."""
+        """The commands of this screen that are running, by the finding's key."""
         self._unrecorded: dict[str, tuple[str, str]] = {}
         """Verdicts and notes that were not recorded, by signature: the dialog offers them again."""
         self._minimise_turn = asyncio.Lock()
@@ -110,33 +109,23 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
 
     def _columns(self) -> Sequence[Column[Finding]]:
         return (
-            Column(
-                "kind",
-                "kind",
-                _kind,
-                lambda f: f.category,
-                min=7,
-                max=9,
-                value=lambda f: f.category,
-            ),
+            Column("kind", "kind", _kind, lambda f: f.category, min=7, max=9,
+                   value=lambda f: f.category),
             Column("verdict", "verdict", self._verdict, self._verdict_of, max=10, spare=True),
             Column("met", "count", self._met, self._count_of, "right", min=5, descending=True),
             Column("title", "what", self._title, finding_title, min=20, max=200, flex=True),
-            Column("place", "where", _place, lambda f: f.place, min=8, max=60, needs=90, yields=16),
-            Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
-            Column("by", "by", _by, lambda f: f.instance, max=12, needs=100, varies=True),
+            Column("place", "where", lambda f: (f.place or format.NONE, "muted"),
+                   lambda f: f.place, min=8, max=60, needs=90, yields=16),
+            Column("t", "first", lambda f: (format.clock(f.t), "muted"), lambda f: f.t, "right",
+                   min=7, max=12),
+            Column("by", "by", lambda f: (f.instance, "muted"), lambda f: f.instance, max=12,
+                   needs=100, varies=True),
             Column("host", "host", self._on, None, max=20, needs=110, drop=True, spare=True),
-            Column(
-                "thanks",
-                "via mutant",
-                self._credit,
-                lambda f: self._credit(f)[0],
-                max=16,
-                needs=66,
-                spare=True,
-            ),
-            Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=100, drop=True),
-        )
+            Column("thanks", "via mutant", self._credit, lambda f: self._credit(f)[0], max=16,
+                   needs=66, spare=True),
+            Column("size", "size", lambda f: (format.size(f.size), "muted"), lambda f: f.size,
+                   "right", min=5, needs=100, drop=True),
+        )  # fmt: skip
 
     def _on(self, finding: Finding) -> Cell:
         """The hosts on which the group was found, or the one of a file."""
@@ -264,18 +253,10 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         return preview.input if preview.minimised is None else InputContent(preview.minimised)
 
     def describe_row(self) -> ActionContext:
-        """Return the context of the finding's instance, and whether minimising is in progress."""
-        chosen = self.chosen()
-        finding = next(iter(chosen), None)
-        if finding is None:
-            return ActionContext()
-        names = dict.fromkeys(f.instance for f in chosen)
-        return replace(
-            rows_context(map(self.campaign.instances.get, names)),
-            row=True,
-            instance=finding.instance,
-            minimising=self._is_minimising(finding),
-        )
+        """Return also whether minimising is in progress."""
+        first = next(iter(self.chosen()), None)
+        minimising = first is not None and self._is_minimising(first)
+        return replace(super().describe_row(), about=FindingContext(minimising))
 
     # ------------------------------------------------------------- actions
 
@@ -397,7 +378,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
             if not answered(CommandOutcome("applied" if worst[0] else "failed", worst[1])):
                 for done, answer in results:
                     severity: SeverityLevel = "information" if done else "error"
-                    self.notify(plain(answer), severity=severity, markup=False)
+                    self.notify(plain(answer), severity=severity)
 
         work: WorkType[None] = record
         self.run_worker(work, group="judge")
@@ -511,22 +492,6 @@ def _named(finding: Finding) -> str:
 
 def _kind(finding: Finding) -> Cell:
     return f"{finding_sign(finding.category)} {finding.category}", finding.category
-
-
-def _by(finding: Finding) -> Cell:
-    return finding.instance, "muted"
-
-
-def _place(finding: Finding) -> Cell:
-    return finding.place or format.NONE, "muted"
-
-
-def _found(finding: Finding) -> Cell:
-    return format.clock(finding.t), "muted"
-
-
-def _size(finding: Finding) -> Cell:
-    return format.size(finding.size), "muted"
 
 
 LEGEND = Legend({

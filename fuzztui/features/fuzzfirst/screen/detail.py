@@ -26,8 +26,8 @@ from fuzztui.tui.labels.details import (
     side_style,
     title,
 )
-from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.mutants import brief_change, place, sides
+from fuzztui.tui.labels.states import finding_sign
 
 MAX_ADDED = 8
 """Maximal number of lines that replace one line."""

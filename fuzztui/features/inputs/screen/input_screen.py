@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -11,17 +13,58 @@ from textual.worker import WorkType
 
 from fuzztui.features.inputs.screen.hexview import reading
 from fuzztui.features.inputs.screen.input_views import VIEWS, InputContent, editable
-from fuzztui.features.inputs.screen.shown_inputs import ShownInputs
+from fuzztui.kernel.log.files import LogError
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.state import Entry, Finding
+from fuzztui.kernel.wire.events import InputShown
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.action_context import ActionContext, rows_context
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.labels.run_files import place_of
 from fuzztui.tui.labels.status import Status
 
 R = TypeVar("R", Entry, Finding)
 P = TypeVar("P")
+
+
+_MAX_KEPT = 100
+"""Records of inputs that are kept."""
+
+
+class ShownInputs:
+    """What generators made of inputs: one record of the log each. Blocking; used in threads."""
+
+    def __init__(self, open_reader: Callable[[], LogReader]) -> None:
+        self._open = open_reader
+        self._reader: LogReader | None = None
+        self._kept: OrderedDict[int, InputShown] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def read(self, seq: int) -> InputShown | None:
+        """Return record ``seq``; None for 0, for another kind, or if it cannot be read."""
+        if seq <= 0:
+            return None
+        with self._turn:
+            if seq not in self._kept:
+                event = self._read(seq)
+                if not isinstance(event, InputShown):
+                    return None
+                self._kept[seq] = event
+                if len(self._kept) > _MAX_KEPT:
+                    self._kept.popitem(last=False)
+            return self._kept[seq]
+
+    def _read(self, seq: int) -> object:
+        try:
+            if self._reader is None:
+                self._reader = self._open()
+            self._reader.refresh()
+            record = next(iter(self._reader.records(seq - 1, 1)), None)
+        except (LogError, OSError):
+            self._reader = None
+            return None
+        return record.event if record is not None and record.seq == seq else None
 
 
 class InputScreen(ListingScreen[R, P], Generic[R, P]):
@@ -82,6 +125,14 @@ class InputScreen(ListingScreen[R, P], Generic[R, P]):
 
         return f"{name} {row.shown_seq} {self._reconnections}", content
 
+    def describe_row(self) -> ActionContext:
+        """Return the context of the instances of the marked rows, or of that at the cursor."""
+        names = list(dict.fromkeys(row.instance for row in self.chosen()))
+        if not names:
+            return ActionContext()
+        instances = map(self.campaign.instances.get, names)
+        return replace(rows_context(instances), row=True, instance=names[0])
+
     # ------------------------------------------------------------- actions
 
     def do_input_view(self) -> None:
@@ -103,6 +154,6 @@ class InputScreen(ListingScreen[R, P], Generic[R, P]):
         # The preview may not have been read yet when the key is pressed: it is read again.
         content = self.input_of(await in_thread(read))
         if problem := content.file.problem:
-            self.notify(plain(problem), severity="warning", markup=False)
+            self.notify(plain(problem), severity="warning")
         else:
             self.host.edit_copy(row.file.rpartition("/")[2], editable(content))

@@ -41,14 +41,9 @@ def side_by_side(report: str, width: int) -> list[Line] | None:
         mark, style = " ", ""
         if not same:
             mark, style, first = "≠", "bold differs" if first else "differs", False
+        between = TextSpan(f" {mark} ", "bold differs" if mark.strip() else "rule")
         lines.append(
-            OneLine(
-                [
-                    TextSpan(fit(a, room), style),
-                    TextSpan(f" {mark} ", "bold differs" if mark.strip() else "rule"),
-                    TextSpan(fit(b, room), style),
-                ]
-            )
+            OneLine([TextSpan(fit(a, room), style), between, TextSpan(fit(b, room), style)])
         )
     return lines
 

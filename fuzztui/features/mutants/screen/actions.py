@@ -23,9 +23,8 @@ from fuzztui.kernel.wire.commands import (
     RequeueMutants,
     SkipMutants,
 )
-from fuzztui.tui.frame.action import Action
+from fuzztui.tui.frame.action import Action, editor, source_link
 from fuzztui.tui.frame.action_context import why_no_row, why_not_pause
-from fuzztui.tui.frame.row_actions import editor, source_link
 
 ACTIONS: Final[tuple[Action, ...]] = (
     Action(

@@ -10,7 +10,7 @@ from fuzztui.kernel.model.state import Changes, Mutant, State
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import TextSpan
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.aside_list import MAX_LISTED, AsideList, AsideRow
+from fuzztui.tui.frame.overview_line import MAX_LISTED, AsideList, AsideRow
 from fuzztui.tui.labels.mutants import GROUP_LABELS, brief_change, brief_place
 
 

@@ -40,8 +40,7 @@ def columns(
         Column("hits", "hits", _hits, lambda a: _part(a.applied, a.tried), "right", min=5,
                descending=True, drop=True),
         count_column("found", "found", lambda a: a.found, "corpus", zero="0"),
-        Column("crashes", "crash", _crashes, lambda a: a.crashes, "right", spare=True,
-               descending=True, drop=True),
+        count_column("crashes", "crash", lambda a: a.crashes, "crash", spare=True, drop=True),
         Column(PAYS, "found/M", rate_cell, lambda a: a.order, "right", min=7, descending=True),
         Column("weight", "weight", weight, lambda a: a.share, min=BAR, descending=True,
                spare=True, drop=True),
@@ -66,10 +65,6 @@ def _part(part: int, whole: int) -> float:
 
 def _hits(arm: MutatorRow) -> Cell:
     return format.percent(arm.applied, arm.tried), "muted"
-
-
-def _crashes(arm: MutatorRow) -> Cell:
-    return (format.count(arm.crashes), "crash") if arm.crashes else ("", "")
 
 
 def rate_text(arm: MutatorRow) -> str:

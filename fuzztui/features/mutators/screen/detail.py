@@ -84,18 +84,18 @@ def _instances(arm: MutatorRow, state: State) -> list[Line]:
     if len(rows) < 2:
         return []
     wide = max(len(plain(name, 12)) for name, *_ in rows)
-    lines: list[Line] = [[], title("instances")]
-    for name, applied, found, crashes, share in sorted(rows, key=lambda r: -r[2]):
+
+    def line(name: str, applied: int, found: int, crashes: int, share: float) -> Line:
         crashed = f"  {several(crashes, 'crash', 'crashes')}" if crashes else ""
-        lines.append(
-            [
-                TextSpan(f"{plain(name, 12):<{wide}} ", "muted"),
-                TextSpan(f"{format.count(found):>6} of {format.count(applied):>6}"),
-                TextSpan(f"  weight {format.share(share)}", "muted"),
-                TextSpan(crashed, "crash"),
-            ]
-        )
-    return lines
+        return [
+            TextSpan(f"{plain(name, 12):<{wide}} ", "muted"),
+            TextSpan(f"{format.count(found):>6} of {format.count(applied):>6}"),
+            TextSpan(f"  weight {format.share(share)}", "muted"),
+            TextSpan(crashed, "crash"),
+        ]
+
+    every = sorted(rows, key=lambda r: -r[2])
+    return [[], title("instances"), *(line(*row) for row in every)]
 
 
 def no_mutators_lines(engine: str) -> list[Line]:

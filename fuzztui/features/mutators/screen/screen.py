@@ -18,8 +18,8 @@ from fuzztui.features.mutators.fold import (
     mixture_summary,
     settings,
 )
+from fuzztui.features.mutators.screen.actions import MixtureContext
 from fuzztui.features.mutators.screen.columns import PAYS, columns
-from fuzztui.features.mutators.screen.context import MixtureContext
 from fuzztui.features.mutators.screen.detail import mutator_lines, no_mutators_lines
 from fuzztui.features.mutators.screen.strip import MixtureStrip
 from fuzztui.kernel.model.commands import unanswered
@@ -30,9 +30,8 @@ from fuzztui.kernel.wire.events import MutatorStats
 from fuzztui.kernel.wire.mixture import Mixture, moved, named_by
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.frame.action_context import ActionContext, shared_context
-from fuzztui.tui.frame.pending_commands import SETTLE_S
-from fuzztui.tui.frame.steered import SteeredScreen
+from fuzztui.tui.frame.action_context import ActionContext, RowContext, shared_context
+from fuzztui.tui.frame.steered import SETTLE_S, SteeredScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.latest_saved import FINDS
 from fuzztui.tui.labels.status import Status
@@ -79,8 +78,7 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
     def make_table(self) -> BigTable[MutatorRow]:
         """Return the table, the best mutators first."""
         every = columns(lambda cls: cls not in self._weighted, self._yields_of)
-        table: BigTable[MutatorRow] = BigTable(every, empty="no mutators")
-        table.rows.sort(next(c for c in every if c.id == PAYS), reverse=True)
+        table = BigTable(every, empty="no mutators", first=PAYS, reverse=True)
         table.keeps_line = True  # on the best mutator, whichever it is
         return table
 
@@ -138,7 +136,9 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
         return replace(
             shared_context(self.campaign.instances.values()),
             row=self.table.current is not None,
-            about=MixtureContext(mean_of(wanted.values()), _adaptive(wanted)) if wanted else None,
+            about=MixtureContext(mean_of(wanted.values()), _adaptive(wanted))
+            if wanted
+            else RowContext(),
         )
 
     def _wanted(self) -> dict[str, MixtureSetting]:

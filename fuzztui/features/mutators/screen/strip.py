@@ -1,10 +1,10 @@
-"""The strip above the table of mutators: bar, keys, pending command or best mutators."""
+"""The mixture: in the strip above the table of mutators, and in a line of the Overview."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.features.mutators.fold import MixtureSummary, MutatorRow
+from fuzztui.features.mutators.fold import MixtureSummary, MutatorRow, mixture_summary
 from fuzztui.features.mutators.screen.labels import SIGNS, mixture_bar
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.wire.commands import SetMixture
@@ -12,6 +12,8 @@ from fuzztui.kernel.wire.mixture import CLASSES, percentage
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.host import host
+from fuzztui.tui.frame.overview_line import OverviewLine
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.status import Status
 
@@ -44,9 +46,8 @@ class MixtureStrip(StatusCanvas):
 
     def ask(self, asked: SetMixture | None, who: str = "") -> None:
         """Set the pending command, and a text about the instances that must answer."""
-        if (asked, who) != (self._asked, self._who):
-            self._asked, self._who = asked, who
-            self.repaint()
+        self._asked, self._who = asked, who
+        self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw the bar, the legend, and the pending command or the best mutators."""
@@ -147,3 +148,28 @@ def best_spans(best: Sequence[MutatorRow], room: int) -> list[TextSpan]:
         if len(spans) > 1:
             return spans
     return []
+
+
+class MixtureLine(OverviewLine):
+    """The three probabilities and the best mutators. Hidden if there is no mixture."""
+
+    def content(self, width: int) -> list[Line]:
+        """Draw one line."""
+        blend = mixture_summary(host(self).campaign)
+        if blend is None:
+            return []
+        line = [TextSpan(" mixture ", "muted")]
+        for i, (name, part) in enumerate(zip(CLASSES, blend.mixture, strict=True)):
+            line.append(TextSpan(" · " if i else "", "muted"))
+            line.append(TextSpan(f"{name} ", SIGNS[name][1]))
+            line.append(TextSpan(percentage(part), "bold"))
+            line.append(TextSpan(blend.did(name), "pending"))
+        has_mode = blend.adaptive or blend.each
+        line += [TextSpan(" "), mode_span(blend), TextSpan("  ")] if has_mode else [TextSpan("   ")]
+        line += best_spans(blend.best, width - width_of(line) - 1)
+        return [line]
+
+
+def lines() -> list[OverviewLine]:
+    """The lines that the feature adds to the Overview."""
+    return [MixtureLine()]

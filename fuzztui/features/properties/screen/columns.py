@@ -41,13 +41,11 @@ def columns(
         Column(SHARE, "share", _share, lambda r: r.share, "right", min=5, descending=True),
         Column("weight", "weight", weight, lambda r: r.weight, "right", min=6, descending=True,
                spare=True),
-        Column("killed", "killed", _killed, lambda r: r.killed, "right", spare=True,
-               descending=True),
+        count_column("killed", "killed", lambda r: r.killed, "killed", spare=True),
         count_column("trials", "trials", lambda r: r.trials),
         count_column("entries", "entries", lambda r: r.entries, style="corpus", drop=True),
         count_column("edges", "edges", lambda r: r.edges),
-        Column("findings", "found", _findings, lambda r: r.findings, "right", descending=True,
-               drop=True),
+        count_column("findings", "found", lambda r: r.findings, "crash", drop=True),
         Column("cpu", "CPU", lambda r: (format.span(r.cpu_s), "muted"), lambda r: r.cpu_s, "right",
                needs=100, descending=True),
         Column("invalid", "invalid", _invalid, lambda r: r.invalid / (r.trials or 1), "right",
@@ -85,14 +83,6 @@ def brief_name(text: str, room: int) -> str:
 
 def _share(row: PropertyRow) -> Cell:
     return ("", "") if row.reason else (format.share(row.share), "")
-
-
-def _findings(row: PropertyRow) -> Cell:
-    return (format.count(row.findings), "crash") if row.findings else ("", "")
-
-
-def _killed(row: PropertyRow) -> Cell:
-    return (format.count(row.killed), "killed") if row.killed else ("", "")
 
 
 def _invalid(row: PropertyRow) -> Cell:

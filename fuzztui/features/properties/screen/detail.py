@@ -44,9 +44,8 @@ def property_lines(row: PropertyRow, state: State) -> list[Line]:
     if found:
         lines += [[], title("findings")]
     for finding in found[:MAX_FINDINGS]:
-        lines.append(
-            [TextSpan(plain(f"{finding.title} at {finding.place}", 200), finding.category)]
-        )
+        text = plain(f"{finding.title} at {finding.place}", 200)
+        lines.append([TextSpan(text, finding.category)])
         lines.append([TextSpan(f"  {plain(finding.input, 400)}", "muted")])
     if len(found) > MAX_FINDINGS:
         lines.append([TextSpan(f"and {len(found) - MAX_FINDINGS} more", "muted")])

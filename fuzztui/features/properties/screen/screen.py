@@ -8,8 +8,8 @@ from dataclasses import replace
 from textual.geometry import Size
 
 from fuzztui.features.properties.fold import PropertyRow, has_properties, property_rows
+from fuzztui.features.properties.screen.actions import PropertyContext
 from fuzztui.features.properties.screen.columns import SHARE, columns, shared_start
-from fuzztui.features.properties.screen.context import PropertyContext
 from fuzztui.features.properties.screen.detail import (
     findings_of,
     no_properties_lines,
@@ -61,9 +61,7 @@ class PropertiesScreen(SteeredScreen[PropertyRow, None]):
     def make_table(self) -> BigTable[PropertyRow]:
         """Return the table, the largest shares first."""
         every = columns(self._weight_asked, lambda: self._shared)
-        table: BigTable[PropertyRow] = BigTable(every, empty="no properties yet")
-        table.rows.sort(next(c for c in every if c.id == SHARE), reverse=True)
-        return table
+        return BigTable(every, empty="no properties yet", first=SHARE, reverse=True)
 
     def sources(self) -> Sequence[object]:
         """Return figures, and the states of the instances and the campaign."""

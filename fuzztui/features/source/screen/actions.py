@@ -1,17 +1,50 @@
-"""Actions of the Source screen."""
+"""Actions of the Source screen, and why they are impossible."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from fuzztui.tui.frame.action import Action
-from fuzztui.tui.frame.action_context import why_no_row, why_not_measure
+from fuzztui.tui.frame.action_context import ActionContext, RowContext, why_no_row
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext(RowContext):
+    """What the screen knows of measurements."""
+
+    measuring: bool = False
+    """Whether the coverage is being measured from here."""
+    coverage_build: bool = False
+    """Whether the campaign has the build for gcov that lines of C targets need."""
+
+    def labels(self) -> dict[str, str]:
+        """Return the label of the key that cancels the measurement."""
+        return {"source.measure": "Cancel"} if self.measuring else {}
+
+
+def why_not_measure(now: ActionContext) -> str:
+    """Why the corpus cannot be run again from here."""
+    if now.watched or not now.has_run:
+        return "there is no run of fuzztui here whose target could be run"
+    if now.remote:
+        return "the run is on another machine; there: fuzztui coverage RUN"
+    has_build = isinstance(now.about, SourceContext) and now.about.coverage_build
+    if now.engine == "afl" and not has_build:
+        return (
+            "lines of C targets need target.coverage = true in the campaign file; set it, and "
+            "start the campaign again (docs/source.md)"
+        )
+    if not now.engine:
+        return "the campaign is still starting"
+    return ""
+
+
+_action = partial(Action, group="Source", scope="source")
 
 ACTIONS: Final[tuple[Action, ...]] = (
-    Action(
-        "source.other", ("t",), "Files", "Switch between the files and the lines", "Source",
-        scope="source", footer=1,
-    ),
+    _action("source.other", ("t",), "Files", "Switch between the files and the lines", footer=1),
     *(
         Action(
             f"source.{name}", (key,), label, text, "Source", scope="source", footer=footer,
@@ -23,35 +56,20 @@ ACTIONS: Final[tuple[Action, ...]] = (
             ("previous", "N", "Previous", "Go to the previous such line", -1, 0),
         )
     ),
-    Action(
-        "source.mutants", ("m",), "Mutants", "Go to the mutants of this line, one after the other",
-        "Source", scope="source", check=why_no_row, footer=10,
-    ),
-    Action(
-        "source.finding", ("f",), "Finding", "Go to the finding that ends on this line", "Source",
-        scope="source", check=why_no_row, footer=11,
-    ),
-    Action(
-        "source.first", ("backspace",), "First entry",
-        "Go to the entry that was the first to execute this line", "Source",
-        scope="source", check=why_no_row, footer=12,
-    ),
-    Action(
-        "source.smallest", ("b",), "Smallest",
-        "Go to the smallest entry that executes this line; measures it at first", "Source",
-        scope="source", check=why_no_row, footer=13,
-    ),
-    Action(
-        "source.measure", ("r",), "Measure",
+    _action("source.mutants", ("m",), "Mutants",
+        "Go to the mutants of this line, one after the other", check=why_no_row, footer=10),
+    _action("source.finding", ("f",), "Finding", "Go to the finding that ends on this line",
+        check=why_no_row, footer=11),
+    _action("source.first", ("backspace",), "First entry",
+        "Go to the entry that was the first to execute this line", check=why_no_row, footer=12),
+    _action("source.smallest", ("b",), "Smallest",
+        "Go to the smallest entry that executes this line; measures it at first", check=why_no_row,
+        footer=13),
+    _action("source.measure", ("r",), "Measure",
         "Run the corpus again: the smallest entry of each line, and coverage that the log lacks",
-        "Source", scope="source", check=why_not_measure, footer=14,
-    ),
-    Action(
-        "source.edit", ("e",), "Editor", "Open the file at this line in $EDITOR", "Source",
-        scope="source", check=why_no_row, footer=18, run="row.edit",
-    ),
-    Action(
-        "source.copy", ("c",), "Copy location", "Copy path and line", "Source",
-        scope="source", check=why_no_row, footer=23,
-    ),
+        check=why_not_measure, footer=14),
+    _action("source.edit", ("e",), "Editor", "Open the file at this line in $EDITOR",
+        check=why_no_row, footer=18, run="row.edit"),
+    _action("source.copy", ("c",), "Copy location", "Copy path and line", check=why_no_row,
+        footer=23),
 )  # fmt: skip

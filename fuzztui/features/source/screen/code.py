@@ -1,22 +1,71 @@
-"""The lines of one file, and what is known of each of them."""
+"""The lines of one file, and what is known of each of them: texts, glyphs, columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fuzztui.features.source.fold import FileLines
+from fuzztui.features.source.fold import COVERED, FINDING, FRONTIER, NEVER, PARTLY, FileLines
 from fuzztui.features.source.index import SourceIndex
-from fuzztui.features.source.screen.labels import GUTTER, findings_cell, mutants_cell, types_cell
 from fuzztui.features.source.tree import node_key
 from fuzztui.features.targeting.fold import GoalRow
 from fuzztui.kernel.model.state import Finding, Mutant, State
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.source_excerpt import MAX_BYTES, lines_of, read
 from fuzztui.tui.labels.legend import Legend
+from fuzztui.tui.labels.mutants import SIGNS
+from fuzztui.tui.labels.states import finding_sign
+
+GUTTER: Final[dict[str, Cell]] = {
+    COVERED: ("█", "valid"),
+    PARTLY: ("▒", "pending"),
+    FINDING: ("╳", "bold crash"),
+    FRONTIER: ("◆", "bold alive"),
+    NEVER: ("░", "muted"),
+}
+"""Glyph and style by the state of a line. Colour is never the only difference."""
+
+MEANINGS: Final[dict[str, str]] = {
+    COVERED: "executed, and every branch that begins here was taken",
+    PARTLY: "executed, but a branch that begins here was never taken",
+    FINDING: "reached by a finding only: executed by no queue entry, so not covered",
+    FRONTIER: "never executed, but the decision before it was",
+    NEVER: "never executed",
+}
+
+
+def mutants_cell(mutants: Iterable[Mutant]) -> Cell:
+    """Return the numbers of mutants by state, survivors first: ``●1 ◌2 ✓3``."""
+    counts: dict[str, int] = {}
+    for mutant in mutants:
+        counts[mutant.state] = counts.get(mutant.state, 0) + 1
+    order = ("alive", "pending", "killed", *SIGNS)
+    parts = [f"{SIGNS[s].glyph}{counts[s]}" for s in dict.fromkeys(order) if s in counts]
+    left = next((s for s in ("alive", "pending") if s in counts), "")
+    return " ".join(parts), left or "killed"
+
+
+def findings_cell(findings: Iterable[Finding]) -> Cell:
+    """Return the signs of findings, with their numbers."""
+    counts: dict[str, int] = {}
+    for finding in findings:
+        counts[finding.category] = counts.get(finding.category, 0) + 1
+    text = " ".join(f"{finding_sign(c)}{n}" for c, n in counts.items())
+    return text, f"bold {next(iter(counts), '')}"
+
+
+def types_cell(goals: Iterable[GoalRow]) -> Cell:
+    """Return the type that decides the first of these goals; more goals: their number."""
+    every = list(goals)
+    nearest = [goal.types[0] for goal in every if goal.types]
+    if not nearest:
+        return ("no type", "muted") if every else ("", "")
+    name, _ = min(nearest, key=lambda pair: pair[1])
+    return name.rpartition(".")[2] or name, "alive"
+
 
 MAX_LINES: Final = 100_000
 """Lines of a file that are listed."""
@@ -131,7 +180,8 @@ class CodeColumns:
     """The columns of the code table, about the file that is open now."""
 
     def __init__(self) -> None:
-        self.file: OpenFile | None = None
+        self.file = OpenFile("", SourceIndex(), State())
+        """With an empty path as long as no file is open."""
 
     def columns(self) -> Sequence[Column[CodeLine]]:
         """Return the columns."""
@@ -146,26 +196,26 @@ class CodeColumns:
         )  # fmt: skip
 
     def _state(self, row: CodeLine) -> str:
-        return self.file.states().get(row.number, "") if self.file is not None else ""
+        return self.file.states().get(row.number, "")
 
     def _gutter(self, row: CodeLine) -> Cell:
         return GUTTER.get(self._state(row), ("", ""))
 
     def _mutants(self, row: CodeLine) -> Cell:
-        mutants = self.file.mutants(row.number) if self.file is not None else []
+        mutants = self.file.mutants(row.number)
         return mutants_cell(mutants) if mutants else ("", "")
 
     def _findings(self, row: CodeLine) -> Cell:
-        findings = self.file.findings(row.number) if self.file is not None else []
+        findings = self.file.findings(row.number)
         return findings_cell(findings) if findings else ("", "")
 
     def _types(self, row: CodeLine) -> Cell:
-        return types_cell(self.file.goals(row.number)) if self.file is not None else ("", "")
+        return types_cell(self.file.goals(row.number))
 
     def _code(self, row: CodeLine) -> Cell:
         state = self._state(row)
         style = "muted" if state == "never" else ""
-        if self.file is not None and self.file.findings(row.number):
+        if self.file.findings(row.number):
             style = "bold crash"
         return row.text.expandtabs(4).rstrip(), style
 

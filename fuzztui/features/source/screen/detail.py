@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fuzztui.features.source.fold import FileLines, FirstEntry
-from fuzztui.features.source.screen.code import CodeLine, OpenFile
-from fuzztui.features.source.screen.labels import GUTTER, MEANINGS
+from fuzztui.features.source.screen.code import GUTTER, MEANINGS, CodeLine, OpenFile
 from fuzztui.features.source.tree import CodeNode
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.state import Entry, State
@@ -15,8 +14,8 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import pair
-from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.mutants import brief_change, state_sign
+from fuzztui.tui.labels.states import finding_sign
 
 MAX_LISTED = 20
 """Mutants, findings and goals that are listed for a line."""
@@ -84,47 +83,40 @@ def line_lines(
     name: str,
     smallest: Mapping[int, Smallest] | None,
     measuring: Measuring,
-) -> list[Line]:
-    """Return the details of a line. ``smallest``: by line, None before it was measured."""
+) -> Iterator[Line]:
+    """Yield the details of a line. ``smallest``: by line, None before it was measured."""
     coverage, state = file.coverage, file.state
-    lines: list[Line] = [_head(row, file, name)]
+    yield _head(row, file, name)
     if measuring.progress:
-        lines.append(pair("measuring", measuring.progress, "pending"))
+        yield pair("measuring", measuring.progress, "pending")
     if row.text.strip():
-        lines.append([TextSpan(plain(row.text.strip()), "bold")])
+        yield [TextSpan(plain(row.text.strip()), "bold")]
     if coverage is not None and coverage.measured and row.number in coverage.statements:
         key = "" if measuring.progress else measuring.key
-        lines += _coverage(row.number, coverage, state, smallest, key)
+        yield from _coverage(row.number, coverage, state, smallest, key)
     elif coverage is None or not coverage.measured:
-        lines.append(pair("covered", measuring.unknown(), "muted"))
+        yield pair("covered", measuring.unknown(), "muted")
     for mutant in file.mutants(row.number)[:MAX_LISTED]:
         glyph, word = state_sign(mutant)
         killer = f"  by {mutant.killer}" if mutant.killer else ""
         change = brief_change(mutant.before, mutant.after)
-        lines.append(
-            [
-                TextSpan(f"{glyph.glyph} {word.ljust(10)} ", glyph.style),
-                TextSpan(plain(change)),
-                TextSpan(plain(f"  {mutant.operator}{killer}"), "muted"),
-            ]
-        )
+        yield [
+            TextSpan(f"{glyph.glyph} {word.ljust(10)} ", glyph.style),
+            TextSpan(plain(change)),
+            TextSpan(plain(f"  {mutant.operator}{killer}"), "muted"),
+        ]
     for finding in file.findings(row.number)[:MAX_LISTED]:
         sign = f"{finding_sign(finding.category)} {plain(finding.category)}".ljust(12)
-        lines.append(
-            [
-                TextSpan(f"{sign} ", f"bold {finding.category}"),
-                TextSpan(plain(finding.title or finding.signature)),
-                TextSpan(plain(f"  ×{len(state.groups.get(finding.signature, [0])):,}"), "muted"),
-            ]
-        )
+        yield [
+            TextSpan(f"{sign} ", f"bold {finding.category}"),
+            TextSpan(plain(finding.title or finding.signature)),
+            TextSpan(plain(f"  ×{len(state.groups.get(finding.signature, [0])):,}"), "muted"),
+        ]
     for goal in file.goals(row.number)[:MAX_LISTED]:
         sign = "◆" if goal.frontier else "◇"
         types = ", ".join(f"{t} {n}" for t, n in goal.types) or "no type decides it"
         kind = goal.location.rpartition(":")[2]
-        lines.append(
-            [TextSpan(f"{sign} {plain(kind)} ".ljust(13), "alive"), TextSpan(plain(types))]
-        )
-    return lines
+        yield [TextSpan(f"{sign} {plain(kind)} ".ljust(13), "alive"), TextSpan(plain(types))]
 
 
 def _head(row: CodeLine, file: OpenFile, name: str) -> Line:
@@ -148,21 +140,21 @@ def _coverage(
     state: State,
     smallest: Mapping[int, Smallest] | None,
     key: str,
-) -> list[Line]:
+) -> Iterator[Line]:
     first = coverage.first.get(line)
     if first is None:
-        return []
-    lines: list[Line] = [pair("first", *_entry(first, state))]
+        return
+    yield pair("first", *_entry(first, state))
     if smallest is None:
-        why = f"not measured: {key} runs the corpus again" if key else ""
-        return [*lines, pair("smallest", why, "muted")] if why and first.entry else lines
+        if key and first.entry:
+            yield pair("smallest", f"not measured: {key} runs the corpus again", "muted")
+        return
     if (least := smallest.get(line)) is not None:
-        lines.append(pair("smallest", f"{least.entry}  {format.size(least.size)}", "corpus"))
+        yield pair("smallest", f"{least.entry}  {format.size(least.size)}", "corpus")
     missing, total = coverage.missing(line)
     if missing:
         of = f"{missing:,} of {several(total, 'branch', 'branches')} never taken"
-        lines.append(pair("branches", of, "pending"))
-    return lines
+        yield pair("branches", of, "pending")
 
 
 def _entry(first: FirstEntry, state: State) -> tuple[str, str]:
@@ -175,26 +167,26 @@ def _entry(first: FirstEntry, state: State) -> tuple[str, str]:
     return f"{first.entry} at {format.clock(t)}{size}", "corpus"
 
 
-def node_lines(node: CodeNode, measuring: Measuring) -> list[Line]:
-    """Return the details of a file or function."""
+def node_lines(node: CodeNode, measuring: Measuring) -> Iterator[Line]:
+    """Yield the details of a file or function."""
     where = node.path + (f":{node.first}-{node.last}" if node.function else "")
-    lines: list[Line] = [[TextSpan(plain(node.function or node.name), "bold")], pair("path", where)]
+    yield [TextSpan(plain(node.function or node.name), "bold")]
+    yield pair("path", where)
     if measuring.progress:
-        lines.append(pair("measuring", measuring.progress, "pending"))
+        yield pair("measuring", measuring.progress, "pending")
     if node.statements > 0 <= node.covered:
         share = format.share(node.covered / node.statements)
         text = f"{node.covered:,} of {several(node.statements, 'statement')} ({share})"
-        lines.append(pair("covered", text, "valid"))
+        yield pair("covered", text, "valid")
     elif node.statements:
-        lines.append(pair("covered", measuring.unknown(), "muted"))
+        yield pair("covered", measuring.unknown(), "muted")
     if node.frontier:
         where = f"{several(node.frontier, 'line')}: {MEANINGS['frontier']}"
-        lines.append(pair("frontier", where, "alive"))
+        yield pair("frontier", where, "alive")
     if node.mutants:
         text = f"{node.killed:,} of {several(node.mutants, 'mutant')} killed"
         text += f", {several(node.survivors, 'survivor')}"
-        lines.append(pair("mutants", text, "killed"))
+        yield pair("mutants", text, "killed")
     if node.findings:
         verb = "ends" if node.findings == 1 else "end"
-        lines.append(pair("findings", f"{node.findings:,} {verb} here", "crash"))
-    return lines
+        yield pair("findings", f"{node.findings:,} {verb} here", "crash")

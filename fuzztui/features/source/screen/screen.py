@@ -14,6 +14,7 @@ from textual.widget import Widget
 from textual.worker import WorkType
 
 from fuzztui.features.source.index import SourceIndex
+from fuzztui.features.source.screen.actions import SourceContext
 from fuzztui.features.source.screen.code import CodeColumns, CodeLine, FileText, OpenFile, load_text
 from fuzztui.features.source.screen.detail import Measuring, line_lines, node_lines
 from fuzztui.features.source.screen.measure import MeasuredLines, measured_lines
@@ -86,9 +87,9 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def body(self) -> list[Widget]:
         """Return both tables, the details and the filter."""
-        tree: BigTable[Any] = BigTable(tree_columns(self._rows), empty="no source file", id="tree")
+        every = tree_columns(self._rows)
+        tree: BigTable[Any] = BigTable(every, empty="no source file", first=CODE, id="tree")
         tree.topic = "source"
-        tree.rows.sort(next(c for c in tree.columns if c.id == CODE))
         code: BigTable[Any] = BigTable(self._columns.columns(), empty="no file is open", id="code")
         code.topic = "code"
         code.MARKABLE = tree.MARKABLE = False  # type: ignore[misc]
@@ -111,7 +112,7 @@ class SourceScreen(ListingScreen[Row, None]):
         return self.code if self.has_class("-code") else self.files
 
     @property
-    def _file(self) -> OpenFile | None:
+    def _file(self) -> OpenFile:
         return self._columns.file
 
     def watch_focused(self, focused: Widget | None) -> None:
@@ -137,7 +138,7 @@ class SourceScreen(ListingScreen[Row, None]):
         self._update_tree(changed, reset=changes.reset)
         self._show_empty()
         file = self._file
-        if file is not None:
+        if file.path:
             file.state = state
             if changes.reset:
                 self.code.invalidate()
@@ -151,7 +152,7 @@ class SourceScreen(ListingScreen[Row, None]):
                 self._read(file.path)
             if (place := self._index.place(file.path)) != file.path:
                 self._open(place)  # the file was a copy that fuzz-first has made
-        if file is None and (first := self._first_file()):
+        elif first := self._first_file():
             self._open(first)
         self.show_detail()
         self.host.refresh_footer()
@@ -185,7 +186,7 @@ class SourceScreen(ListingScreen[Row, None]):
     def _open(self, path: str, line: int = 0) -> None:
         """Show a file in the code table, and go to a line of it."""
         self._wanted_line = line
-        if self._file is not None and self._file.path == path:
+        if self._file.path == path:
             self._go_to_line(line)
             return
         self._columns.file = OpenFile(path, self._index, self.campaign)
@@ -209,7 +210,7 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def _loaded(self, text: FileText) -> None:
         file = self._file
-        if file is None or file.path != text.path or not self.app.is_running:
+        if file.path != text.path or not self.app.is_running:
             return
         self._text = text
         file.fill(text)
@@ -226,7 +227,7 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def _go_to_line(self, line: int) -> None:
         """Go to a line, or without a text to the next one of which something is known."""
-        if self._file is None or not line or not self._file.rows:
+        if not line or not self._file.rows:
             return
         self._wanted_line = 0
         key = str(line)
@@ -241,7 +242,7 @@ class SourceScreen(ListingScreen[Row, None]):
         """Open a file at a line: ``path:line``."""
         path, _, line = key.rpartition(":")
         if not path or not line.isdecimal() or len(line) > 9:
-            self.notify(plain(f"{key}: the log does not contain the line"), markup=False)
+            self.notify(plain(f"{key}: the log does not contain the line"))
             return
         self.set_class(True, "-code")
         self._open(self._index.place(path), int(line))
@@ -253,13 +254,11 @@ class SourceScreen(ListingScreen[Row, None]):
     def details(self, row: Row, preview: None, size: Size) -> Sequence[Line]:
         """Return the details of a line, file or function."""
         if isinstance(row, CodeNode):
-            return node_lines(row, self._measuring())
+            return list(node_lines(row, self._measuring()))
         file = self._file
-        if file is None:
-            return ()
         name = self._names.get(file.path, file.path)
         smallest = self._measured.smallest.get(file.path, {}) if self._measured.done else None
-        return line_lines(row, file, name, smallest, self._measuring())
+        return list(line_lines(row, file, name, smallest, self._measuring()))
 
     def _show_empty(self) -> None:
         """Show why there is no file, or no row, in the table: a narrow terminal has no more."""
@@ -286,8 +285,8 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def describe_row(self) -> ActionContext:
         """Return whether a row is under the cursor."""
-        measures = self._measurement is not None
-        return ActionContext(row=self.table.current is not None, measuring=measures)
+        about = SourceContext(self._measurement is not None, bool(self.campaign.coverage_build))
+        return ActionContext(row=self.table.current is not None, about=about)
 
     # -------------------------------------------------------------- looking
 
@@ -307,7 +306,7 @@ class SourceScreen(ListingScreen[Row, None]):
     def _follow(self, event: BigTable.Highlighted) -> None:
         """Put the cursor of the tree on the function around the line."""
         file, line = self._file, self._line
-        if event.table is not self.code or file is None or not line:
+        if event.table is not self.code or not line:
             return
         key = file.function_key(line)
         if self.files.cursor != key and not self.files.go_to(key):
@@ -338,7 +337,7 @@ class SourceScreen(ListingScreen[Row, None]):
     def do_source_next(self, step: int) -> None:
         """Go to the next line with a finding or survivor, or on the frontier."""
         file = self._file
-        if file is None:
+        if not file.path:
             return
         row = self.code.current
         here = row.number if isinstance(row, CodeLine) else 0
@@ -352,8 +351,8 @@ class SourceScreen(ListingScreen[Row, None]):
     def do_source_mutants(self) -> None:
         """Go to a mutant of the line: pressed again there, to the next one."""
         file, line = self._file, self._line
-        mutants = file.mutants(line) if file is not None else []
-        if file is None or not mutants:
+        mutants = file.mutants(line)
+        if not mutants:
             self.notify("No mutant is on this line.")
             return
         place = f"{file.path}:{line}"
@@ -363,8 +362,7 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def do_source_finding(self) -> None:
         """Go to the first finding of the line."""
-        file = self._file
-        findings = file.findings(self._line) if file is not None else []
+        findings = self._file.findings(self._line)
         if findings:
             self.host.go_to_row("findings", findings[0].key)
         else:
@@ -372,7 +370,7 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def do_source_first(self) -> None:
         """Go to the entry that has covered the line first."""
-        coverage = self._file.coverage if self._file is not None else None
+        coverage = self._file.coverage
         first = coverage.first.get(self._line) if coverage is not None else None
         if first is None:
             self.notify("No entry is known to have executed this line.")
@@ -383,8 +381,7 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def do_source_smallest(self) -> None:
         """Go to the smallest entry that executes the line."""
-        path = self._file.path if self._file is not None else ""
-        least = self._measured.smallest.get(path, {}).get(self._line)
+        least = self._measured.smallest.get(self._file.path, {}).get(self._line)
         if least is not None:
             self.host.go_to_row("corpus", least.entry)
         elif self._measured.done:
@@ -399,7 +396,7 @@ class SourceScreen(ListingScreen[Row, None]):
         row = self.table.current
         if isinstance(row, CodeNode):
             self.host.copy(shell.path(f"{row.path}:{row.first}"), "location")
-        elif self._file is not None:
+        elif self._file.path:
             self.host.copy(shell.path(f"{self._file.path}:{self._line or 1}"), "location")
 
     def do_row_edit(self) -> None:
@@ -407,14 +404,14 @@ class SourceScreen(ListingScreen[Row, None]):
         row = self.table.current
         if isinstance(row, CodeNode):
             path, line = Path(row.path), row.first
-        elif self._file is not None:
+        elif self._file.path:
             path, line = Path(self._file.path), self._line or 1
         else:
             return
         if path.is_absolute() and path.is_file():
             self.host.edit_file(path, line)
         else:
-            self.notify(plain(f"{path}: there is no such file here"), markup=False, timeout=4)
+            self.notify(plain(f"{path}: there is no such file here"), timeout=4)
 
     # ------------------------------------------------------------ measuring
 
@@ -452,7 +449,7 @@ class SourceScreen(ListingScreen[Row, None]):
         self._measurement = None
         self._show_progress("")
         if problem:
-            self.notify(plain(problem), title="Not measured", severity="warning", markup=False)
+            self.notify(plain(problem), title="Not measured", severity="warning")
         if measured is not None:
             self.host.when_free(lambda: self._take(measured))
 
@@ -465,7 +462,7 @@ class SourceScreen(ListingScreen[Row, None]):
 
     def _take(self, measured: MeasuredLines) -> None:
         self._measured, self._index.measured = measured, measured.files
-        if self._file is not None and not self._file.rows:
+        if self._file.path and not self._file.rows:
             self.show(Changes(source=True))
             self._file.fill(self._text)
             self.code.load(self._file.rows)

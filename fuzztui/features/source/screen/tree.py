@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from fuzztui.features.source.tree import CodeNode
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
-from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.columns import Cell, Column, count_column
 
 BAR = 8
 """Cells of the bar of the covered share."""
@@ -23,12 +24,15 @@ def tree_columns(rows: Mapping[str, CodeNode]) -> Sequence[Column[CodeNode]]:
         """Sorted by the numbers of files; the functions of a file stay below it."""
 
         def key(row: CodeNode) -> tuple[float, ...]:
-            return number(rows.get(row.path, row)), -_place(row)
+            return number(rows.get(row.path, row)), -float(row.first if row.function else -1)
 
         return key
 
-    def _place(row: CodeNode) -> float:
-        return float(row.first if row.function else -1)
+    def figure(
+        id: str, title: str, of: Callable[[CodeNode], int], style: str, needs: int = 0
+    ) -> Column[CodeNode]:
+        column = count_column(id, title, of, style, needs=needs, spare=True)
+        return replace(column, sort=of_file(of), number=of)
 
     def by_name(row: CodeNode) -> tuple[str, bool, int, int]:
         return row.name, bool(row.function), row.first, -row.last
@@ -38,11 +42,11 @@ def tree_columns(rows: Mapping[str, CodeNode]) -> Sequence[Column[CodeNode]]:
                searched=lambda r: f"{r.name} {r.function}"),
         Column("cover", "cover", _share, of_file(_covered), "right", number=_covered, min=5),
         Column("bar", "", _bar, None, min=BAR, max=BAR, needs=64),
-        _figure("frontier", "front", lambda r: r.frontier, of_file, "alive", needs=54),
+        figure("frontier", "front", lambda r: r.frontier, "alive", needs=54),
         Column("score", "score", _score_cell, of_file(_score), "right",
                number=_score, spare=True, descending=True),
-        _figure("left", "left", lambda r: r.survivors, of_file, "alive"),
-        _figure("findings", "finds", lambda r: r.findings, of_file, "bold crash"),
+        figure("left", "left", lambda r: r.survivors, "alive"),
+        figure("findings", "finds", lambda r: r.findings, "bold crash"),
     )  # fmt: skip
 
 
@@ -77,22 +81,3 @@ def _bar(row: CodeNode) -> Cell:
         return "", ""
     full, rest = gauge(_covered(row), BAR)
     return f"{full}{rest}", "valid"
-
-
-def _figure(
-    id: str,
-    title: str,
-    of: Callable[[CodeNode], int],
-    of_file: Callable[[Callable[[CodeNode], float]], Callable[[CodeNode], tuple[float, ...]]],
-    style: str,
-    *,
-    needs: int = 0,
-) -> Column[CodeNode]:
-    def cell(row: CodeNode) -> Cell:
-        n = of(row)
-        return (format.count(n), style) if n else ("", "")
-
-    return Column(
-        id, title, cell, of_file(lambda r: float(of(r))), "right",
-        number=lambda r: float(of(r)), spare=True, descending=True, needs=needs,
-    )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import dedent
 
 from fuzztui.features.targeting.fold import (
@@ -17,11 +17,12 @@ from fuzztui.features.targeting.screen.labels import COVERED_WHEN, sign_of
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.state import Entry, Finding, State
 from fuzztui.kernel.wire.commands import WeighType, weight_text
+from fuzztui.kernel.wire.events import TargetingStats
 from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.labels.details import number_span, pair, title
+from fuzztui.tui.labels.details import listed, number_span, pair, title
 from fuzztui.tui.labels.latest_saved import latest_lines
 
 TARGETS = 12
@@ -123,40 +124,36 @@ def _instances(row: TypeRow, state: State) -> list[Line]:
     ]
     if len(known) < 2:
         return []
-    lines: list[Line] = [[], title("instances")]
     wide = max(len(plain(f.instance, 12)) for f, _ in known)
-    for f, i in known:
-        lines.append(
-            [
-                TextSpan(f"{plain(f.instance, 12):<{wide}} ", "muted"),
-                TextSpan(f"{format.share(f.probabilities[i] / 1e6):>5}"),
-                TextSpan(f"  {weight_text(f.weights[i])}", "muted" if f.weights[i] == 1 else ""),
-                TextSpan(f"  {format.count(f.matches[i])} of {format.count(f.picks[i])}", "muted"),
-                TextSpan(f"  +{f.new_arms[i]:,}" if f.new_arms[i] else "", "valid"),
-            ]
-        )
-    return lines
+
+    def line(of: tuple[TargetingStats, int]) -> Line:
+        f, i = of
+        return [
+            TextSpan(f"{plain(f.instance, 12):<{wide}} ", "muted"),
+            TextSpan(f"{format.share(f.probabilities[i] / 1e6):>5}"),
+            TextSpan(f"  {weight_text(f.weights[i])}", "muted" if f.weights[i] == 1 else ""),
+            TextSpan(f"  {format.count(f.matches[i])} of {format.count(f.picks[i])}", "muted"),
+            TextSpan(f"  +{f.new_arms[i]:,}" if f.new_arms[i] else "", "valid"),
+        ]
+
+    return [[], title("instances"), *map(line, known)]
 
 
 def _decides(row: TypeRow, targets: Iterable[GoalRow]) -> list[Line]:
     """The uncovered goals that this type decides, the nearest first."""
     near = [(steps, t) for t in targets for name, steps in t.types if name == row.name]
     near.sort(key=lambda pair: (pair[0], not pair[1].frontier))
-    if not near:
-        return []
-    lines: list[Line] = [[], title(f"decides {several(len(near), 'uncovered goal')} (by distance)")]
-    for steps, target in near[:TARGETS]:
-        sign = sign_of(target)
-        lines.append(
-            [
-                TextSpan(f"{sign.glyph} ", sign.style),
-                TextSpan(f"{steps:>2}  ", "muted"),
-                TextSpan(plain(target.location)),
-            ]
-        )
-    if len(near) > TARGETS:
-        lines.append([TextSpan(f"  … {len(near) - TARGETS:,} more", "muted")])
-    return lines
+    heading = f"decides {several(len(near), 'uncovered goal')} (by distance)"
+    return listed(heading, (_goal_line(*each) for each in near), len(near), TARGETS)
+
+
+def _goal_line(steps: int, goal: GoalRow) -> Line:
+    sign = sign_of(goal)
+    return [
+        TextSpan(f"{sign.glyph} ", sign.style),
+        TextSpan(f"{steps:>2}  ", "muted"),
+        TextSpan(plain(goal.location)),
+    ]
 
 
 # --------------------------------------------------------------------- a goal
@@ -198,29 +195,19 @@ def goal_lines(
         return [*lines, *_no_types_of_it()]
     lines += [[], title("decided by: distance, type, chance")]
     for name, steps in row.types:
-        known = types.get(name)
-        lines.append(
-            [
-                TextSpan(f"{steps:>4}  ", "muted"),
-                TextSpan(plain(name), "edge"),
-                *_of_type(known),
-            ]
-        )
+        head = [TextSpan(f"{steps:>4}  ", "muted"), TextSpan(plain(name), "edge")]
+        lines.append([*head, *_of_type(types.get(name))])
     return lines
 
 
-def _source(source: SourceExcerpt, *, tight: bool) -> list[Line]:
+def _source(source: SourceExcerpt, *, tight: bool) -> Iterator[Line]:
     """The source lines around the goal; its own line wraps, the others are cut."""
-    lines: list[Line] = []
     texts = dedent("\n".join(text.expandtabs(4) for text in source.lines)).split("\n")
     for number, text in enumerate(texts, source.first):
         if number == source.line:
-            lines.append([number_span("›", number, "bold"), *_hung(text)])
+            yield [number_span("›", number, "bold"), *_hung(text)]
         elif not tight:
-            lines.append(
-                OneLine([number_span(" ", number, "muted"), TextSpan(plain(text), "muted")])
-            )
-    return lines
+            yield OneLine([number_span(" ", number, "muted"), TextSpan(plain(text), "muted")])
 
 
 def _hung(text: str) -> list[TextSpan]:
@@ -266,13 +253,9 @@ def no_types_lines(engine: str, whole: TargetingSummary | None, changed: str = "
     ``changed``: a message that the analysis of some modules is outdated.
     """
     if engine != SPOTON and whole is None:
+        why = f"This campaign's engine is {plain(engine or 'unknown')}: it has no types."
         return [
-            [
-                TextSpan(
-                    f"This campaign's engine is {plain(engine or 'unknown')}: it has no types.",
-                    "bold",
-                )
-            ],
+            [TextSpan(why, "bold")],
             [],
             pair("Python", 'kind = "spoton" under [engine], and a generator: docs/spoton.md'),
         ]

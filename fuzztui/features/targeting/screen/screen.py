@@ -23,6 +23,7 @@ from fuzztui.features.targeting.fold import (
     type_rows,
 )
 from fuzztui.features.targeting.screen import source
+from fuzztui.features.targeting.screen.actions import PendingTargeting, TargetingContext
 from fuzztui.features.targeting.screen.columns import (
     CHANCE,
     LEFT,
@@ -30,7 +31,6 @@ from fuzztui.features.targeting.screen.columns import (
     goal_columns,
     type_columns,
 )
-from fuzztui.features.targeting.screen.context import PendingTargeting, TargetingContext
 from fuzztui.features.targeting.screen.detail import (
     goal_lines,
     no_goals_lines,
@@ -53,7 +53,7 @@ from fuzztui.kernel.wire.conditions import FilterKey, parse_filter
 from fuzztui.kernel.wire.targeting import have_changed, label_in, type_label
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.base.columns import Column, column_keys
+from fuzztui.tui.base.columns import column_keys
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
@@ -129,14 +129,15 @@ class TypesScreen(SteeredScreen[TypeRow | GoalRow, SourceExcerpt]):
         """Yield the strip, two tables and the details."""
         yield TargetingStrip()
         context = TypeColumnContext(self._short, self._weight_asked, self._pin_asked)
-        of_types = _table("types", type_columns(context), CHANCE, reverse=True)
-        of_targets = _table("targets", goal_columns(context), LEFT)
+        types: BigTable[TypeRow] = BigTable(
+            type_columns(context), first=CHANCE, reverse=True, id="types"
+        )
+        targets: BigTable[GoalRow] = BigTable(goal_columns(context), first=LEFT, id="targets")
+        types.keeps_line = targets.keeps_line = True
         tabs = TableTabs("types.other", ("types", "uncovered goals"))
-        tables = Container(tabs, of_types, of_targets, id="tables")
+        tables = Container(tabs, types, targets, id="tables")
         yield Container(tables, DetailPane(id="detail"), id="listing")
         yield self.filter_bar()
-
-    # --------------------------------------------------------------- tables
 
     @property
     def types(self) -> BigTable[TypeRow]:
@@ -238,9 +239,12 @@ class TypesScreen(SteeredScreen[TypeRow | GoalRow, SourceExcerpt]):
         self.show_detail()
 
     def narrow(self, text: str) -> None:
-        """Filter both tables; a filter also finds types that are not drawn."""
+        """Filter both tables: the rows of goals contain names of types, too.
+
+        A filter also finds types that are not drawn.
+        """
         problems = []
-        for table in (self.types, self.targets):  # rows of goals contain names of types, too
+        for table in (self.types, self.targets):
             found = parse_filter(text, column_keys(table.columns))
             table.narrow(found.words, found.passes)
             problems.append(found.problem)
@@ -396,13 +400,3 @@ class TypesScreen(SteeredScreen[TypeRow | GoalRow, SourceExcerpt]):
             self.targets.move_on(lambda r: self._asked.ignores(r) == now.ignored)
         elif not isinstance(command, SetTargetedShare):
             self.table.hold()
-
-
-def _table(
-    id: str, columns: Sequence[Column[Any]], first: str, *, reverse: bool = False
-) -> BigTable[Any]:
-    """A table sorted by ``first``, with the cursor staying on the first line."""
-    table: BigTable[Any] = BigTable(columns, empty="nothing here yet", id=id)
-    table.rows.sort(next(c for c in columns if c.id == first), reverse=reverse)
-    table.keeps_line = True
-    return table

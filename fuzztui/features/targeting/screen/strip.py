@@ -1,17 +1,32 @@
-"""The strip above the tables: covered share, uncovered goals, pending commands, next types."""
+"""Type targeting: in the strip above the tables, in a line and a list of the Overview."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from fuzztui.features.targeting.fold import TargetingSummary
-from fuzztui.features.targeting.screen.labels import IGNORED, PINNED, brief_location, brief_type
+from fuzztui.features.targeting.fold import (
+    GoalRow,
+    TargetingSummary,
+    goal_rows,
+    reached_share,
+    targeting_summary,
+)
+from fuzztui.features.targeting.screen.labels import (
+    IGNORED,
+    PINNED,
+    brief_location,
+    brief_type,
+    sign_of,
+)
 from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.targeting import have_changed, remedy
 from fuzztui.tui.base import format
 from fuzztui.tui.base.bars import Part, parted_bar
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.host import host
+from fuzztui.tui.frame.overview_line import MAX_LISTED, AsideList, AsideRow, OverviewLine
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.status import Status
 
@@ -42,15 +57,13 @@ class TargetingStrip(StatusCanvas):
 
     def ask(self, asked: Sequence[str], who: str) -> None:
         """Set labels of the pending commands, and a text about the instances that must answer."""
-        if (asked, who) != (self._asked, self._who):
-            self._asked, self._who = asked, who
-            self.repaint()
+        self._asked, self._who = asked, who
+        self.repaint()
 
     def show_next(self, likely: Sequence[tuple[str, float]]) -> None:
         """Set the types that are most likely drawn next, with their probabilities."""
-        if likely != self._next:
-            self._next = likely
-            self.repaint()
+        self._next = likely
+        self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw the bar, the uncovered goals, and pending commands, the pin, or the next types."""
@@ -163,3 +176,54 @@ def _bar(aim: TargetingSummary, width: int) -> list[TextSpan]:
         Part(further, *FURTHER, f"further off {further:,}"),
     ]
     return parted_bar(parts, width)
+
+
+class TargetingLine(OverviewLine):
+    """Uncovered goals, the pin, the targeted share. Hidden until an engine has reported types."""
+
+    def content(self, width: int) -> list[Line]:
+        """Draw one line."""
+        aim = targeting_summary(host(self).campaign)
+        if aim is None:
+            return []
+        left = uncovered_spans(aim)
+        if aim.pinned:
+            room = width - width_of(left) - 16
+            where = plain(brief_location(aim.pinned, max(8, room)))
+            left += [TextSpan(f"   {PINNED.glyph} {where}", PINNED.style)]
+        return [fitting(left, targeted_spans(aim), width)]
+
+
+def lines() -> list[OverviewLine]:
+    """The lines that the feature adds to the Overview."""
+    return [TargetingLine()]
+
+
+class UncoveredGoals(AsideList):
+    """A row for each goal, the frontier first."""
+
+    TAB = "types"
+    TITLE = "Uncovered goals"
+    RIGHT = "reached by"
+
+    def __init__(self) -> None:
+        self._goals: Sequence[GoalRow] = ()
+
+    def look(self, state: State) -> bool:
+        """Take the goals."""
+        self._goals = [*goal_rows(state).values()][:MAX_LISTED]
+        return bool(self._goals)
+
+    def rows(self, width: int) -> Iterator[AsideRow]:
+        """Yield sign and location of each goal, and the share of trials that reached it."""
+        for goal in self._goals:
+            sign, share = sign_of(goal), reached_share(goal)
+            reached = format.percent(share, 1.0) if share > 0 else "no input"
+            where = plain(brief_location(goal.location, max(8, width - 16)))
+            left = [TextSpan(f" {sign.glyph} ", sign.style), TextSpan(where)]
+            yield AsideRow(goal.location, left, TextSpan(f"  {reached} ", "muted"))
+
+
+def lists() -> list[AsideList]:
+    """The lists that the feature adds to the Overview."""
+    return [UncoveredGoals()]

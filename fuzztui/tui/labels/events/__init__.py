@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fuzztui.kernel.wire.events import Record
-from fuzztui.tui.labels.events import entries, findings  # for what they register
+from fuzztui.tui.labels.events import saved  # for what it registers
 from fuzztui.tui.labels.events.base import (
     INSTANCES,
     KINDS,
@@ -18,9 +18,7 @@ from fuzztui.tui.labels.events.base import (
     Described,
     describe,
 )
-from fuzztui.tui.labels.events.campaign import clock_text
-from fuzztui.tui.labels.events.commands import command_text
-from fuzztui.tui.labels.events.instances import engine_text
+from fuzztui.tui.labels.events.campaign import clock_text, command_text, engine_text
 
 
 def at_host(described: Described, record: Record) -> Described:

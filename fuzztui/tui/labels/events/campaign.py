@@ -1,24 +1,37 @@
-"""Events about the campaign as a whole, its hosts and its log as text."""
+"""Events about the campaign, its hosts, instances and commands, and its log as text."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.host_summary import CLOCK_S
 from fuzztui.kernel.model.selectors import exact_words
+from fuzztui.kernel.wire.codec import CodecError, decode_command
 from fuzztui.kernel.wire.events import (
     BudgetSet,
     CampaignEnded,
     CampaignStarted,
     CampaignState,
+    CommandApplied,
+    CommandIssued,
+    CommandProgress,
+    CommandRejected,
     HostState,
+    InstanceHello,
+    InstanceState,
     Message,
     Notified,
+    PassiveInstance,
     RecordsLost,
+    Resources,
+    Stats,
     SupervisorStarted,
+    Synced,
     Unknown,
 )
 from fuzztui.tui.base import format
-from fuzztui.tui.labels.events.base import INSTANCES, Described, describe
+from fuzztui.tui.labels.events.base import COMMANDS, INSTANCES, STATS, Described, describe
 from fuzztui.tui.labels.states import state_style, with_reason
 
 _LONGEST_S = 1e12
@@ -97,3 +110,92 @@ def _lost(event: RecordsLost) -> Described:
 def _unknown(event: Unknown) -> Described:
     text = "(an event of a newer version, or of a package that is not installed)"
     return Described(event.name, text, "muted")
+
+
+def engine_text(engine: str, version: str) -> str:
+    """Return name and version; AFL++ writes ``++4.04c`` in some places, 4.04c in others."""
+    return f"{engine} {version.removeprefix('++')}".strip()
+
+
+@describe.register
+def _instance_state(event: InstanceState) -> Described:
+    text = with_reason(event.state, event.reason)
+    if event.restarts:
+        text += f"  (restart {event.restarts})"
+    return Described("instance", text, state_style(event.state), event.instance, INSTANCES)
+
+
+@describe.register
+def _hello(event: InstanceHello) -> Described:
+    words = [engine_text(event.engine, event.version)]
+    words += [f"python {event.python}"] if event.python else []
+    words += [f"pid {event.pid}"] if event.pid else []
+    text = "  ".join(w for w in words if w)
+    return Described("hello", text, "muted", event.instance, INSTANCES)
+
+
+@describe.register
+def _stats(event: Stats) -> Described:
+    text = (
+        f"{several(event.execs, 'exec')}  {format.rate(event.execs_per_sec)}/s  "
+        f"corpus {event.corpus:,}  edges {format.count(event.edges)}"
+    )
+    return Described("stats", text, "muted", event.instance, STATS)
+
+
+@describe.register
+def _synced(event: Synced) -> Described:
+    # The next id that will be imported: ids count from 0.
+    words = [f"{next_id} of {peer}" for peer, next_id in event.peers.items()]
+    text = f"{', '.join(words)} imported"
+    return Described("imports", text, "muted", event.instance, STATS)
+
+
+@describe.register
+def _passive(event: PassiveInstance) -> Described:
+    entries = several(event.entries, "entry", "entries")
+    text = f"{entries} to import, from {event.source or 'elsewhere'}"
+    return Described("passive", text, "imported", event.instance, STATS)
+
+
+@describe.register
+def _resources(event: Resources) -> Described:
+    memory = format.size(event.rss)
+    processes = several(event.processes, "process", "processes")
+    text = f"cpu {event.cpu:.2f}  memory {memory}  {processes}"
+    return Described("usage", text, "muted", event.instance, STATS)
+
+
+def command_text(command: dict[str, Any]) -> str:
+    """Return an encoded command as text: ``promote main/12``; of an invalid one the name."""
+    try:
+        decoded = decode_command(command)
+    except CodecError:
+        return str(command.get("c", "?"))
+    return decoded.name if decoded.problem else decoded.summary
+
+
+@describe.register
+def _issued(event: CommandIssued) -> Described:
+    by = f"  by {event.by}" if event.by else ""
+    text = f"undo of {event.undoes[0]}" if event.undoes else command_text(event.command)
+    return Described("command", f"{text}{by}", "pending", "", COMMANDS)
+
+
+@describe.register
+def _applied(event: CommandApplied) -> Described:
+    at = f"  at trial {event.trial:,}" if event.trial >= 0 else ""
+    text = f"{event.id}  {event.detail}{at}"
+    return Described("done", text, "running", event.instance, COMMANDS)
+
+
+@describe.register
+def _rejected(event: CommandRejected) -> Described:
+    text = f"{event.id}  {event.reason}"
+    return Described("rejected", text, "failed", event.instance, COMMANDS)
+
+
+@describe.register
+def _progress(event: CommandProgress) -> Described:
+    part = f"  {format.percent(event.part, 1.0)}" if event.part >= 0 else ""
+    return Described("progress", f"{event.id}  {event.text}{part}", "pending", "", COMMANDS)

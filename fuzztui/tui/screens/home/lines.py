@@ -1,6 +1,9 @@
-"""The lines above and below the table of runs."""
+"""The lines above and below the table of runs, and those of what can be started."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from fuzztui.kernel.base.text import several
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread
@@ -23,9 +26,8 @@ class HomeHeader(Canvas):
         """Count the rows."""
         rows = seen.rows.values()
         counts = (len(rows), sum(r.supervised for r in rows), sum(r.new for r in rows), seen.left)
-        if (counts, problem) != (self._seen, self._problem):
-            self._seen, self._problem = counts, problem
-            self.repaint()
+        self._seen, self._problem = counts, problem
+        self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw the line."""
@@ -54,10 +56,33 @@ class HomeDetail(Canvas):
 
     def show(self, row: RunRow | None) -> None:
         """Show a row."""
-        if row != self._row:
-            self._row = row
-            self.repaint()
+        self._row = row
+        self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw two lines."""
         return [] if self._row is None else detail(self._row, width)
+
+
+OWN = "own"
+"""The answer for a campaign of the user's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRow:
+    """A sample campaign."""
+
+    file: str
+    title: str
+    needs: str = ""
+    """What must be installed for it; an empty string: nothing is missing."""
+
+
+def startable(samples: Sequence[SampleRow], own: str) -> dict[str, str]:
+    """Return texts by the sample's file; first ``own``, by :data:`OWN`."""
+    room = max((len(s.file) for s in samples), default=0) + 2
+    rows = {OWN: own}
+    for s in samples:
+        needs = f"{s.needs}: " if s.needs else ""
+        rows[s.file] = f"{s.file:<{room}}{needs}{s.title}"
+    return rows

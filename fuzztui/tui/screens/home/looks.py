@@ -14,7 +14,7 @@ from fuzztui.run.home.listing import RunList
 from fuzztui.run.home.look import RunLook
 from fuzztui.run.home.summary import RunSummary
 from fuzztui.tui.base import format
-from fuzztui.tui.base.last_looks import Look
+from fuzztui.tui.base.user_state import Look
 from fuzztui.tui.labels.runs import RunRow
 from fuzztui.tui.screens.home.panes import PaneContent, pane_content
 

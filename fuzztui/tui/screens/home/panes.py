@@ -15,7 +15,7 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.chart import Chart, ChartContent, Curve, View
 from fuzztui.tui.base.text import fit, plain
-from fuzztui.tui.frame.home_context import MAX_PANES
+from fuzztui.tui.frame.action_context import MAX_PANES
 from fuzztui.tui.labels.runs import RunRow
 
 _TWO_CHARTS_ROWS = 17
@@ -57,7 +57,7 @@ def pane_content(row: RunRow, state: State | None) -> PaneContent:
     return PaneContent(
         row,
         state.t,
-        ChartContent(title, [_curve(state, name, style)], _count, from_zero=True),
+        ChartContent(title, [_curve(state, name, style)], format.whole, from_zero=True),
         ChartContent("Exec/s", [_curve(state, "rate", "rate", mean=True)], from_zero=True),
     )
 
@@ -66,10 +66,6 @@ def _curve(state: State, name: str, style: str, *, mean: bool = False) -> Curve:
     series = state.series.get(name)
     times, values = ([], []) if series is None else (list(series.times), list(series.values))
     return Curve("", style, times, values, "mean" if mean else "last")
-
-
-def _count(value: float) -> str:
-    return format.count(round(value))
 
 
 class PaneHead(Canvas):
@@ -84,9 +80,8 @@ class PaneHead(Canvas):
 
     def show(self, number: int, row: RunRow) -> None:
         """Show a row; ``number``: the key that opens it."""
-        if (number, row) != (self._number, self._row):
-            self._number, self._row = number, row
-            self.repaint()
+        self._number, self._row = number, row
+        self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Draw three lines."""
@@ -121,14 +116,6 @@ class PaneHead(Canvas):
         return [head, line, groups]
 
 
-class GrowthChart(Chart):
-    """What a run covers, kills or saves."""
-
-
-class RateChart(Chart):
-    """The speed of a run."""
-
-
 class RunPane(Vertical):
     """One run."""
 
@@ -146,8 +133,8 @@ class RunPane(Vertical):
     def compose(self) -> ComposeResult:
         """Yield the widgets."""
         yield PaneHead()
-        yield GrowthChart()
-        yield RateChart()
+        yield Chart(id="growth")
+        yield Chart(id="rate")
 
     def show(self, number: int, content: PaneContent) -> None:
         """Show a run; its charts are drawn again only from time to time."""
@@ -161,8 +148,8 @@ class RunPane(Vertical):
             return
         self._drawn, self._drawn_t = drawn, content.now
         view = View(content.now, calm=True)
-        self.query_one(GrowthChart).show(content.growth, view)
-        second = self.query_one(RateChart)
+        first, second = self.query(Chart)
+        first.show(content.growth, view)
         second.display = self.size.height >= _TWO_CHARTS_ROWS
         second.show(content.rate, view)
 

@@ -11,13 +11,13 @@ from heapq import nlargest
 from fuzztui.kernel.model.state import Changes, Finding, State
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
-from fuzztui.tui.frame.aside_list import AsideList
 from fuzztui.tui.frame.feature_screens import aside_lists
 from fuzztui.tui.frame.host import host
+from fuzztui.tui.frame.overview_line import AsideList
 from fuzztui.tui.labels.details import finding_text
 from fuzztui.tui.labels.facts import cut
-from fuzztui.tui.labels.glyphs import finding_sign
 from fuzztui.tui.labels.report import report_lines
+from fuzztui.tui.labels.states import finding_sign
 from fuzztui.tui.labels.status import Status
 
 MAX_STACK = 8

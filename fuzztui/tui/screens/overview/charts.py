@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Grid
@@ -14,12 +14,13 @@ from textual.message import Message
 
 from fuzztui.kernel.model.finding_tallies import group_heads
 from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire.commands import Pause, Resume
 from fuzztui.kernel.wire.finding_kinds import KINDS, FindingKind, kind_of
 from fuzztui.tui.base import format
-from fuzztui.tui.base.chart import AXIS, WAITING, Chart, ChartContent, Curve, View
+from fuzztui.tui.base.chart import AXIS, WAITING, Chart, ChartContent, Curve, Mark, View
 from fuzztui.tui.base.timeaxis import TimeAxis
 from fuzztui.tui.frame.actions import bindings
-from fuzztui.tui.labels.chart_marks import marks
+from fuzztui.tui.labels.states import STEERED, finding_sign, state_sign
 from fuzztui.tui.labels.status import Status
 
 WINDOWS = ((0.0, "all time"), (300.0, "last 5 m"), (3600.0, "last 1 h"))
@@ -48,16 +49,12 @@ class Look:
         return ([], []) if series is None else series.since(self.start)
 
 
-def _count(value: float) -> str:
-    return format.count(round(value))
-
-
 def _series(title: str, *wanted: tuple[str, str, str]) -> Callable[[Look], ChartContent]:
     """A chart of series: name, label and style of each."""
 
     def draw(look: Look) -> ChartContent:
         curves = [Curve(label, style, *look.points(name)) for name, label, style in wanted]
-        return ChartContent(title, curves, _count)
+        return ChartContent(title, curves, format.whole)
 
     return draw
 
@@ -88,7 +85,7 @@ def _findings(look: Look) -> ChartContent:
     curves = [
         Curve(k.plural, k.category, *findings(look.state, k, look.heads.get(k, ()))) for k in KINDS
     ]
-    return ChartContent("Findings", curves, _count, from_zero=True)
+    return ChartContent("Findings", curves, format.whole, from_zero=True)
 
 
 def findings(
@@ -133,6 +130,33 @@ def _with_points(graph: ChartContent) -> ChartContent:
     """The graph without curves that are empty; with one, if all are."""
     known = [c for c in graph.curves if c.times]
     return replace(graph, curves=known or graph.curves[:1])
+
+
+_PAUSING = (Pause.name, Resume.name)
+
+
+def marks(state: State, heads: Mapping[FindingKind, Sequence[float]]) -> list[Mark]:
+    """Return the marks, the more important ones later.
+
+    ``heads``: by kind, the campaign times at which groups of findings were first met.
+    """
+    pauses = [*zip(state.pauses[::2], state.pauses[1::2], strict=False)]
+    if state.paused_at >= 0:
+        pauses.append((state.paused_at, state.t))
+    return [
+        *(Mark(start, state_sign("paused"), "paused", end) for start, end in pauses),
+        *(
+            Mark(c.t, STEERED, "promoted")
+            for c in state.commands.values()
+            # A pause of the whole campaign has a mark of its own.
+            if c.command.get("instance") or c.command.get("c") not in _PAUSING
+        ),
+        *(
+            Mark(t, finding_sign(kind.category), f"bold {kind.category}")
+            for kind, times in reversed([*heads.items()])
+            for t in times
+        ),
+    ]
 
 
 class ChartGrid(Grid, can_focus=True):
@@ -263,10 +287,7 @@ class ChartGrid(Grid, can_focus=True):
             self._pointer = event.t
             self._redraw()
 
-    def on_focus(self, _event: events.Focus) -> None:
-        """Draw the titles as those of the focused widget."""
-        self._redraw()
-
-    def on_blur(self, _event: events.Blur) -> None:
-        """Draw the titles as usual."""
+    def watch_has_focus(self, focused: bool) -> None:
+        """Draw the titles as those of the focused widget, or as usual."""
+        super().watch_has_focus(focused)
         self._redraw()

@@ -42,12 +42,8 @@ class ClosingCard(Canvas):
         room = max(0, width - NAME_CELLS - 2)
         for n, row in enumerate(self._rows):
             click = str(n)
-            lines.append(
-                [
-                    TextSpan(f" {row.name:<{NAME_CELLS}} ", "muted", click),
-                    TextSpan(fit(plain(row.text), room), row.style, click),
-                ]
-            )
+            name = TextSpan(f" {row.name:<{NAME_CELLS}} ", "muted", click)
+            lines.append([name, TextSpan(fit(plain(row.text), room), row.style, click)])
         return lines
 
     def next_command(self) -> str:

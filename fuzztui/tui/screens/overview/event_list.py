@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.cells import cell_len
-from textual import events
 from textual.binding import BindingType
 
 from fuzztui.kernel.model.state import State
@@ -48,9 +47,8 @@ class EventList(Canvas, can_focus=True):
 
     def advise(self, text: str) -> None:
         """Show an advice in the title; an empty string: none."""
-        if text != self._advice:
-            self._advice = text
-            self.repaint()
+        self._advice = text
+        self.repaint()
 
     @property
     def current(self) -> EventRow | None:
@@ -131,10 +129,7 @@ class EventList(Canvas, can_focus=True):
             self._cursor = self._top = 0
         self._top = max(min(self._top, self._cursor), self._cursor - max(1, height) + 1, 0)
 
-    def on_focus(self, _event: events.Focus) -> None:
-        """Draw the cursor."""
-        self.repaint()
-
-    def on_blur(self, _event: events.Blur) -> None:
-        """Draw without a cursor."""
+    def watch_has_focus(self, focused: bool) -> None:
+        """Draw the cursor, or none."""
+        super().watch_has_focus(focused)
         self.repaint()

@@ -14,16 +14,18 @@ from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.series import Series
 from fuzztui.kernel.model.state import Changes, Instance, State
 from fuzztui.kernel.wire.commands import Pause, Resume
+from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import ActionContext, row_context
 from fuzztui.tui.frame.actions import BY_ID
+from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.feature_screens import overview_lines
 from fuzztui.tui.frame.overview_line import OverviewLine
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.closing import closing_rows, closing_title
-from fuzztui.tui.labels.facts import Fact, fact
+from fuzztui.tui.labels.facts import fact
 from fuzztui.tui.labels.features import feature_columns
 from fuzztui.tui.labels.hosts import host_facts
 from fuzztui.tui.labels.instance_columns import age_cell, ages, columns
@@ -34,8 +36,7 @@ from fuzztui.tui.screens.overview.aside import Aside
 from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.closing_card import ClosingCard
 from fuzztui.tui.screens.overview.event_list import EventList
-from fuzztui.tui.screens.overview.hosts import HostTable, HostTabs
-from fuzztui.tui.screens.overview.instance import InstanceScreen, InstanceStrip
+from fuzztui.tui.screens.overview.tables import HostTable, HostTabs, InstanceStrip, lines_of
 from fuzztui.tui.screens.overview.tiles import Tiles
 
 ROOMY = 38
@@ -317,7 +318,7 @@ class OverviewScreen(CampaignScreen):
         key = BY_ID["focus.next"].key_label(self.host.action_context())
         text = f"{key} to the charts first: there ← and → move a cursor with values."
         if self.query_one(ChartGrid).display:
-            self.notify(plain(text), markup=False, timeout=4)
+            self.notify(plain(text), timeout=4)
 
     def do_overview_charts(self) -> None:
         """Show the next charts."""
@@ -398,11 +399,12 @@ class OverviewScreen(CampaignScreen):
             return
         key = event.key or ""
 
-        def look() -> list[Fact]:
+        def look() -> list[Line]:
             instance = self.campaign.instances.get(key)
-            return whole(instance, self.campaign, self.host.status) if instance else []
+            facts = whole(instance, self.campaign, self.host.status) if instance else []
+            return lines_of(facts)
 
-        self.app.push_screen(InstanceScreen(look))
+        self.app.push_screen(BoxScreen("Instance", look, 1.0, "-low"))
 
     def on_resize(self) -> None:
         """Fit charts into the new size."""

@@ -1,4 +1,4 @@
-"""Events about queue entries as text."""
+"""Events about queue entries and findings, and about verdicts of users, as text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from fuzztui.kernel.wire.events import (
     EntriesSeeded,
     EntryDescribed,
     EntrySaved,
+    ExampleSaved,
+    FindingDescribed,
+    FindingSaved,
     InputShown,
+    SkippedFrames,
+    VerdictsChanged,
 )
 from fuzztui.tui.base import format
-from fuzztui.tui.labels.events.base import SAVED, STATS, Described, describe
+from fuzztui.tui.labels.events.base import COMMANDS, SAVED, STATS, Described, describe
 
 
 @describe.register
@@ -54,3 +59,37 @@ def _comparisons(event: ComparisonsReported) -> Described:
     )
     text = f"comparisons have brought {' and '.join(brought)}"
     return Described("compare", text, "muted", event.instance, STATS)
+
+
+@describe.register
+def _finding(event: FindingSaved) -> Described:
+    return Described(event.category, event.file, event.category, event.instance, SAVED)
+
+
+@describe.register
+def _explained(event: FindingDescribed) -> Described:
+    place = f"  at {event.place}" if event.place else ""
+    text = f"{event.title or event.signature or event.file}{place}"
+    return Described(event.category, text, event.category, event.instance, STATS)
+
+
+@describe.register
+def _example(event: ExampleSaved) -> Described:
+    return Described("example", f"{event.file} for pytest", "muted", event.instance, STATS)
+
+
+@describe.register
+def _verdicts(event: VerdictsChanged) -> Described:
+    rows = [f"{row.get('verdict')} {row.get('signature')}" for row in event.findings[:3]]
+    rows = rows or [
+        f"{row.get('verdict') or 'not accepted'} {row.get('id')}" for row in event.mutants[:3]
+    ]
+    more = max(len(event.findings), len(event.mutants)) - len(rows)
+    text = ", ".join(rows) + (f" and {more:,} more" if more > 0 else "")
+    return Described("verdict", text, "muted", "", COMMANDS)
+
+
+@describe.register
+def _frames(event: SkippedFrames) -> Described:
+    text = f"not counted: {', '.join(event.rules)}" if event.rules else "all frames count"
+    return Described("frames", text, "muted", "", COMMANDS)
