@@ -28,13 +28,16 @@ def another_thread():
     thread.join()
 
 
+@pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_while_one_is_made_leaves_none(tmp_path, monkeypatch, number):
+def test_a_signal_while_one_is_made_leaves_none(tmp_path, monkeypatch, number, full):
     make = tempfile.mkdtemp
 
     def made(*args, **kwargs):
-        path = make(*args, **kwargs)
+        path = "" if full else make(*args, **kwargs)
         os.kill(os.getpid(), number)
+        if full:
+            raise OSError(28, "No space left on device")
         return path
 
     def handler(_number, _frame):

@@ -162,10 +162,13 @@ def temporary_directory(
     ``place``: its parent directory; the one of temporary files if None.
     """
     came: list[int] = []
-    with _noting_signals(came), _explained() if place is None else contextlib.nullcontext():
-        made = tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True)
-    if came:
-        made.cleanup()
+    made: tempfile.TemporaryDirectory[str] | None = None
+    try:
+        with _noting_signals(came), _explained() if place is None else contextlib.nullcontext():
+            made = tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True)
+    finally:
+        if came and made is not None:
+            made.cleanup()
         for number in came:
             signal.raise_signal(number)
     return made
@@ -182,7 +185,8 @@ def _noting_signals(came: list[int]) -> Iterator[None]:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 handler = signal.getsignal(number)
-                if callable(handler) and not handler.__module__.startswith("asyncio"):
+                module = getattr(handler, "__module__", None) or ""  # None: of a C function
+                if callable(handler) and not module.startswith("asyncio"):
                     stack.callback(signal.signal, number, handler)
                     signal.signal(number, lambda number, _frame: came.append(number))
         yield
