@@ -30,7 +30,7 @@ _LEFT_OUT = (".git", ".hg", ".svn")
 
 
 class BuildTreeError(Exception):
-    """A mutant does not fit the tree; the message is for users."""
+    """A mutant does not fit the tree, or cannot be built; the message is for users."""
 
 
 class BuildTree:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.features.targeting.analysis.document import Request, TargetingAnalysis, TargetsError
+from fuzztui.kernel.base.bounds import load_object
 from fuzztui.kernel.base.files import temporary_file, temporary_place
 from fuzztui.kernel.base.user_dirs import cache_dir
 from fuzztui.run.campaign.extras import missing_extra
@@ -70,13 +70,10 @@ def _converse(
     except BrokenPipeError:
         return {}
     for line in child.stdout:
-        try:
-            answer = json.loads(line)
-        except ValueError:
-            continue  # printed by mypy
-        if isinstance(answer, dict) and "progress" in answer:
+        answer = load_object(line)  # None: printed by mypy
+        if answer is not None and "progress" in answer:
             progress(str(answer["progress"]))
-        elif isinstance(answer, dict):
+        elif answer is not None:
             child.wait()
             return answer
     child.wait()

@@ -46,11 +46,8 @@ class Function:
     @property
     def formals(self) -> list[int]:
         """All parameters except the object."""
-        return [*self.positional[self.bound :], *self._keywords(), *self.rest]
-
-    def _keywords(self) -> list[int]:
-        known = set(self.positional)
-        return [node for node in self.named.values() if node not in known]
+        keywords = (node for node in self.named.values() if node not in self.positional)
+        return [*self.positional[self.bound :], *keywords, *self.rest]
 
 
 @dataclass(frozen=True, slots=True)

@@ -313,14 +313,12 @@ class _ModuleFlow:
             elif type(op) in _COMPARED:
                 asked, other = _COMPARED[type(op)]
                 of_left = self._special(at, left, asked, self.expr(right))
-                if not of_left and not (asked == "__ne__" and self._same(at, left, right)):
+                if not of_left and asked == "__ne__":  # of a class that only defines ``==``
+                    of_left = self._special(at, left, "__eq__", self.expr(right))
+                if not of_left:
                     self._special(at, right, other, self.expr(left))
             left = right
         return at
-
-    def _same(self, at: int, left: ast.expr, right: ast.expr) -> bool:
-        """Add ``!=`` of a class that only defines ``==``."""
-        return self._special(at, left, "__eq__", self.expr(right))
 
     def _Subscript(self, node: ast.Subscript) -> int:
         at = self._other(node)
@@ -602,10 +600,7 @@ class _ModuleFlow:
         self._returned(node.value)
 
     def _Raise(self, node: ast.Raise) -> None:
-        outer, self._raised = (
-            self._raised,
-            self._graph.add(),
-        )  # making an exception does not count as raising
+        outer, self._raised = self._raised, self._graph.add()  # making it does not count as raising
         self._plain(node)
         self._raised = outer
         self._decided(self._raised)

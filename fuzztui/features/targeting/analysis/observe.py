@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from fuzztui.features.targeting.analysis.application import AnalysedApplication
 from fuzztui.features.targeting.analysis.definitions import parameters
 from fuzztui.features.targeting.analysis.document import Request
 from fuzztui.features.targeting.analysis.overlay import RETURN, functions_of, returned_type
+from fuzztui.kernel.base.bounds import load_object
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.base.text import several
 
@@ -112,24 +113,17 @@ def _answer(
     overseer = Overseer(child.pid, lambda: _kill(child), _PATIENCE_S)
     answer: dict[str, Any] = {}
     try:
-        for line in _objects(child.stdout):
-            if "progress" in line:
-                progress(str(line["progress"]))
-            elif "observed" in line:
-                answer = line
+        for line in child.stdout:
+            said = load_object(line) or {}  # the target may print, too
+            if "progress" in said:
+                progress(str(said["progress"]))
+            elif "observed" in said:
+                answer = said
     finally:
         overseer.close()
         _kill(child)
         child.wait()
     return answer, "" if answer else overseer.why
-
-
-def _objects(lines: Any) -> Iterator[dict[str, Any]]:
-    for line in lines:
-        with contextlib.suppress(ValueError):
-            data = json.loads(line)
-            if isinstance(data, dict):
-                yield data
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
