@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 from lab_clock import LabClock
 
-from fuzztui.features.jobs import worker_preload
-from fuzztui.features.jobs.worker_preload import watch
+from fuzztui.features.jobs import nodes
+from fuzztui.features.jobs.nodes import watch_closing
 
 
 def worker(status):
@@ -16,15 +16,15 @@ def worker(status):
 @pytest.fixture
 def clock(monkeypatch):
     clock = LabClock()
-    monkeypatch.setattr(worker_preload, "time", clock)
+    monkeypatch.setattr(nodes, "time", clock)
     return clock
 
 
 def test_a_worker_that_closes_for_ever_exits(clock):
     left, began = [], clock.now
-    watch(worker("closing"), left.append)
+    watch_closing(worker("closing"), left.append)
     assert left == [75]
-    assert clock.now - began >= worker_preload.CLOSING_S
+    assert clock.now - began >= nodes.CLOSING_S
 
 
 def test_a_worker_that_runs_stays(clock):
@@ -36,5 +36,5 @@ def test_a_worker_that_runs_stays(clock):
             one.status.name = "closed"
 
     clock.at_sleep = close_after_an_hour
-    watch(one, left.append)
+    watch_closing(one, left.append)
     assert left == [75]

@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from fuzztui.features.jobs.guard import FOLDER
 from fuzztui.features.jobs.request import guard_source
@@ -33,6 +33,12 @@ _AGAIN_S: Final = 1.0
 _MAX_AGAIN_S: Final = 30.0
 _DEATH_S: Final = 60
 """Seconds after which a worker that finds no scheduler ends; it is started again."""
+
+CLOSING_S: Final = 20.0
+"""Seconds that a worker may take to close."""
+_CLOSING_LOOK_S: Final = 1.0
+_CLOSING: Final = ("closing", "closing_gracefully", "closed", "failed", "stopping", "stopped")
+_CLOSING_EXIT: Final = 75
 
 SETTINGS: Final = {
     # The dashboard's server also runs with --no-dashboard, and would answer any client.
@@ -73,7 +79,7 @@ def worker_argv(python: str, scheduler: str, host: str, threads: int, tls: TlsFi
         *(python, "-P", "-m", "distributed.cli.dask_worker", scheduler),
         *("--host", f"tls://{bracketed(host)}", "--nthreads", str(threads)),
         *("--no-nanny", "--memory-limit", "0", "--death-timeout", str(_DEATH_S)),
-        *("--preload", "fuzztui.features.jobs.worker_preload"),
+        *("--preload", __name__),
         *_NO_HTTP,
         *tls.arguments(),
     ]
@@ -227,3 +233,28 @@ def start_ssh_workers(config: ClusterConfig, scheduler: str) -> list[KeptProcess
     except ValueError as e:
         raise ClusterError(f"cluster.ssh: {e}") from None
     return [KeptProcess(argv, {}, over_ssh=True) for argv in argvs]
+
+
+def dask_setup(worker: Any) -> None:
+    """Watch a worker; called by Dask when it starts (``--preload``).
+
+    A worker that is ended in the moment in which its scheduler dies may wait in ``Worker.close``
+    for ever (seen with distributed 2026.8): it would hold its slot, and would not be started again.
+    """
+    threading.Thread(target=watch_closing, args=(worker, os._exit), daemon=True).start()
+
+
+def watch_closing(
+    worker: Any, leave: Any, closing_s: float = CLOSING_S, look_s: float = _CLOSING_LOOK_S
+) -> None:
+    """Call ``leave`` once the worker has been closing for :data:`CLOSING_S`."""
+    since = 0.0
+    while True:
+        time.sleep(_CLOSING_LOOK_S)
+        if getattr(worker.status, "name", "") not in _CLOSING:
+            since = 0.0
+        elif not since:
+            since = time.monotonic()
+        elif time.monotonic() - since > CLOSING_S:
+            leave(_CLOSING_EXIT)
+            return
