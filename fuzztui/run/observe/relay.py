@@ -20,25 +20,16 @@ from fuzztui.kernel.base.files import open_regular, read_json, status
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.wire.codec import MAX_EVENT, CodecError, decode_event, encode_event
 from fuzztui.kernel.wire.events import (
-    CommandApplied,
-    CommandRejected,
-    ComparisonsReported,
     EntryDescribed,
     Event,
-    ExampleSaved,
     FindingDescribed,
     GoalsUncovered,
-    InputShown,
     InstanceHello,
-    LinesCovered,
     Message,
     MutantRuns,
     MutantsFound,
-    MutantsShard,
     MutantState,
     MutationStats,
-    PropertiesFound,
-    PropertyFigures,
     Record,
     RecordsLost,
     SourceFile,
@@ -48,29 +39,6 @@ from fuzztui.kernel.wire.events import (
 
 CHUNK = 256 * 1024
 """Bytes that are read at once."""
-
-_OF_ENGINES = (
-    InstanceHello,
-    EntryDescribed,
-    InputShown,
-    ComparisonsReported,
-    FindingDescribed,
-    ExampleSaved,
-    MutantsFound,
-    MutantsShard,
-    MutantState,
-    MutantRuns,
-    MutationStats,
-    PropertiesFound,
-    PropertyFigures,
-    TargetingStats,
-    GoalsUncovered,
-    SourceFile,
-    LinesCovered,
-    CommandApplied,
-    CommandRejected,
-    Message,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +173,8 @@ def relayed(records: Iterable[Record]) -> dict[str, Logged]:
     for record in records:
         event = record.event
         lost |= isinstance(event, RecordsLost)
-        if isinstance(event, _OF_ENGINES):
-            logged[event.instance].add(event)
+        if event.by_engines:
+            logged[getattr(event, "instance", "")].add(event)
         elif isinstance(event, Unknown) and isinstance(event.data.get("instance"), str):
             logged[event.data["instance"]].add(event)
     for known in logged.values():
@@ -295,11 +263,12 @@ class Relay:
     def _decode(self, line: bytes) -> Event | None:
         try:
             event = decode_event(line)
+            own: dict[str, Any] = {"instance": self._instance}
             # The directory, not the line, determines the instance.
-            if isinstance(event, _OF_ENGINES):
-                event = replace(event, instance=self._instance)
+            if event.by_engines:
+                event = replace(event, **own)
             elif isinstance(event, Unknown):
-                event = replace(event, data={**event.data, "instance": self._instance})
+                event = replace(event, data=event.data | own)
             else:
                 raise CodecError(f"an engine does not write {event.kind!r}")
             encode_event(event)  # NaN cannot be logged

@@ -54,14 +54,15 @@ class Command:
     ordered: ClassVar[bool] = False
     """Whether a sender waits for the answer before the next such command: one may undo another."""
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, *, name: str = "") -> None:
         """Add the command to those that are known. Raises TypeError if another one has its name."""
+        cls.name = name or cls.name
         if cls.name:
             register(COMMAND_NAMES, cls.name, cls)
         if not cls.__module__.startswith("fuzztui."):  # of a package, whose code may raise
-            for name, otherwise in _OTHERWISE.items():
-                if (own := getattr(cls, name)) is not getattr(Command, name):
-                    setattr(cls, name, property(guarded(partial(_text_of, own), otherwise)))
+            for attribute, otherwise in _OTHERWISE.items():
+                if (own := getattr(cls, attribute)) is not getattr(Command, attribute):
+                    setattr(cls, attribute, property(guarded(partial(_text_of, own), otherwise)))
 
     @property
     def problem(self) -> str:

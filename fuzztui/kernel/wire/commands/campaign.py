@@ -9,27 +9,24 @@ from fuzztui.kernel.wire.commands.base import Command
 
 
 @dataclass(frozen=True, slots=True)
-class Pause(Command):
+class Pause(Command, name="pause"):
     """Stop fuzzing until :class:`Resume`."""
 
-    name: ClassVar[str] = "pause"
     for_all: ClassVar[bool] = True
     instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Resume(Command):
+class Resume(Command, name="resume"):
     """Undo :class:`Pause`."""
 
-    name: ClassVar[str] = "resume"
     for_all: ClassVar[bool] = True
     instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Stop(Command):
+class Stop(Command, name="stop"):
     """End one instance; an empty ``instance``: end the campaign. Everything is saved first."""
 
-    name: ClassVar[str] = "stop"
     for_all: ClassVar[bool] = True
     instance: str = ""

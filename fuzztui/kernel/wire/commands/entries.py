@@ -21,58 +21,52 @@ class EntryCommand(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class SkipEntry(EntryCommand):
+class SkipEntry(EntryCommand, name="skip"):
     """Never pick this entry again. ``instance`` may be empty if there is only one."""
 
-    name: ClassVar[str] = "skip"
     entry: int
     instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class PromoteEntry(EntryCommand):
+class PromoteEntry(EntryCommand, name="promote"):
     """Pick this entry next, with a favored entry's energy; undoes a skip."""
 
-    name: ClassVar[str] = "promote"
     entry: int
     instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class DemoteEntry(EntryCommand):
+class DemoteEntry(EntryCommand, name="demote"):
     """Pick this entry as rarely as the engine can, with the least energy; undoes a skip."""
 
-    name: ClassVar[str] = "demote"
     entry: int
     instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class ResetEntry(EntryCommand):
+class ResetEntry(EntryCommand, name="reset"):
     """Undo a skip, a promotion or a demotion of this entry."""
 
-    name: ClassVar[str] = "reset"
     entry: int
     instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class SkipCurrent(Command):
+class SkipCurrent(Command, name="skip-current"):
     """Stop fuzzing the present entry and continue with another one."""
 
-    name: ClassVar[str] = "skip-current"
     for_all: ClassVar[bool] = True
     instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class AddSeed(Command):
+class AddSeed(Command, name="add-seed"):
     """Add a seed. ``file``: an absolute path on the machine of the campaign.
 
     Instances import the seed like an entry of a peer: if it covers something new.
     """
 
-    name: ClassVar[str] = "add-seed"
     file: str
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from fuzztui.kernel.wire.commands.base import Command
 from fuzztui.kernel.wire.frames import MAX_RULES, rule_problem
@@ -23,31 +22,28 @@ class FindingCommand(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class Minimise(FindingCommand):
+class Minimise(FindingCommand, name="minimise"):
     """Find a smaller input with the same signature as ``file``."""
 
-    name: ClassVar[str] = "minimise"
     file: str
     instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class CancelMinimise(FindingCommand):
+class CancelMinimise(FindingCommand, name="cancel-minimise"):
     """End the minimisation of this file; the smallest input until then is kept."""
 
-    name: ClassVar[str] = "cancel-minimise"
     file: str
     instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeFinding(FindingCommand):
+class JudgeFinding(FindingCommand, name="judge"):
     """Write the user's verdict about the group of ``file`` into the campaign's verdicts file.
 
     ``verdict``: one of :data:`~fuzztui.kernel.wire.verdicts.CHOICES`; ``note``: the user's reason.
     """
 
-    name: ClassVar[str] = "judge"
     file: str
     verdict: str
     note: str = ""
@@ -90,16 +86,14 @@ class FramesCommand(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class SkipFrames(FramesCommand):
+class SkipFrames(FramesCommand, name="skip-frames"):
     """Write rules into the verdicts file: frames of these functions do not count."""
 
-    name: ClassVar[str] = "skip-frames"
     rules: list[str]
 
 
 @dataclass(frozen=True, slots=True)
-class CountFrames(FramesCommand):
+class CountFrames(FramesCommand, name="count-frames"):
     """Remove rules from the verdicts file: frames of these functions count again."""
 
-    name: ClassVar[str] = "count-frames"
     rules: list[str]

@@ -31,31 +31,28 @@ class MutantCommand(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class SkipMutants(MutantCommand):
+class SkipMutants(MutantCommand, name="skip-mutants"):
     """Stop running these mutants; they stay in the denominator of the mutation score."""
 
-    name: ClassVar[str] = "skip-mutants"
     select: str
     instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class PromoteMutants(MutantCommand):
+class PromoteMutants(MutantCommand, name="promote-mutants"):
     """Run these mutants on every input that reaches them; inputs that infect them get energy."""
 
-    name: ClassVar[str] = "promote-mutants"
     select: str
     instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class MoveMutants(MutantCommand):
+class MoveMutants(MutantCommand, name="move-mutants"):
     """Move these mutants ``to`` "first" or "last" of the mutants that are waiting to run.
 
     In a worklist also one position "up" or "down".
     """
 
-    name: ClassVar[str] = "move-mutants"
     select: str
     to: str = "first"
     instance: str = ""
@@ -77,23 +74,21 @@ class ReasonedCommand(MutantCommand):
 
 
 @dataclass(frozen=True, slots=True)
-class MarkEquivalent(ReasonedCommand):
+class MarkEquivalent(ReasonedCommand, name="mark-equivalent"):
     """Mark these mutants as equivalent: no input can kill them. ``because``: the user's reason."""
 
-    name: ClassVar[str] = "mark-equivalent"
     select: str
     because: str = ""
     instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class AcceptMutants(ReasonedCommand):
+class AcceptMutants(ReasonedCommand, name="accept-mutants"):
     """Write into the verdicts file that these mutants survive, and need not be looked at.
 
     ``because``: the user's reason. They stay survivors, and are listed apart.
     """
 
-    name: ClassVar[str] = "accept-mutants"
     ordered: ClassVar[bool] = True
     select: str
     because: str = ""
@@ -101,32 +96,29 @@ class AcceptMutants(ReasonedCommand):
 
 
 @dataclass(frozen=True, slots=True)
-class UnacceptMutants(MutantCommand):
+class UnacceptMutants(MutantCommand, name="unaccept-mutants"):
     """Undo :class:`AcceptMutants`."""
 
-    name: ClassVar[str] = "unaccept-mutants"
     ordered: ClassVar[bool] = True
     select: str
     instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class RequeueMutants(MutantCommand):
+class RequeueMutants(MutantCommand, name="requeue-mutants"):
     """Discard all results of these mutants (verdict, position, runs, even a kill); start again."""
 
-    name: ClassVar[str] = "requeue-mutants"
     select: str
     instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class RestoreMutants(MutantCommand):
+class RestoreMutants(MutantCommand, name="restore-mutants"):
     """Set what users asked for these mutants, and discarded results, back to an earlier state.
 
     The screens and ``fuzztui ctl RUN undo`` send this command; users never do.
     """
 
-    name: ClassVar[str] = "restore-mutants"
     select: str
     state: str = ""
     """The state to restore: skipped, equivalent, killed, ...; an empty string: the state that
@@ -151,9 +143,8 @@ class RestoreMutants(MutantCommand):
 
 
 @dataclass(frozen=True, slots=True)
-class ExactPass(Command):
+class ExactPass(Command, name="exact-pass"):
     """Run every survivor on every entry that infects it, now."""
 
-    name: ClassVar[str] = "exact-pass"
     for_all: ClassVar[bool] = True
     instance: str = ""

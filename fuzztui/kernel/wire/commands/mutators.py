@@ -10,14 +10,13 @@ from fuzztui.kernel.wire.mixture import Mixture
 
 
 @dataclass(frozen=True, slots=True)
-class SetMixture(Command):
+class SetMixture(Command, name="mixture"):
     """Set the probabilities of havoc, text and splice steps; their sum is 1.
 
     ``adaptive``: the engine then raises the probabilities of mutators with more new entries;
     else they stay as set.
     """
 
-    name: ClassVar[str] = "mixture"
     for_all: ClassVar[bool] = True
     lasting: ClassVar[bool] = True
     havoc: float

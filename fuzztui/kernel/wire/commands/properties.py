@@ -11,13 +11,12 @@ from fuzztui.kernel.wire.commands.weights import weight_problem
 
 
 @dataclass(frozen=True, slots=True)
-class WeighProperty(Command):
+class WeighProperty(Command, name="weigh-property"):
     """Give this property of a suite ``weight`` times the share that its yield implies; 0: none.
 
     ``property``: its name, the node id of a test.
     """
 
-    name: ClassVar[str] = "weigh-property"
     for_all: ClassVar[bool] = True
     lasting: ClassVar[bool] = True
     property: str

@@ -28,13 +28,12 @@ class TypeCommand(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class WeighType(TypeCommand):
+class WeighType(TypeCommand, name="weigh-type"):
     """Target this type ``weight`` times as often as its distance implies; 0 bans the type.
 
     ``type``: a name that the static analysis has reported.
     """
 
-    name: ClassVar[str] = "weigh-type"
     type: str
     weight: float
     instance: str = ""
@@ -53,13 +52,12 @@ class WeighType(TypeCommand):
 
 
 @dataclass(frozen=True, slots=True)
-class PinGoal(TypeCommand):
+class PinGoal(TypeCommand, name="pin-target"):
     """Target this goal alone until it is covered; an empty ``location`` removes the pin.
 
     ``location`` as in ``targets.json``: ``package/module.py:12:then``.
     """
 
-    name: ClassVar[str] = "pin-target"
     ordered: ClassVar[bool] = True
     location: str
     instance: str = ""
@@ -74,13 +72,12 @@ class PinGoal(TypeCommand):
 
 
 @dataclass(frozen=True, slots=True)
-class IgnoreGoal(TypeCommand):
+class IgnoreGoal(TypeCommand, name="ignore-target"):
     """Do not target this goal; ``ignored`` false targets it again.
 
     Pinning an ignored goal does so, too; ignoring the pinned goal removes the pin.
     """
 
-    name: ClassVar[str] = "ignore-target"
     ordered: ClassVar[bool] = True
     location: str
     ignored: bool = True
@@ -100,10 +97,9 @@ class IgnoreGoal(TypeCommand):
 
 
 @dataclass(frozen=True, slots=True)
-class SetTargetedShare(TypeCommand):
+class SetTargetedShare(TypeCommand, name="targeted"):
     """Set the part of the mutations, 0 to 1, that are targeted at types."""
 
-    name: ClassVar[str] = "targeted"
     share: float
     instance: str = ""
 

@@ -19,9 +19,13 @@ class Event:
     """Base class of all events; ``kind`` is the name on the wire."""
 
     kind: ClassVar[str] = ""
+    by_engines: ClassVar[bool] = False
+    """Whether engines write such events, with a field ``instance``, into ``events.jsonl``."""
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, *, kind: str = "", by_engines: bool = False) -> None:
         """Add the kind to those that are known. Raises TypeError if another class has it."""
+        cls.kind = kind or cls.kind
+        cls.by_engines = by_engines or cls.by_engines
         if cls.kind not in ("", _UNKNOWN):
             register(EVENT_KINDS, cls.kind, cls)
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import Final
 
 from fuzztui.kernel.base.bounds import Count
 from fuzztui.kernel.wire.events.base import Event
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignStarted(Event):
+class CampaignStarted(Event, kind="campaign_started"):
     """The first event of every log. ``wall``: Unix time. A budget of 0: no limit.
 
     Recorded again if the campaign is resumed and the log has lost this event.
     """
 
-    kind: ClassVar[str] = "campaign_started"
     name: str
     engine: str
     target: str = ""
@@ -31,23 +30,21 @@ class CampaignStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetSet(Event):
+class BudgetSet(Event, kind="budget_set"):
     """The budget of a campaign that already has a log was changed; 0: no limit."""
 
-    kind: ClassVar[str] = "budget_set"
     budget_s: float = 0.0
     budget_trials: Count = 0
     exact_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class SupervisorStarted(Event):
+class SupervisorStarted(Event, kind="supervisor_started"):
     """A supervisor took over the campaign. ``wall``: the Unix time of this campaign time.
 
     ``adopted``: instances that were still running; ``resumed``: instances that are started again.
     """
 
-    kind: ClassVar[str] = "supervisor_started"
     pid: Count
     wall: float
     host: str = ""
@@ -58,19 +55,17 @@ class SupervisorStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignState(Event):
+class CampaignState(Event, kind="campaign_state"):
     """The campaign's state changed: starting, running, paused or stopping. ``reason``: a text."""
 
-    kind: ClassVar[str] = "campaign_state"
     state: str
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignEnded(Event):
+class CampaignEnded(Event, kind="campaign_ended"):
     """The campaign ended. ``state``: finished, stopped or failed."""
 
-    kind: ClassVar[str] = "campaign_ended"
     state: str
     reason: str = ""
 
@@ -80,7 +75,7 @@ HOST_STATES: Final = ("connecting", "preparing", "connected", "lost", "failed", 
 
 
 @dataclass(frozen=True, slots=True)
-class HostState(Event):
+class HostState(Event, kind="host_state"):
     """The connection to a host changed. ``state``: one of :data:`HOST_STATES`; ``reason``: a text.
 
     ``address``: what ssh connects to; empty: this machine. ``run``: the run directory over there.
@@ -90,7 +85,6 @@ class HostState(Event):
     -1: it was not.
     """
 
-    kind: ClassVar[str] = "host_state"
     host: str
     state: str
     reason: str = ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from fuzztui.kernel.base.bounds import Count
 from fuzztui.kernel.wire.events.base import Event
 
 
 @dataclass(frozen=True, slots=True)
-class CommandIssued(Event):
+class CommandIssued(Event, kind="command_issued"):
     """The user ``by`` gave a command; recorded before it is sent to an engine.
 
     ``command``: the encoded command (:mod:`fuzztui.kernel.wire.commands`). ``undoes``: the ids of
@@ -19,7 +19,6 @@ class CommandIssued(Event):
     undone together; an empty string: the command is alone.
     """
 
-    kind: ClassVar[str] = "command_issued"
     id: str
     command: dict[str, Any] = field(default_factory=dict)
     by: str = ""
@@ -28,20 +27,18 @@ class CommandIssued(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class CommandProgress(Event):
+class CommandProgress(Event, kind="command_progress"):
     """Progress of a command that takes long. ``part``: 0 to 1; -1: unknown."""
 
-    kind: ClassVar[str] = "command_progress"
     id: str
     text: str = ""
     part: float = -1.0
 
 
 @dataclass(frozen=True, slots=True)
-class CommandApplied(Event):
+class CommandApplied(Event, kind="command_applied", by_engines=True):
     """The instance or the supervisor executed the command, at ``trial`` (-1: no trial)."""
 
-    kind: ClassVar[str] = "command_applied"
     id: str
     instance: str = ""
     trial: Count = -1
@@ -49,10 +46,9 @@ class CommandApplied(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class CommandRejected(Event):
+class CommandRejected(Event, kind="command_rejected", by_engines=True):
     """The command was not executed; ``reason``: a text for users."""
 
-    kind: ClassVar[str] = "command_rejected"
     id: str
     instance: str = ""
     reason: str = ""

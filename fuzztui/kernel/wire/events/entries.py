@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from fuzztui.kernel.base.bounds import Count
 from fuzztui.kernel.wire.events.base import Event
 
 
 @dataclass(frozen=True, slots=True)
-class EntrySaved(Event):
+class EntrySaved(Event, kind="entry_saved"):
     """A file appeared in ``queue/``. ``id``: its number in the queue of this instance.
 
     ``src``: ids of the parents. ``time_ms`` and ``execs``: when the entry was found, from its file
@@ -19,7 +19,6 @@ class EntrySaved(Event):
     are ids of that numbering.
     """
 
-    kind: ClassVar[str] = "entry_saved"
     instance: str
     id: int
     file: str = ""
@@ -34,21 +33,20 @@ class EntrySaved(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class EntriesSeeded(Event):
+class EntriesSeeded(Event, kind="entries_seeded"):
     """The seeds of an instance that fuzzes a mutant: ``{id: "m7/45"}``, its ids to their origins.
 
     Replaces one :class:`EntrySaved` per seed: each mutant's turn starts with the whole corpus of
     earlier turns. ``anew``: the queue was renumbered; earlier events of this kind are void.
     """
 
-    kind: ClassVar[str] = "entries_seeded"
     instance: str
     origins: dict[str, Any] = field(default_factory=dict)
     anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class EntryDescribed(Event):
+class EntryDescribed(Event, kind="entry_described", by_engines=True):
     """Facts about an entry that its file name lacks; a later event replaces an earlier one.
 
     ``reasons``: why the entry was kept (seed, edge, valid-edge, kill, ...). ``edges``: the number
@@ -56,7 +54,6 @@ class EntryDescribed(Event):
     ``steer``: empty, "skipped", "promoted" or "demoted".
     """
 
-    kind: ClassVar[str] = "entry_described"
     instance: str
     id: int
     reasons: list[str] = field(default_factory=list)
@@ -69,7 +66,7 @@ class EntryDescribed(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class InputShown(Event):
+class InputShown(Event, kind="input_shown", by_engines=True):
     """What a generator made of the choices of an entry or finding, as a text for users.
 
     ``row``: the entry's id, or the finding's file. ``form``: text (a string itself), value (a
@@ -78,7 +75,6 @@ class InputShown(Event):
     from the top, six hexadecimal digits (RGB) each.
     """
 
-    kind: ClassVar[str] = "input_shown"
     instance: str
     row: str
     form: str = "value"
@@ -88,7 +84,7 @@ class InputShown(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonsReported(Event):
+class ComparisonsReported(Event, kind="comparisons_reported", by_engines=True):
     """What the comparisons of the target have brought since the last event of this kind.
 
     ``tokens``: texts that the dictionary got, each with the place of the comparison that had it as
@@ -98,7 +94,6 @@ class ComparisonsReported(Event):
     trials whose inputs it has made, cumulative; reported when their sum has grown by a tenth.
     """
 
-    kind: ClassVar[str] = "comparisons_reported"
     instance: str
     tokens: dict[str, Any] = field(default_factory=dict)
     entries: dict[str, Any] = field(default_factory=dict)

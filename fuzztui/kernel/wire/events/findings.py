@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from fuzztui.kernel.base.bounds import Count
 from fuzztui.kernel.wire.events.base import Event
 
 
 @dataclass(frozen=True, slots=True)
-class FindingSaved(Event):
+class FindingSaved(Event, kind="finding_saved"):
     """A file appeared in ``crashes/`` or ``hangs/``. ``category``: the folder's default.
 
     ``file`` (relative to the instance directory) identifies the finding. A file whose name does
@@ -18,7 +18,6 @@ class FindingSaved(Event):
     ``src`` is, if it is another one (a mutant's corpus was run on the original).
     """
 
-    kind: ClassVar[str] = "finding_saved"
     instance: str
     category: str
     file: str
@@ -33,7 +32,7 @@ class FindingSaved(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class FindingDescribed(Event):
+class FindingDescribed(Event, kind="finding_described", by_engines=True):
     """The description of a finding, by the engine or after running the input again.
 
     ``category``: see :mod:`fuzztui.kernel.wire.finding_kinds`. ``signature``: equal for findings
@@ -48,7 +47,6 @@ class FindingDescribed(Event):
     ``property``: of a suite, the one that failed.
     """
 
-    kind: ClassVar[str] = "finding_described"
     instance: str
     category: str
     file: str
@@ -64,16 +62,15 @@ class FindingDescribed(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ExampleSaved(Event):
+class ExampleSaved(Event, kind="example_saved", by_engines=True):
     """The input of a finding was saved as a failing example of Hypothesis: pytest runs it first."""
 
-    kind: ClassVar[str] = "example_saved"
     instance: str
     file: str
 
 
 @dataclass(frozen=True, slots=True)
-class SkippedFrames(Event):
+class SkippedFrames(Event, kind="skipped_frames"):
     """All rules of the verdicts file about frames that do not count for signatures.
 
     Each of ``rules`` is ``FUNCTION`` or ``FILE in FUNCTION``, with ``*`` and ``?``
@@ -81,12 +78,11 @@ class SkippedFrames(Event):
     ones.
     """
 
-    kind: ClassVar[str] = "skipped_frames"
     rules: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictsChanged(Event):
+class VerdictsChanged(Event, kind="verdicts_changed"):
     """Verdicts that a user has given, changed or taken back, from the campaign's verdicts file.
 
     Each of ``findings`` is ``{"signature", "verdict", "note", "author", "date"}``, where
@@ -99,6 +95,5 @@ class VerdictsChanged(Event):
     ``verdict`` is "accepted", or anything else: the mutant is not accepted any more.
     """
 
-    kind: ClassVar[str] = "verdicts_changed"
     findings: list[dict[str, Any]] = field(default_factory=list)
     mutants: list[dict[str, Any]] = field(default_factory=list)

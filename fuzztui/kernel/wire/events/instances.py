@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from fuzztui.kernel.base.bounds import Count
 from fuzztui.kernel.wire.events.base import Event
@@ -14,14 +14,13 @@ ALL_GONE: Final = "the directories of all instances are gone: deleted or renamed
 
 
 @dataclass(frozen=True, slots=True)
-class InstanceState(Event):
+class InstanceState(Event, kind="instance_state"):
     """The state of an instance changed.
 
     ``state``: starting, running, paused, stalled, restarting, stopped, finished, failed.
     ``pid``: 0 if no process runs. ``restarts``: the number of unplanned restarts.
     """
 
-    kind: ClassVar[str] = "instance_state"
     instance: str
     state: str
     pid: Count = 0
@@ -30,7 +29,7 @@ class InstanceState(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class InstanceHello(Event):
+class InstanceHello(Event, kind="instance_hello", by_engines=True):
     """An engine reports its version and the commands that it can execute.
 
     ``capabilities``: names of commands (:mod:`fuzztui.kernel.wire.commands`). Screens grey out all
@@ -38,7 +37,6 @@ class InstanceHello(Event):
     not in ``out/`` of the run (a watched campaign); else an empty string.
     """
 
-    kind: ClassVar[str] = "instance_hello"
     instance: str
     engine: str = ""
     version: str = ""
@@ -53,36 +51,33 @@ class InstanceHello(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PassiveInstance(Event):
+class PassiveInstance(Event, kind="passive_instance"):
     """A directory in ``out/`` in which nothing fuzzes and from which the engines import.
 
     ``source``: where its entries come from, a text. ``entries``: their number. They are entries of
     another run: there is no :class:`EntrySaved` of them here, and no total counts them.
     """
 
-    kind: ClassVar[str] = "passive_instance"
     instance: str
     source: str = ""
     entries: Count = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Synced(Event):
+class Synced(Event, kind="synced"):
     """The queues from which an instance imports: ``{peer: next id}``, from its ``.synced/``.
 
     A peer can be an instance of the campaign or another fuzzer.
     """
 
-    kind: ClassVar[str] = "synced"
     instance: str
     peers: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Resources(Event):
+class Resources(Event, kind="resources"):
     """Resources of an instance's process tree: ``cpu`` in cores, ``rss`` in bytes."""
 
-    kind: ClassVar[str] = "resources"
     instance: str
     cpu: float = 0.0
     rss: Count = 0

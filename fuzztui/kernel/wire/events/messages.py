@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import Final
 
 from fuzztui.kernel.wire.events.base import Event
 
@@ -12,13 +12,12 @@ UNGUIDED: Final = "unguided"
 
 
 @dataclass(frozen=True, slots=True)
-class Message(Event):
+class Message(Event, kind="message", by_engines=True):
     """A text for the event list. ``level``: info, warning or error.
 
     ``about``: :data:`UNGUIDED`, which also the state contains; empty: only a text.
     """
 
-    kind: ClassVar[str] = "message"
     level: str
     text: str
     instance: str = ""
@@ -33,7 +32,7 @@ NEWS: Final = (NEW_FINDINGS, STALL, END)
 
 
 @dataclass(frozen=True, slots=True)
-class Notified(Event):
+class Notified(Event, kind="notified"):
     """The command ``notify.command`` was run. ``news``: one of :data:`NEWS`; ``text``: its line.
 
     ``findings``: ``"instance/file"`` of the first finding of each new group: these groups are not
@@ -41,7 +40,6 @@ class Notified(Event):
     After a failure ``findings`` is empty, because they are reported again.
     """
 
-    kind: ClassVar[str] = "notified"
     news: str
     text: str = ""
     findings: list[str] = field(default_factory=list)
@@ -49,12 +47,11 @@ class Notified(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class RecordsLost(Event):
+class RecordsLost(Event, kind="records_lost"):
     """Replaces, in a repaired log, the lost records from number ``first`` to its own number.
 
     All counts of the campaign are lower bounds from here on. ``reason``: how they were lost.
     """
 
-    kind: ClassVar[str] = "records_lost"
     first: int
     reason: str = ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from fuzztui.kernel.base.bounds import Count
 from fuzztui.kernel.wire.events.base import Event
 
 
 @dataclass(frozen=True, slots=True)
-class MutantsFound(Event):
+class MutantsFound(Event, kind="mutants_found", by_engines=True):
     """Mutants of one module of the target; at most some hundreds per event.
 
     ``file``: the path as shown (``tomllib/_parser.py``); ``path``: the path on disk. Each of
@@ -23,7 +23,6 @@ class MutantsFound(Event):
     each mutant has its ``"place"`` in the worklist.
     """
 
-    kind: ClassVar[str] = "mutants_found"
     instance: str
     module: str = ""
     file: str = ""
@@ -32,7 +31,7 @@ class MutantsFound(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class MutantsShard(Event):
+class MutantsShard(Event, kind="mutants_shard", by_engines=True):
     """Only a part of the program's mutants belongs to this campaign
     (:mod:`fuzztui.kernel.base.shards`).
 
@@ -40,7 +39,6 @@ class MutantsShard(Event):
     ids and code; two campaigns are of one program if they have the same. Replaces earlier ones.
     """
 
-    kind: ClassVar[str] = "mutants_shard"
     instance: str
     number: Count = 0
     of: Count = 0
@@ -51,7 +49,7 @@ class MutantsShard(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class MutantState(Event):
+class MutantState(Event, kind="mutant_state", by_engines=True):
     """The state of a mutant in one instance.
 
     ``state``: pending (not yet run on any input of the corpus), alive, killed, skipped,
@@ -62,7 +60,6 @@ class MutantState(Event):
     whose outcome differed.
     """
 
-    kind: ClassVar[str] = "mutant_state"
     instance: str
     id: str
     state: str
@@ -76,13 +73,12 @@ class MutantState(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class MutantRuns(Event):
+class MutantRuns(Event, kind="mutant_runs", by_engines=True):
     """Counts of mutants whose counts changed: ``{id: [reached, infected, runs]}``, cumulative.
 
     Reported when a count has about doubled, so a mutant needs a few dozen events at most.
     """
 
-    kind: ClassVar[str] = "mutant_runs"
     instance: str
     runs: dict[str, Any] = field(default_factory=dict)
     near: dict[str, Any] = field(default_factory=dict)
@@ -92,7 +88,7 @@ class MutantRuns(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class MutationStats(Event):
+class MutationStats(Event, kind="mutation_stats", by_engines=True):
     """How an instance spends its time in mutation analysis, and which runs are pruned.
 
     Cumulative seconds: running the original (``original_s``), running mutants, compiling
@@ -103,7 +99,6 @@ class MutationStats(Event):
     now. ``backlog``: kept inputs that wait for their mutants.
     """
 
-    kind: ClassVar[str] = "mutation_stats"
     instance: str
     original_s: float = 0.0
     mutants_s: float = 0.0
@@ -136,7 +131,7 @@ class MutationStats(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PhaseStarted(Event):
+class PhaseStarted(Event, kind="stage_started"):
     """A phase of a fuzz-first campaign started. ``stage``: mutants, then target.
 
     ``plan``: the mutants' part of the budget: ``mutants_s`` or ``mutants_trials`` for all mutants,
@@ -144,14 +139,13 @@ class PhaseStarted(Event):
     ``made``: the number of mutants; ``blank`` more were left out: only white space differs.
     """
 
-    kind: ClassVar[str] = "stage_started"
     stage: str
     plan: dict[str, Any] = field(default_factory=dict)
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class MutantProgress(Event):
+class MutantProgress(Event, kind="mutant_stage"):
     """The progress of one mutant in a fuzz-first campaign.
 
     ``stage``: queued, building, built, pruning, fuzzing, collecting, done; or, permanently: failed
@@ -162,7 +156,6 @@ class MutantProgress(Event):
     edges, crashes, hangs), and kills. Both replace earlier values of the same name.
     """
 
-    kind: ClassVar[str] = "mutant_stage"
     id: str
     stage: str
     slot: str = ""
@@ -172,8 +165,7 @@ class MutantProgress(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class MutantPositions(Event):
+class MutantPositions(Event, kind="mutant_places"):
     """New positions of mutants in the worklist, which is sorted by these numbers."""
 
-    kind: ClassVar[str] = "mutant_places"
     places: dict[str, Any] = field(default_factory=dict)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from fuzztui.kernel.base.bounds import Count
 from fuzztui.kernel.wire.events.base import Event
 
 
 @dataclass(frozen=True, slots=True)
-class MutatorStats(Event):
+class MutatorStats(Event, kind="operator_figures"):
     """Statistics of a text engine's mutators, cumulative over all starts of the instance.
 
     ``havoc``, ``text``, ``splice``: present probabilities of a step of that class; their sum is 1.
@@ -21,7 +20,6 @@ class MutatorStats(Event):
     ``weights``: the probability within its class, in millionths.
     """
 
-    kind: ClassVar[str] = "operator_figures"
     instance: str
     havoc: float = 0.0
     text: float = 0.0

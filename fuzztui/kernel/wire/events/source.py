@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from fuzztui.kernel.wire.events.base import Event
 
 
 @dataclass(frozen=True, slots=True)
-class SourceFile(Event):
+class SourceFile(Event, kind="source_file", by_engines=True):
     """A source file of the target, as an engine has loaded or built it.
 
     ``path``: absolute. ``sha``: the first 16 digits of the content's SHA-256; another one for the
@@ -20,7 +20,6 @@ class SourceFile(Event):
     begins. ``branches``: the line of each branch whose coverage is reported.
     """
 
-    kind: ClassVar[str] = "source_file"
     instance: str
     path: str
     module: str = ""
@@ -32,7 +31,7 @@ class SourceFile(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class LinesCovered(Event):
+class LinesCovered(Event, kind="lines_covered", by_engines=True):
     """Statements and branches that an instance has covered for the first time.
 
     ``entry``: id of the queue entry that has covered them; -1: they were executed when the target
@@ -40,7 +39,6 @@ class LinesCovered(Event):
     :attr:`SourceFile.branches`. Both as :mod:`fuzztui.kernel.base.ranges`.
     """
 
-    kind: ClassVar[str] = "lines_covered"
     instance: str
     entry: int = -1
     lines: dict[str, Any] = field(default_factory=dict)
@@ -48,13 +46,12 @@ class LinesCovered(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class CoverageBuild(Event):
+class CoverageBuild(Event, kind="coverage_build"):
     """How the build that measures the lines of a C target is getting on.
 
     ``state``: building, measuring, ready (all entries up to now are measured) or failed;
     ``reason``: why there is none, as text for users.
     """
 
-    kind: ClassVar[str] = "coverage_build"
     state: str
     reason: str = ""

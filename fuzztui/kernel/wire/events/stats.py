@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from fuzztui.kernel.base.bounds import Count
 from fuzztui.kernel.wire.events.base import Event
@@ -47,7 +47,7 @@ def stat(
 
 
 @dataclass(frozen=True, slots=True)
-class Stats(Event):
+class Stats(Event, kind="stats"):
     """Statistics of an instance, cumulative over restarts, at most a few times per second.
 
     -1: the engine does not report this number. ``age``: seconds between the measurement and the
@@ -58,7 +58,6 @@ class Stats(Event):
     entries may be old; else -1.
     """
 
-    kind: ClassVar[str] = "stats"
     instance: str
     execs: Count = stat(
         0, "execs_done", "sum", series=True, status="execs", metric="executions_total",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from fuzztui.kernel.base.bounds import Count
 from fuzztui.kernel.wire.events.base import Event
 
 
 @dataclass(frozen=True, slots=True)
-class TargetingStats(Event):
+class TargetingStats(Event, kind="type_figures", by_engines=True):
     """Statistics of a spoton engine's types, cumulative over all starts of the instance.
 
     ``targeted``: the part of mutations, 0 to 1, that are targeted. ``pinned``: the location of the
@@ -25,7 +25,6 @@ class TargetingStats(Event):
     locations belong to (:mod:`fuzztui.kernel.wire.targeting`); empty: not reported.
     """
 
-    kind: ClassVar[str] = "type_figures"
     instance: str
     targeted: float = 0.0
     pinned: str = ""
@@ -47,7 +46,7 @@ class TargetingStats(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class GoalsUncovered(Event):
+class GoalsUncovered(Event, kind="targets_left", by_engines=True):
     """Changes in the list of uncovered goals: at most some hundreds, the frontier first.
 
     ``left``: ``{location: {"frontier": bool, "reached": n, "types": [[name, distance], ...]}}``
@@ -57,7 +56,6 @@ class GoalsUncovered(Event):
     from the list. ``anew``: earlier events of this kind are void.
     """
 
-    kind: ClassVar[str] = "targets_left"
     instance: str
     asked: Count = 0
     left: dict[str, Any] = field(default_factory=dict)
