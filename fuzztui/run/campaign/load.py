@@ -46,7 +46,6 @@ from fuzztui.run.campaign.schema import (
     TABLES,
     TEXTUAL,
     Key,
-    Kind,
     tables_for,
 )
 from fuzztui.run.campaign.values import (
@@ -61,7 +60,7 @@ from fuzztui.run.campaign.values import (
 )
 
 _HOST_KEYS = frozenset(key.name for key in HOST)
-_TEXT: dict[str, Kind] = {"paths": "strings", "seeds": "strings", "directory": "string"}
+_TEXT: dict[str, str] = {"paths": "strings", "seeds": "strings", "directory": "string"}
 """The kind by which a key is checked instead, if the files that it names may be gone."""
 
 MAX_FILE_SIZE = 1 << 20

@@ -15,14 +15,22 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.kernel.base.bounds import LARGEST
-from fuzztui.kernel.base.shards import parse_shard
+from fuzztui.kernel.base.shards import SHARD_HELP, parse_shard
 from fuzztui.kernel.base.suggest import near
-from fuzztui.kernel.base.units import parse_budget, parse_duration, parse_ranges, parse_size
+from fuzztui.kernel.base.units import (
+    BUDGET_HELP,
+    DURATION_HELP,
+    SIZE_HELP,
+    parse_budget,
+    parse_duration,
+    parse_ranges,
+    parse_size,
+)
 from fuzztui.kernel.wire.events import NEWS
-from fuzztui.run.campaign.schema import ALIASES, KIND_HELP, OPERATORS, WEIGHTS, Key
+from fuzztui.run.campaign.schema import ALIASES, OPERATORS, WEIGHTS, Key
 
 _LISTS = (
-    "strings", "operators", "paths", "files", "directories", "arguments", "templates", "edits",
+    "strings", "operators", "paths", "files", "directories", "arguments", "edits",
     "seeds", "news",
 )  # fmt: skip
 _MANY = 20
@@ -31,6 +39,9 @@ BUILD = "$BUILD/"
 """Prefix of a path in the directory where ``target.build`` is run, written like a variable."""
 SOURCE = "$SOURCE/"
 """Prefix of a path in ``target.source``."""
+
+Check = Callable[[Key, Any, Path], tuple[Any, Any]]
+"""Returns a value as it is frozen, and as it is used. Raises ValueError, OSError."""
 
 _MODULE_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -54,7 +65,7 @@ def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if key.kind in _LISTS and isinstance(value, str):
         value = [value]
     try:
-        return _CHECKS[key.kind](key, value, base)
+        return _KINDS[key.kind][1](key, value, base)
     except ValueError as e:
         if meant := _unquoted(key, value, base):
             raise ValueError(f"{value!r} is a string; write {meant} without quotes") from None
@@ -67,7 +78,7 @@ def _unquoted(key: Key, value: Any, base: Path) -> str:
     if key.kind not in ("integer", "boolean", "part") or not _SCALAR.fullmatch(word):
         return ""
     with contextlib.suppress(ValueError):
-        _CHECKS[key.kind](key, tomllib.loads(f"value = {word}")["value"], base)
+        _KINDS[key.kind][1](key, tomllib.loads(f"value = {word}")["value"], base)
         return word
     return ""
 
@@ -100,13 +111,26 @@ def _writable(text: str) -> bool:
 
 
 def _wrong(key: Key, value: Any) -> ValueError:
-    return ValueError(f"{value!r} is not {KIND_HELP[key.kind]}")
+    return ValueError(f"{value!r} is not {_KINDS[key.kind][0]}")
 
 
-def _string(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    if not isinstance(value, str) or not value:
-        raise _wrong(key, value)
-    return value, value
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _as_written(good: Callable[[Any], bool]) -> Check:
+    """Return the check of a kind whose good values are used as they are."""
+
+    def check_value(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+        if not good(value):
+            raise _wrong(key, value)
+        return value, value
+
+    return check_value
+
+
+_string = _as_written(_is_text)
+_strings = _as_written(lambda value: isinstance(value, list) and all(map(_is_text, value)))
 
 
 def _integer(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
@@ -123,18 +147,6 @@ def _in_range(key: Key, value: int) -> None:
     if value > most:
         shown = value if value <= LARGEST else "the number"  # may have thousands of digits
         raise ValueError(f"{shown} is too large; the maximum is {most}")
-
-
-def _boolean(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    if not isinstance(value, bool):
-        raise _wrong(key, value)
-    return value, value
-
-
-def _strings(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    if not isinstance(value, list) or not all(isinstance(v, str) and v for v in value):
-        raise _wrong(key, value)
-    return value, value
 
 
 def _operators(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
@@ -226,33 +238,27 @@ def _is_regular_or_directory(path: Path) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
-_PATH_TESTS: dict[str, tuple[str, Callable[[Path], bool]]] = {
-    "file": ("a file", Path.is_file),
-    "files": ("a file", Path.is_file),
-    "directory": ("a directory", Path.is_dir),
-    "directories": ("a directory", Path.is_dir),
-    "paths": ("a file or a directory", _is_regular_or_directory),
-}
+_FILE = ("a file", Path.is_file)
+_DIRECTORY = ("a directory", Path.is_dir)
+_EITHER = ("a file or a directory", _is_regular_or_directory)
 
 
-def _one_path(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    path = _path(value, base, *_PATH_TESTS[key.kind])
-    return path, path
+def _one_path(what: str, good: Callable[[Path], bool]) -> Check:
+    def check_path(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+        path = _path(value, base, what, good)
+        return path, path
+
+    return check_path
 
 
-def _many_paths(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    if not isinstance(value, list):
-        raise _wrong(key, value)
-    paths = [_path(v, base, *_PATH_TESTS[key.kind]) for v in value]
-    return paths, paths
+def _many_paths(what: str, good: Callable[[Path], bool], *, or_in_build: bool = False) -> Check:
+    def check_paths(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+        if not isinstance(value, list):
+            raise _wrong(key, value)
+        paths = [v if or_in_build and in_build(v) else _path(v, base, what, good) for v in value]
+        return paths, paths
 
-
-def _seeds(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    if not isinstance(value, list):
-        raise _wrong(key, value)
-    test = _PATH_TESTS["paths"]
-    paths = [v if in_build(v) else _path(v, base, *test) for v in value]
-    return paths, paths
+    return check_paths
 
 
 def in_build(value: Any) -> bool:
@@ -260,22 +266,16 @@ def in_build(value: Any) -> bool:
     return isinstance(value, str) and value.startswith(BUILD)
 
 
-def _output(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    if not isinstance(value, str) or not value:
-        raise _wrong(key, value)
-    path = absolute(value, base)
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"{value!r}: {path} exists and is not a directory")
-    return str(path), str(path)
+def _made(what: str, good: Callable[[Path], bool]) -> Check:
+    """Return the check of a path of something that fuzztui makes if there is none."""
 
+    def check_path(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+        path = absolute(_string(key, value, base)[0], base)
+        if path.exists() and not good(path):
+            raise ValueError(f"{value!r}: {path} exists and is not {what}")
+        return str(path), str(path)
 
-def _filename(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    if not isinstance(value, str) or not value:
-        raise _wrong(key, value)
-    path = absolute(value, base)
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{value!r}: {path} exists and is not a regular file")
-    return str(path), str(path)
+    return check_path
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -301,7 +301,7 @@ def _callable(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         raise _wrong(key, value)
     file, colon, function = value.partition(":")
     if file.endswith(".py"):
-        path = _path(file, base, "a file", Path.is_file)
+        path = _path(file, base, *_FILE)
         if colon and not function.replace(".", "_").isidentifier():
             raise ValueError(f"{value!r}: {function!r} is not the name of a function")
         _has_name(Path(path), function.partition(".")[0])
@@ -485,7 +485,7 @@ def _sources(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return value, parsed
 
 
-def _unit(parse: Callable[[object], Any]) -> Callable[[Key, Any, Path], tuple[Any, Any]]:
+def _unit(parse: Callable[[object], Any]) -> Check:
     def check_unit(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         parsed = parse(value)
         if isinstance(parsed, int):
@@ -506,43 +506,68 @@ def _shard(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return shard, shard
 
 
-_CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
-    "string": _string,
-    "integer": _integer,
-    "boolean": _boolean,
-    "strings": _strings,
-    "operators": _operators,
-    "news": _news,
-    "table": _table,
-    "aliases": _aliases,
-    "settings": _settings,
-    "file": _one_path,
-    "directory": _one_path,
-    "paths": _many_paths,
-    "seeds": _seeds,
-    "files": _many_paths,
-    "directories": _many_paths,
-    "output": _output,
-    "filename": _filename,
-    "host-path": _host_path,
-    "host-python": _host_python,
-    "callable": _callable,
-    "targets": _targets,
-    "python": _python,
-    "command": _command,
-    "program": _string,
-    "arguments": _arguments,
-    "options": _options,
-    "part": _part,
-    "weights": _weights,
-    "sources": _sources,
-    "pattern": _pattern,
-    "edits": _edits,
-    "duration": _unit(parse_duration),
-    "size": _unit(parse_size),
-    "budget": _budget,
-    "shard": _shard,
+_KINDS: dict[str, tuple[str, Check]] = {
+    "string": ("a string", _string),
+    "integer": ("a whole number", _integer),
+    "boolean": ("true or false", _as_written(lambda value: isinstance(value, bool))),
+    "strings": ("a list of strings", _strings),
+    "operators": ("a list of mutation operators", _operators),
+    "news": ('a list of "findings", "stall", "end"', _news),
+    "table": ('a table of strings such as { NAME = "value" }', _table),
+    "aliases": (
+        'a table of names, or lists of names, such as { "a.A" = ["b.B", "c.C"] }',
+        _aliases,
+    ),
+    "settings": ("a table of strings, whole numbers and lists of strings", _settings),
+    "file": ("a file that exists", _one_path(*_FILE)),
+    "directory": ("a directory that exists", _one_path(*_DIRECTORY)),
+    "paths": ("a list of files or directories that exist", _many_paths(*_EITHER)),
+    "seeds": (
+        'a list of files or directories that exist, or "$BUILD/NAME"',
+        _many_paths(*_EITHER, or_in_build=True),
+    ),
+    "files": ("a list of files that exist", _many_paths(*_FILE)),
+    "directories": ("a list of directories that exist", _many_paths(*_DIRECTORY)),
+    "output": ("a path; it is created", _made(*_DIRECTORY)),
+    "filename": ("a path of a file; it is created", _made("a regular file", Path.is_file)),
+    "host-path": (
+        'a path on the host: absolute, or "~/..." below the home directory there',
+        _host_path,
+    ),
+    "host-python": (
+        "a Python interpreter on the host: a path, or a command on PATH there",
+        _host_python,
+    ),
+    "callable": ('"module:function" or "file.py:function"', _callable),
+    "targets": (
+        '"module:function" or "file.py:function"; or a list of these, of directories, files '
+        "and node ids of tests",
+        _targets,
+    ),
+    "python": ("a Python interpreter: a path or a command on PATH", _python),
+    "command": ("a list of strings, or one string that is split as in a shell", _command),
+    "program": ("a program: a path or a command on PATH", _string),
+    "arguments": ("a list of strings", _arguments),
+    "options": (
+        'a table of lists, one for each instance, such as { s1 = ["-p", "rare"] }',
+        _options,
+    ),
+    "part": ("a number from 0 to 1", _part),
+    "weights": ("a table of numbers such as { edit = 5.0, line = 0 }", _weights),
+    "sources": (
+        'a list of files, each "FILE" or "FILE:LINES" such as "parse.c:12,40-60"',
+        _sources,
+    ),
+    "pattern": ("a regular expression of Python", _pattern),
+    "edits": ("a list of text mutators", _edits),
+    "duration": (DURATION_HELP, _unit(parse_duration)),
+    "size": (SIZE_HELP, _unit(parse_size)),
+    "budget": (BUDGET_HELP, _budget),
+    "shard": (SHARD_HELP, _shard),
 }
+"""The kinds of values: what a value is, for users, and its check."""
+
+KIND_HELP = {kind: help for kind, (help, _) in _KINDS.items()}
 
 
 def absolute(value: str, base: Path) -> Path:

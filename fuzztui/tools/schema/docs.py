@@ -9,13 +9,13 @@ from fuzztui.run.campaign.schema import (
     ENGINES,
     HOST,
     JUDGED,
-    KIND_HELP,
     MUTANTS,
     ORACLE,
     TEXT,
     Key,
     tables_for,
 )
+from fuzztui.run.campaign.values import KIND_HELP
 
 
 def markdown() -> str:

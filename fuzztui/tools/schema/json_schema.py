@@ -17,13 +17,13 @@ from fuzztui.run.campaign.schema import (
     ENGINES,
     HOST,
     HOSTS,
-    KIND_HELP,
     OPERATORS,
     TABLES,
     WEIGHTS,
     Key,
     tables_for,
 )
+from fuzztui.run.campaign.values import KIND_HELP
 
 Schema = dict[str, Any]
 """A JSON Schema, or a part of one."""
@@ -99,7 +99,6 @@ _VALUES: Final[dict[str, Callable[[], Schema]]] = {
             "files",
             "directories",
             "arguments",
-            "templates",
             "command",
             "sources",
             "targets",

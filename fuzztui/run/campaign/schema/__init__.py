@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzztui.run.campaign.schema.engines import AFL, ENGINE
-from fuzztui.run.campaign.schema.key import KIND_HELP, Key, Kind
+from fuzztui.run.campaign.schema.key import Key
 from fuzztui.run.campaign.schema.machines import CLUSTER, HOST, HOSTS
 from fuzztui.run.campaign.schema.mu2 import MU2_ENGINE, OPERATORS
 from fuzztui.run.campaign.schema.mutants import LANGUAGES, MUTANTS, WEIGHTS

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import cast
 
 from fuzztui.engines.kinds import KINDS, EngineKind, Option, kind_named
 from fuzztui.run.campaign.schema.afl import AFL_ENGINE, AFL_TARGET
 from fuzztui.run.campaign.schema.campaign import CAMPAIGN, NOTIFY, STOP
 from fuzztui.run.campaign.schema.engines import AFL, ENGINE
-from fuzztui.run.campaign.schema.key import Key, Kind
+from fuzztui.run.campaign.schema.key import Key
 from fuzztui.run.campaign.schema.machines import CLUSTER, HOSTS
 from fuzztui.run.campaign.schema.mu2 import MU2_ENGINE
 from fuzztui.run.campaign.schema.mutants import MUTANTS
@@ -55,7 +54,7 @@ def _table(row: EngineKind, common: tuple[Key, ...], more: tuple[Key, ...]) -> t
 def _key(option: Option) -> Key:
     return Key(
         option.name,
-        cast(Kind, option.type),
+        option.type,
         option.help,
         option.default,
         choices=option.choices,
