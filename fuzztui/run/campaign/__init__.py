@@ -3,12 +3,3 @@
 from fuzztui.run.campaign.contradictions import refuse_idle_keys
 from fuzztui.run.campaign.load import load
 from fuzztui.run.campaign.model import Campaign, CampaignError, FrozenCampaign, write_frozen
-
-__all__ = [
-    "Campaign",
-    "CampaignError",
-    "FrozenCampaign",
-    "load",
-    "refuse_idle_keys",
-    "write_frozen",
-]

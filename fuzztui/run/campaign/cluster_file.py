@@ -9,7 +9,7 @@ import tomli
 
 from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
 from fuzztui.run.campaign.lines import key_lines
-from fuzztui.run.campaign.pyproject import is_pyproject, project_key_lines, tables_of
+from fuzztui.run.campaign.pyproject import PREFIX, is_pyproject, tables_of
 from fuzztui.run.campaign.schema import CLUSTER
 from fuzztui.run.campaign.values import check, nearest
 
@@ -26,9 +26,9 @@ def read_cluster(file: Path) -> ClusterConfig:
         raise ClusterError(f"{file}: {e.strerror}") from None
     except ValueError as e:
         raise ClusterError(f"{file}: is not valid TOML: {e}") from None
-    lines = key_lines(text)
-    if is_pyproject(file):
-        data, lines = tables_of(data) or {}, project_key_lines(text)
+    of_project = is_pyproject(file)
+    lines = key_lines(text, PREFIX if of_project else "")
+    data = (tables_of(data) or {}) if of_project else data
 
     def wrong(key: str, problem: str) -> ClusterError:
         line = lines.get(f"cluster.{key}") or lines.get("cluster")

@@ -27,14 +27,7 @@ from fuzztui.run.campaign.model import (
     run_of,
 )
 from fuzztui.run.campaign.places import address_problem, parse_host, places
-from fuzztui.run.campaign.pyproject import (
-    NAME,
-    PREFIX,
-    is_pyproject,
-    project_key_lines,
-    project_name,
-    tables_of,
-)
+from fuzztui.run.campaign.pyproject import NAME, PREFIX, is_pyproject, project_name, tables_of
 from fuzztui.run.campaign.schema import (
     COMMON,
     ENGINE,
@@ -181,15 +174,14 @@ class _Loader:
                 text = f"is no campaign file; {init} finds what can be fuzzed, and writes one"
                 raise self._unreadable(text) from None
             raise self._unreadable(f"is not valid TOML: {e.msg}", e.lineno) from None
+        self.lines = key_lines(text, self.prefix)
         if not self.prefix:
-            self.lines = key_lines(text)
             return data
         if (tables := tables_of(data)) is None:
             raise self._unreadable(
                 "has no campaign; write its tables as [tool.fuzztui.target] and so on, name a "
                 "campaign file, or let fuzztui init write campaign.toml"
             )
-        self.lines = project_key_lines(text)
         self.default_name = project_name(data, self.path)
         return tables
 

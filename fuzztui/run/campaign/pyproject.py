@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
-
-import tomli
-
-from fuzztui.run.campaign.lines import key_lines
 
 CAMPAIGN_FILE: Final = "campaign.toml"
 """The name of the campaign file that ``fuzztui init`` writes, and of the copy in a run."""
@@ -18,9 +12,6 @@ PREFIX: Final = "tool.fuzztui."
 """What comes before the name of a table, ``[tool.fuzztui.target]``."""
 NAME: Final = "fuzztui"
 """The name of files next to it: ``fuzztui.verdicts.toml``."""
-
-_HEADER: Final = re.compile(r"\s*\[")
-_OURS: Final = re.compile(r"""\s*\[\s*["']?tool["']?\s*\.\s*["']?fuzztui["']?\s*[].]""")
 
 
 def is_pyproject(file: Path) -> bool:
@@ -40,33 +31,6 @@ def project_name(data: dict[str, Any], file: Path) -> str:
     project = data.get("project")
     name = project.get("name") if isinstance(project, dict) else None
     return name if isinstance(name, str) and name else file.absolute().parent.name
-
-
-def project_key_lines(text: str) -> dict[str, int]:
-    """Return the lines (from 1) of the campaign's keys, as ``key_lines`` does for a campaign file.
-
-    Only the campaign's own tables are looked at: the search is quadratic.
-    """
-    lines = text.splitlines(keepends=True)
-    starts = list(_headers(lines))
-    kept = ["\n"] * len(lines)
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        if _OURS.match(lines[start]):
-            kept[start:end] = lines[start:end]
-    found = key_lines("".join(kept))
-    return {k.removeprefix(PREFIX): n for k, n in found.items() if k.startswith(PREFIX)}
-
-
-def _headers(lines: list[str]) -> Iterator[int]:
-    """Yield the indices of the lines that begin a table."""
-    for at, line in enumerate(lines):
-        if not _HEADER.match(line):
-            continue
-        try:  # not if it is inside of a string or an array
-            tomli.loads("".join(lines[:at]))
-        except tomli.TOMLDecodeError:
-            continue
-        yield at
 
 
 def nearest_file(directory: Path) -> Path | None:

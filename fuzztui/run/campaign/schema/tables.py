@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fuzztui.engines.kinds import KINDS, EngineKind, Option, kind_named
 from fuzztui.run.campaign.schema.afl import AFL_ENGINE, AFL_TARGET
@@ -17,38 +17,23 @@ from fuzztui.run.campaign.schema.python import PYTHON_ENGINE, PYTHON_TARGET, THI
 from fuzztui.run.campaign.schema.spoton import SPOTON_ENGINE
 from fuzztui.run.campaign.schema.text import TEXT
 
-
-@dataclass(frozen=True, slots=True)
-class EngineSchema:
-    """The keys of ``[target]``, ``[engine]`` and ``[oracle]`` for one engine kind."""
-
-    target: tuple[Key, ...]
-    engine: tuple[Key, ...]
-    oracle: tuple[Key, ...] = ()
-
-
-_MORE: dict[str, tuple[tuple[Key, ...], tuple[Key, ...]]] = {
-    "zest": ((), (THIRD_PARTY,)),
-    "spoton": ((), SPOTON_ENGINE),
-    "mu2": ((), MU2_ENGINE),
+_MORE: dict[str, tuple[Key, ...]] = {
+    "zest": (THIRD_PARTY,),
+    "spoton": SPOTON_ENGINE,
+    "mu2": MU2_ENGINE,
 }
-"""By kind: keys of ``[target]`` and ``[engine]`` whose types an :class:`Option` cannot have."""
+"""By kind: keys of ``[engine]`` whose types an :class:`Option` cannot have."""
 
 
-def _schema_of(row: EngineKind) -> EngineSchema:
-    target, engine = _MORE.get(row.name, ((), ()))
-    options = (*engine, *map(_key, row.options))
-    return EngineSchema(
-        _table(row, PYTHON_TARGET, target),
-        _table(row, PYTHON_ENGINE, options),
-        ORACLE if row.oracle else (),
-    )
-
-
-def _table(row: EngineKind, common: tuple[Key, ...], more: tuple[Key, ...]) -> tuple[Key, ...]:
-    """Return the keys of every engine that the kind accepts, and its own; these take precedence."""
-    left_out = {*row.without, *(key.name for key in more), *(() if row.suites else ("examples",))}
-    return (*(key for key in common if key.name not in left_out), *more)
+def _python_tables(row: EngineKind) -> dict[str, tuple[Key, ...]]:
+    more = (*_MORE.get(row.name, ()), *map(_key, row.options))
+    own = {key.name for key in more}  # these take precedence
+    left_out = {*row.without, *(() if row.suites else ("examples",))}
+    return {
+        "target": tuple(key for key in PYTHON_TARGET if key.name not in left_out),
+        "engine": (*(k for k in PYTHON_ENGINE if k.name not in left_out | own), *more),
+        "oracle": ORACLE if row.oracle else (),
+    }
 
 
 def _key(option: Option) -> Key:
@@ -63,11 +48,8 @@ def _key(option: Option) -> Key:
     )
 
 
-ENGINES: dict[str, EngineSchema] = {
-    **{name: _schema_of(row) for name, row in KINDS.items()},
-    AFL: EngineSchema(AFL_TARGET, AFL_ENGINE, AFL_ORACLE),
-}
-"""Engines that come with fuzztui, by kind."""
+ENGINES = (*KINDS, AFL)
+"""Kinds of engines that come with fuzztui."""
 
 TABLES = (
     *("campaign", "stop", "target", "engine", "mutants", "text", "oracle", "notify", "cluster"),
@@ -77,7 +59,7 @@ TABLES = (
 TEXTUAL = (AFL, *(row.name for row in KINDS.values() if row.text))
 """Engine kinds that take ``[text]``; ``text`` always mutates inputs as text."""
 
-JUDGED = tuple(kind for kind, schema in ENGINES.items() if schema.oracle)
+JUDGED = (*(row.name for row in KINDS.values() if row.oracle), AFL)
 """Engine kinds that take ``[oracle]``."""
 
 FIRST = (AFL, *(row.name for row in KINDS.values() if row.mutants_first))
@@ -95,11 +77,13 @@ COMMON: dict[str, tuple[Key, ...]] = {
 def tables_for(kind: str) -> dict[str, tuple[Key, ...]]:
     """All keys of a campaign of that engine, by table. Raises :class:`UnknownKind`."""
     row = None if kind == AFL else kind_named(kind)
-    schema = ENGINES[kind] if row is None or kind in ENGINES else _schema_of(row)
+    tables = {"target": AFL_TARGET, "engine": AFL_ENGINE, "oracle": AFL_ORACLE}
+    if row is not None:
+        tables = _python_tables(row)
     common = ENGINE
     if kind not in ENGINES:
         common = (replace(ENGINE[0], choices=(*ENGINES, kind)), *ENGINE[1:])
-    tables = {**COMMON, "target": schema.target, "engine": common + schema.engine}
-    tables |= {"mutants": MUTANTS} if row is None or row.mutants_first else {}
-    tables |= {"text": TEXT} if row is None or row.text else {}
-    return tables | ({"oracle": schema.oracle} if schema.oracle else {})
+    found = {**COMMON, "target": tables["target"], "engine": common + tables["engine"]}
+    found |= {"mutants": MUTANTS} if row is None or row.mutants_first else {}
+    found |= {"text": TEXT} if row is None or row.text else {}
+    return found | ({"oracle": tables["oracle"]} if tables["oracle"] else {})
