@@ -46,6 +46,16 @@ class AlreadyRunning(SupervisorError):
         self.pid = pid
 
 
+class _Below:
+    """An attribute of :class:`RunDir`: a path in it."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __get__(self, run_dir: RunDir, owner: type[RunDir]) -> Path:
+        return run_dir.path / self._path
+
+
 @dataclass(frozen=True, slots=True)
 class RunDir:
     """The paths of a run directory, which :func:`prepare_run` makes.
@@ -57,69 +67,40 @@ class RunDir:
     path: Path
     slot: str = ""
 
+    campaign = _Below("campaign.toml")
+    """The frozen campaign file."""
+    log = _Below("log")
+    """The directory of the campaign log."""
+    minimised_seeds = _Below("minimised-seeds.json")
+    """Which seeds are needed (``engine.minimise_seeds``), and for what program and seeds."""
+    pool = _Below("out/.pool")
+    """The fragment pool, with fragments of all queues (``engines/text/poolfile.py``). All turns
+    share the pool of the run: mutants are fuzzed with much the same inputs."""
+    targets = _Below("targets.json")
+    """The goals and constants that the static analysis has found (spoton)."""
+    constants = _Below("constants.json")
+    """The application's constants when the run began, if a generator draws them. The choices in
+    queue entries select constants by their number, so this file never changes."""
+    matrix = _Below("matrix.json")
+    """The kill matrix of the last ``score --matrix``: rows that do not change are kept."""
+    kills = _Below("kills.json")
+    """The first kills of the last ``score``, which ``export`` uses again."""
+    mutants = _Below("mutants")
+    """The directory of all mutants' files, in a fuzz-first campaign."""
+    supervisor = _Below("supervisor")
+    """The supervisor's private directory."""
+    stderr = _Below("supervisor/stderr")
+    """The supervisor's own log."""
+    offsets = _Below("supervisor/offsets.json")
+    """The file with the offset up to which each ``events.jsonl`` was relayed."""
+    hub = _Below("supervisor/hub")
+    """The file with the name of the log of the hub that has started the run, if one has."""
+    clock = _Below("supervisor/clock.json")
+    """The file that relates campaign time to the machine's clock."""
+
     def in_slot(self, name: str) -> RunDir:
         """Return the paths of one mutant's turn."""
         return RunDir(self.path, name)
-
-    @property
-    def campaign(self) -> Path:
-        """The frozen campaign file."""
-        return self.path / "campaign.toml"
-
-    @property
-    def log(self) -> Path:
-        """The directory of the campaign log."""
-        return self.path / "log"
-
-    @property
-    def out(self) -> Path:
-        """The sync directory: one AFL output directory for each instance."""
-        return (self.turn if self.slot else self.path) / "out"
-
-    @property
-    def seeds(self) -> Path:
-        """The directory of AFL++'s seeds."""
-        return (self.turn if self.slot else self.path) / "seeds"
-
-    @property
-    def minimised_seeds(self) -> Path:
-        """Which seeds are needed (``engine.minimise_seeds``), and for what program and seeds."""
-        return self.path / "minimised-seeds.json"
-
-    @property
-    def pool(self) -> Path:
-        """The fragment pool, with fragments of all queues (``engines/text/poolfile.py``).
-
-        All turns share the pool of the run: mutants are fuzzed with much the same inputs.
-        """
-        return self.path / "out" / ".pool"
-
-    @property
-    def targets(self) -> Path:
-        """The goals and constants that the static analysis has found (spoton)."""
-        return self.path / "targets.json"
-
-    @property
-    def constants(self) -> Path:
-        """The application's constants when the run began, if a generator draws them. The choices in
-        queue entries select constants by their number, so this file never changes.
-        """
-        return self.path / "constants.json"
-
-    @property
-    def matrix(self) -> Path:
-        """The kill matrix of the last ``score --matrix``: rows that do not change are kept."""
-        return self.path / "matrix.json"
-
-    @property
-    def kills(self) -> Path:
-        """The first kills of the last ``score``, which ``export`` uses again."""
-        return self.path / "kills.json"
-
-    @property
-    def mutants(self) -> Path:
-        """The directory of all mutants' files, in a fuzz-first campaign."""
-        return self.path / "mutants"
 
     @property
     def turn(self) -> Path:
@@ -130,6 +111,16 @@ class RunDir:
     def cwd(self) -> Path:
         """The working directory of a turn's mutant; it exists while the turn is in progress."""
         return self.turn / "cwd"
+
+    @property
+    def out(self) -> Path:
+        """The sync directory: one AFL output directory for each instance."""
+        return (self.turn if self.slot else self.path) / "out"
+
+    @property
+    def seeds(self) -> Path:
+        """The directory of AFL++'s seeds."""
+        return (self.turn if self.slot else self.path) / "seeds"
 
     def turns(self) -> list[RunDir]:
         """Return the paths of each turn in progress, among the ``LATEST`` newest turns."""
@@ -142,31 +133,6 @@ class RunDir:
         # Once a second: a Path for each of them takes ten times as long.
         running = (n for n in names[-LATEST:] if os.path.isdir(f"{slots}/{n}/cwd"))  # noqa: PTH112
         return [self.in_slot(name) for name in running]
-
-    @property
-    def supervisor(self) -> Path:
-        """The supervisor's private directory."""
-        return self.path / "supervisor"
-
-    @property
-    def stderr(self) -> Path:
-        """The supervisor's own log."""
-        return self.supervisor / "stderr"
-
-    @property
-    def offsets(self) -> Path:
-        """The file with the offset up to which each ``events.jsonl`` was relayed."""
-        return self.supervisor / "offsets.json"
-
-    @property
-    def hub(self) -> Path:
-        """The file with the name of the log of the hub that has started the run, if one has."""
-        return self.supervisor / "hub"
-
-    @property
-    def clock(self) -> Path:
-        """The file that relates campaign time to the machine's clock."""
-        return self.supervisor / "clock.json"
 
     def instance(self, name: str) -> Path:
         """One instance's directory."""
