@@ -57,7 +57,7 @@ class MutantPhase:
         self._corpora = Corpora(campaign, run_dir, self._backend)
         self._supply = MutantSupply(campaign, run_dir, self._backend, context)
         if campaign.mutants["cluster"]:
-            launcher = PlacedLauncher(launcher, ClusterConfig.of(campaign.cluster))
+            launcher = PlacedLauncher(launcher.finish_signal, ClusterConfig.of(campaign.cluster))
         self._resources = TurnResources(
             campaign, run_dir, launcher, context, self._backend, self._corpora
         )

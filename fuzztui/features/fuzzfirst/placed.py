@@ -7,29 +7,26 @@ and what engines write is read from their directories, which all machines have i
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from fuzztui.features.jobs.opening import check_workers, connected
 from fuzztui.features.jobs.standin import write_standin
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.instances.launcher import Launch, Launcher, instance_names
+from fuzztui.run.instances.launcher import Launch, instance_names
+from fuzztui.run.supervise.launchers import InProcess
 
 
-class PlacedLauncher:
-    """A launcher whose engines run on a cluster; everything else is the inner launcher's."""
+class PlacedLauncher(InProcess):
+    """The launcher of engines that run on a cluster."""
 
-    def __init__(self, inner: Launcher, config: ClusterConfig) -> None:
-        self._inner, self._config = inner, config
-
-    def __getattr__(self, name: str) -> Any:
-        """All that is not about starting."""
-        return getattr(self._inner, name)
+    def __init__(self, finish_signal: int, config: ClusterConfig) -> None:
+        super().__init__(finish_signal)
+        self._config = config
 
     def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
-        """As :meth:`Launcher.prepare`: the stand-in's command."""
-        launch = self._inner.prepare(campaign, run_dir, index)
+        """As :meth:`InProcess.prepare`, but the command is the stand-in's."""
+        launch = super().prepare(campaign, run_dir, index)
         directory = run_dir.instance(instance_names(campaign)[index])
         argv = write_standin(directory, launch.argv, launch.env, launch.cwd, self._config)
         return Launch(argv, {}, directory)

@@ -38,7 +38,7 @@ from fuzztui.run.afl.statsd import Gauges, statsd_port
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.fleet import MOPT, Options, parse_options, split_options, spread
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.instances.launcher import Launch, Triage, instance_names, trials_share
+from fuzztui.run.instances.launcher import Launch, Launcher, Triage, instance_names, trials_share
 from fuzztui.run.observe.stats_reader import StatsSource
 from fuzztui.run.process.identity import ProcessId
 from fuzztui.run.process.library import steering_library, text_library
@@ -68,7 +68,7 @@ _UNABLE = {
     "demote": "afl-fuzz can skip or promote an entry, nothing between",
     **dict.fromkeys(names_of(TypeCommand), "afl-fuzz knows no types: spoton does"),
 }
-_SIGNALLED = {
+_SIGNALLED: Mapping[str, int] = {
     "pause": signal.SIGSTOP,
     "resume": signal.SIGCONT,
     "skip-current": signal.SIGUSR1,
@@ -92,13 +92,12 @@ class _Plan:
     """Whether the instance runs text mutators."""
 
 
-class AflFuzz:
+class AflFuzz(Launcher):
     """The launcher of afl-fuzz: one ``-M main``, and ``-S s1``, ``-S s2``, ..."""
 
     says_hello = False
-    signals: Mapping[str, int] = _SIGNALLED
+    signals = _SIGNALLED
     stall_s = 75.0  # fuzzer_stats is a minute old when there is nothing fresher
-    finish_signal = 0
 
     def __init__(self) -> None:
         self._library: tuple[Path | None, str] | None = None

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.state import Instance
 from fuzztui.kernel.wire.events import InstanceHello, Message
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
-from fuzztui.run.observe.stats_reader import StatsSource
+from fuzztui.run.observe.stats_reader import FileStats, StatsSource
 from fuzztui.run.process.service import Service, ServiceContext
 
 
@@ -42,19 +41,19 @@ class Launch:
     cwd: Path | None = None
 
 
-class Launcher(Protocol):
-    """What the supervisor knows about one engine kind."""
+class Launcher:
+    """What the supervisor knows about one engine kind; by default as for in-process engines."""
 
-    says_hello: bool
+    says_hello: bool = True
     """Whether the engine writes a hello with its capabilities to ``events.jsonl``.
 
     If not, the supervisor records :meth:`hello`.
     """
-    signals: Mapping[str, int]
+    signals: Mapping[str, int] = {}
     """Commands, by name, that are sent as a signal instead of a line in ``control.jsonl``."""
-    stall_s: float
+    stall_s: float = 30.0
     """Seconds without a new execution after which an instance is stalled."""
-    finish_signal: int
+    finish_signal: int = 0
     """The signal after which the engine finishes its work and ends, sent when a budget is used up.
 
     0: there is no such work, SIGTERM is sent.
@@ -63,21 +62,21 @@ class Launcher(Protocol):
     def setup(
         self, campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]
     ) -> Sequence[Message]:
-        """Prepare what all instances need, for example build the target.
+        """Prepare what all instances need besides what services prepare, such as the target.
 
         Called at each start of a campaign if none of its engines runs. ``progress`` is called with
         a message about each slow step. Returns messages to record. Raises
         :class:`SupervisorError`.
         """
-        ...
+        return ()
 
     def prepare(self, campaign: Campaign, run_dir: RunDir, index: int) -> Launch:
         """Write the files of instance ``index``, return how to start it. Raises OSError."""
-        ...
+        raise NotImplementedError
 
     def hello(self, campaign: Campaign, run_dir: RunDir, index: int) -> InstanceHello:
         """Return the hello of an engine that does not say hello itself."""
-        ...
+        raise NotImplementedError
 
     def has_finished(self, directory: Path, status: int | None) -> bool:
         """Whether the engine ended because of a limit in its own options.
@@ -85,18 +84,18 @@ class Launcher(Protocol):
         Not called if the supervisor ended the engine or the instance's budget is used up. False:
         the end was an accident, and the engine is started again.
         """
-        ...
+        return False
 
     def refusal(self, directory: Path, status: int | None) -> str:
         """Return why the engine can never start; an empty string if it may start next time."""
-        ...
+        return ""
 
     def shortage(self, directory: Path) -> str:
         """Return the temporary problem that its last process reported; an empty string if none.
 
-        For example: no free memory.
+        For example: no free memory. In-process engines report shortages in messages.
         """
-        ...
+        return ""
 
     def clean_up(self, directory: Path) -> None:
         """Remove what the engine left outside its directory. Called in a thread after each end."""
@@ -106,11 +105,11 @@ class Launcher(Protocol):
 
     def stats_source(self, run_dir: RunDir, name: str, known: Instance) -> StatsSource:
         """Return the source of the statistics of instance ``name``; ``known``: its state."""
-        ...
+        return FileStats(run_dir.instance(name), name)
 
     def triage(self, context: ServiceContext) -> Triage | None:
         """Return the triage of its findings; None if the engine describes them itself."""
-        ...
+        return None
 
 
 def instance_names(campaign: Campaign) -> list[str]:
