@@ -57,13 +57,19 @@ def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:
     raise OSError(f"{path} is not a regular file")
 
 
-def read_regular(path: Path | str, limit: int, offset: int = 0) -> bytes:
-    """Return at most ``limit`` bytes from ``offset`` on. Raises OSError."""
-    fd = open_regular(path)
+@contextlib.contextmanager
+def closing_fd(fd: int) -> Iterator[int]:
+    """Context manager: a descriptor, which is closed at the end."""
     try:
-        return os.pread(fd, limit, offset)
+        yield fd
     finally:
         os.close(fd)
+
+
+def read_regular(path: Path | str, limit: int, offset: int = 0) -> bytes:
+    """Return at most ``limit`` bytes from ``offset`` on. Raises OSError."""
+    with closing_fd(open_regular(path)) as fd:
+        return os.pread(fd, limit, offset)
 
 
 def read_if_regular(path: Path | str, limit: int) -> bytes | None:

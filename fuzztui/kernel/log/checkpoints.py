@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.kernel.base.atomic import replace_bytes, write_all
+from fuzztui.kernel.base.files import closing_fd
 from fuzztui.kernel.log.blocks import CHANGES, HEAD, RecordRange, SealedBlock, pack, unpack, walk
 from fuzztui.kernel.log.files import CHECKPOINTS, SEALED, STALE, LogError, open_regular, read_at
 
@@ -40,13 +41,9 @@ class CheckpointFile:
         self.path = directory / name
         self.pairs: list[tuple[SealedBlock, SealedBlock]] = []
         self.version: _Version | None = None
-        with contextlib.suppress(OSError, LogError):
-            fd = open_regular(self.path)
-            try:
-                self.version = _version(fd)
-                self.pairs = _pairs(fd)
-            finally:
-                os.close(fd)
+        with contextlib.suppress(OSError, LogError), closing_fd(open_regular(self.path)) as fd:
+            self.version = _version(fd)
+            self.pairs = _pairs(fd)
 
     def changes(self, n: int) -> dict[str, Any]:
         """The changes of checkpoint ``n`` (from 0). Raises LogError, OSError, ValueError."""
@@ -60,11 +57,8 @@ class CheckpointFile:
         return _loads(self._read(self.pairs[n][1]))
 
     def _read(self, block: SealedBlock) -> bytes:
-        fd = open_regular(self.path)
-        try:
+        with closing_fd(open_regular(self.path)) as fd:
             return unpack(fd, block)
-        finally:
-            os.close(fd)
 
 
 def _loads(text: str | bytes) -> dict[str, Any]:
@@ -228,8 +222,7 @@ class CheckpointDraft:
         """
         if not self._drafted or self._path.parent.stat().st_uid != os.geteuid():
             return False
-        fd = open_regular(self._path, os.O_RDWR | os.O_CREAT)
-        try:
+        with closing_fd(open_regular(self._path, os.O_RDWR | os.O_CREAT)) as fd:
             if not _lock(fd) or not os.path.samestat(os.fstat(fd), self._path.stat()):
                 return False
             now = _version(fd)
@@ -237,8 +230,6 @@ class CheckpointDraft:
                 return False
             kept = read_at(fd, 0, self._kept)
             replace_bytes(self._path, b"".join([kept, *self._drafted]))
-        finally:
-            os.close(fd)
         return True
 
 
@@ -260,11 +251,8 @@ def last_noted_record(directory: Path) -> tuple[int, Path]:
 
 def _seq_of(path: Path) -> int:
     try:
-        fd = open_regular(path)
-        try:
+        with closing_fd(open_regular(path)) as fd:
             data = json.loads(read_at(fd, 0, min(os.fstat(fd).st_size, _MAX_BYTES)))
-        finally:
-            os.close(fd)
         seq = data["seq"]
     except (OSError, LogError, ValueError, TypeError, LookupError, RecursionError):
         return 0

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzztui.kernel.base.atomic import replace_bytes, replacing, write_all
+from fuzztui.kernel.base.files import closing_fd
 from fuzztui.kernel.log.blocks import (
     END,
     END_SIZE,
@@ -347,10 +348,8 @@ def _content(path: Path, size: int) -> bytes | None:
         return None
     except LogError:  # not a regular file
         return b""
-    try:
+    with closing_fd(fd):
         return read_at(fd, 0, size + 1)
-    finally:
-        os.close(fd)
 
 
 def _filled(records: Iterable[Record], after: int, t: float, why: str) -> Iterator[Record]:
@@ -399,16 +398,13 @@ def _take_tails(directory: Path, mended: Mended) -> None:
 
 def _take(path: Path, first: int, after: int, t: float, repairs: list[str]) -> list[Leftover]:
     """Repair one tail: its records behind record ``after``, without gaps. Empty if it has none."""
-    fd = open_regular(path, os.O_RDWR)
-    try:
+    with closing_fd(open_regular(path, os.O_RDWR)) as fd:
         raw = read_at(fd, 0, os.fstat(fd).st_size)
         complete = raw.rfind(b"\n") + 1
         problems = Problems()
         found = decode_lines(raw[:complete], first - 1, path.name, problems)
         if complete < len(raw) and not problems:
             os.ftruncate(fd, complete)
-    finally:
-        os.close(fd)
     records = [r for r in found if r.seq > after]
     upto = _last_line(raw[:complete], first, found) if problems else after
     if not records and upto <= after:

@@ -15,6 +15,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Protocol
 
+from fuzztui.kernel.base.files import closing_fd
 from fuzztui.kernel.log.blocks import (
     END_SIZE,
     RECORDS,
@@ -144,11 +145,8 @@ class RunLog:
         self._accepted = end
         _, offset, size = end
         if offset < size:
-            fd = open_regular(self._sealed)
-            try:
+            with closing_fd(open_regular(self._sealed)) as fd:
                 self._step_over(fd, offset, size)
-            finally:
-                os.close(fd)
             self._assemble(self.index[-1].last if self.index else 0)
         else:
             text = (
@@ -176,7 +174,7 @@ class RunLog:
             fd = open_regular(self._sealed)
         except FileNotFoundError:
             return
-        try:
+        with closing_fd(fd):
             found = os.fstat(fd)
             file, self._size = (found.st_dev, found.st_ino), found.st_size
             if self._end and file != self._file:  # it was repaired
@@ -197,8 +195,6 @@ class RunLog:
                 if sound < 0:
                     break  # a member that is being written, or a torn end
                 self._step_over(fd, self._end, sound)
-        finally:
-            os.close(fd)
 
     def _restart(self) -> None:
         self.index.clear()
@@ -295,15 +291,13 @@ class RunLog:
 
     def load(self, block: SealedBlock) -> list[Record]:
         """The records of one sealed member; of a damaged one, those that can be recovered."""
-        fd = open_regular(self._sealed)
-        try:
+        with closing_fd(open_regular(self._sealed)) as fd:
             if block.damaged:
                 return _recovered(fd, block).records
-            data = unpack(fd, block)
-        except BlockError:
-            return self._report(fd, block)
-        finally:
-            os.close(fd)
+            try:
+                data = unpack(fd, block)
+            except BlockError:
+                return self._report(fd, block)
         where = str(self._sealed)
         return decode_lines(data, block.first - 1, where, self._problems, offset=block.offset)
 
@@ -311,8 +305,7 @@ class RunLog:
         """Verify the bytes of each member, once."""
         if self._checked >= len(self.index):
             return True
-        fd = open_regular(self._sealed)
-        try:
+        with closing_fd(open_regular(self._sealed)) as fd:
             while self._checked < len(self.index):
                 if time.monotonic() >= deadline:
                     return False
@@ -320,8 +313,6 @@ class RunLog:
                 if not block.damaged and not is_intact(fd, block):
                     self._report(fd, block)
                 self._checked += 1
-        finally:
-            os.close(fd)
         return True
 
     def _report(self, fd: int, block: SealedBlock) -> list[Record]:
@@ -361,10 +352,8 @@ class _Tail:
         except LogError as e:
             self._problems.note(str(e))
             return
-        try:
+        with closing_fd(fd):
             self._read(fd, os.fstat(fd).st_size)
-        finally:
-            os.close(fd)
 
     def _read(self, fd: int, size: int) -> None:
         wanted = PIECE
@@ -392,11 +381,8 @@ class _Tail:
 
 def sealed_path(path: Path) -> bool:
     """Whether a gzip file begins with a member that fuzztui wrote."""
-    fd = open_regular(path)
-    try:
+    with closing_fd(open_regular(path)) as fd:
         return next(walk(fd, 0, os.fstat(fd).st_size), None) is not None
-    finally:
-        os.close(fd)
 
 
 def open_source(path: Path, problems: Problems) -> RecordSource:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzztui.kernel.base.atomic import write_all
+from fuzztui.kernel.base.files import closing_fd
 from fuzztui.kernel.log.blocks import END, RECORDS, RecordRange, pack
 from fuzztui.kernel.log.files import SEALED, open_regular, read_at, tail_name
 from fuzztui.kernel.log.lines import span_of
@@ -249,11 +250,8 @@ class _Sealer:
             job.path.unlink()
 
     def _write(self, job: _Job) -> None:
-        fd = open_regular(job.path)
-        try:
+        with closing_fd(open_regular(job.path)) as fd:
             data = read_at(fd, 0, os.fstat(fd).st_size)
-        finally:
-            os.close(fd)
         span = job.span
         self._log = self._log or zlib.crc32(data.partition(b"\n")[0]) or 1
         members = pack(data, RECORDS, span, log=self._log)

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fuzztui.kernel.base.atomic import replace_text
+from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.remote.lock import running
 
 MAX_ADDRESS = 107
@@ -89,16 +90,8 @@ def write_socket_path(run: Path, path: Path) -> None:
 
 def read_socket_path(run: Path) -> Path | None:
     """The path of the socket that the run directory contains; None if it has no usable one."""
-    try:
-        fd = os.open(
-            run / "supervisor" / "socket",
-            os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK,
-        )
-        try:
-            raw = os.read(fd, _MAX_SOCKET_FILE)
-        finally:
-            os.close(fd)
-    except OSError:
+    raw = read_if_regular(run / "supervisor" / "socket", _MAX_SOCKET_FILE)
+    if raw is None:
         return None
     text = os.fsdecode(raw).strip()
     path = Path(text)

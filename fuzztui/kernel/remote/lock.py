@@ -15,6 +15,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from fuzztui.kernel.base.files import closing_fd
+
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _WRITE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _TRIES, _PAUSE = 20, 0.02
@@ -125,10 +127,8 @@ def _held(run: Path) -> Iterator[int | None]:
     except OSError:
         yield None
         return
-    try:
+    with closing_fd(fd):
         yield fd if _is_held(fd) else None
-    finally:
-        os.close(fd)
 
 
 def _is_held(fd: int) -> bool:

@@ -11,7 +11,7 @@ import os
 import re
 from pathlib import Path
 
-from fuzztui.kernel.base.files import open_regular, read_tail
+from fuzztui.kernel.base.files import closing_fd, open_regular, read_tail
 
 _TAIL = 256 * 1024
 _START = "fuzztui: starts "
@@ -93,11 +93,9 @@ _HINTS = (
 
 def begin_log(directory: Path, command_line: str) -> None:
     """Write the command line of a new process to ``worker.log``. Raises OSError."""
-    fd = open_regular(directory / "worker.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    try:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    with closing_fd(open_regular(directory / "worker.log", flags)) as fd:
         os.write(fd, f"\n{_START}{command_line}\n".encode())
-    finally:
-        os.close(fd)
 
 
 def shorten_log(directory: Path, limit: int = 8 << 20) -> None:
@@ -108,12 +106,9 @@ def shorten_log(directory: Path, limit: int = 8 << 20) -> None:
     path = directory / "worker.log"
     if not path.exists() or path.lstat().st_size <= limit or not _BEGUN.search(_printed(directory)):
         return
-    fd = open_regular(path, os.O_WRONLY | os.O_APPEND)
-    try:
+    with closing_fd(open_regular(path, os.O_WRONLY | os.O_APPEND)) as fd:
         os.ftruncate(fd, 0)
         os.write(fd, f"\n{_START}(its first words were too many)\nFuzzing test case #\n".encode())
-    finally:
-        os.close(fd)
 
 
 def reason_of(printed: str) -> str:

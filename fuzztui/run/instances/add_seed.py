@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fuzztui.kernel.base.atomic import replace_bytes
+from fuzztui.kernel.base.files import closing_fd
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.wire.afl import entry_name, id_of
 from fuzztui.kernel.wire.commands import AddSeed
@@ -107,12 +108,10 @@ def _queue(out: Path) -> Iterator[Path]:
     queue = out / ADDED / "queue"
     for directory in (queue.parent, queue):
         directory.mkdir(mode=0o700, exist_ok=True)
-    fd = os.open(queue, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+    with closing_fd(os.open(queue, flags)) as fd:
         fcntl.flock(fd, fcntl.LOCK_EX)
         yield queue
-    finally:
-        os.close(fd)
 
 
 def _next_id(queue: Path) -> int:

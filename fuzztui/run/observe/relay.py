@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.kernel.base.atomic import replace_text
-from fuzztui.kernel.base.files import open_regular, read_json, status
+from fuzztui.kernel.base.files import closing_fd, open_regular, read_json, status
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.wire.codec import MAX_EVENT, CodecError, decode_event, encode_event
 from fuzztui.kernel.wire.events import (
@@ -235,7 +235,7 @@ class Relay:
             fd = open_regular(self._path)
         except OSError:
             return None
-        try:
+        with closing_fd(fd):
             if os.fstat(fd).st_size < self.offset:
                 self._skip("the file became shorter")
                 self.offset = 0
@@ -245,8 +245,6 @@ class Relay:
                 if not more:
                     return None  # the writer has not finished this line yet
                 raw += more
-        finally:
-            os.close(fd)
         end = raw.rfind(b"\n") + 1
         if not raw:
             return None
@@ -292,9 +290,7 @@ def end_torn_line(path: Path) -> None:
         fd = open_regular(path, os.O_RDWR | os.O_APPEND)
     except OSError:
         return
-    try:
+    with closing_fd(fd):
         size = os.fstat(fd).st_size
         if size and os.pread(fd, 1, size - 1) != b"\n":
             os.write(fd, b"\n")
-    finally:
-        os.close(fd)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Final
 
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.bounds import loads
-from fuzztui.kernel.base.files import read_if_regular
+from fuzztui.kernel.base.files import closing_fd, read_if_regular
 from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.wire.events import Event, Message
 from fuzztui.run.campaign.rundir import RunDir
@@ -189,12 +189,9 @@ class DeathJournal:
         text = read_if_regular(self._file, 19 * _MAX_DEATHS) or b""
         self._deaths = {int(key, 16): int(n) for key, n in _DEATHS.findall(text)}
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        fd = os.open(directory / f"{name}.at", flags, 0o600)
-        try:
+        with closing_fd(os.open(directory / f"{name}.at", flags, 0o600)) as fd:
             os.ftruncate(fd, _KEY.size)
             self._now = mmap.mmap(fd, _KEY.size)
-        finally:
-            os.close(fd)
         if killer := _KEY.unpack_from(self._now)[0]:
             self._deaths[killer] = min(9, self._deaths.get(killer, 0) + 1)
             lines = [f"{key:016x} {n}\n" for key, n in self._deaths.items()]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fuzztui.kernel.base.bounds import loads
-from fuzztui.kernel.base.files import open_regular, read_regular
+from fuzztui.kernel.base.files import closing_fd, open_regular, read_regular
 from fuzztui.kernel.model.commands import missed_commands
 from fuzztui.kernel.remote.protocol import APPLIED, REJECTED, CommandAnswer
 from fuzztui.kernel.remote.server import Ticket
@@ -350,16 +350,13 @@ def append(path: Path, command_id: str, command: Command) -> None:
 
 def append_lines(path: Path, lines: bytes) -> None:
     """Append complete lines to a file, all or none. Raises OSError."""
-    fd = open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-    try:
+    with closing_fd(open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)) as fd:
         size = os.fstat(fd).st_size
         if size and os.pread(fd, 1, size - 1) != b"\n":
             lines = b"\n" + lines  # so that a torn line does not swallow the first one
         if os.write(fd, lines) != len(lines):
             os.ftruncate(fd, size)
             raise OSError("no space left")
-    finally:
-        os.close(fd)
 
 
 def is_sent(path: Path, command_id: str) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from fuzztui.kernel.base.files import closing_fd
 from fuzztui.kernel.remote.access import Access
 from fuzztui.kernel.wire.events import EntrySaved, Event, FindingSaved, Message
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
@@ -125,14 +126,12 @@ class RunSharing:
             one = stat.S_ISREG(now.st_mode) and now.st_nlink == 1
             if not (directory or one) or now.st_uid != os.geteuid():
                 return
-            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            try:
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            with closing_fd(os.open(path, flags)) as fd:
                 if not os.path.samestat(now, os.fstat(fd)):
                     return
                 os.fchown(fd, -1, gid)
                 os.fchmod(fd, mode)
-            finally:
-                os.close(fd)
 
 
 def _inside(directory: Path) -> list[Path]:
