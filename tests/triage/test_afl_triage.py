@@ -31,7 +31,7 @@ from fuzztui.run.process.reaper import Reaper
 from fuzztui.run.triage import afl as triage
 from fuzztui.run.triage import examine, gdb
 from fuzztui.run.triage.afl import AflTriage
-from fuzztui.run.triage.examine import examine_crash, examine_hang, printable
+from fuzztui.run.triage.examine import examine_input, printable
 from fuzztui.run.triage.program import TargetProgram, find_file, repro_command_line
 from fuzztui.run.triage.sandbox import open_sandbox, remove_sandboxes
 
@@ -85,7 +85,7 @@ def crash(campaign):
     def run(line, sig=11, **kwargs):
         async def job():
             with open_sandbox(TargetProgram.of(campaign(**kwargs)), line.encode()) as place:
-                return await examine_crash(place, sig)
+                return await examine_input(place, "crash", sig)
 
         return asyncio.run(job())
 
@@ -148,7 +148,7 @@ def run_hang(campaign, line, hang_ms=300):
         limits = f'timeout = "0.3s"\nenv={{AFL_HANG_TMOUT="{hang_ms}"}}'
         subject = TargetProgram.of(campaign(target=limits))
         with open_sandbox(subject, line.encode()) as place:
-            return await examine_hang(place), place
+            return await examine_input(place, "hang"), place
 
     return asyncio.run(job())
 

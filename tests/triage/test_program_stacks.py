@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.run.triage.examine import examine_other
+from fuzztui.run.triage.examine import examine_input
 from fuzztui.run.triage.program import TargetProgram
 from fuzztui.run.triage.sandbox import open_sandbox
 
@@ -46,7 +46,7 @@ def examined(program: Path, data: bytes):
         (str(program),), {}, None, 0, 1.0, "input", (), blind=True, afl_path=""
     )  # fmt: skip
     with open_sandbox(target, data) as place:
-        return asyncio.run(examine_other(place))
+        return asyncio.run(examine_input(place))
 
 
 @pytest.mark.parametrize("options", [["-O1"], ["-O2", "-D_FORTIFY_SOURCE=2"], ["-O1", "-static"]])

@@ -13,7 +13,6 @@ import time
 from bisect import bisect_right
 from operator import attrgetter
 from pathlib import Path
-from typing import Protocol
 
 from fuzztui.kernel.base.files import closing_fd
 from fuzztui.kernel.log.blocks import (
@@ -46,34 +45,14 @@ from fuzztui.kernel.wire.events import Record
 _first = attrgetter("first")
 
 
-class RecordSource(Protocol):
-    """The interface between :class:`~fuzztui.kernel.log.reader.LogReader` and one kind of file."""
-
-    index: list[SealedBlock]
-    """The pieces in order; only grows, unless the file was replaced."""
-    hot: list[Record]
-    """Records behind the last piece, in memory."""
-
-    def refresh(self) -> None:
-        """Read appended records. Raises LogError, OSError."""
-
-    def load(self, block: SealedBlock) -> list[Record]:
-        """The records of a piece. Raises LogError, OSError."""
-
-    def check(self, deadline: float) -> bool:
-        """Look for damage in bytes that are not read otherwise, until ``deadline``.
-
-        ``deadline`` is a time of ``time.monotonic()``. False if bytes are left to be checked.
-        Raises LogError, OSError.
-        """
-
-
 class RunLog:
     """A log directory, followed while another process writes it; or a sealed file alone."""
 
     def __init__(self, directory: Path | None, sealed: Path, problems: Problems) -> None:
         self.index: list[SealedBlock] = []
+        """The pieces in order; only grows, unless the file was replaced."""
         self.hot: list[Record] = []
+        """Records behind the last piece, in memory."""
         self._directory = directory
         self._sealed = sealed
         self._problems = problems
@@ -302,7 +281,10 @@ class RunLog:
         return decode_lines(data, block.first - 1, where, self._problems, offset=block.offset)
 
     def check(self, deadline: float) -> bool:
-        """Verify the bytes of each member, once."""
+        """Verify the bytes of each member, once, until ``deadline`` (of ``time.monotonic()``).
+
+        False if bytes are left to be checked.
+        """
         if self._checked >= len(self.index):
             return True
         with closing_fd(open_regular(self._sealed)) as fd:
@@ -385,7 +367,7 @@ def sealed_path(path: Path) -> bool:
         return next(walk(fd, 0, os.fstat(fd).st_size), None) is not None
 
 
-def open_source(path: Path, problems: Problems) -> RecordSource:
+def open_source(path: Path, problems: Problems) -> RunLog | PlainLog:
     """Return the source for a run, its log directory, or a file. Raises LogError, OSError."""
     if not path.exists():
         raise LogError(f"{path}: no such file or directory")

@@ -17,18 +17,12 @@ from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.model.passive import ORACLE
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import Event, FindingDescribed, FindingSaved
-from fuzztui.kernel.wire.finding_kinds import CRASH, HANG, UNDESCRIBED
+from fuzztui.kernel.wire.finding_kinds import HANG, UNDESCRIBED
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.launcher import Triage
 from fuzztui.run.process.execute import ProcessMark
-from fuzztui.run.triage.examine import (
-    Reproduction,
-    examine_crash,
-    examine_hang,
-    examine_other,
-    printable,
-)
+from fuzztui.run.triage.examine import Reproduction, examine_input, printable
 from fuzztui.run.triage.program import TargetProgram, find_file
 from fuzztui.run.triage.sandbox import open_sandbox, remove_sandboxes
 
@@ -204,11 +198,7 @@ async def examine_file(
     if reason := program.missing():
         raise SupervisorError(reason)
     with open_sandbox(program, data, mark) as place:
-        if category == HANG.category:
-            return await examine_hang(place, on_output)
-        if category == CRASH.category:
-            return await examine_crash(place, sig, on_output)
-        return await examine_other(place, on_output)
+        return await examine_input(place, category, sig, on_output)
 
 
 def description(finding: FindingSaved, result: Reproduction, shown: str = "") -> FindingDescribed:

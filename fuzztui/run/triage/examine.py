@@ -12,6 +12,7 @@ from fuzztui.engines.execute.overseer import stopped_text
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.signals import signal_name
 from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.wire.finding_kinds import CRASH, HANG
 from fuzztui.run.process.execute import ProcessResult, execute
 from fuzztui.run.triage.gdb import Backtrace, crash_stack, gdb_path, hang_stacks
 from fuzztui.run.triage.sandbox import Sandbox
@@ -55,44 +56,39 @@ class Reproduction:
     :class:`~fuzztui.kernel.wire.events.FindingDescribed`."""
 
 
-async def examine_crash(
-    sandbox: Sandbox, sig: int = 0, on_output: Callable[[bytes], None] | None = None
+async def examine_input(
+    sandbox: Sandbox,
+    category: str = "",
+    sig: int = 0,
+    on_output: Callable[[bytes], None] | None = None,
 ) -> Reproduction:
-    """Run a crash again; ``sig``: the signal that AFL++ reported, 0: unknown."""
-    limit = sandbox.program.crash_limit
+    """Run an input again; a hang for longer than AFL++ waited.
+
+    ``category``: crash, hang, or an empty string if unknown; ``sig``: the signal of a crash that
+    AFL++ reported, 0: unknown.
+    """
+    hangs, program = category == HANG.category, sandbox.program
+    limit = program.hang_limit if hangs else program.crash_limit
     outcome = await sandbox.run(limit, stdout=on_output is not None, on_output=on_output)
     if verdict := await _crashed(sandbox, outcome):
         return verdict
+    if hangs:
+        return await _hung(sandbox, outcome, limit)
+    ended, how = outcome.status is not None, _how(outcome, limit)
+    if category != CRASH.category:
+        return Reproduction("", how, "", _detail("", outcome), ended=ended)
     saw = f" (AFL++ saw {signal_name(sig)})" if sig else ""
     return Reproduction(
         f"did-not-crash-{signal_name(sig) if sig else 'again'}",
         f"did not crash again{saw}",
         "",
-        _detail(f"Run again, it {_how(outcome, limit)}.", outcome),
-        ended=outcome.status is not None,
+        _detail(f"Run again, it {how}.", outcome),
+        ended=ended,
     )
 
 
-async def examine_other(
-    sandbox: Sandbox, on_output: Callable[[bytes], None] | None = None
-) -> Reproduction:
-    """Run an input that is not known to be a finding."""
-    limit = sandbox.program.crash_limit
-    outcome = await sandbox.run(limit, stdout=on_output is not None, on_output=on_output)
-    if verdict := await _crashed(sandbox, outcome):
-        return verdict
-    ended = outcome.status is not None
-    return Reproduction("", _how(outcome, limit), "", _detail("", outcome), ended=ended)
-
-
-async def examine_hang(
-    sandbox: Sandbox, on_output: Callable[[bytes], None] | None = None
-) -> Reproduction:
-    """Run a hang again, for longer than AFL++ waited."""
-    limit = sandbox.program.hang_limit
-    outcome = await sandbox.run(limit, stdout=on_output is not None, on_output=on_output)
-    if verdict := await _crashed(sandbox, outcome):
-        return verdict
+async def _hung(sandbox: Sandbox, outcome: ProcessResult, limit: float) -> Reproduction:
+    """The result of a hang that did not crash."""
     if outcome.status is not None:
         return Reproduction(
             "ended-in-time",
