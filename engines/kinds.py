@@ -40,11 +40,11 @@ class UnknownKind(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """A key of the table ``[engine]`` that only this kind has.
+class Key:
+    """A key of a campaign file: the type of its value, its default, a description for users.
 
-    ``type`` is a kind of :class:`fuzztui.run.campaign.schema.Key`: boolean, integer, number,
-    string, choice, size, duration, paths, ...
+    ``type`` is one of :data:`fuzztui.run.campaign.values.TYPE_HELP`, or ``choice``: boolean,
+    integer, string, size, duration, paths, ...
     """
 
     name: str
@@ -54,6 +54,15 @@ class Option:
     choices: tuple[str, ...] = ()
     minimum: int | None = None
     maximum: int | None = None
+    required: bool = False
+    without: str = ""
+    """Advice for users whom none of ``choices`` fits: what happens without the key."""
+    once: bool = False
+    """Whether only the first start reads the key: a run continues if the named file is gone."""
+
+
+Option = Key
+"""The name of the class in packages with an engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +76,7 @@ class EngineKind:
     generator's inputs; ``fit(InputForm)``, which rejects forms that it cannot mutate."""
     commands: tuple[str, ...] = ()
     """Commands that it executes in addition to :data:`BASE_COMMANDS`."""
-    options: tuple[Option, ...] = ()
+    options: tuple[Key, ...] = ()
     """Keys of ``[engine]`` in addition to those that every in-process engine has."""
     finishes: bool = False
     """SIGUSR2 asks it to finish its work (an exact pass) when the budget is used up."""

@@ -76,9 +76,9 @@ def _keys() -> dict[str, dict[str, Any]]:
 
 
 def _key(key: Key) -> dict[str, Any]:
-    values = list(key.choices) if key.kind == "choice" else []
-    values = ["true", "false"] if key.kind == "boolean" else values
-    return {"help": _brief(key.doc), "values": values}
+    values = list(key.choices) if key.type == "choice" else []
+    values = ["true", "false"] if key.type == "boolean" else values
+    return {"help": _brief(key.help), "values": values}
 
 
 def _arguments(command: str, parser: argparse.ArgumentParser) -> dict[str, Any]:

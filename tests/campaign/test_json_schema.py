@@ -14,7 +14,7 @@ from fuzztui.cli.samples import SAMPLES
 from fuzztui.run.campaign.load import load
 from fuzztui.run.campaign.model import CampaignError
 from fuzztui.run.campaign.schema import ENGINES
-from fuzztui.run.campaign.values import KIND_HELP
+from fuzztui.run.campaign.values import TYPE_HELP
 from fuzztui.tools.schema.json_schema import _VALUES, document
 
 FILES = sorted(SAMPLES.glob("*.toml"))
@@ -36,7 +36,7 @@ def test_the_shipped_file_is_current() -> None:
 
 
 def test_every_kind_of_value_has_a_schema() -> None:
-    assert {*_VALUES} == {*KIND_HELP}
+    assert {*_VALUES} == {*TYPE_HELP}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)

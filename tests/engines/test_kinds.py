@@ -77,7 +77,7 @@ def test_the_toy_conforms(toy, tmp_path):
 def test_another_packages_kind_has_the_keys_of_its_row(toy):
     assert plugin_names() == ["toy"]
     (key,) = [k for k in tables_for("toy")["engine"] if k.name == "appended"]
-    assert (key.kind, key.default, key.minimum, key.maximum) == ("integer", 3, 1, 100)
+    assert (key.type, key.default, key.minimum, key.maximum) == ("integer", 3, 1, 100)
     assert "generator" not in [k.name for k in tables_for("toy")["target"]]
     assert "oracle" not in tables_for("toy")
 

@@ -227,7 +227,7 @@ class _Rewriting:
         return frozen
 
     def _value(self, key: Key, value: Any) -> Any:
-        match key.kind:
+        match key.type:
             case "file" | "directory":
                 return self._path(value)
             case "files" | "directories" | "paths":
@@ -274,7 +274,7 @@ class _Rewriting:
         for name, keys in tables_for(self._campaign.kind).items():
             table = frozen.get(name, {})
             for key in keys:
-                if key.kind in ("callable", "targets") and (value := table.get(key.name)):
+                if key.type in ("callable", "targets") and (value := table.get(key.name)):
                     yield from value if isinstance(value, list) else [value]
 
     def _harnesses(self, frozen: Tables) -> list[Path]:

@@ -54,7 +54,7 @@ from fuzztui.run.campaign.values import (
 
 _HOST_KEYS = frozenset(key.name for key in HOST)
 _TEXT: dict[str, str] = {"paths": "strings", "seeds": "strings", "directory": "string"}
-"""The kind by which a key is checked instead, if the files that it names may be gone."""
+"""The type by which a key is checked instead, if the files that it names may be gone."""
 
 MAX_FILE_SIZE = 1 << 20
 
@@ -300,7 +300,7 @@ class _Loader:
                 value, base = table[key.name], self._base(dotted)
             elif key.required:
                 if key.name not in typed:  # else the typo is the only mistake
-                    self._problem(dotted, f"is missing. {key.doc}")
+                    self._problem(dotted, f"is missing. {key.help}")
                 continue
             elif key.default is None or key.default == "":
                 resolved[key.name] = key.default
@@ -326,7 +326,7 @@ class _Loader:
         except (ValueError, OSError):
             if not (self.run and key.once) or dotted in self.overridden:
                 raise
-            return check(replace(key, kind=_TEXT[key.kind]), value, base)
+            return check(replace(key, type=_TEXT[key.type]), value, base)
 
     def _campaign(self, frozen: Tables, resolved: Tables, hosts: dict[str, Any]) -> Campaign:
         campaign, target, engine = resolved["campaign"], resolved["target"], resolved["engine"]

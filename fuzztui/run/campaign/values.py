@@ -62,10 +62,10 @@ def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         return value, value
     if unwritable := next((text for text in _texts(value) if not _writable(text)), None):
         raise ValueError(f"{unwritable!r} contains a NUL or bytes that are not UTF-8")
-    if key.kind in _LISTS and isinstance(value, str):
+    if key.type in _LISTS and isinstance(value, str):
         value = [value]
     try:
-        return _KINDS[key.kind][1](key, value, base)
+        return _TYPES[key.type][1](key, value, base)
     except ValueError as e:
         if meant := _unquoted(key, value, base):
             raise ValueError(f"{value!r} is a string; write {meant} without quotes") from None
@@ -75,10 +75,10 @@ def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 def _unquoted(key: Key, value: Any, base: Path) -> str:
     """The number, or true or false, in a string, if it would be right; else an empty string."""
     word = value.strip().lower() if isinstance(value, str) else ""
-    if key.kind not in ("integer", "boolean", "part") or not _SCALAR.fullmatch(word):
+    if key.type not in ("integer", "boolean", "part") or not _SCALAR.fullmatch(word):
         return ""
     with contextlib.suppress(ValueError):
-        _KINDS[key.kind][1](key, tomllib.loads(f"value = {word}")["value"], base)
+        _TYPES[key.type][1](key, tomllib.loads(f"value = {word}")["value"], base)
         return word
     return ""
 
@@ -111,7 +111,7 @@ def _writable(text: str) -> bool:
 
 
 def _wrong(key: Key, value: Any) -> ValueError:
-    return ValueError(f"{value!r} is not {_KINDS[key.kind][0]}")
+    return ValueError(f"{value!r} is not {_TYPES[key.type][0]}")
 
 
 def _is_text(value: Any) -> bool:
@@ -506,7 +506,7 @@ def _shard(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return shard, shard
 
 
-_KINDS: dict[str, tuple[str, Check]] = {
+_TYPES: dict[str, tuple[str, Check]] = {
     "string": ("a string", _string),
     "integer": ("a whole number", _integer),
     "boolean": ("true or false", _as_written(lambda value: isinstance(value, bool))),
@@ -565,9 +565,9 @@ _KINDS: dict[str, tuple[str, Check]] = {
     "budget": (BUDGET_HELP, _budget),
     "shard": (SHARD_HELP, _shard),
 }
-"""The kinds of values: what a value is, for users, and its check."""
+"""The types of values: what a value is, for users, and its check."""
 
-KIND_HELP = {kind: help for kind, (help, _) in _KINDS.items()}
+TYPE_HELP = {type: help for type, (help, _) in _TYPES.items()}
 
 
 def absolute(value: str, base: Path) -> Path:

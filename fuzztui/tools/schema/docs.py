@@ -15,7 +15,7 @@ from fuzztui.run.campaign.schema import (
     Key,
     tables_for,
 )
-from fuzztui.run.campaign.values import KIND_HELP
+from fuzztui.run.campaign.values import TYPE_HELP
 
 
 def markdown() -> str:
@@ -106,9 +106,9 @@ def _section(title: str, keys: tuple[Key, ...], *notes: str) -> list[str]:
 
 
 def _row(key: Key) -> str:
-    value = ", ".join(f"`{c}`" for c in key.choices) if key.choices else KIND_HELP[key.kind]
+    value = ", ".join(f"`{c}`" for c in key.choices) if key.choices else TYPE_HELP[key.type]
     default = "required" if key.required else "" if key.default is None else f"`{key.default!r}`"
-    return f"| `{key.name}` | {value} | {default} | {key.doc} |"
+    return f"| `{key.name}` | {value} | {default} | {key.help} |"
 
 
 if __name__ == "__main__":

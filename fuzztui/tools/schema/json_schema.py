@@ -23,7 +23,7 @@ from fuzztui.run.campaign.schema import (
     Key,
     tables_for,
 )
-from fuzztui.run.campaign.values import KIND_HELP
+from fuzztui.run.campaign.values import TYPE_HELP
 
 Schema = dict[str, Any]
 """A JSON Schema, or a part of one."""
@@ -121,7 +121,7 @@ _VALUES: Final[dict[str, Callable[[], Schema]]] = {
         )
     },
 }
-"""The schema of a value by the kind of its key."""
+"""The schema of a value by the type of its key."""
 
 
 def value_schema(key: Key) -> Schema:
@@ -129,12 +129,12 @@ def value_schema(key: Key) -> Schema:
     if key.choices:
         found: Schema = {"enum": [*key.choices]}
     else:
-        found = {**_VALUES[key.kind]()}
-    if key.kind == "integer":
+        found = {**_VALUES[key.type]()}
+    if key.type == "integer":
         found |= {} if key.minimum is None else {"minimum": key.minimum}
         found |= {} if key.maximum is None else {"maximum": key.maximum}
-    form = "" if key.choices else f" Value: {KIND_HELP[key.kind]}."
-    found["description"] = key.doc + form
+    form = "" if key.choices else f" Value: {TYPE_HELP[key.type]}."
+    found["description"] = key.help + form
     if key.default is not None:
         found["default"] = key.default
     return found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fuzztui.engines.kinds import Key
 from fuzztui.run.campaign.schema.engines import AFL, ENGINE
-from fuzztui.run.campaign.schema.key import Key
 from fuzztui.run.campaign.schema.machines import CLUSTER, HOST, HOSTS
 from fuzztui.run.campaign.schema.mu2 import MU2_ENGINE, OPERATORS
 from fuzztui.run.campaign.schema.mutants import LANGUAGES, MUTANTS, WEIGHTS

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fuzztui.engines.kinds import Key
 from fuzztui.run.campaign.schema.engines import MINIMISE_SEEDS
-from fuzztui.run.campaign.schema.key import Key
 
 AFL_TARGET = (
     Key(

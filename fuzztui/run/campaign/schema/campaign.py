@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fuzztui.engines.kinds import Key
 from fuzztui.kernel.wire.events import NEWS
-from fuzztui.run.campaign.schema.key import Key
 
 CAMPAIGN = (
     Key("name", "string", "Shown on screens and by `status`. Default: the file's name."),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.engines.kinds import KINDS
-from fuzztui.run.campaign.schema.key import Key
+from fuzztui.engines.kinds import KINDS, Key
 
 AFL = "afl"
 """The kind of engine that is not in-process: afl-fuzz."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.run.campaign.schema.key import Key
+from fuzztui.engines.kinds import Key
 
 CLUSTER = (
     Key(

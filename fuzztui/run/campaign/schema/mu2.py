@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.run.campaign.schema.key import Key
+from fuzztui.engines.kinds import Key
 
 OPERATORS = ("boundary", "increments", "negatives", "math", "negate", "returns", "void-call")
 """The names of all mutation operators, as in ``engines/mutants/operators.py``."""

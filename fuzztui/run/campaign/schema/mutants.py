@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.run.campaign.schema.key import Key
+from fuzztui.engines.kinds import Key
 
 WEIGHTS = ("edit", "source", "mutant", "file", "line", "span")
 """The terms of the distance between mutants: ``Metric`` of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fuzztui.run.campaign.schema.key import Key
+from fuzztui.engines.kinds import Key
 from fuzztui.run.campaign.schema.python import THIRD_PARTY
 
 SPOTON_ENGINE = (

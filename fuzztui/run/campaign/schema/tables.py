@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fuzztui.engines.kinds import KINDS, EngineKind, Option, kind_named
+from fuzztui.engines.kinds import KINDS, EngineKind, Key, kind_named
 from fuzztui.run.campaign.schema.afl import AFL_ENGINE, AFL_TARGET
 from fuzztui.run.campaign.schema.campaign import CAMPAIGN, NOTIFY, STOP
 from fuzztui.run.campaign.schema.engines import AFL, ENGINE
-from fuzztui.run.campaign.schema.key import Key
 from fuzztui.run.campaign.schema.machines import CLUSTER, HOSTS
 from fuzztui.run.campaign.schema.mu2 import MU2_ENGINE
 from fuzztui.run.campaign.schema.mutants import MUTANTS
@@ -22,11 +21,11 @@ _MORE: dict[str, tuple[Key, ...]] = {
     "spoton": SPOTON_ENGINE,
     "mu2": MU2_ENGINE,
 }
-"""By kind: keys of ``[engine]`` whose types an :class:`Option` cannot have."""
+"""By kind: keys of ``[engine]`` that are not in the row of the kind."""
 
 
 def _python_tables(row: EngineKind) -> dict[str, tuple[Key, ...]]:
-    more = (*_MORE.get(row.name, ()), *map(_key, row.options))
+    more = (*_MORE.get(row.name, ()), *row.options)
     own = {key.name for key in more}  # these take precedence
     left_out = {*row.without, *(() if row.suites else ("examples",))}
     return {
@@ -34,18 +33,6 @@ def _python_tables(row: EngineKind) -> dict[str, tuple[Key, ...]]:
         "engine": (*(k for k in PYTHON_ENGINE if k.name not in left_out | own), *more),
         "oracle": ORACLE if row.oracle else (),
     }
-
-
-def _key(option: Option) -> Key:
-    return Key(
-        option.name,
-        option.type,
-        option.help,
-        option.default,
-        choices=option.choices,
-        minimum=option.minimum,
-        maximum=option.maximum,
-    )
 
 
 ENGINES = (*KINDS, AFL)
