@@ -107,16 +107,20 @@ def _flat(value: Any) -> bool:
     return type(value) is dict and is_sound(value)
 
 
-_CHECKS: dict[str, _Check] = {
-    "int": _whole("int"),
-    "Count": _whole("Count"),
-    "float": _real,
-    "str": _string,
-    "bool": lambda value: type(value) is bool,
-    "dict[str, Any]": _flat,
+_VALUES: dict[str, tuple[_Check, str, str]] = {
+    "int": (_whole("int"), "a whole number", "whole numbers"),
+    "Count": (_whole("Count"), "a whole number", "whole numbers"),
+    "float": (_real, "a number", "numbers"),
+    "str": (_string, "text", "texts"),
+    "bool": (lambda value: type(value) is bool, "true or false", "true or false"),
+    "dict[str, Any]": (_flat, "a JSON object", "JSON objects"),
 }
-_CHECKS |= {f"list[{name}]": _list_of(check) for name, check in _CHECKS.items()}
-"""Checks by annotation."""
+"""By annotation: the check of a value, and what one and what several of them are."""
+
+_CHECKS = {name: check for name, (check, _, _) in _VALUES.items()}
+_CHECKS |= {f"list[{name}]": _list_of(check) for name, (check, _, _) in _VALUES.items()}
+_NOUNS = {name: one for name, (_, one, _) in _VALUES.items()}
+_NOUNS |= {f"list[{name}]": f"a list of {many}" for name, (_, _, many) in _VALUES.items()}
 
 
 class _Shapes(dict[type[Any], _Shape]):
@@ -176,31 +180,7 @@ def _misfit(cls: type[Any], name: str, value: Any) -> CodecError:
         return CodecError(f"{name} is not a possible number: {shown}")
     if "dict" in annotation and (type(value) is dict or "list" in annotation):
         return CodecError(f"{name} contains impossible data: {shown}")
-    return CodecError(f"{name} is not {_noun(annotation)}: {shown}")
-
-
-def _noun(annotation: str) -> str:
-    if annotation in _NOUNS:
-        return _NOUNS[annotation]
-    return f"a list of {_PLURALS[annotation.removeprefix('list[').removesuffix(']')]}"
-
-
-_NOUNS = {
-    "int": "a whole number",
-    "Count": "a whole number",
-    "float": "a number",
-    "str": "text",
-    "bool": "true or false",
-    "dict[str, Any]": "a JSON object",
-}
-_PLURALS = {
-    "int": "whole numbers",
-    "Count": "whole numbers",
-    "float": "numbers",
-    "str": "texts",
-    "bool": "true or false",
-    "dict[str, Any]": "JSON objects",
-}
+    return CodecError(f"{name} is not {_NOUNS[annotation]}: {shown}")
 
 
 def _no_constant(name: str) -> None:

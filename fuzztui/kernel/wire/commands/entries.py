@@ -8,12 +8,12 @@ from typing import ClassVar
 from fuzztui.kernel.wire.commands.base import Command
 
 
+@dataclass(frozen=True, slots=True)
 class EntryCommand(Command):
-    """Base class of commands about a queue entry of one instance."""
+    """Base class of commands about a queue entry. ``instance`` may be empty if there is one."""
 
-    __slots__ = ()
     entry: int
-    instance: str
+    instance: str = ""
 
     @property
     def summary(self) -> str:
@@ -22,34 +22,22 @@ class EntryCommand(Command):
 
 @dataclass(frozen=True, slots=True)
 class SkipEntry(EntryCommand, name="skip"):
-    """Never pick this entry again. ``instance`` may be empty if there is only one."""
-
-    entry: int
-    instance: str = ""
+    """Never pick this entry again."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromoteEntry(EntryCommand, name="promote"):
     """Pick this entry next, with a favored entry's energy; undoes a skip."""
 
-    entry: int
-    instance: str = ""
-
 
 @dataclass(frozen=True, slots=True)
 class DemoteEntry(EntryCommand, name="demote"):
     """Pick this entry as rarely as the engine can, with the least energy; undoes a skip."""
 
-    entry: int
-    instance: str = ""
-
 
 @dataclass(frozen=True, slots=True)
 class ResetEntry(EntryCommand, name="reset"):
     """Undo a skip, a promotion or a demotion of this entry."""
-
-    entry: int
-    instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,13 +63,13 @@ class JudgeFinding(FindingCommand, name="judge"):
         return f"{self.name} {finding} {self.verdict}" + (f": {self.note}" if self.note else "")
 
 
+@dataclass(frozen=True, slots=True)
 class FramesCommand(Command):
     """Base class of commands about the frames that count for signatures.
 
     ``rules``: as in the verdicts file, ``FUNCTION`` or ``FILE in FUNCTION``.
     """
 
-    __slots__ = ()
     ordered = True
     rules: list[str]
 
@@ -89,11 +89,7 @@ class FramesCommand(Command):
 class SkipFrames(FramesCommand, name="skip-frames"):
     """Write rules into the verdicts file: frames of these functions do not count."""
 
-    rules: list[str]
-
 
 @dataclass(frozen=True, slots=True)
 class CountFrames(FramesCommand, name="count-frames"):
     """Remove rules from the verdicts file: frames of these functions count again."""
-
-    rules: list[str]
