@@ -28,8 +28,7 @@ from fuzztui.features.jobs.bag import Bag, BagListener
 from fuzztui.features.jobs.opening import open_place
 from fuzztui.features.jobs.queue import ENDS, JobQueue, JobState, QueuedJob
 from fuzztui.features.jobs.request import request_of
-from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
-from fuzztui.run.campaign.cluster_file import read_cluster
+from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError, read_cluster
 from lab.runs import RunFailed, stop
 
 Key = Sequence[Any]

@@ -24,8 +24,13 @@ from fuzztui.features.jobs.nodes import (
 from fuzztui.features.jobs.tls import CA, CERT, DAYS, KEY, TlsFiles, make_certificates, tls_for
 from fuzztui.kernel.base.cpus import usable_cpus
 from fuzztui.kernel.base.text import several, visible
-from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError, address_problem, is_loopback
-from fuzztui.run.campaign.cluster_file import read_cluster
+from fuzztui.run.campaign.cluster import (
+    ClusterConfig,
+    ClusterError,
+    address_problem,
+    is_loopback,
+    read_cluster,
+)
 from fuzztui.run.campaign.extras import missing_extra
 
 _PORT = 8786

@@ -12,7 +12,7 @@ from typing import Final
 from fuzztui.cli.attach import attach
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.status import afl_directories
-from fuzztui.run.campaign.pyproject import CAMPAIGN_FILE
+from fuzztui.run.campaign.files import CAMPAIGN_FILE
 from fuzztui.run.home.finding import is_run
 
 _MAX_ENTRIES: Final = 1000

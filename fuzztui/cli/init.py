@@ -18,7 +18,7 @@ from fuzztui.cli.output import DONE, USAGE, CliError, say
 from fuzztui.cli.progress import Waiting
 from fuzztui.kernel.base.text import listed, several
 from fuzztui.run.campaign import CampaignError
-from fuzztui.run.campaign.pyproject import CAMPAIGN_FILE
+from fuzztui.run.campaign.files import CAMPAIGN_FILE
 from fuzztui.run.campaign.rundir import SupervisorError, Unfit
 from fuzztui.tools.scaffold.arguments import EITHER
 from fuzztui.tools.scaffold.files import CampaignDraft, relative

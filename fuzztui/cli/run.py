@@ -36,7 +36,7 @@ from fuzztui.run.campaign.schema import HOSTS
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.inprocess.ask import ready
 from fuzztui.run.supervise.daemon import start
-from fuzztui.run.supervise.limits import spent
+from fuzztui.run.supervise.ending import spent
 
 SETTLED_S = 5.0
 """Seconds for which ``--detach`` waits for the instances to start or to fail."""

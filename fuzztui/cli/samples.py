@@ -15,7 +15,7 @@ import fuzztui
 from fuzztui.cli.output import DONE, USAGE, CliError, at_terminal, say
 from fuzztui.kernel.base.suggest import meant, near
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.pyproject import nearest_file
+from fuzztui.run.campaign.files import nearest_file
 
 SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
 

@@ -15,7 +15,7 @@ from fuzztui.kernel.model.examples import new_to_tests
 from fuzztui.kernel.model.state import Finding
 from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.rundir import RunDir
-from fuzztui.run.home.origin import WRITE_EXAMPLES
+from fuzztui.run.home.finding import WRITE_EXAMPLES
 from fuzztui.run.inprocess.ask import NoAnswer
 from fuzztui.run.inprocess.made_examples import MadeExample, made_examples
 from fuzztui.tools.export.example_patch import FailingExample, patch

@@ -20,7 +20,7 @@ from fuzztui.cli.output import USAGE, CliError, say
 from fuzztui.cli.run import load_file, run_file
 from fuzztui.cli.suite_patch import print_patch
 from fuzztui.kernel.base.suggest import meant, near
-from fuzztui.run.home.origin import TEST_FILE
+from fuzztui.run.home.finding import TEST_FILE
 
 _MARKS: Final = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "pytest.ini", ".git")
 """What is in the root of a project."""

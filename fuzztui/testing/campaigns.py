@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tomli
 
-from fuzztui.run.campaign.pyproject import CAMPAIGN_FILE, PYPROJECT, tables_of
+from fuzztui.run.campaign.files import CAMPAIGN_FILE, PYPROJECT, tables_of
 
 
 def campaign_file(directory: Path) -> Path | None:

@@ -310,7 +310,7 @@ def _opening(
     from fuzztui.kernel.log.reader import LogReader
     from fuzztui.kernel.remote.lock import running, trouble
     from fuzztui.kernel.session import LiveClock, ReplayClock, Session, state_at_end, state_before
-    from fuzztui.run.home.origin import campaign_file
+    from fuzztui.run.home.finding import campaign_file
     from fuzztui.tui.app.app import Opening
     from fuzztui.tui.app.replay import Outline, Player
     from fuzztui.tui.frame.command_sender import CommandSender

@@ -15,7 +15,7 @@ from fuzztui.engines.kinds import KINDS
 from fuzztui.engines.mutants import operators
 from fuzztui.kernel.base.units import parse_budget, parse_duration, parse_size
 from fuzztui.run.campaign import CampaignError, load, write_frozen
-from fuzztui.run.campaign.lines import key_lines
+from fuzztui.run.campaign.files import key_lines
 from fuzztui.run.campaign.rundir import prepare_run
 from fuzztui.run.campaign.schema import ENGINES, MU2_ENGINE, OPERATORS, Key, tables_for
 from fuzztui.run.campaign.values import check

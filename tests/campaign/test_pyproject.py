@@ -10,7 +10,7 @@ from fuzztui.cli import main
 from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.samples import campaign_or_project
 from fuzztui.run.campaign import CampaignError, load
-from fuzztui.run.campaign.pyproject import nearest_file
+from fuzztui.run.campaign.files import nearest_file
 
 PROJECT = '''\
 [project]

@@ -36,7 +36,7 @@ from fuzztui.run.instances import standstill
 from fuzztui.run.instances.launcher import Launch, instance_names
 from fuzztui.run.instances.life import EndReason, InstanceLife
 from fuzztui.run.process.identity import kill_marked
-from fuzztui.run.supervise.limits import CampaignLimits, spent
+from fuzztui.run.supervise.ending import CampaignLimits, spent
 
 
 class Desk:

@@ -10,7 +10,7 @@ from mutated import mutated
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
-from fuzztui.run.home.origin import TEST_FILE
+from fuzztui.run.home.finding import TEST_FILE
 from fuzztui.tui.base.chart import WAITING
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.labels.closing import MAX_COMMANDS, MAX_LISTED, closing_rows

@@ -16,7 +16,7 @@ from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.afl import EXAMPLE_SEED
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import MAX_WEIGHT, WeighProperty
-from fuzztui.run.home.origin import TEST_FILE
+from fuzztui.run.home.finding import TEST_FILE
 from fuzztui.tui.labels.closing import closing_rows
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.run_commands import examples_command, set_file

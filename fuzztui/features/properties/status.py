@@ -10,7 +10,7 @@ from fuzztui.features.properties.fold import property_rows
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.examples import failing_examples, new_to_tests, takes_examples
 from fuzztui.kernel.model.state import State
-from fuzztui.run.home.origin import WRITE_EXAMPLES, campaign_file, tested_project
+from fuzztui.run.home.finding import WRITE_EXAMPLES, campaign_file, tested_project
 
 
 def suite_rows(state: State, run: Path) -> Iterator[tuple[str, str]]:

@@ -50,8 +50,8 @@ from fuzztui.run.instances.add_seed import seeder
 from fuzztui.run.instances.life import EndReason
 from fuzztui.run.process.service import Progress, ServiceContext
 from fuzztui.run.supervise.campaign_log import CampaignLog
+from fuzztui.run.supervise.ending import CampaignLimits
 from fuzztui.run.supervise.launchers import launcher_for
-from fuzztui.run.supervise.limits import CampaignLimits
 from fuzztui.run.supervise.services import Services, all_services
 from fuzztui.run.supervise.sharing import SHARE_S, RunSharing
 from fuzztui.run.supervise.tasks import Tasks

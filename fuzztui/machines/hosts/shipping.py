@@ -25,7 +25,7 @@ from fuzztui.run.campaign import Campaign, FrozenCampaign
 from fuzztui.run.campaign.model import Tables, run_of
 from fuzztui.run.campaign.schema import AFL, HOSTS, Key, tables_for
 from fuzztui.run.campaign.values import BUILD, in_build
-from fuzztui.run.home.origin import campaign_file
+from fuzztui.run.home.finding import campaign_file
 
 RUNS: Final = "~/.local/share/fuzztui/runs"
 """The directory of runs on a host, by default."""

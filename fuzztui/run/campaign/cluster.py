@@ -1,4 +1,4 @@
-"""Where jobs run: the table ``[cluster]``, and what makes one unsafe or contradictory."""
+"""Where jobs run: the table ``[cluster]``, of any TOML file, and what makes one contradictory."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ import ipaddress
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
+import tomli
+
+from fuzztui.run.campaign.files import PREFIX, is_pyproject, key_lines, tables_of
 from fuzztui.run.campaign.places import address_problem as host_problem
+from fuzztui.run.campaign.schema import CLUSTER
+from fuzztui.run.campaign.values import check, nearest
 
 KINDS: Final = ("scheduler", "ssh", "slurm", "kubernetes")
 """Keys that say where; without any of them jobs run on local slots."""
@@ -41,16 +47,8 @@ class ClusterConfig:
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> ClusterConfig:
         """Return a checked table as a configuration."""
-        return cls(
-            scheduler=table.get("scheduler") or "",
-            ssh=tuple(table.get("ssh") or ()),
-            slurm=table.get("slurm") or {},
-            kubernetes=table.get("kubernetes") or {},
-            tls=table.get("tls") or "",
-            address=table.get("address") or "",
-            python=table.get("python") or "",
-            slots=table.get("slots") or 0,
-        )
+        given = {key: value for key, value in table.items() if value}
+        return cls(**given | {"ssh": tuple(given.get("ssh", ()))})
 
     @property
     def local(self) -> bool:
@@ -141,3 +139,42 @@ def _is_ip(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+_MAX_BYTES = 1 << 20
+
+
+def read_cluster(file: Path) -> ClusterConfig:
+    """Return the configuration. Raises :class:`ClusterError` with file, line and key."""
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(_MAX_BYTES).decode()
+        data: Any = tomli.loads(text)
+    except OSError as e:
+        raise ClusterError(f"{file}: {e.strerror}") from None
+    except ValueError as e:
+        raise ClusterError(f"{file}: is not valid TOML: {e}") from None
+    of_project = is_pyproject(file)
+    lines = key_lines(text, PREFIX if of_project else "")
+    data = (tables_of(data) or {}) if of_project else data
+
+    def wrong(key: str, problem: str) -> ClusterError:
+        line = lines.get(f"cluster.{key}") or lines.get("cluster")
+        return ClusterError(f"{file}{f':{line}' if line else ''}: cluster.{key}: {problem}")
+
+    table = data.get("cluster")
+    if not isinstance(table, dict):
+        raise ClusterError(f"{file}: has no table [cluster]; see docs/cluster.md")
+    keys = {key.name: key for key in CLUSTER}
+    resolved: dict[str, Any] = {}
+    for name, value in table.items():
+        if name not in keys:
+            raise wrong(name, f"is unknown{nearest(name, keys)}; choose from {', '.join(keys)}")
+        try:
+            _, resolved[name] = check(keys[name], value, file.absolute().parent)
+        except (ValueError, OSError) as e:
+            raise wrong(name, str(e)) from None
+    config = ClusterConfig.of(resolved)
+    for key, problem in config.problems():
+        raise wrong(key, problem)
+    return config

@@ -16,7 +16,14 @@ from fuzztui.engines.kinds import UnknownKind, plugin_names
 from fuzztui.kernel.base.suggest import near
 from fuzztui.kernel.wire.mixture import CLASSES, Mixture, completed
 from fuzztui.run.campaign.contradictions import contradictions
-from fuzztui.run.campaign.lines import key_lines
+from fuzztui.run.campaign.files import (
+    NAME,
+    PREFIX,
+    is_pyproject,
+    key_lines,
+    project_name,
+    tables_of,
+)
 from fuzztui.run.campaign.model import (
     VERDICTS,
     Campaign,
@@ -27,7 +34,6 @@ from fuzztui.run.campaign.model import (
     run_of,
 )
 from fuzztui.run.campaign.places import address_problem, parse_host, places
-from fuzztui.run.campaign.pyproject import NAME, PREFIX, is_pyproject, project_name, tables_of
 from fuzztui.run.campaign.schema import (
     COMMON,
     ENGINE,

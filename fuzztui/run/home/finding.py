@@ -1,4 +1,4 @@
-"""Find run directories below some directories, within bounds."""
+"""Find run directories below some directories, within bounds, and what a run was started with."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from fuzztui.kernel.base.files import read_json
 
 MAX_RUNS: Final = 2000
 MAX_DIRECTORIES: Final = 20_000
@@ -84,3 +86,21 @@ def _is_entered(entry: os.DirEntry[str]) -> bool:
         return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
     except OSError:
         return False
+
+
+TEST_FILE: Final = "fuzztui-test.toml"
+"""The name that stands for the campaign file of ``fuzztui test``; nothing is written there."""
+
+WRITE_EXAMPLES: Final = "fuzztui test --write-examples | patch -p1"
+"""Adds the findings to the tests; in the project's root."""
+
+
+def campaign_file(run: Path) -> Path | None:
+    """Return the campaign file that a run was started with; None if that is unknown."""
+    file = (read_json(run / "supervisor" / "origin.json") or {}).get("file")
+    return Path(file) if isinstance(file, str) else None
+
+
+def tested_project(file: Path | None) -> Path | None:
+    """Return the root of the project whose tests ``fuzztui test`` fuzzes; None: another file."""
+    return file.parent if file is not None and file.name == TEST_FILE else None

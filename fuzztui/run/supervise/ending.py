@@ -1,7 +1,4 @@
-"""How a campaign ends.
-
-On request, which cancels every waiting task, or with its last instance.
-"""
+"""How a campaign ends: on request, by a budget or stop condition, or with its last instance."""
 
 from __future__ import annotations
 
@@ -9,7 +6,12 @@ import asyncio
 from asyncio import FIRST_COMPLETED
 from collections.abc import Awaitable, Mapping
 
+from fuzztui.engines.base.spec import LOAD_LIMIT_S
+from fuzztui.kernel.base.text import several
+from fuzztui.kernel.model.measured import may_still_start
+from fuzztui.kernel.model.selectors import last_news_t, totals
 from fuzztui.kernel.model.state import State
+from fuzztui.run.campaign import Campaign
 from fuzztui.run.instances.life import EndReason, InstanceLife
 from fuzztui.run.instances.phase import CampaignStopping
 
@@ -56,3 +58,70 @@ def natural_end(state: State, lives: Mapping[str, InstanceLife]) -> EndReason:
         if end in states:
             return EndReason(end, next((r for r in reasons if r), ""))
     return EndReason("failed", "no instance could be kept alive")
+
+
+LATE_S = 60.0
+"""Seconds by which the mutant phase may exceed the campaign's budget, for its last transfer."""
+
+
+def spent(campaign: Campaign, state: State, running_s: float) -> str:
+    """Return which budget is used up, as text; an empty string while there is some left."""
+    if campaign.budget_s and running_s >= campaign.budget_s:
+        return f"the budget of {_seconds(campaign.budget_s)} is used up"
+    executed = sum(instance.stats.execs for instance in state.instances.values())
+    if campaign.budget_trials and executed >= campaign.budget_trials:
+        return f"the budget of {several(campaign.budget_trials, 'trial')} is used up"
+    return _crashed(campaign, state)
+
+
+def _crashed(campaign: Campaign, state: State) -> str:
+    """Return that ``stop.crashes`` is reached, as text; an empty string if it is not."""
+    crashes = sum(instance.crash_files for instance in state.instances.values())
+    if campaign.stop_crashes and crashes >= campaign.stop_crashes:
+        found = "1 crash was" if crashes == 1 else f"{crashes} crashes were"
+        return f"{found} found (stop.crashes = {campaign.stop_crashes})"
+    return ""
+
+
+class CampaignLimits:
+    """The budgets and the stop conditions of a running campaign.
+
+    Times are running time: campaign time without pauses.
+    """
+
+    def __init__(self, campaign: Campaign, running_s: float) -> None:
+        self._campaign = campaign
+        self._news_at = self._edges_at = running_s
+        self._news = 0.0
+        self._edges = 0
+
+    def reached(self, state: State, running_s: float) -> EndReason | None:
+        """Return why the campaign must end now; None if it continues."""
+        sums = totals(state)
+        # Imported and renumbered inputs are not new.
+        if (news := last_news_t(state)) > self._news:
+            self._news, self._news_at = news, running_s
+        if sums.stats.edges > self._edges:
+            self._edges, self._edges_at = sums.stats.edges, running_s
+        if state.stage == "mutants":  # this phase has a budget of its own
+            self._news_at = self._edges_at = running_s
+            reason = _crashed(self._campaign, state)
+            late = running_s - self._campaign.budget_s > LATE_S
+            if not reason and self._campaign.budget_s and late:  # the phase should have ended
+                reason = spent(self._campaign, state, running_s)
+            return EndReason("finished", reason) if reason else None
+        # An error of the start is worth more than the message that the time is over.
+        waits = running_s - self._campaign.budget_s < LOAD_LIMIT_S and may_still_start(state)
+        if reason := spent(self._campaign, state, 0.0 if waits else running_s):
+            return EndReason("finished", reason)
+        idle = self._campaign.stop_idle_s
+        if idle and running_s - self._news_at >= idle:
+            return EndReason("finished", f"nothing new for {_seconds(idle)} (stop.idle)")
+        standing = self._campaign.stop_edges_s
+        if standing and running_s - self._edges_at >= standing:
+            return EndReason("finished", f"no new edge for {_seconds(standing)} (stop.edges)")
+        return None
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:g} s" if seconds < 120 else f"{seconds / 60:g} min"

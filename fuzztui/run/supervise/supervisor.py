@@ -44,9 +44,8 @@ from fuzztui.run.process.reaper import Reaper
 from fuzztui.run.process.service import ServiceContext
 from fuzztui.run.supervise.campaign_log import CampaignLog
 from fuzztui.run.supervise.command_router import CommandRouter
-from fuzztui.run.supervise.ending import StopRequest, natural_end
+from fuzztui.run.supervise.ending import CampaignLimits, StopRequest, natural_end, spent
 from fuzztui.run.supervise.launchers import launcher_for
-from fuzztui.run.supervise.limits import CampaignLimits, spent
 from fuzztui.run.supervise.observation import ObservationLoop
 from fuzztui.run.supervise.phases import CampaignPhases
 from fuzztui.run.supervise.resources import ResourceMeter

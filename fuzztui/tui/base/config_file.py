@@ -109,7 +109,7 @@ def located(path: Path, text: str, problems: Sequence[Problem]) -> list[str]:
     """Return problems of the file's ``text`` as messages with lines, in the order of the file."""
     if not problems:
         return []
-    from fuzztui.run.campaign.lines import key_lines  # the campaign files' room: not at each start
+    from fuzztui.run.campaign.files import key_lines  # the campaign files' room: not at each start
 
     lines = {} if not problems[0][0] else key_lines(text)
 

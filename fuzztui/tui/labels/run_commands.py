@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fuzztui.kernel.remote.mirrored import Origin
-from fuzztui.run.home.origin import WRITE_EXAMPLES, tested_project
+from fuzztui.run.home.finding import WRITE_EXAMPLES, tested_project
 from fuzztui.tui.base import shell
 
 _mirrored: dict[Path, Origin] = {}
