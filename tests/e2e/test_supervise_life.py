@@ -458,7 +458,8 @@ def test_an_error_of_our_own_is_told_once_and_survived(made):
     code = f"""
 import sys
 from fuzztui.run.observe.directory import DirectoryObserver
-from fuzztui.run.supervise import __main__
+from fuzztui.run.supervise.owner import run_process
+from fuzztui.run.supervise.supervisor import Supervisor
 whole, calls = DirectoryObserver.poll, 0
 def poll(self):
     global calls
@@ -468,7 +469,7 @@ def poll(self):
     return whole(self)
 DirectoryObserver.poll = poll
 sys.argv = ["supervise", {str(s.run)!r}]
-sys.exit(__main__.main())
+sys.exit(run_process("supervise", Supervisor))
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
@@ -485,7 +486,9 @@ sys.exit(__main__.main())
 TRIAGE = """
 import asyncio, sys
 from fuzztui.run.instances.launcher import Triage
-from fuzztui.run.supervise import __main__, launchers, services
+from fuzztui.run.supervise import launchers, services
+from fuzztui.run.supervise.owner import run_process
+from fuzztui.run.supervise.supervisor import Supervisor
 services.MAX_WAIT_S = LIMIT_S
 class Slow(Triage):
     left = 2
@@ -495,7 +498,7 @@ class Slow(Triage):
         self.left = 0
 launchers.InProcess.triage = lambda *_: Slow()
 sys.argv = ["supervise", "RUN"]
-sys.exit(__main__.main())
+sys.exit(run_process("supervise", Supervisor))
 """
 
 

@@ -56,7 +56,6 @@ class Watcher:
         self._lost = False
         self._watches: dict[str, tuple[WatchDescriptor, CallbackId]] = {}
         self._paths: dict[int, str] = {}
-        self._kinds: dict[int, str] = {}
         self._ids = itertools.count()
         self._inotify: InotifyFD | None = None
 
@@ -64,7 +63,7 @@ class Watcher:
         """Watch the directory that has this name now. Returns why that fails; "" if it works."""
         self.remove(directory)
         try:
-            kind = self._kind(directory)
+            kind = file_system(directory)
             if is_remote(kind):
                 return f"{directory} is on a network file system ({kind})"
             with self._lock:  # the first event may come before the watch's number is known
@@ -160,12 +159,6 @@ class Watcher:
         inotify.start()
         self._inotify = inotify
         return inotify
-
-    def _kind(self, directory: str) -> str:
-        device = os.stat(directory).st_dev  # noqa: PTH116 - paths are strings here
-        if device not in self._kinds:
-            self._kinds[device] = file_system(directory)
-        return self._kinds[device]
 
 
 def is_remote(kind: str) -> bool:

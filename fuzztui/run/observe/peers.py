@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 
-from fuzztui.kernel.base.files import read_regular
+from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.wire.events import Synced
 
 SOON_S = 5.0
@@ -37,7 +37,6 @@ class Peers:
         self._rename = rename
         self._every = every
         self._due = 0.0
-        self._times: dict[str, int] = {}
         self._reported: dict[str, int] = {}
 
     def look(self, *, last: bool = False) -> Synced | None:
@@ -64,15 +63,6 @@ class Peers:
         return sorted(n for n in names if not n.endswith(".last"))[:MAX_PEERS]
 
     def _next_id(self, peer: str) -> int | None:
-        path = f"{self._path}/{peer}"
-        try:
-            mtime = os.lstat(path).st_mtime_ns
-            if self._times.get(peer) == mtime:
-                return None
-            raw = read_regular(path, 4)
-        except (OSError, ValueError):
-            return None
-        if len(raw) < 4:
-            return None  # AFL creates the file first and writes to it later
-        self._times[peer] = mtime
-        return int.from_bytes(raw, "little")
+        raw = read_if_regular(f"{self._path}/{peer}", 4) or b""
+        # AFL creates the file first and writes to it later.
+        return int.from_bytes(raw, "little") if len(raw) == 4 else None

@@ -33,7 +33,7 @@ from fuzztui.kernel.wire.events import (
     Resources,
     Stats,
 )
-from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign import FrozenCampaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.add_seed import seeder
 from fuzztui.run.instances.life import EndReason, InstanceLife
@@ -76,12 +76,12 @@ class Supervisor:
 
     def __init__(
         self,
-        campaign: Campaign,
+        loaded: FrozenCampaign,
         run_dir: RunDir,
         progress: Callable[[str], None],
         trouble: Callable[[str], None],
     ) -> None:
-        self._campaign = campaign
+        self._campaign = campaign = loaded.campaign
         self._run_dir = run_dir
         self._launcher = launcher = launcher_for(campaign.kind)
         self._sharing = RunSharing(campaign, run_dir)

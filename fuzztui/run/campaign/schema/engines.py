@@ -7,6 +7,14 @@ from fuzztui.engines.kinds import KINDS, Key
 AFL = "afl"
 """The kind of engine that is not in-process: afl-fuzz."""
 
+SHARD = Key(
+    "shard",
+    "shard",
+    "Only this part of the mutants: `fuzztui FILE --shard 2/5` sets it. The parts depend on "
+    "the mutants' ids only; `fuzztui merge` joins the runs. Default: all mutants.",
+)
+"""Of mu2, and of fuzz-first."""
+
 MINIMISE_SEEDS = Key(
     "minimise_seeds",
     "boolean",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fuzztui.engines.kinds import Key
+from fuzztui.run.campaign.schema.engines import SHARD
 
 OPERATORS = ("boundary", "increments", "negatives", "math", "negate", "returns", "void-call")
 """The names of all mutation operators, as in ``engines/mutants/operators.py``."""
@@ -37,12 +38,7 @@ MU2_ENGINE = (
         "Default: all instrumented modules.",
         default=[],
     ),
-    Key(
-        "shard",
-        "shard",
-        "Only this part of the mutants: `fuzztui FILE --shard 2/5` sets it. The parts depend on "
-        "the mutants' ids only; `fuzztui merge` joins the runs. Default: all mutants.",
-    ),
+    SHARD,
     Key(
         "exact",
         "boolean",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fuzztui.engines.kinds import Key
+from fuzztui.run.campaign.schema.engines import SHARD
 
 WEIGHTS = ("edit", "source", "mutant", "file", "line", "span")
 """The terms of the distance between mutants: ``Metric`` of
@@ -63,12 +64,7 @@ MUTANTS = (
         minimum=1,
         maximum=100_000,
     ),
-    Key(
-        "shard",
-        "shard",
-        "Only this part of the mutants: `fuzztui FILE --shard 2/5` sets it. The parts depend on "
-        "the mutants' ids only; `fuzztui merge` joins the runs. Default: all mutants.",
-    ),
+    SHARD,
     Key("share", "part", "The share of campaign.budget that mutants get.", default=0.5),
     Key(
         "per_mutant",
