@@ -13,47 +13,17 @@ from collections.abc import Mapping
 from typing import Any
 
 # isort: off
-# COMMAND_NAMES, which messages and `fuzztui ctl` list, has the order of these imports.
-from fuzztui.kernel.wire.commands.base import COMMAND_NAMES, Command
-from fuzztui.kernel.wire.commands.campaign import Pause, Resume, Stop
-from fuzztui.kernel.wire.commands.entries import (
-    AddSeed,
-    DemoteEntry,
-    EntryCommand,
-    PromoteEntry,
-    ResetEntry,
-    SkipCurrent,
-    SkipEntry,
-)
-from fuzztui.kernel.wire.commands.findings import (
-    CancelMinimise,
-    CountFrames,
-    JudgeFinding,
-    Minimise,
-    SkipFrames,
-)
-from fuzztui.kernel.wire.commands.mutators import SetMixture
-from fuzztui.kernel.wire.commands.targeting import (
-    IgnoreGoal,
-    PinGoal,
-    SetTargetedShare,
-    TypeCommand,
-    WeighType,
-)
-from fuzztui.kernel.wire.commands.properties import WeighProperty
-from fuzztui.kernel.wire.commands.mutants import (
-    AcceptMutants,
-    ExactPass,
-    MarkEquivalent,
-    MoveMutants,
-    MutantCommand,
-    PromoteMutants,
-    RequeueMutants,
-    RestoreMutants,
-    SkipMutants,
-    UnacceptMutants,
-)
-from fuzztui.kernel.wire.commands.weights import MAX_WEIGHT, weight_text
+# All that the files define: a new command needs no second mention here. COMMAND_NAMES, which
+# messages and `fuzztui ctl` list, has the order of these imports.
+from fuzztui.kernel.wire.commands.base import *
+from fuzztui.kernel.wire.commands.campaign import *
+from fuzztui.kernel.wire.commands.entries import *
+from fuzztui.kernel.wire.commands.findings import *
+from fuzztui.kernel.wire.commands.mutators import *
+from fuzztui.kernel.wire.commands.targeting import *
+from fuzztui.kernel.wire.commands.properties import *
+from fuzztui.kernel.wire.commands.mutants import *
+from fuzztui.kernel.wire.commands.weights import *
 # isort: on
 
 Verdict = MarkEquivalent | SkipMutants | RequeueMutants

@@ -15,67 +15,17 @@ Rules for a new kind:
 
 from __future__ import annotations
 
-from fuzztui.kernel.wire.events.base import EVENT_KINDS, Event, Record, Unknown, register
-from fuzztui.kernel.wire.events.campaign import (
-    HOST_STATES,
-    BudgetSet,
-    CampaignEnded,
-    CampaignStarted,
-    CampaignState,
-    HostState,
-    SupervisorStarted,
-)
-from fuzztui.kernel.wire.events.commands import (
-    CommandApplied,
-    CommandIssued,
-    CommandProgress,
-    CommandRejected,
-)
-from fuzztui.kernel.wire.events.entries import (
-    ComparisonsReported,
-    EntriesSeeded,
-    EntryDescribed,
-    EntrySaved,
-    InputShown,
-)
-from fuzztui.kernel.wire.events.findings import (
-    ExampleSaved,
-    FindingDescribed,
-    FindingSaved,
-    SkippedFrames,
-    VerdictsChanged,
-)
-from fuzztui.kernel.wire.events.instances import (
-    ALL_GONE,
-    DIRECTORY_GONE,
-    InstanceHello,
-    InstanceState,
-    PassiveInstance,
-    Resources,
-    Synced,
-)
-from fuzztui.kernel.wire.events.messages import (
-    END,
-    NEW_FINDINGS,
-    NEWS,
-    STALL,
-    UNGUIDED,
-    Message,
-    Notified,
-    RecordsLost,
-)
-from fuzztui.kernel.wire.events.mutants import (
-    MutantPositions,
-    MutantProgress,
-    MutantRuns,
-    MutantsFound,
-    MutantsShard,
-    MutantState,
-    MutationStats,
-    PhaseStarted,
-)
-from fuzztui.kernel.wire.events.mutators import MutatorStats
-from fuzztui.kernel.wire.events.properties import PropertiesFound, PropertyFigures
-from fuzztui.kernel.wire.events.source import CoverageBuild, LinesCovered, SourceFile
-from fuzztui.kernel.wire.events.stats import Stats
-from fuzztui.kernel.wire.events.targeting import GoalsUncovered, TargetingStats
+# All that the files define: a new kind needs no second mention here.
+from fuzztui.kernel.wire.events.base import *
+from fuzztui.kernel.wire.events.campaign import *
+from fuzztui.kernel.wire.events.commands import *
+from fuzztui.kernel.wire.events.entries import *
+from fuzztui.kernel.wire.events.findings import *
+from fuzztui.kernel.wire.events.instances import *
+from fuzztui.kernel.wire.events.messages import *
+from fuzztui.kernel.wire.events.mutants import *
+from fuzztui.kernel.wire.events.mutators import *
+from fuzztui.kernel.wire.events.properties import *
+from fuzztui.kernel.wire.events.source import *
+from fuzztui.kernel.wire.events.stats import *
+from fuzztui.kernel.wire.events.targeting import *
