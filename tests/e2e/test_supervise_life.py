@@ -485,13 +485,15 @@ sys.exit(run_process("supervise", Supervisor))
 
 TRIAGE = """
 import asyncio, sys
-from fuzztui.run.instances.launcher import Triage
+from fuzztui.run.process.service import Service
 from fuzztui.run.supervise import launchers, services
 from fuzztui.run.supervise.owner import run_process
 from fuzztui.run.supervise.supervisor import Supervisor
 services.MAX_WAIT_S = LIMIT_S
-class Slow(Triage):
+class Slow(Service):
     left = 2
+    @property
+    def pending(self): return f"{self.left} findings" if self.left else ""
     async def run(self): await asyncio.sleep(1000)
     async def finish(self):
         await asyncio.sleep(SECONDS)

@@ -12,11 +12,11 @@ from fuzztui.kernel.model.feature import Feature, own_features
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import Message
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.instances.launcher import Triage
 from fuzztui.run.process.service import Service, ServiceContext
 from fuzztui.run.supervise.package_service import package_services
 from fuzztui.run.supervise.services import Services
 from fuzztui.run.supervise.tasks import Tasks
+from fuzztui.run.triage.waiting import Triage
 
 
 class Endless(Triage):

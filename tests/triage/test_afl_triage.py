@@ -416,7 +416,7 @@ def test_what_the_machine_lacks_now_is_tried_again(campaign, tmp_path, monkeypat
         later = loop.call_later
 
         def soon(delay, call, *args, **kwargs):
-            ours = getattr(call, "__name__", "") == "_again"
+            ours = getattr(call, "__name__", "") == "_put"
             if ours:
                 delays.append(delay)
             return later(0 if ours else delay, call, *args, **kwargs)

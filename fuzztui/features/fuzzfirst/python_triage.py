@@ -6,8 +6,6 @@ so it is run again, by the engine's code, for its title and signature.
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +17,7 @@ from fuzztui.kernel.wire.events import Event, FindingDescribed, FindingSaved
 from fuzztui.kernel.wire.frames import parse_basis, parse_frames
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.instances.launcher import Triage
+from fuzztui.run.triage.waiting import Triage
 
 
 class TransferTriage(Triage):
@@ -28,64 +26,30 @@ class TransferTriage(Triage):
     def __init__(
         self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
     ) -> None:
+        super().__init__(record, state)
         self._run_dir = run_dir
-        self._record, self._state = record, state
         self._batch = PythonBatch(campaign, run_dir, "triage")
-        self._waiting: deque[FindingSaved] = deque()
-        self._known: set[str] = set()
-        self._more = asyncio.Event()
-        self._one = asyncio.Lock()
 
-    @property
-    def left(self) -> int:
-        """Number of findings to describe, including the one that is being run."""
-        return len(self._waiting) + self._one.locked()
+    def _is_for(self, finding: FindingSaved) -> bool:
+        return finding.instance == MUTANT_INPUTS
 
-    def saw(self, event: Event) -> None:
-        """Queue a saved finding, if it was transferred."""
-        if not isinstance(event, FindingSaved) or event.instance != MUTANT_INPUTS:
-            return
-        if event.file not in self._known:
-            self._known.add(event.file)
-            self._waiting.append(event)
-            self._more.set()
+    async def _describe(self, finding: FindingSaved) -> FindingDescribed:
+        description = await self._run_again(finding)
+        made_of = parse_basis(description.get("basis"))
+        return FindingDescribed(
+            finding.instance,
+            finding.category,
+            finding.file,
+            str(description.get("signature", "")),
+            str(description.get("title", "")),
+            str(description.get("place", "")),
+            str(description.get("detail", "")),
+            str(description.get("input", "")),
+            frames=[f.row() for f in parse_frames(description.get("frames"))],
+            basis=made_of.row() if made_of is not None else {},
+        )
 
-    async def run(self) -> None:
-        """Describe present and future findings until cancelled."""
-        for row in list(self._state.findings.values()):
-            if row.saved and not row.signature:
-                self.saw(FindingSaved(row.instance, row.category, row.file))
-        while True:
-            await self.finish()
-            self._more.clear()
-            await self._more.wait()
-
-    async def finish(self) -> None:
-        """Describe the queued findings. Can be cancelled."""
-        while self._waiting:
-            async with self._one:
-                if not self._waiting:
-                    return
-                finding = self._waiting[0]
-                description = await self._describe(finding)
-                made_of = parse_basis(description.get("basis"))
-                self._waiting.popleft()
-                self._record(
-                    FindingDescribed(
-                        finding.instance,
-                        finding.category,
-                        finding.file,
-                        str(description.get("signature", "")),
-                        str(description.get("title", "")),
-                        str(description.get("place", "")),
-                        str(description.get("detail", "")),
-                        str(description.get("input", "")),
-                        frames=[f.row() for f in parse_frames(description.get("frames"))],
-                        basis=made_of.row() if made_of is not None else {},
-                    )
-                )
-
-    async def _describe(self, finding: FindingSaved) -> dict[str, Any]:
+    async def _run_again(self, finding: FindingSaved) -> dict[str, Any]:
         try:
             description = await self._batch.describe(
                 self._run_dir.instance(MUTANT_INPUTS) / finding.file

@@ -38,12 +38,12 @@ from fuzztui.run.afl.statsd import Gauges, statsd_port
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.fleet import MOPT, Options, parse_options, split_options, spread
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.instances.launcher import Launch, Launcher, Triage, instance_names, trials_share
+from fuzztui.run.instances.launcher import Launch, Launcher, instance_names, trials_share
 from fuzztui.run.observe.stats_reader import StatsSource
 from fuzztui.run.process.identity import ProcessId
 from fuzztui.run.process.library import steering_library, text_library
 from fuzztui.run.process.service import ServiceContext
-from fuzztui.run.triage.afl import AflTriage as FindingTriage
+from fuzztui.run.triage.afl import AflTriage
 
 _DEFAULTS = {
     "AFL_SKIP_CPUFREQ": "1",
@@ -206,9 +206,9 @@ class AflFuzz(Launcher):
         """Return the source that reads StatsD packets and ``fuzzer_stats``."""
         return Gauges(run_dir, name, known)
 
-    def triage(self, context: ServiceContext) -> Triage | None:
+    def triage(self, context: ServiceContext) -> AflTriage:
         """Return the triage, because afl-fuzz does not describe its findings."""
-        return FindingTriage(context.campaign, context.run_dir, context.record, context.state)
+        return AflTriage(context.campaign, context.run_dir, context.record, context.state)
 
     def _plan(self, campaign: Campaign, index: int) -> _Plan:
         """The spread's options or the user's, without options that exclude each other."""

@@ -6,27 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.state import Instance
 from fuzztui.kernel.wire.events import InstanceHello, Message
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.observe.stats_reader import FileStats, StatsSource
 from fuzztui.run.process.service import Service, ServiceContext
-
-
-class Triage(Service):
-    """Describes findings (stack, signature, title) that the engine itself does not describe."""
-
-    @property
-    def left(self) -> int:
-        """Number of findings without a description, including those that are being run."""
-        raise NotImplementedError
-
-    @property
-    def pending(self) -> str:
-        """The findings without a description."""
-        return several(self.left, "finding") if self.left else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +92,7 @@ class Launcher:
         """Return the source of the statistics of instance ``name``; ``known``: its state."""
         return FileStats(run_dir.instance(name), name)
 
-    def triage(self, context: ServiceContext) -> Triage | None:
+    def triage(self, context: ServiceContext) -> Service | None:
         """Return the triage of its findings; None if the engine describes them itself."""
         return None
 

@@ -1,14 +1,11 @@
 """Triage: run every crash and hang that AFL++ saves once more, and describe it.
 
-Findings are run one at a time, niced, with a rest after each, because fuzzing goes first. The next
-supervisor describes the findings that are left at the end of this one.
+Findings are run niced, with a rest after each, because fuzzing goes first.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,11 +17,11 @@ from fuzztui.kernel.wire.events import Event, FindingDescribed, FindingSaved
 from fuzztui.kernel.wire.finding_kinds import HANG, UNDESCRIBED
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.instances.launcher import Triage
 from fuzztui.run.process.execute import ProcessMark
 from fuzztui.run.triage.examine import Reproduction, examine_input, printable
 from fuzztui.run.triage.program import TargetProgram, find_file
 from fuzztui.run.triage.sandbox import open_sandbox, remove_sandboxes
+from fuzztui.run.triage.waiting import Triage
 
 REST = 0.5
 MIN_REST_S, MAX_REST_S = 0.05, 0.5
@@ -41,109 +38,41 @@ MAX_INPUT = 64 << 20
 
 
 class AflTriage(Triage):
-    """Describes findings that wait. Runs in the event loop.
-
-    :param record: logs an event.
-    :param state: the campaign, folded from its log.
-    """
+    """Describes crashes and hangs."""
 
     def __init__(
         self, campaign: Campaign, run_dir: RunDir, record: Callable[[Event], None], state: State
     ) -> None:
+        super().__init__(record, state)
         self._campaign, self._run_dir = campaign, run_dir
-        self._record, self._state = record, state
         self._mark = ProcessMark(run_dir.path, "triage")
-        self._crashes: deque[FindingSaved] = deque()
-        self._hangs: deque[FindingSaved] = deque()
-        self._known: set[tuple[str, str]] = set()
         self._delays: dict[tuple[str, str], float] = {}
-        self._more = asyncio.Event()
         self._turn = 0
-        self._one = asyncio.Lock()
         self._programs: dict[str, TargetProgram] = {}
 
-    def saw(self, event: Event) -> None:
-        """Note a saved finding; those of the program oracle are described already."""
-        if not isinstance(event, FindingSaved) or event.instance == ORACLE:
-            return
-        key = (event.instance, event.file)
-        if key not in self._known:
-            self._known.add(key)
-            self._put(event)
-            self._more.set()
+    def _is_for(self, finding: FindingSaved) -> bool:
+        return finding.instance != ORACLE  # which describes its findings
 
     async def run(self) -> None:
         """Describe old and new findings until cancelled."""
         await asyncio.to_thread(self._mark.kill_leftovers)  # runs of an earlier supervisor
         await asyncio.to_thread(remove_sandboxes, self._run_dir.path)
-        for row in list(self._state.findings.values()):
-            if row.saved and not row.signature:
-                self.saw(FindingSaved(row.instance, row.category, row.file, sig=row.sig))
-        while True:
-            while not self.waiting:
-                self._more.clear()
-                await self._more.wait()
-            began = time.monotonic()
-            await self._step()
-            rest = REST * (time.monotonic() - began)
-            await asyncio.sleep(min(max(MIN_REST_S, rest), MAX_REST_S))
+        await super().run()
 
-    async def finish(self) -> None:
-        """Describe the findings that are left, without rests. May be cancelled."""
-        while self.left:
-            await self._step()
-
-    @property
-    def waiting(self) -> int:
-        """Number of findings that wait to be run."""
-        return len(self._crashes) + len(self._hangs)
-
-    @property
-    def left(self) -> int:
-        """Number of findings without a description, including the one that is being run."""
-        return self.waiting + self._one.locked()
-
-    async def _step(self) -> None:
-        async with self._one:
-            if not self.waiting:
-                return
-            finding = self._next()
-            described: FindingDescribed | None
-            try:
-                described = await self._describe(finding)
-            except asyncio.CancelledError:
-                self._put(finding)
-                raise
-            except OSError as e:
-                described = self._later(finding, e)
-            if described:
-                self._record(described)
-
-    def _later(self, finding: FindingSaved, error: OSError) -> FindingDescribed | None:
-        """Try the finding again later. Returns a description that says so the first time only."""
-        key = (finding.instance, finding.file)
-        before = self._delays.get(key)
-        delay = min(2 * before, MAX_AGAIN_S) if before else AGAIN_S
-        self._delays[key] = delay
-        asyncio.get_running_loop().call_later(delay, self._again, finding)
-        return None if before else description(finding, _not_run(f"{error}: tried again later"))
-
-    def _again(self, finding: FindingSaved) -> None:
-        self._put(finding)
-        self._more.set()
-
-    def _put(self, finding: FindingSaved) -> None:
-        (self._hangs if finding.category == HANG.category else self._crashes).append(finding)
+    def _rest_s(self, took_s: float) -> float:
+        return min(max(MIN_REST_S, REST * took_s), MAX_REST_S)
 
     def _next(self) -> FindingSaved:
         """Alternately the newest (users wait for it) and the oldest finding; hangs less often."""
         self._turn += 1
-        hang = self._hangs and (not self._crashes or self._turn % HANGS_EVERY == 0)
-        queue = self._hangs if hang else self._crashes
-        return queue.popleft() if self._turn % 2 == 0 else queue.pop()
+        hangs = [finding for finding in self._waiting if finding.category == HANG.category]
+        crashes = [finding for finding in self._waiting if finding.category != HANG.category]
+        hang = hangs and (not crashes or self._turn % HANGS_EVERY == 0)
+        finding = (hangs if hang else crashes)[0 if self._turn % 2 == 0 else -1]
+        self._waiting.remove(finding)
+        return finding
 
-    async def _describe(self, finding: FindingSaved) -> FindingDescribed:
-        """Raises OSError for a problem that may pass."""
+    async def _describe(self, finding: FindingSaved) -> FindingDescribed | None:
         shown = ""
         try:
             data = await asyncio.to_thread(self._read, finding)
@@ -157,11 +86,20 @@ class AflTriage(Triage):
             )
         except SupervisorError as e:
             result = _not_run(str(e))
-        except OSError:
-            raise
+        except OSError as e:
+            return self._later(finding, e)
         except Exception as e:  # unexpected output of gdb or the target
             result = _not_run(f"internal error: {e!r}")
         return description(finding, result, shown)
+
+    def _later(self, finding: FindingSaved, error: OSError) -> FindingDescribed | None:
+        """Try the finding again later. Returns a description that says so the first time only."""
+        key = (finding.instance, finding.file)
+        before = self._delays.get(key)
+        delay = min(2 * before, MAX_AGAIN_S) if before else AGAIN_S
+        self._delays[key] = delay
+        asyncio.get_running_loop().call_later(delay, self._put, finding)
+        return None if before else description(finding, _not_run(f"{error}: tried again later"))
 
     def _read(self, finding: FindingSaved) -> bytes:
         directory = self._run_dir.instance(finding.instance)
