@@ -67,7 +67,9 @@ class _OpenCommand:
     """A command without a result: ``waiting``: the instances that have not answered yet."""
 
     command: Command
-    done: asyncio.Future[CommandAnswer]
+    done: asyncio.Future[CommandAnswer] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
     waiting: set[str] = field(default_factory=set)
     answers: list[CommandAnswer] = field(default_factory=list)
 
@@ -103,14 +105,13 @@ class CommandRouter:
             return ticket
         # Unique, like the sequence numbers of the log.
         command_id = hub_id or f"c{context.state.seq + 1}"
-        done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-        entry = self._open[command_id] = _OpenCommand(command, done)
+        entry = self._open[command_id] = _OpenCommand(command)
         context.record(CommandIssued(command_id, encode_command(command), by, [*undoes], step))
         if not context.flush():
             self._reject(command_id, "", "the campaign log cannot be written (disk full?)")
         else:
             self._execute(command_id, entry, by)
-        return Ticket(command_id, done)
+        return Ticket(command_id, entry.done)
 
     def _sent_before(self, command_id: str) -> Ticket | None:
         """The ticket of a command that is in the log already; None if it is new."""
@@ -134,8 +135,7 @@ class CommandRouter:
             except CodecError as e:
                 self._context.record(CommandRejected(command_id, "", str(e)))
                 continue
-            done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-            entry = self._open[command_id] = _OpenCommand(command, done)
+            entry = self._open[command_id] = _OpenCommand(command)
             if isinstance(command, Stop):
                 self._reject(command_id, "", "the supervisor died; the campaign was started again")
             else:
