@@ -148,7 +148,6 @@ class CheckpointWriter:
 
 
 def _members(data: dict[str, Any]) -> bytes:
-    """The two members of a checkpoint."""
     seq, t = data["seq"], data["t"]
     span = RecordRange(seq, seq, t, t, 1)
     changes = {k: v for k, v in data.items() if k not in ("head", "recent")}

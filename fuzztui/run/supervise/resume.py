@@ -151,7 +151,6 @@ def _started(campaign: Campaign) -> CampaignStarted:
 
 
 def _overtime(names: Sequence[str], seconds: float) -> list[Message]:
-    """A message about instances that fuzzed a mutant longer than planned."""
     if seconds < 1:
         return []
     text = (
