@@ -17,7 +17,7 @@ import time
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from fuzztui.kernel.log.checkpoints import EVERY, CheckpointDraft, CheckpointFile, CheckpointWriter
 from fuzztui.kernel.log.files import LogError
@@ -59,13 +59,6 @@ a row of each, and with 200 instances checkpoints were a fifth of the CPU time o
 
 LONG = 20_000
 """Records without checkpoints that take long to fold, about half a second."""
-
-
-class Clock(Protocol):
-    """Decides up to which campaign time a session shows."""
-
-    def now(self) -> float:
-        """Campaign time in seconds; infinity: no limit."""
 
 
 class LiveClock:
@@ -117,6 +110,10 @@ class ReplayClock:
         """Set the campaign time to ``t``; a paused clock stays paused."""
         self._t = max(0.0, t)
         self._since = self._monotonic()
+
+
+Clock = LiveClock | ReplayClock
+"""Decides up to which campaign time a session shows."""
 
 
 class Session:

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.kernel.base.atomic import replace_bytes, write_all
-from fuzztui.kernel.base.files import closing_fd
+from fuzztui.kernel.base.files import closing_fd, read_json
 from fuzztui.kernel.log.blocks import CHANGES, HEAD, RecordRange, SealedBlock, pack, unpack, walk
 from fuzztui.kernel.log.files import CHECKPOINTS, SEALED, STALE, LogError, open_regular, read_at
+from fuzztui.kernel.wire.codec import MAX_SEQ
 
 EVERY = 1000
 """Work between checkpoints, in ordinary records: a seek folds at most this many, in about 15 ms.
@@ -147,7 +148,6 @@ class CheckpointWriter:
 
 
 def _members(data: dict[str, Any]) -> bytes:
-    """The two members of a checkpoint."""
     seq, t = data["seq"], data["t"]
     span = RecordRange(seq, seq, t, t, 1)
     changes = {k: v for k, v in data.items() if k not in ("head", "recent")}
@@ -234,7 +234,6 @@ class CheckpointDraft:
 
 
 _OFFSETS = "supervisor/offsets.json"
-_MAX_BYTES = 1 << 24
 
 
 def last_noted_record(directory: Path) -> tuple[int, Path]:
@@ -246,14 +245,6 @@ def last_noted_record(directory: Path) -> tuple[int, Path]:
     files = [CheckpointFile(directory, name) for name in (CHECKPOINTS, STALE)]
     known = [(file.pairs[-1][1].last if file.pairs else 0, file.path) for file in files]
     offsets = directory.parent / _OFFSETS
-    return max(*known, (_seq_of(offsets), offsets))
-
-
-def _seq_of(path: Path) -> int:
-    try:
-        with closing_fd(open_regular(path)) as fd:
-            data = json.loads(read_at(fd, 0, min(os.fstat(fd).st_size, _MAX_BYTES)))
-        seq = data["seq"]
-    except (OSError, LogError, ValueError, TypeError, LookupError, RecursionError):
-        return 0
-    return seq if type(seq) is int and 0 <= seq < 1 << 62 else 0
+    seq = (read_json(offsets) or {}).get("seq")
+    seq = seq if type(seq) is int and 0 <= seq < MAX_SEQ else 0
+    return max(*known, (seq, offsets))

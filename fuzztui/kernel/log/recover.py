@@ -291,7 +291,6 @@ def _write_gap(mended: Mended, fd: int, last: int) -> None:
 
 
 def _write_end(mended: Mended, fd: int) -> None:
-    """Write the end mark of a closed log."""
     end = RecordRange(mended.last, mended.last, mended.t, mended.t, 0)
     write_all(fd, pack(b"", END, end, log=mended.log or 1))
 

@@ -44,7 +44,7 @@ async def cmin(
     campaign: Campaign,
     inputs: Sequence[Path],
     mark: ProcessMark,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Callable[[int], None],
 ) -> list[int]:
     """Return the indices of the inputs that afl-cmin keeps.
 

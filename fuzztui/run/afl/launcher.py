@@ -363,7 +363,6 @@ def _bounds() -> tuple[str, ...]:
 
 
 def _tool(campaign: Campaign, name: str) -> str:
-    """The path or name of one of AFL++'s programs."""
     other: str | None = campaign.engine["afl_path"]
     return str(Path(other) / name) if other else name
 

@@ -94,7 +94,6 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
 
 
 def _texts(value: Any) -> list[str]:
-    """The strings in a value."""
     if isinstance(value, dict):
         return [text for pair in value.items() for item in pair for text in _texts(item)]
     items = value if isinstance(value, list) else [value]

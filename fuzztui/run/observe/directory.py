@@ -250,7 +250,6 @@ class _Instance:
 
 
 def _known_files(state: State) -> dict[str, set[str]]:
-    """Files in the state, by instance."""
     known: dict[str, set[str]] = {}
     items: Iterable[Entry | Finding] = chain(state.entries.values(), state.findings.values())
     for item in items:

@@ -72,13 +72,11 @@ class SavedInputs:
             self._counts[_base(directory)] += 1
         self._lowest = lowest
         self._share = share
-        self._known: dict[str, set[str]] = {}
-        """Names seen in each directory of findings, since the directory was created."""
         names: Known = set() if queue is None else queue
         self._listings = {"queue": Listing(f"{path}/queue", names, share=share)}
         for folder in FOLDERS:
             self._begin(folder)
-        self._lost: dict[tuple[int, int] | None, set[str]] = {}
+        self._lost: dict[tuple[int, int] | None, Known] = {}
         """Names in directories that were just renamed or removed, by identity."""
         self._check_due = 0.0
         self._folders_due = 0.0
@@ -174,7 +172,8 @@ class SavedInputs:
             # longer exist were deleted, and their names may be used again.
             for directory in fresh:
                 listing = self._listings.get(directory)
-                if listing and (names := self._lost.pop(listing.identity, None)):
+                names = self._lost.pop(listing.identity, None) if listing else None
+                if isinstance(names, set):
                     self._moved[_base(directory)].update(names)
             self._lost.clear()
 
@@ -193,14 +192,14 @@ class SavedInputs:
                     listing.known = {name for name in listing.known if name[:2] != "id"}
                 self._had_queue |= listing.identity is not None
             else:
-                self._lost[before[directory]] = self._known[directory]
-                listing.known = self._known[directory] = set()
+                self._lost[before[directory]] = listing.known
+                listing.known = set()
             if listing.identity is not None:
                 reason = self._watcher.add(listing.path)
                 listing.watched = not reason
                 self.unwatched = self.unwatched or reason
             elif _OLD.fullmatch(directory):
-                del self._listings[directory], self._known[directory]
+                del self._listings[directory]
             else:
                 self._unsettled = time.monotonic() + 10.0
         return bool(changed)
@@ -219,9 +218,8 @@ class SavedInputs:
         return fresh
 
     def _begin(self, directory: str) -> None:
-        known = self._known[directory] = set()
         path = f"{self._path}/{directory}"
-        self._listings[directory] = Listing(path, known, share=self._share)
+        self._listings[directory] = Listing(path, set(), share=self._share)
 
     # --------------------------------------------------------------------- events
 

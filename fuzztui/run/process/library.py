@@ -145,21 +145,17 @@ def _safe(path: Path, kind: Callable[[int], bool]) -> bool:
 def _compile(compiler: str, library: Library, path: Path) -> str:
     """Compile the library, completely or not at all. Returns why not. Raises SubprocessError."""
     try:
-        return _compile_into(compiler, library, path)
+        with temporary_directory(place=path.parent) as directory:
+            fresh = Path(directory) / path.name
+            done = _run([compiler, "-o", str(fresh), *library.options])
+            if done.returncode or not fresh.is_file():
+                lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+                errors = [line for line in lines if "error" in line] or lines or ["no message"]
+                return f"{compiler} reports: {errors[0]}"
+            fresh.chmod(0o700)
+            fresh.replace(path)
     except OSError as e:
         return f"{e.filename or path}: {e.strerror or e}"
-
-
-def _compile_into(compiler: str, library: Library, path: Path) -> str:
-    with temporary_directory(place=path.parent) as directory:
-        fresh = Path(directory) / path.name
-        done = _run([compiler, "-o", str(fresh), *library.options])
-        if done.returncode or not fresh.is_file():
-            lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
-            error = next((line for line in lines if "error" in line), (lines or ["no message"])[0])
-            return f"{compiler} reports: {error}"
-        fresh.chmod(0o700)
-        fresh.replace(path)
     return ""
 
 

@@ -152,7 +152,6 @@ def campaign_started(campaign: Campaign, instances: list[str]) -> CampaignStarte
 
 
 def _overtime(names: Sequence[str], seconds: float) -> list[Message]:
-    """A message about instances that fuzzed a mutant longer than planned."""
     if seconds < 1:
         return []
     text = (

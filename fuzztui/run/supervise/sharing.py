@@ -99,7 +99,6 @@ class RunSharing:
         yield from _inside(of.out)
 
     def _input_folders(self) -> Iterator[Path]:
-        """Yield the directories with inputs of each instance."""
         for instance in _inside(self._run_dir.out):
             for folder in _inside(instance):
                 # A resumed afl-fuzz renames "crashes" to "crashes.DATE".

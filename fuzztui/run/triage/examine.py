@@ -88,7 +88,6 @@ async def examine_input(
 
 
 async def _hung(sandbox: Sandbox, outcome: ProcessResult, limit: float) -> Reproduction:
-    """The result of a hang that did not crash."""
     if outcome.status is not None:
         return Reproduction(
             "ended-in-time",
@@ -245,7 +244,6 @@ def _how(outcome: ProcessResult, limit: float) -> str:
 
 
 def _last_output(outcome: ProcessResult) -> str:
-    """The last output of the target."""
     text = outcome.output[-2 * MAX_WORDS :].decode(errors="replace").strip()
     return visible(text, lines=True)[-MAX_WORDS:]
 
