@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -182,16 +182,26 @@ def _set_up(instead: str, theme: str | None, *, follows: bool = True) -> _Setup 
         return None
     from textual.theme import BUILTIN_THEMES
 
-    from fuzztui.tui.app.config import config_path, load_config
+    from fuzztui.tui.app.config import config_path, load_config, theme_of
     from fuzztui.tui.base.themes import load_themes
+    from fuzztui.tui.base.user_state import recall
 
     themes, problems = load_themes()
     known = {*themes, *BUILTIN_THEMES}
     config, wrong = load_config(config_path(), known, screen_scopes() if follows else ())
-    chosen, unfit = _chosen_theme(theme, config.file.theme, known, themes)
-    if chosen is None:
+    remembered, unfit = recall(known, config.file.theme)
+    wanted, origin = theme_of(
+        os.environ, option=theme or "", remembered=remembered, configured=config.file.theme
+    )
+    if wanted and wanted not in known:
+        print(
+            f"fuzztui: {origin}: the theme {wanted!r} does not exist; "
+            f"choose one of {', '.join(themes)}.",
+            file=sys.stderr,
+        )
         return None
-    return _Setup(themes, chosen, config, [*problems, *wrong, *unfit])
+    problems += [*wrong, *([unfit] if unfit and not wanted else [])]
+    return _Setup(themes, wanted, config, problems)
 
 
 def screen_scopes() -> Iterator[Sequence[str]]:
@@ -206,27 +216,6 @@ def screen_scopes() -> Iterator[Sequence[str]]:
     yield from HOME_SCREENS
     for screen in FuzzApp.MODES.values():
         yield screen.scopes()
-
-
-def _chosen_theme(
-    option: str | None, configured: str, known: Collection[str], themes: Iterable[str]
-) -> tuple[str | None, list[str]]:
-    """Return the user's theme and problems with it; "": none chosen; None: unknown, reported."""
-    from fuzztui.tui.app.config import theme_of
-    from fuzztui.tui.base.user_state import recall
-
-    remembered, problem = recall(known, configured)
-    wanted, origin = theme_of(
-        os.environ, option=option or "", remembered=remembered, configured=configured
-    )
-    if wanted and wanted not in known:
-        print(
-            f"fuzztui: {origin}: the theme {wanted!r} does not exist; "
-            f"choose one of {', '.join(themes)}.",
-            file=sys.stderr,
-        )
-        return None, []
-    return wanted, [problem] if problem and not wanted else []
 
 
 def _shown(make: Callable[[str], _App], theme: str, again: str = "") -> _App | None:

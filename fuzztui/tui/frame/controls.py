@@ -45,8 +45,13 @@ AT_ONCE = 8
 MAX_COMMANDS = 100
 """Commands of one key press: the state keeps 200, of which an undo needs them all."""
 
-OUTCOMES = ("applied", "pending", "rejected", "failed")
-"""The kinds of outcomes, the worst one last."""
+_SHOWN: dict[str, tuple[SeverityLevel, float, str]] = {
+    "applied": ("information", 3, "done"),
+    "pending": ("information", 5, "sent"),
+    "rejected": ("warning", 8, "rejected"),
+    "failed": ("error", 8, "not sent"),
+}
+"""How outcomes are notified, by kind: severity, seconds and word; the worst one last."""
 
 MAX_PATH = 4096
 """Characters of a path."""
@@ -130,7 +135,7 @@ class CampaignControls(ThemedApp):
 
         outcomes = await asyncio.gather(*map(send, commands))
         # The worst outcome is notified: a row that was left out must not be overlooked.
-        worst = max(outcomes, key=lambda outcome: OUTCOMES.index(outcome.kind))
+        worst = max(outcomes, key=lambda outcome: [*_SHOWN].index(outcome.kind))
         same = sum(outcome.kind == worst.kind for outcome in outcomes)
         part = f" ({same:,} of {len(outcomes):,})" if same < len(outcomes) else ""
         if answered is not None and answered(worst):
@@ -197,21 +202,17 @@ class CampaignControls(ThemedApp):
     def _notify_outcome(
         self, command: Command, label: str, outcome: CommandOutcome, *, undoes: bool = False
     ) -> None:
-        detail = f": {outcome.detail}" if outcome.detail else ""
+        severity, timeout, word = _SHOWN[outcome.kind]
+        text = f"{label}: {word}"
         if outcome.kind == "applied":
             at = f" at trial {outcome.trial:,}" if outcome.trial >= 0 else ""
             said = f" ({answer_text(command, outcome.detail)})" if outcome.detail else ""
             key = BY_ID["app.undo"].key_label(self.action_context())
             back = f"; {key} undoes" if key and not undoes and is_undoable(command) else ""
-            self.notify(plain(f"{label}: done{at}{said}{back}"), timeout=3)
-        elif outcome.kind == "pending":
-            self.notify(plain(f"{label}: sent{detail}"), timeout=5)
-        elif outcome.kind == "rejected":
-            text = plain(f"{label}: rejected{detail}")
-            self.notify(text, severity="warning", timeout=8)
-        else:
-            text = plain(f"{label}: not sent{detail}")
-            self.notify(text, severity="error", timeout=8)
+            text += f"{at}{said}{back}"
+        elif outcome.detail:
+            text += f": {outcome.detail}"
+        self.notify(plain(text), severity=severity, timeout=timeout)
         self.nudge()
 
     def notify_answers(self, changes: Changes) -> None:

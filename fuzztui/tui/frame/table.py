@@ -92,8 +92,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     }
     """
 
-    class Marked(Message):
-        """The user has marked or unmarked rows."""
+    class OfTable(Message):
+        """What all messages of a table have."""
 
         def __init__(self, table: BigTable[Any]) -> None:
             super().__init__()
@@ -104,10 +104,13 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             """The table, for ``@on`` selectors."""
             return self.table
 
+    class Marked(OfTable):
+        """The user has marked or unmarked rows."""
+
     class Worked(Marked):
         """Rows were filtered or sorted further: see :attr:`Rows.pending`."""
 
-    class Highlighted(Marked):
+    class Highlighted(OfTable):
         """The cursor moved to another row; ``key`` is None in an empty table."""
 
         def __init__(self, table: BigTable[Any], key: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.host_summary import LOST, HostSummary
@@ -149,27 +149,26 @@ def host_ages(of: HostSummary, status: Status) -> tuple[object, ...]:
     return of, link_cell(of, status), age, found, status.orphaned, status.over
 
 
-def host_facts(of: HostSummary, status: Status, *, named: bool = False) -> list[Fact]:
-    """Return what is known of a host, the most urgent first; ``named``: with its name."""
+def host_facts(of: HostSummary, status: Status, *, named: bool = False) -> Iterator[Fact]:
+    """Yield what is known of a host, the most urgent first; ``named``: with its name."""
     there = of.host
     text, style = link_cell(of, status)
-    found = [fact("host", f"{of.name} {text}", style) if named else fact("link", text, style)]
+    yield fact("host", f"{of.name} {text}", style) if named else fact("link", text, style)
     if of.in_trouble and of.stats_t >= 0 and not status.over:
         age = format.age(status.now - of.stats_t)
-        found.append(fact("its numbers are", f"{age} old", "bold hang"))
+        yield fact("its numbers are", f"{age} old", "bold hang")
     campaign, campaign_style = _campaign(of)
     if campaign and campaign != "running":
-        found.append(fact("campaign there", campaign, campaign_style))
+        yield fact("campaign there", campaign, campaign_style)
     if of.where:
-        found.append(fact("run there", of.where))
+        yield fact("run there", of.where)
     if clock := clock_text(there.clock_s):
-        found.append(fact("clock there", clock.removeprefix("clock "), "hang"))
+        yield fact("clock there", clock.removeprefix("clock "), "hang")
     about = [there.machine] if there.machine and there.machine != there.name else []
     about += [several(there.cores, "core")] if there.cores else []
     about += [f"supervisor pid {there.pid}"] if there.pid > 0 else []
     if about:
-        found.append(fact("machine", ", ".join(about)))
-    return found
+        yield fact("machine", ", ".join(about))
 
 
 # ------------------------------------------------------------------- all hosts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.figures import titled
@@ -47,47 +47,45 @@ def present(instances: Iterable[Instance]) -> list[Instance]:
     return [i for i in instances if not (i.mutant and i.state in ENDED)]
 
 
-def facts(instance: Instance, state: State, status: Status) -> list[Fact]:
-    """Return what has no column, the most urgent first."""
-    found: list[Fact] = []
+def facts(instance: Instance, state: State, status: Status) -> Iterator[Fact]:
+    """Yield what has no column, the most urgent first."""
     there = status.hosts.get(instance.host)
     if there is not None and there.in_trouble:
-        found += host_facts(there, status, named=True)
+        yield from host_facts(there, status, named=True)
     if (mutant := state.mutants.get(instance.mutant)) is not None:
         words = f"{place(mutant)}  {brief_change(mutant.before, mutant.after)}"
-        found.append(fact("fuzzes mutant", words))
+        yield fact("fuzzes mutant", words)
     if instance.id == MUTANT_INPUTS:
         words = "inputs transferred from mutants; this instance never fuzzes"
-        found.append(fact("", words, "muted"))
+        yield fact("", words, "muted")
     if instance.id == ORACLE:
         words = "runs entries through the commands of [oracle]; this instance never fuzzes"
-        found.append(fact("", words, "muted"))
+        yield fact("", words, "muted")
     if instance.passive:
         words = f"{several(instance.received, 'entry', 'entries')} of another run"
-        found.append(fact("", f"{words}; this instance never fuzzes", "muted"))
-        found.append(fact("from", instance.passive))
+        yield fact("", f"{words}; this instance never fuzzes", "muted")
+        yield fact("from", instance.passive)
     if instance.reason:
-        found.append(fact("reason", instance.reason, f"bold {state_style(instance.state)}"))
-    found += feature_facts(instance, state)
+        yield fact("reason", instance.reason, f"bold {state_style(instance.state)}")
+    yield from feature_facts(instance, state)
     if instance.peers:
         renewed = instance.state in REPORTING and not status.is_out_of_reach(instance)
-        found.append(Fact("imports from", _peers(instance, state.instances, renewed=renewed)))
+        yield Fact("imports from", _peers(instance, state.instances, renewed=renewed))
     if age := slow_age(instance, status):
-        found.append(fact("stability and map size", f"{age} old", "muted"))
+        yield fact("stability and map size", f"{age} old", "muted")
     yields = status.yields.instances.get(instance.id)
     if yields is not None and yields.whole.known:
         words = f"{rate_words(yields.whole)}; lately {rate_words(yields.late)}"
-        found.append(fact("per CPU hour", words))
+        yield fact("per CPU hour", words)
     about = [engine_text(instance.engine, instance.version)]
     about += [f"python {instance.python}"] if instance.python else []
     about += [f"pid {instance.pid}"] if instance.pid > 0 else []
     if any(about):
-        found.append(fact("engine", " ".join(word for word in about if word)))
+        yield fact("engine", " ".join(word for word in about if word))
     if there is not None and not there.in_trouble:
-        found += host_facts(there, status, named=True)
+        yield from host_facts(there, status, named=True)
     if instance.directory:
-        found.append(fact("in", instance.directory))
-    return found
+        yield fact("in", instance.directory)
 
 
 def _peers(instance: Instance, known: Collection[str], *, renewed: bool) -> Line:

@@ -255,9 +255,11 @@ class OverviewScreen(CampaignScreen):
     def _show_current(self) -> None:
         strip = self.query_one(InstanceStrip)
         if self._on_hosts:
-            there = self.hosts.current
-            name = [] if there is None else [fact("", there.name, "bold")]
-            strip.show_facts(name + ([] if there is None else host_facts(there, self.host.status)))
+            if (there := self.hosts.current) is None:
+                strip.show_facts([])
+            else:
+                facts = host_facts(there, self.host.status)
+                strip.show_facts([fact("", there.name, "bold"), *facts])
             return
         strip.show(self.instances.current, self.campaign, self.host.status)
 
