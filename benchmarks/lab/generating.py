@@ -27,7 +27,7 @@ from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.spoton.distances import Distances
 from fuzztui.engines.spoton.form import TypedInput
-from fuzztui.engines.spoton.mutator import Choices, TypedMutator
+from fuzztui.engines.spoton.mutator import TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
 
 clock = time.process_time_ns
@@ -53,7 +53,7 @@ def main() -> None:
     assert isinstance(form, TypedInput)
     mutator = TypedMutator(
         rng,
-        Choices(lambda entry: form.annotate(entry.data)),
+        lambda entry: form.annotate(entry.data),
         form.expect,
         Distances(rng),
         TypeRelations(form.stacks, {}),

@@ -35,7 +35,8 @@ def test_a_suite_rests_after_the_same_turns_whether_children_run_or_not() -> Non
     suite._turn, suite._turns = None, 0
     done: list[str] = []
     backlog = Backlog.__new__(Backlog)
-    backlog._rest, backlog._leave = suite.is_rest, lambda: done.append("leave")
+    fixtures: Any = SimpleNamespace(leave=lambda: done.append("leave"))
+    suite._suite, backlog._properties = fixtures, suite
     runner: Any = SimpleNamespace(put_back=lambda: done.append("put back"))
     backlog._runner = runner
     rests = []
