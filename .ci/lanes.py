@@ -28,75 +28,122 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
+TEST_GROUPS = ("features", "kernel", "machines", "run", "tools")
+"""Folders of tests with a folder for each room."""
+
 # ---------------------------------------------------------------- tests of one feature
-AFL = ("tests/afl", "tests/triage", "tests/e2e/test_afl_*.py", "tests/e2e/test_first_afl.py")
+AFL = (
+    "tests/run/afl",
+    "tests/run/triage",
+    "tests/e2e/test_afl_*.py",
+    "tests/e2e/test_first_afl.py",
+)
 FUZZFIRST = (
-    "tests/fuzzfirst", "tests/property/test_first_*.py", "tests/e2e/test_first_*.py",
+    "tests/features/fuzzfirst",
+    "tests/property/test_first_*.py",
+    "tests/e2e/test_first_*.py",
     "tests/e2e/test_source_gcov.py",
-)  # fmt: skip
-ORACLE = ("tests/oracle", "tests/e2e/test_*_oracle.py")
-MINIMISE = ("tests/minimise", "tests/e2e/test_engine_minimise.py")
+)
+ORACLE = ("tests/features/oracle", "tests/e2e/test_*_oracle.py")
+MINIMISE = ("tests/features/minimise", "tests/e2e/test_engine_minimise.py")
 MU2 = (
-    "tests/engines/mu2", "tests/engines/mutants", "tests/property/test_mutant_*.py",
-    "tests/e2e/test_mu2_*.py", "tests/e2e/test_mutants*.py", "tests/e2e/test_supervise_mutants.py",
+    "tests/engines/mu2",
+    "tests/engines/mutants",
+    "tests/property/test_mutant_*.py",
+    "tests/e2e/test_mu2_*.py",
+    "tests/e2e/test_mutants*.py",
+    "tests/e2e/test_supervise_mutants.py",
     "tests/e2e/test_score_matrix.py",
     "tests/e2e/test_engine_sparse.py",
-)  # fmt: skip
+)
 TEXT = (
-    "tests/engines/text", "tests/mutators", "tests/property/test_text_*.py",
-    "tests/e2e/test_*_text.py", "tests/e2e/test_text_*.py", "tests/e2e/test_mixture_run.py",
-)  # fmt: skip
+    "tests/engines/text",
+    "tests/features/mutators",
+    "tests/property/test_text_*.py",
+    "tests/e2e/test_*_text.py",
+    "tests/e2e/test_text_*.py",
+    "tests/e2e/test_mixture_run.py",
+)
 TARGETING = (
-    "tests/targeting", "tests/engines/spoton", "tests/engines/observe", "tests/engines/fixtures",
-    "tests/property/test_aws_*.py", "tests/property/test_strategies_*.py",
-    "tests/property/test_targets_*.py", "tests/e2e/test_spoton_*.py", "tests/e2e/test_types_*.py",
-    "tests/e2e/test_strategies_*.py", "tests/e2e/test_lambda_*.py",
-)  # fmt: skip
-SUITES = ("tests/engines/suite", "tests/suites", "tests/e2e/test_suite_*.py")
+    "tests/features/targeting",
+    "tests/engines/spoton",
+    "tests/engines/observe",
+    "tests/engines/fixtures",
+    "tests/property/test_aws_*.py",
+    "tests/property/test_strategies_*.py",
+    "tests/property/test_targets_*.py",
+    "tests/e2e/test_spoton_*.py",
+    "tests/e2e/test_types_*.py",
+    "tests/e2e/test_strategies_*.py",
+    "tests/e2e/test_lambda_*.py",
+)
+SUITES = ("tests/engines/suite", "tests/features/properties", "tests/e2e/test_suite_*.py")
 PYTHON = (
-    "tests/engines", "tests/inprocess", "tests/e2e/test_engine_*.py",
+    "tests/engines",
+    "tests/run/inprocess",
+    "tests/e2e/test_engine_*.py",
     "tests/e2e/test_source_lines_run.py",
-    "tests/e2e/test_stopping_targets.py", "tests/property/test_same_values.py",
-)  # fmt: skip
+    "tests/e2e/test_stopping_targets.py",
+    "tests/property/test_same_values.py",
+)
 """What all in-process engines have in common."""
 SAMPLES = ("tests/samples", "tests/e2e/test_*_samples.py")
 SUPERVISE = (
-    "tests/supervise", "tests/instances", "tests/observe", "tests/remote", "tests/campaign",
-    "tests/e2e/test_supervise_*.py", "tests/e2e/test_commands.py", "tests/e2e/test_exit_codes.py",
-)  # fmt: skip
+    "tests/run/supervise",
+    "tests/run/instances",
+    "tests/run/observe",
+    "tests/kernel/remote",
+    "tests/run/campaign",
+    "tests/e2e/test_supervise_*.py",
+    "tests/e2e/test_commands.py",
+    "tests/e2e/test_exit_codes.py",
+)
 LOG = (
-    "tests/log", "tests/model", "tests/session", "tests/base", "tests/property/test_codec.py",
-    "tests/property/test_fold.py", "tests/property/test_log_*.py",
+    "tests/kernel/log",
+    "tests/kernel/model",
+    "tests/kernel/session",
+    "tests/kernel/base",
+    "tests/property/test_codec.py",
+    "tests/property/test_fold.py",
+    "tests/property/test_log_*.py",
     "tests/property/test_ancestry.py",
-)  # fmt: skip
+)
 SCREENS = ("tests/tui", "tests/e2e/test_terminal.py", "tests/e2e/test_afl_terminal.py")
 COMMANDS = (
-    "tests/cli", "tests/e2e/test_commands.py", "tests/e2e/test_exit_codes.py",
-    "tests/e2e/test_undo.py", "tests/e2e/test_ci*.py", "tests/e2e/test_report_run.py",
+    "tests/cli",
+    "tests/e2e/test_commands.py",
+    "tests/e2e/test_exit_codes.py",
+    "tests/e2e/test_undo.py",
+    "tests/e2e/test_ci*.py",
+    "tests/e2e/test_report_run.py",
     "tests/e2e/test_note_feature.py",
-)  # fmt: skip
-HOSTS = ("tests/hosts", "tests/e2e/test_attach_hosts.py")
-WATCH = ("tests/watch", "tests/e2e/test_watch.py")
+)
+HOSTS = ("tests/machines/hosts", "tests/e2e/test_attach_hosts.py")
+WATCH = ("tests/features/watch", "tests/e2e/test_watch.py")
 BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/test_chaos.py")
 EXPORT = (
-    "tests/export", "tests/engines/export", "tests/testing", "tests/e2e/test_export*.py",
-    "tests/e2e/test_score_matrix.py", "tests/cli/test_mutants_export.py",
+    "tests/tools/export",
+    "tests/engines/export",
+    "tests/testing",
+    "tests/e2e/test_export*.py",
+    "tests/e2e/test_score_matrix.py",
+    "tests/cli/test_mutants_export.py",
     "tests/e2e/test_compare_proposed.py",
-)  # fmt: skip
+)
 CORPUS = (
-    "tests/corpus",
+    "tests/features/corpus",
     "tests/e2e/test_corpus_run.py",
     "tests/e2e/test_inputs_decoded.py",
     "tests/e2e/test_afl_corpus.py",
 )
 SYNC = (
-    "tests/sync",
+    "tests/machines/sync",
     "tests/engines/directory",
     "tests/e2e/test_afl_sync.py",
 )
-MERGE = ("tests/merge", "tests/e2e/test_merge_runs.py")
-REPORT = ("tests/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
-JOBS = ("tests/jobs", "tests/e2e/test_cluster_*.py")
+MERGE = ("tests/machines/merge", "tests/e2e/test_merge_runs.py")
+REPORT = ("tests/tools/report", "tests/cli/test_cli_report.py", "tests/e2e/test_report_run.py")
+JOBS = ("tests/features/jobs", "tests/e2e/test_cluster_*.py")
 DOCS = ("tests/docs", "tests/ci")
 SHOWN = (*LOG, *SCREENS, *COMMANDS, *REPORT)
 """What a feature's fold, undo, rows of status, texts and sections change."""
@@ -122,43 +169,43 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/run/observe": SUPERVISE + WATCH + AFL,
     "fuzztui/run/process": SUPERVISE + AFL + ORACLE,
     "fuzztui/features/verdicts": (
-        "tests/verdicts",
-        "tests/ci_command",
+        "tests/features/verdicts",
+        "tests/tools/ci",
         "tests/testing",
         "tests/e2e/test_verdicts_run.py",
         "tests/e2e/test_skipped_frames_run.py",
         "tests/e2e/test_undo.py",
-        "tests/model",
+        "tests/kernel/model",
         *SUPERVISE,
     ),
-    "fuzztui/features/notify": ("tests/notify", "tests/e2e/test_notify.py", *SUPERVISE),
+    "fuzztui/features/notify": ("tests/features/notify", "tests/e2e/test_notify.py", *SUPERVISE),
     "fuzztui/features/jobs": JOBS,
     "fuzztui/kernel/remote": SUPERVISE + COMMANDS + HOSTS,
     # What people see.
-    "fuzztui/tools/changes": ("tests/changes", *COMMANDS),
-    "fuzztui/tools/ci": ("tests/ci_command", "tests/e2e/test_ci*.py"),
+    "fuzztui/tools/changes": ("tests/tools/changes", *COMMANDS),
+    "fuzztui/tools/ci": ("tests/tools/ci", "tests/e2e/test_ci*.py"),
     ".github/actions": ("tests/e2e/test_ci_action.py",),
     "fuzztui/cli": COMMANDS + CORPUS + SYNC + MERGE,
-    "fuzztui/run/home": ("tests/home", *COMMANDS),
+    "fuzztui/run/home": ("tests/run/home", *COMMANDS),
     "fuzztui/tui": SCREENS,
     "themes": SCREENS,
     **{
         f"fuzztui/features/{name}/screen": SCREENS
         for name in ("corpus", "fuzzfirst", "mutators", "targeting")
     },
-    "fuzztui/features/findings": (*SCREENS, "tests/model", "tests/e2e/test_undo.py"),
-    "fuzztui/features/mutants": (*SCREENS, "tests/model", "tests/e2e/test_undo.py"),
+    "fuzztui/features/findings": (*SCREENS, "tests/kernel/model", "tests/e2e/test_undo.py"),
+    "fuzztui/features/mutants": (*SCREENS, "tests/kernel/model", "tests/e2e/test_undo.py"),
     "fuzztui/features/properties": SUITES + SHOWN,
     "fuzztui/features/source": (
         *SCREENS,
-        "tests/model",
-        "tests/gcov",
+        "tests/kernel/model",
+        "tests/features/gcov",
         "tests/e2e/test_source_*.py",
     ),
-    "fuzztui/features/inputs": (*SCREENS, "tests/hosts/test_hub_files.py"),
-    "fuzztui/features/comparisons": ("tests/model", *COMMANDS),
+    "fuzztui/features/inputs": (*SCREENS, "tests/machines/hosts/test_hub_files.py"),
+    "fuzztui/features/comparisons": ("tests/kernel/model", *COMMANDS),
     "fuzztui/tools/status": COMMANDS,
-    "fuzztui/tools/schema": ("tests/campaign", *DOCS),
+    "fuzztui/tools/schema": ("tests/run/campaign", *DOCS),
     # Capabilities.
     "fuzztui/run/afl": AFL + FUZZFIRST + ("tests/e2e/test_text_*.py",),
     "fuzztui/run/triage": AFL + ORACLE,
@@ -168,15 +215,19 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/features/mutators": TEXT + SHOWN,
     "fuzztui/tools/export": EXPORT,
     "fuzztui/features/corpus": CORPUS,
-    "fuzztui/features/gcov": ("tests/gcov", "tests/e2e/test_source_gcov.py"),
+    "fuzztui/features/gcov": ("tests/features/gcov", "tests/e2e/test_source_gcov.py"),
     "fuzztui/machines/sync": SYNC,
     "fuzztui/machines/merge": MERGE,
     "fuzztui/tools/scaffold": (
-        "tests/scaffold",
+        "tests/tools/scaffold",
         "tests/cli/test_cli_init.py",
         "tests/e2e/test_init_run.py",
     ),
-    "fuzztui/tools/doctor": ("tests/doctor", "tests/hosts", "tests/cli/test_cli_doctor.py"),
+    "fuzztui/tools/doctor": (
+        "tests/tools/doctor",
+        "tests/machines/hosts",
+        "tests/cli/test_cli_doctor.py",
+    ),
     "fuzztui/tools/report": REPORT,
     "fuzztui/testing": EXPORT,
     "fuzztui/pytest_plugin.py": EXPORT,
@@ -272,8 +323,9 @@ def tests_of(path: str) -> set[str] | None:
         if parts[-1].startswith("test_") and path.endswith(".py"):
             return files([path])
         # A helper or a snapshot: the tests of its folder. Others use what is above them.
-        folder = "/".join(parts[:2])
-        return files([folder]) if len(parts) > 2 and folder != "tests/helpers" else None
+        depth = 3 if parts[1] in TEST_GROUPS else 2
+        folder = "/".join(parts[:depth])
+        return files([folder]) if len(parts) > depth and folder != "tests/helpers" else None
     for end in range(len(parts), 0, -1):
         if (room := "/".join(parts[:end])) in ROOMS:
             return files(ROOMS[room])

@@ -61,8 +61,8 @@ def test_each_test_is_in_a_lane():
         ("fuzztui/features/corpus/screen/actions.py", "tests/tui", "tests/e2e/test_afl_run.py"),
         ("engines/text/mutators.h", "tests/engines/text", "tests/tui"),
         ("engines/loop/loop.py", "tests/engines", "tests/tui"),
-        ("fuzztui/run/afl/steer.c", "tests/afl", "tests/tui"),
-        ("fuzztui/kernel/session.py", "tests/session", "tests/afl"),
+        ("fuzztui/run/afl/steer.c", "tests/run/afl", "tests/tui"),
+        ("fuzztui/kernel/session.py", "tests/kernel/session", "tests/run/afl"),
         ("README.md", "tests/docs", "tests/e2e"),
         ("docs/afl.md", "tests/docs", "tests/e2e"),
         ("tests/tui/fakes.py", "tests/tui", "tests/e2e"),
@@ -189,7 +189,7 @@ def test_the_script_and_the_workflow_know_the_same_lanes():
 
 
 def test_few_files_are_run_whole():
-    few = lanes.files(["tests/notify", "tests/ci"])
+    few = lanes.files(["tests/features/notify", "tests/ci"])
     slow = {file for file in few if "mark.slow" in (ROOT / file).read_text()}
     assert lanes.share(few, "0123abcd") == slow
 

@@ -11,7 +11,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 ELSEWHERE = {
     "fuzztui watch /path/to/sync_dir": "another machine (tests/e2e/test_watch.py)",
-    "fuzztui hosts check campaign.toml": "another machine (tests/hosts)",
+    "fuzztui hosts check campaign.toml": "another machine (tests/machines/hosts)",
     "fuzztui attach ann@box:runs/json": "another machine (tests/e2e/test_attach_hosts.py)",
     "fuzztui attach box:": "another machine",
     "fuzztui status box:json": "another machine",
@@ -30,7 +30,7 @@ ELSEWHERE = {
     "fuzztui status runs/json": "shards of two machines (tests/e2e/test_merge_runs.py)",
     "fuzztui types": "a run of spoton (tests/e2e/test_types_run.py)",
     "fuzztui repro campaign.toml runs/campaign/out/main/crashes/id:000000*": "the same",
-    "fuzztui sync run .cache/fuzz --name ci": "a run of CI (tests/sync)",
+    "fuzztui sync run .cache/fuzz --name ci": "a run of CI (tests/machines/sync)",
     "fuzztui sync run .cache/fuzz --name ci --prune": "a run of CI",
     "fuzztui cluster check cluster.toml": "a cluster (tests/e2e/test_cluster_score.py)",
     "fuzztui cluster init ~/.fuzztui-cluster": "a cluster",
@@ -50,7 +50,7 @@ ELSEWHERE = {
     "fuzztui test tests/": "a project (tests/e2e/test_suite_run.py)",
     "fuzztui types campaign.toml": "tests/e2e/test_spoton_run.py",
     "fuzztui ctl runs/tour promote-mutants state=alive": "a running campaign",
-    "fuzztui sync runs/tomllib /path/to/shared --every 5m": "no end (tests/sync)",
+    "fuzztui sync runs/tomllib /path/to/shared --every 5m": "no end (tests/machines/sync)",
     ".venv/bin/fuzztui sample_campaigns/tomllib-mu2.toml": "installs (.ci/bare-debian, nightly)",
 }
 """Command lines that are only parsed, and what they need, or what runs them."""

@@ -11,7 +11,7 @@ import tomli
 from fuzztui.features.targeting.analysis import TargetsError, find_targets, mypyapi
 from fuzztui.features.targeting.analysis.document import Request
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "fuzztui"
 
 

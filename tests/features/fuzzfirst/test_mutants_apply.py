@@ -15,7 +15,7 @@ from fuzztui.features.fuzzfirst.source_mutants.apply import changed_lines
 from fuzztui.features.fuzzfirst.source_mutants.generate import language_of, read_source, rules_of
 from fuzztui.run.campaign.schema import LANGUAGES
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SOURCES = [
     *sorted((ROOT / "sample_campaigns").rglob("*.[ch]")),
     *sorted((ROOT / "sample_campaigns").glob("*.py")),

@@ -194,7 +194,7 @@ with Hosts(1, Path(sys.argv[1])) as hosts:
 
 @pytest.mark.parametrize("victim", ["tester", "keeper"])
 def test_nothing_is_left_of_a_killed_tester(tmp_path: Path, hosts: Hosts, victim: str) -> None:
-    helpers = str(Path(__file__).parents[1] / "helpers")
+    helpers = str(Path(__file__).parents[2] / "helpers")
     (tmp_path / "first").mkdir()
     argv = [sys.executable, "-c", TESTER, str(tmp_path / "first"), helpers]
     tester = subprocess.Popen(argv, stdout=subprocess.PIPE)

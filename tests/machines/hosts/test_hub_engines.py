@@ -22,7 +22,7 @@ from fuzztui.kernel.wire.events import Message, MutantsFound
 
 pytestmark = pytest.mark.slow
 
-SAMPLES = Path(__file__).parents[2] / "sample_campaigns"
+SAMPLES = Path(__file__).parents[3] / "sample_campaigns"
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from fuzztui.features.fuzzfirst.source_mutants.rank import (
 )
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant, edit
 
-CRATE = Path(__file__).parents[2] / "sample_campaigns/crate.c"
+CRATE = Path(__file__).parents[3] / "sample_campaigns/crate.c"
 
 line = st.text("ab+-*(); ", min_size=1, max_size=12)
 mutant = st.builds(

@@ -264,7 +264,7 @@ OPTIONAL = {"notify", "mutants", "oracle", "text", "cluster"}
 
 
 def test_the_documented_keys_are_the_accepted_ones():
-    page = (Path(__file__).parents[2] / "docs" / "campaign.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "campaign.md").read_text()
     assert page == markdown(page), "run: make docs"
     for kind in ENGINES:
         assert {"campaign", "stop", "target", "engine"} == set(tables_for(kind)) - OPTIONAL

@@ -62,7 +62,7 @@ def test_equal_lines_have_mutants_of_their_own(source):
 
 
 def test_what_differs_in_blanks_only_is_counted_and_dropped():
-    found = generate(Path(__file__).parents[2] / "sample_campaigns/crate.c")
+    found = generate(Path(__file__).parents[3] / "sample_campaigns/crate.c")
     looks = [(m.line, " ".join(m.after.split())) for m in found.mutants]
     assert len(looks) == len(set(looks))
     assert found.blank > 0

@@ -65,7 +65,7 @@ def test_a_host_is_told_the_packages(monkeypatch):
 
 
 def test_requirements_are_those_of_the_package():
-    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    text = (Path(__file__).parents[3] / "pyproject.toml").read_text()
     declared = tomli.loads(text)["project"]["optional-dependencies"]
     for extra, modules in extras.MODULES.items():
         assert set(modules.values()) <= set(declared[extra])
