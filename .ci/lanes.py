@@ -194,7 +194,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
         for name in ("corpus", "fuzzfirst", "mutators", "targeting")
     },
     "fuzztui/features/findings": (*SCREENS, "tests/kernel/model", "tests/e2e/test_undo.py"),
-    "fuzztui/features/mutants": (*SCREENS, "tests/kernel/model", "tests/e2e/test_undo.py"),
+    "fuzztui/features/mutants": (
+        *SCREENS,
+        "tests/features/mutants",
+        "tests/e2e/test_cluster_score.py",
+        "tests/kernel/model",
+        "tests/e2e/test_undo.py",
+    ),
     "fuzztui/features/properties": SUITES + SHOWN,
     "fuzztui/features/source": (
         *SCREENS,
@@ -214,7 +220,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "fuzztui/features/fuzzfirst": (*FUZZFIRST, "tests/e2e/test_cluster_turns.py"),
     "fuzztui/features/mutators": TEXT + SHOWN,
     "fuzztui/tools/export": EXPORT,
-    "fuzztui/features/corpus": CORPUS,
+    "fuzztui/features/corpus": (*CORPUS, "tests/run/afl"),
     "fuzztui/features/gcov": ("tests/features/gcov", "tests/e2e/test_source_gcov.py"),
     "fuzztui/machines/sync": SYNC,
     "fuzztui/machines/merge": MERGE,

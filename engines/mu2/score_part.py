@@ -1,6 +1,6 @@
 """A part of a score: which mutants one job runs, when many jobs share the work.
 
-The result of a part has rows of its own mutants only. ``fuzztui.run.inprocess.score_parts`` merges
+The result of a part has rows of its own mutants only; ``features/mutants/score_parts.py`` merges
 the results of all parts into what one process would have answered.
 """
 

@@ -17,6 +17,7 @@ from fuzztui.cli.gates import Baseline, read_baseline
 from fuzztui.cli.headless import wait_for_end
 from fuzztui.cli.mutants import AFL, found, python_campaign
 from fuzztui.cli.output import FAILED, CliError, UsageError, duration, in_ci_log, say
+from fuzztui.cli.published import published
 from fuzztui.cli.run import load_file, start_campaign
 from fuzztui.cli.runs import standing
 from fuzztui.cli.samples import campaign_or_project
@@ -29,7 +30,6 @@ from fuzztui.kernel.base.atomic import publish_text, replace_bytes
 from fuzztui.kernel.base.bounds import LARGEST
 from fuzztui.kernel.base.files import files_in, read_regular, remove, temporary_directory
 from fuzztui.kernel.base.files import status as lstat
-from fuzztui.kernel.base.published import published
 from fuzztui.kernel.base.shards import Shard
 from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.model.fold import apply

@@ -17,18 +17,18 @@ from fuzztui.cli.progress import Estimate
 from fuzztui.cli.repro import finding_file
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.score import corpus_of
-from fuzztui.kernel.base.files import files_in, status
-from fuzztui.kernel.base.text import several, visible
-from fuzztui.kernel.model.state import State
-from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.rundir import RunDir
-from fuzztui.run.inprocess.executed import (
+from fuzztui.features.source.executed import (
     Coverage,
     CoveredInput,
     ExecutedLines,
     executed_lines,
     instrumented_files,
 )
+from fuzztui.kernel.base.files import files_in, status
+from fuzztui.kernel.base.text import several, visible
+from fuzztui.kernel.model.state import State
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.observe.afl_names import parse_name
 from fuzztui.tools.export.coverage import formatted, ranges
 

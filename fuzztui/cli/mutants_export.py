@@ -12,14 +12,14 @@ from typing import Final
 
 from fuzztui.cli.matrix import kept_matrix
 from fuzztui.cli.output import CliError, put_text, say
+from fuzztui.cli.published import SUFFIXES, published
 from fuzztui.cli.since import name_in_tree, tree
+from fuzztui.features.source.executed import instrumented_sources
 from fuzztui.kernel.base.files import read_regular, real_path
-from fuzztui.kernel.base.published import SUFFIXES, published
 from fuzztui.kernel.base.text import brief, listed, several, visible
 from fuzztui.kernel.model.mutants import knowledge, nearest
 from fuzztui.kernel.model.state import Mutant, State
 from fuzztui.run.campaign.rundir import RunDir
-from fuzztui.run.inprocess.executed import instrumented_sources
 from fuzztui.tools.export.mutation_report import MutatedSource, TestsOfMutants, mutation_report
 
 _MAX_SOURCE: Final = 16 << 20

@@ -8,13 +8,13 @@ from typing import Final
 from fuzztui.cli.coverage import corpus_inputs, measured
 from fuzztui.cli.mutants import AFL, own_campaign
 from fuzztui.cli.output import CliError, UsageError
+from fuzztui.cli.published import SUFFIXES
 from fuzztui.features.source.annotated import SourceText, annotated_files
+from fuzztui.features.source.executed import Coverage
 from fuzztui.kernel.base.files import read_if_regular, status
-from fuzztui.kernel.base.published import SUFFIXES
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.frames import parse_frames
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
-from fuzztui.run.inprocess.executed import Coverage
 from fuzztui.tools.report.source import ReportedSource
 
 MAX_FILES: Final = 500

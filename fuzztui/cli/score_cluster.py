@@ -22,13 +22,13 @@ from fuzztui.features.jobs.opening import check_workers, open_place
 from fuzztui.features.jobs.places import Place
 from fuzztui.features.jobs.queue import JobQueue, JobState, QueuedJob, QueueError
 from fuzztui.features.jobs.request import request_of
+from fuzztui.features.mutants.score_job import ScoreWork
+from fuzztui.features.mutants.score_parts import damage_of, doubtful_of, flaky_of, merged
 from fuzztui.kernel.base.files import status
 from fuzztui.kernel.base.text import several
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
 from fuzztui.run.campaign.rundir import RunDir
-from fuzztui.run.inprocess.score_job import ScoreWork
-from fuzztui.run.inprocess.score_parts import damage_of, doubtful_of, flaky_of, merged
 
 _SHARDS_PER_SLOT: Final = 3
 """Jobs for each slot: the last ones end at about the same time, and little is lost with one."""
@@ -166,7 +166,7 @@ class _ClusterScore:
                 say(f"{done} of {several(len(ids), 'part')} were scored before; they are kept")
 
             def request(id_: str) -> Mapping[str, Any]:
-                argv = ["", "-P", "-m", "fuzztui.run.inprocess.score_job", "request.json"]
+                argv = ["", "-P", "-m", "fuzztui.features.mutants.score_job", "request.json"]
                 return request_of(argv, files={"request.json": text(id_)})
 
             bag_ = Bag(queue, self.place, request, check=lambda _, r: damage_of(r), listener=shown)

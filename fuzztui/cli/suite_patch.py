@@ -17,8 +17,8 @@ from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.home.finding import WRITE_EXAMPLES
 from fuzztui.run.inprocess.ask import NoAnswer
-from fuzztui.run.inprocess.made_examples import MadeExample, made_examples
 from fuzztui.tools.export.example_patch import FailingExample, patch
+from fuzztui.tools.export.made_examples import MadeExample, made_examples
 
 
 def print_patch(run: Path | None, root: Path) -> int:

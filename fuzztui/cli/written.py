@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.cli.output import UsageError, put_text, say
+from fuzztui.cli.published import published
 from fuzztui.cli.since import tree
 from fuzztui.kernel.base.page import Page
-from fuzztui.kernel.base.published import published
 from fuzztui.tools.report.html import html_page
 from fuzztui.tools.report.markdown import markdown_page
 from fuzztui.tools.report.plain import plain_page

@@ -33,7 +33,7 @@ ALLOWED = {
     "engines/mu2/test_mu2_backlog.py:test_a_budget_in_time_is_spent_by_the_clock": "its own clock",
     "features/watch/test_watch_times.py:Clock": "a clock that goes on, and jumps",
     "machines/hosts/test_link.py": "the time of its loop is virtual",
-    "machines/hosts/test_host_lab.py:test_clocks_are_shifted_and_waits_are_not": "clocks are what it tests",
+    "machines/hosts/test_host_lab.py:test_clocks_are_shifted_and_waits_are_not": "it tests clocks",
     "machines/hosts/test_host_lab.py:test_a_slow_link": "a lower bound, which holds on any machine",
     "tui/conftest.py": "how a pilot waits for widgets, threads and timers of one loop",
     "engines/instrument/test_instrument.py:test_clock_interrupts_foreign_code": "the foreign code",
@@ -43,7 +43,7 @@ ALLOWED = {
     "e2e/test_first_builds.py:test_a_build_may_be_cancelled_at_any_moment": "a cancellation",
     "e2e/test_supervise_life.py:test_kills_at_any_moment": "kills",
     "e2e/test_terminal.py:test_a_signal_at_any_moment_of_the_start_restores_the_terminal": "one",
-    "machines/hosts/test_ship_to_hosts.py:test_a_link_that_is_cut_while_fuzztui_is_sent": "a cut link",
+    "machines/hosts/test_ship_to_hosts.py:test_a_link_that_is_cut_while_fuzztui_is_sent": "a cut",
     "kernel/log/test_log_kill.py:kill_rounds": "kills",
 }
 """Files, or functions and classes in them, that may, and why."""

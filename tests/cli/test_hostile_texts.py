@@ -25,13 +25,12 @@ from strict_html import StrictPage
 
 from fuzztui.cli.output import say
 from fuzztui.features.jobs.nodes import worker_command
+from fuzztui.features.source.executed import Coverage, FileCoverage
 from fuzztui.features.verdicts.block import verdict_block
 from fuzztui.features.verdicts.file import VerdictsError, change_verdicts, read_verdicts
 from fuzztui.kernel.base.page import Block, Code, Facts, Folded, Item, Note, Page, Section, Table
 from fuzztui.kernel.base.patches import renamed_diff, unified_diff
 from fuzztui.kernel.base.text import brief, visible
-from fuzztui.run.inprocess.executed import Coverage, FileCoverage
-from fuzztui.run.inprocess.made_examples import MadeExample
 from fuzztui.tools.ci.annotations import github, gitlab
 from fuzztui.tools.ci.junit import junit
 from fuzztui.tools.ci.markdown import markdown
@@ -46,6 +45,7 @@ from fuzztui.tools.ci.sarif import sarif
 from fuzztui.tools.export.cases import TestCase, shown_entry, word_of
 from fuzztui.tools.export.coverage import formatted
 from fuzztui.tools.export.example_patch import FailingExample, patch
+from fuzztui.tools.export.made_examples import MadeExample
 from fuzztui.tools.export.pytest_file import TargetNames, TestWriter
 from fuzztui.tools.export.recorded import Recorded
 from fuzztui.tools.report.html import html_page

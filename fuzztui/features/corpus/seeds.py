@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.features.corpus.choose import choose
+from fuzztui.features.corpus.cmin import CminFailed, cmin
 from fuzztui.features.corpus.entries import MAX_INPUT_BYTES, CorpusInputs, directory_inputs
 from fuzztui.features.corpus.measure import Measurer, Stopped, run_until
 from fuzztui.kernel.base.atomic import replace_text
@@ -19,7 +20,6 @@ from fuzztui.kernel.base.cpus import usable_cpus
 from fuzztui.kernel.base.files import files_in, read_if_regular, read_json, temporary_directory
 from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.wire.events import Message
-from fuzztui.run.afl.cmin import CminFailed, cmin
 from fuzztui.run.afl.seeds import gather_seeds
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError

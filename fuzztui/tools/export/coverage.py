@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui import __version__
+from fuzztui.features.source.executed import Coverage, FileCoverage
 from fuzztui.kernel.base.text import visible
-from fuzztui.run.inprocess.executed import Coverage, FileCoverage
 
 FORMATS: Final = ("lcov", "cobertura", "json")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fuzztui.kernel.base.patches import unified_diff
-from fuzztui.run.inprocess.made_examples import MadeExample
+from fuzztui.tools.export.made_examples import MadeExample
 
 MAX_TEXT: Final = 2000
 """Characters of the arguments of one example."""

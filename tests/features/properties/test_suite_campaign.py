@@ -16,8 +16,8 @@ from fuzztui.kernel.wire import events as ev
 from fuzztui.run.campaign import CampaignError, load
 from fuzztui.run.campaign.rundir import SupervisorError, Unfit, prepare_run
 from fuzztui.run.inprocess.ask import NoAnswer
-from fuzztui.run.inprocess.made_examples import MadeExample
 from fuzztui.run.inprocess.spec import write_spec
+from fuzztui.tools.export.made_examples import MadeExample
 
 
 @pytest.fixture

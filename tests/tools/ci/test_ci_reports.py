@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 from junitparser import Failure, JUnitXml, Skipped
 
+from fuzztui.cli.published import published
 from fuzztui.features.verdicts.file import read_verdicts
-from fuzztui.kernel.base.published import published
 from fuzztui.tools.ci.annotations import MOST, github, gitlab, plain
 from fuzztui.tools.ci.junit import junit
 from fuzztui.tools.ci.markdown import MAX_BYTES, markdown

@@ -6,7 +6,7 @@ import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from fuzztui.run.inprocess.executed import Growth, coverage_of
+from fuzztui.features.source.executed import Growth, coverage_of
 from fuzztui.tools.export.coverage import formatted, ranges
 
 ROOT = Path("/repo")

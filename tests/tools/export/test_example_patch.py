@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from fuzztui.run.inprocess.made_examples import MadeExample
 from fuzztui.tools.export.example_patch import FailingExample, patch
+from fuzztui.tools.export.made_examples import MadeExample
 
 SOURCE = '''\
 """Tests."""

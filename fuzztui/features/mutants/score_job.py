@@ -1,4 +1,4 @@
-"""One job of a score: ``python -P -m fuzztui.run.inprocess.score_job REQUEST.json``, on any
+"""One job of a score: ``python -P -m fuzztui.features.mutants.score_job REQUEST.json``, on any
 machine.
 
 Asks the engine to score one part of the mutants, and prints its JSON lines. The request names files

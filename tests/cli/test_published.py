@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.kernel.base.published import published
+from fuzztui.cli.published import published
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from fuzztui.run.inprocess.score_parts import damage_of, doubtful_of, flaky_of, merged
+from fuzztui.features.mutants.score_parts import damage_of, doubtful_of, flaky_of, merged
 
 
 def row(n, state="alive", killer=""):
