@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fuzztui.cli import (
     cluster_options,
@@ -23,7 +24,12 @@ from fuzztui.cli import (
 from fuzztui.cli.arguments import CommandParser, Run, command
 from fuzztui.cli.help import CAMPAIGN, DESCRIPTION, EXIT_CODES, GROUPS, described, examples
 from fuzztui.cli.output import at_terminal
+from fuzztui.kernel.base.errors import UserError
+from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.base.suggest import meant, near
+
+if TYPE_CHECKING:
+    from fuzztui.kernel.model.feature import Feature
 
 _OTHER_WORDS = {
     "findings": "status or repro",
@@ -46,6 +52,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
         parser = _command_parser(name, word)
         # Intermixed parsing rejects arguments that begin with a dash, even after "--".
         return parser.parse_args(rest) if "--" in rest else parser.parse_intermixed_args(rest)
+    if argv and (parser_of_package := _package_parser(argv[0])):
+        return parser_of_package.parse_args(argv[1:])
     if not argv and _at_terminal():
         return argparse.Namespace(command=command("home.home"))
     parser = _file_parser()
@@ -78,6 +86,34 @@ def _command_parser(name: str, word: str = "") -> CommandParser:
     add = _WORDS[name][word] if word else _COMMANDS[name]
     parser.set_defaults(command=add(parser))
     return parser
+
+
+def _package_parser(word: str) -> CommandParser | None:
+    """Return the parser of a command that a feature of a package adds; None: none has the word.
+
+    Raises :class:`~fuzztui.kernel.base.plugins.PluginError`.
+    """
+    if not _WORD.fullmatch(word):
+        return None
+    from fuzztui.kernel.model.feature import package_features  # slow: what is installed
+
+    for feature in package_features():
+        if text := feature.words.get(word):
+            parser = CommandParser(prog=f"fuzztui {word}")
+            run = feature.make(text, lambda made: made, parser)
+            parser.set_defaults(command=partial(_carry_out, feature, text, run))
+            return parser
+    return None
+
+
+def _carry_out(feature: Feature, text: str, run: Run, options: argparse.Namespace) -> int:
+    """Carry out a command of a package. Raises PluginError in place of what is no user's error."""
+    try:
+        return int(run(options))
+    except (UserError, BrokenPipeError):
+        raise
+    except Exception as e:
+        raise PluginError(feature.fault(text, e)) from e
 
 
 def parsers() -> Iterator[tuple[str, str, CommandParser]]:

@@ -49,6 +49,10 @@ class Feature:
     """By class of a command: the commands that set back what it has changed, or an
     :class:`~fuzztui.kernel.model.inverses.Inverse`; of the command, the state before it and the
     present state."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """Commands of ``fuzztui`` by word, of packages: each text names what adds the arguments to an
+    :class:`argparse.ArgumentParser`, and returns the function that carries out the command. That
+    gets the parsed arguments, and returns the exit code."""
     services: str = ""
     """Returns its services for a :class:`~fuzztui.run.process.service.ServiceContext`."""
     phase: str = ""
@@ -114,7 +118,7 @@ class Feature:
 
     def objects(self, text: str, kind: type[T], *args: Any) -> list[T]:
         """Return the objects of a class that ``MODULE:NAME`` makes. Raises PluginError."""
-        return self._made(text, partial(list_of, kind), *args)
+        return self.make(text, partial(list_of, kind), *args)
 
     def made(
         self, text: str, check: Callable[[Any], T], failed: Callable[[str], T], *args: Any
@@ -124,15 +128,16 @@ class Feature:
         If that raises, ``failed`` makes of the message what stands in its place.
         """
         try:
-            return self._made(text, check, *args)
+            return self.make(text, check, *args)
         except PluginError as e:
             return failed(str(e))
 
     def data(self, text: str, *args: Any) -> dict[str, Any]:
         """Return the data for JSON that ``MODULE:NAME`` makes, by key. Raises PluginError."""
-        return self._made(text, as_data, *args)
+        return self.make(text, as_data, *args)
 
-    def _made(self, text: str, checked: Callable[[Any], T], *args: Any) -> T:
+    def make(self, text: str, checked: Callable[[Any], T], *args: Any) -> T:
+        """Return what ``MODULE:NAME`` makes, as ``checked`` returns it. Raises PluginError."""
         function = self.load(text)
         try:
             return checked(function(*args))
