@@ -158,21 +158,22 @@ def _result(spec: Spec, target: Target, data: bytes, failing: list[object]) -> t
     # A hang in C: print the stack and exit 1. Later than the guard, also on a busy machine.
     faulthandler.dump_traceback_later(wall * spec.target.timeout_s + 10, exit=True)
     first = showing.call(data)
-    guard.disarm()
-    faulthandler.cancel_dump_traceback_later()
     when, error = UNMADE if first.unmade else "", first.error
     if first.outcome is Outcome.TIMEOUT:
         text = f"timeout{when}: longer than {guard.timeout_s:g} s\n{hang_text(guard.where)}"
-        return 1, visible(text, lines=True)
-    if error is None:
+    elif error is None:
         value = executor.guarded(lambda: f"{first.value!r:.500}", "a value without repr()")
         text = f"success: {value}"
     elif first.outcome is Outcome.INVALID:
         text = f"invalid, as expected: {title_of(error, when)}"
     else:
-        if not first.matched:
+        if not isinstance(error, executor.expected):  # else oracle.message has made it a failure
             failing.append(made[0] if made else data)
         text = f"failure: {title_of(error, when)}\n{traceback_text(error)}"
+    # Not before: texts of values and exceptions are the target's code, and may never end.
+    guard.disarm()
+    faulthandler.cancel_dump_traceback_later()
+    if first.outcome not in (Outcome.SUCCESS, Outcome.INVALID):
         return 1, visible(text, lines=True)
     guard.arm()
     oracle = DifferentialOracle.of(target, spec.target, executor)

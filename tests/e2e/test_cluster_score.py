@@ -96,7 +96,7 @@ def jobs_left(home):
     found = []
     for process in psutil.process_iter(["cmdline"]):
         line = " ".join(process.info["cmdline"] or ())
-        if "inprocess.score_job" in line or str(home.path) in line:
+        if "mutants.score_job" in line or str(home.path) in line:
             found.append(line)
     return found
 

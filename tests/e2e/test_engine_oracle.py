@@ -81,6 +81,25 @@ def repro(lab: Lab, spec: Path, file: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [("__repr__", 0, "success: a value without repr()"), ("__str__", 1, "test_app")],
+)
+def test_texts_that_never_end_are_cut(lab: Lab, text: str, code: int, said: str) -> None:
+    """What a value or an exception says of itself is the target's code."""
+    lab.write(
+        "test_app.py",
+        f"class Odd(ValueError):\n    def {text}(self):\n        while True: pass\n\n"
+        f"def target(data):\n    if {code}: raise Odd\n    return Odd()\n",
+    )
+    spec = lab.spec("test_app:target")
+    (lab.root / "input").write_bytes(b"abc")
+    done = repro(lab, spec, lab.root / "input")
+    assert done.returncode == code
+    assert said in done.stdout + done.stderr
+
+
+@pytest.mark.slow
 def test_a_message_makes_an_expected_exception_a_failure(lab: Lab) -> None:
     lab.write("app.py", COMPILER)
     spec = lab.spec(

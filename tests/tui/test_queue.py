@@ -705,3 +705,12 @@ def test_a_mutant_of_which_the_log_says_nothing_is_drawn():
     apply(state, log.records)
     lines = worklist_mutant_lines(state.mutants["x"], state, None, TurnDetail())
     assert any("does not contain" in span.text for line in lines for span in line)
+
+
+def test_a_cell_takes_no_look_at_the_state():
+    """It is drawn while the thread that reads the log may change the state."""
+
+    def state():
+        raise AssertionError
+
+    assert Worklist(state).numbers == {}

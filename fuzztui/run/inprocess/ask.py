@@ -103,7 +103,8 @@ def _start(campaign: Campaign, run_dir: RunDir, arguments: list[str]) -> subproc
         MARK_RUN: str(run_dir.path),
         MARK_INSTANCE: "main",
     }
-    with run_dir.stderr.open("wb") as stderr:
+    run_dir.stderr.write_bytes(b"")
+    with run_dir.stderr.open("ab") as stderr:  # the engine opens it again: neither overwrites
         return subprocess.Popen(
             [python, "-P", "-m", "fuzztui.engines", *arguments],
             stdin=subprocess.DEVNULL,

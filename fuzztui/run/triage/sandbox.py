@@ -121,6 +121,7 @@ def remove_sandboxes(run: Path) -> None:
         is_pid = maker.isdecimal() and len(maker) < 10
         if not (is_pid and psutil.pid_exists(int(maker))):
             shutil.rmtree(left, ignore_errors=True)
+    shutil.rmtree(run / "mutants" / "scratch", ignore_errors=True)  # of earlier versions
 
 
 def _sandboxes(run: Path) -> Path:

@@ -45,7 +45,11 @@ class BoxScreen(Dialog[None]):
         self.say()
         self.set_focus(self.query_one(DetailPane))
         if self._every:
-            self.set_interval(self._every, lambda: host(self).when_free(self.say))
+            self.set_interval(self._every, lambda: host(self).when_free(self._say_again))
+
+    def _say_again(self) -> None:
+        if self.is_current:  # not closed meanwhile
+            self.say()
 
     def say(self) -> None:
         """Draw the current lines."""

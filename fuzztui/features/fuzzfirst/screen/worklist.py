@@ -122,8 +122,10 @@ class Worklist:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """Positions of waiting mutants by id, from 1."""
-        self._refresh()
+        """Positions of waiting mutants by id, from 1, as of the last :meth:`glance`.
+
+        Cells are drawn while another thread may change the state.
+        """
         return self._numbers
 
     def glance(self, now: float) -> FuzzfirstSummary | None:

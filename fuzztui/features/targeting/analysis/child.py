@@ -8,7 +8,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fuzztui.features.targeting.analysis.document import Request, TargetingAnalysis, TargetsError
+from fuzztui.features.targeting.analysis.document import (
+    DocumentError,
+    Request,
+    TargetingAnalysis,
+    TargetsError,
+)
 from fuzztui.kernel.base.bounds import load_object
 from fuzztui.kernel.base.files import temporary_file, temporary_place
 from fuzztui.kernel.base.user_dirs import cache_dir
@@ -55,7 +60,10 @@ def find_targets(
             raise TargetsError(_last_words(stderr.read(), child.returncode))
     if "error" in answer:
         raise TargetsError(answer["error"])
-    return TargetingAnalysis.loads(answer["document"])
+    try:
+        return TargetingAnalysis.loads(answer["document"])
+    except DocumentError as e:
+        raise TargetsError(f"{directory}: {e}; remove it") from None
 
 
 def _converse(
