@@ -143,7 +143,8 @@ class KeptProcess:
         """End the process, and wait for that."""
         self._over.set()
         self._thread.join()
-        self._stderr.close()
+        with contextlib.suppress(OSError):  # a full disk: the others must end, too
+            self._stderr.close()
 
     def _keep(self) -> None:
         again_s = _AGAIN_S
@@ -244,9 +245,7 @@ def dask_setup(worker: Any) -> None:
     threading.Thread(target=watch_closing, args=(worker, os._exit), daemon=True).start()
 
 
-def watch_closing(
-    worker: Any, leave: Any, closing_s: float = CLOSING_S, look_s: float = _CLOSING_LOOK_S
-) -> None:
+def watch_closing(worker: Any, leave: Any) -> None:
     """Call ``leave`` once the worker has been closing for :data:`CLOSING_S`."""
     since = 0.0
     while True:

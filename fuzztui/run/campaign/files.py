@@ -52,18 +52,25 @@ _NAME = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
 _KEY = re.compile(rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=")
 
 
+_ENDS = ("]", '"""', "'''")
+"""What the last line of a statement of several lines contains."""
+
+
 def key_lines(text: str, prefix: str = "") -> dict[str, int]:
     """Return the line (from 1) of every dotted key and table header of a valid TOML text.
 
     With a ``prefix`` only of those that begin with it, and without it.
 
     A line begins a statement exactly if the lines since the last beginning parse. This test needs
-    no second TOML grammar; it is quadratic in the lines of one statement.
+    no second TOML grammar. It is made where a statement of several lines can end only: a list of a
+    thousand dependencies would take a second.
     """
     found: dict[str, int] = {}
     table = statement = ""
-    for number, line in enumerate(text.splitlines(keepends=True), start=1):
-        if not statement:
+    # Not splitlines, which also divides at characters that may stand in a comment.
+    for number, line in enumerate(re.findall(r"[^\n]*\n|[^\n]+", text), start=1):
+        begins = not statement
+        if begins:
             if header := _HEADER.match(line):
                 table = _dotted(header.group(1))
                 found.setdefault(table, number)
@@ -71,7 +78,7 @@ def key_lines(text: str, prefix: str = "") -> dict[str, int]:
                 name = _dotted(key.group(1))
                 found.setdefault(f"{table}.{name}" if table else name, number)
         statement += line
-        if _parses(statement):
+        if (begins or any(end in line for end in _ENDS)) and _parses(statement):
             statement = ""
     return {k.removeprefix(prefix): n for k, n in found.items() if k.startswith(prefix)}
 

@@ -35,7 +35,10 @@ class Triage(Service):
         raise NotImplementedError
 
     async def _describe(self, finding: FindingSaved) -> FindingDescribed | None:
-        """May be cancelled. None: the description comes later, see :meth:`_put`."""
+        """May be cancelled; raises nothing else, or the finding would never be described.
+
+        None: the description comes later, see :meth:`_put`.
+        """
         raise NotImplementedError
 
     def _rest_s(self, took_s: float) -> float:

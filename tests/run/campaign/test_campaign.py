@@ -490,3 +490,18 @@ def test_a_campaign_file_of_another_name_has_its_mistake_named(write):
     (problem,) = problems(write("[engine]\nkind = zest\n", "campaign.toml.old"))
     assert "campaign.toml.old:2:" in problem
     assert "fuzztui init" not in problem
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "# a\u2028 it's [\n",
+        "[project]\ndependencies = [\n" + '    "a",\n' * 40 + "]\n",
+        'text = """\na = 1\n"""\n',
+    ],
+)
+def test_lines_of_keys_are_found_behind_statements_of_several_lines(before):
+    text = before + "[target]\nfunction = 'a:b'\n"
+    lines = key_lines(text)
+    assert lines["target.function"] == text.count("\n")
+    assert "a" not in lines
