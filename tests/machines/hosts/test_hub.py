@@ -151,16 +151,14 @@ def test_a_log_that_lost_its_end_in_a_power_cut_is_followed_from_there(
     campaign.until(lambda s: s.hosts["h1"].seq > 30)
     host.cut()
     host.inside("pkill", "-9", "-f", "fuzztui")
-    seq = campaign.state().hosts["h1"].seq
     tail = host.inside("sh", "-c", f"ls {campaign.over_there}/log/tail-*.jsonl").split()[-1]
     host.inside(
         "sh", "-c", f"head -n 20 {tail} > {tail}.new; cat {tail}.new > {tail}; rm {tail}.new"
     )
     host.mend()
     campaign.until(lambda s: [e for e in campaign.events(HostState) if e.rewound >= 0])
-    state = campaign.until(lambda s: s.hosts["h1"].seq > 21 and s.hosts["h1"].campaign == "running")
-    rewound = [e.rewound for e in campaign.events(HostState) if e.rewound >= 0]
-    assert rewound == [20] and state.hosts["h1"].seq < seq + 500
+    campaign.until(lambda s: s.hosts["h1"].seq > 21 and s.hosts["h1"].campaign == "running")
+    assert [e.rewound for e in campaign.events(HostState) if e.rewound >= 0] == [20]
     kinds = {}
     for record in campaign.records():  # the newest with a number counts
         if record.host == "h1":
