@@ -137,6 +137,9 @@ def hub(where: Path, count: int) -> None:
     class Pipe(HostProcess):
         """A socket in place of ssh and its process."""
 
+        def __init__(self, stdin: asyncio.StreamWriter, stdout: asyncio.StreamReader) -> None:
+            self.stdin, self.stdout, self._stderr = stdin, stdout, bytearray()
+
         async def wait(self) -> int:
             return 0
 
@@ -147,7 +150,7 @@ def hub(where: Path, count: int) -> None:
         reader, writer = await asyncio.open_unix_connection(
             where / f"{self.place.name}.sock", limit=8 << 20
         )
-        return Pipe(None, writer, reader)  # type: ignore[arg-type]
+        return Pipe(writer, reader)
 
     async def start(self: Any) -> None:  # the hosts' campaigns run already
         pass
