@@ -33,8 +33,8 @@ from fuzztui.features.fuzzfirst.screen.worklist_text import earlier_text, transf
 from fuzztui.kernel.base.files import read_regular, real_path
 from fuzztui.kernel.base.patches import unified_diff
 from fuzztui.kernel.base.text import brief, several, visible
-from fuzztui.kernel.model.mutants import score_of
-from fuzztui.kernel.model.progress import AT_WORK, PHASES, phase, shown_progress, tally, verdict
+from fuzztui.kernel.model.mutants import score_of, with_verdict
+from fuzztui.kernel.model.progress import AT_WORK, PHASES, phase, shown_progress, verdict
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Instance, Mutant, State
 from fuzztui.run.campaign.rundir import SupervisorError
@@ -187,7 +187,7 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
             spent = f"{amount(used)} of {of(share_of(state, m))}"
             yield "now", f"{m.slot} {m.stage} {m.file}:{m.line}, {spent}"
     mutants = state.mutants.values()
-    killed, judged = tally(mutants)
+    killed, judged = with_verdict(state)
     if judged:
         yield "score", f"{percent(score_of(killed, judged))} ({killed:,} of {judged:,} killed)"
     yield "transfer", (transferred_text(brought_by(mutants)) or "nothing yet") + " to the target"

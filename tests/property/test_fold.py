@@ -22,6 +22,7 @@ from fuzztui.kernel.model.commands import missed_commands, unanswered
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.lineage import lineage
 from fuzztui.kernel.model.mutants import mutants_summary
+from fuzztui.kernel.model.progress import verdict
 from fuzztui.kernel.model.series import LIMIT
 from fuzztui.kernel.model.state import (
     MUTANT_STATES,
@@ -244,6 +245,8 @@ def test_mutants_are_counted_as_their_rows_say(records):
     rows = list(state.mutants.values())
     counts = {word: n for word, n in state.mutant_counts.items() if n}
     assert counts == Counter(m.state for m in rows)
+    verdicts = {word: n for word, n in state.mutant_verdicts.items() if n}
+    assert verdicts == Counter(filter(None, map(verdict, rows)))
     assert state.static_mutants == sum(m.static for m in rows)
     assert state.accepted_survivors == sum(m.accepted and m.survives for m in rows)
     assert all(m.id in state.accepted_mutants for m in rows if m.accepted)

@@ -11,16 +11,8 @@ from typing import Any
 from fuzztui.kernel.model.changes import ChangesBuilder
 from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.lineage import lineage
-from fuzztui.kernel.model.mutants import bare, changed, put, score_of
-from fuzztui.kernel.model.progress import (
-    AT_WORK,
-    PHASES,
-    TURN_OVER,
-    WAITING,
-    phase,
-    tally,
-    together,
-)
+from fuzztui.kernel.model.mutants import bare, changed, put, score_of, with_verdict
+from fuzztui.kernel.model.progress import AT_WORK, PHASES, TURN_OVER, WAITING, phase, together
 from fuzztui.kernel.model.selectors import ENDED, running_time
 from fuzztui.kernel.model.state import Entry, Finding, Mutant, State
 from fuzztui.kernel.model.stats import count, finite
@@ -267,7 +259,7 @@ def first_dict(state: State) -> dict[str, Any] | None:
         return None
     view = outlook(state)
     mutants = state.mutants.values()
-    killed, judged = tally(mutants)
+    killed, judged = with_verdict(state)
     phases = Counter(map(phase, mutants))
     working = [] if state.state in ENDED else [m.id for m in mutants if m.stage in AT_WORK]
     found = [f for f in state.findings.values() if mutant_behind(state, f)]

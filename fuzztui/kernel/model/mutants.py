@@ -23,7 +23,7 @@ from fuzztui.kernel.base.shards import MAX_SHARDS
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.changes import ChangesBuilder, instance
 from fuzztui.kernel.model.folding import EventFold, never
-from fuzztui.kernel.model.progress import tally
+from fuzztui.kernel.model.progress import verdict
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import (
     MAX_PROPERTIES,
@@ -80,6 +80,7 @@ def put(state: State, row: Mutant, before: Mutant | None, touched: ChangesBuilde
         state.accepted_survivors += 1 if accepted else -1
         touched.campaign = True
     _count_property_kills(state, row, before, touched)
+    _count_verdicts(state, verdict(row), "" if before is None else verdict(before))
     if before is not None and before.state == row.state:
         return
     touched.campaign = True
@@ -91,6 +92,14 @@ def put(state: State, row: Mutant, before: Mutant | None, touched: ChangesBuilde
     killed = counts.get(_KILLED, 0)
     if not kills.values or killed != kills.last:
         kills.add(state.t, killed)
+
+
+def _count_verdicts(state: State, now: str, was: str) -> None:
+    counts = state.mutant_verdicts
+    if now != was and now:
+        counts[now] = counts.get(now, 0) + 1
+    if now != was and was:
+        counts[was] -= 1
 
 
 def _count_property_kills(
@@ -338,11 +347,17 @@ def score_of(killed: int, of: int) -> float | None:
     return killed / of if of > 0 else None
 
 
+def with_verdict(state: State) -> tuple[int, int]:
+    """The killed mutants, and all that have a verdict: of these is the score in fuzz-first."""
+    killed = state.mutant_verdicts.get(_KILLED, 0)
+    return killed, killed + state.mutant_verdicts.get("alive", 0)
+
+
 def mutants_summary(state: State) -> Summary:
     """The sums over all mutants. After the end this looks at each one that has not run."""
     summary = _by_state(state)
     if state.stage:  # most mutants have had no turn yet
-        scored = tally(list(state.mutants.values()))
+        scored = with_verdict(state)
         score = score_of(*scored)
         return replace(summary, score=score, adjusted=score, scored=scored)
     if not summary.pending or state.state not in ENDED:

@@ -5,8 +5,7 @@ Lists, legends and selections all use these functions.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 
@@ -82,12 +81,6 @@ def verdict(mutant: Progressing) -> str:
     if mutant.state == "alive" or (fuzzed and mutant.state != "equivalent"):
         return "alive"
     return ""
-
-
-def tally(mutants: Iterable[Progressing]) -> tuple[int, int]:
-    """Return numerator and denominator of the score: killed mutants, mutants with a verdict."""
-    verdicts = Counter(map(verdict, mutants))
-    return verdicts["killed"], verdicts["killed"] + verdicts["alive"]
 
 
 def together(earlier: Mapping[str, int], latest: Mapping[str, int]) -> dict[str, int]:

@@ -20,7 +20,8 @@ from fuzztui.features.fuzzfirst.fold import (
 from fuzztui.kernel.model.checkpoint import to_json
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.lineage import lineage
-from fuzztui.kernel.model.progress import PHASES, phase, tally, verdict
+from fuzztui.kernel.model.mutants import with_verdict
+from fuzztui.kernel.model.progress import PHASES, phase, verdict
 from fuzztui.kernel.model.selectors import totals
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import (
@@ -256,9 +257,9 @@ def test_the_score_is_of_those_with_a_verdict():
     turn(7, "fuzzing")
     verdicts = [verdict(c.row(n)) for n in range(9)]
     assert verdicts == ["killed", "alive", "killed", "", "alive", "", "", "", ""]
-    assert tally(c.state.mutants.values()) == (2, 4)
+    assert with_verdict(c.state) == (2, 4)
     c.tell(MutantState("", "a.c#0", "pending"), MutantProgress("a.c#0", "queued"))
-    assert tally(c.state.mutants.values()) == (1, 3)  # the log tells of no kill of it
+    assert with_verdict(c.state) == (1, 3)  # the log tells of no kill of it
 
 
 def test_selections_name_the_stage_that_lists_print():

@@ -63,7 +63,7 @@ class QueueStrip(ChoiceStrip):
             ),
             work_line(first, width),
             *_legend(first, width),
-            _score(first),
+            _score(self._status),
             *self.meaning(width, "of the mutants with a verdict: those that an input kills"),
             *wrap(gains(first), width),
             *self.meaning(width, "the transfer: what inputs of mutants have brought the target"),
@@ -83,10 +83,11 @@ def folded_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
         TextSpan(f"{words} ", "bold running" if here and not status.over else "bold"),
         *phase_bar(status, first, max(MIN_BAR // 2, min(BAR, width // 6))),
     ]
+    killed, _ = (0, 0) if status.mutants is None else status.mutants.scored
     total = first.phases.total()
     turns = total - sum(first.phases[phase] for phase in ("waiting", "at work"))
     brought = f", {words}" if (words := transferred_text(first.brought)) else ""
-    counts = f"  {turns:,} of {several(total, 'mutant')} had a turn, {first.killed:,} killed"
+    counts = f"  {turns:,} of {several(total, 'mutant')} had a turn, {killed:,} killed"
     brief = f"  {turns:,} of {several(total, 'mutant')} done"
     right = [TextSpan(f"  {eta} ", "bold primary")] if (eta := eta_text(first)) else []
     for last in (right, []):  # when the target follows matters more than the numbers
@@ -201,11 +202,14 @@ def _legend(first: FuzzfirstSummary, width: int) -> list[Line]:
     return flow([TextSpan(" " * INDENT)], parts, width, INDENT)
 
 
-def _score(first: FuzzfirstSummary) -> Line:
+def _score(status: Status) -> Line:
+    if (s := status.mutants) is None:
+        return []
+    killed, judged = s.scored
     return [
         TextSpan(" score ", "muted"),
-        TextSpan(format.score(first.score), "bold killed"),
-        TextSpan(f"  {first.killed:,} of {several(first.judged, 'mutant')} killed"),
+        TextSpan(format.score(s.score), "bold killed"),
+        TextSpan(f"  {killed:,} of {several(judged, 'mutant')} killed"),
     ]
 
 

@@ -16,8 +16,7 @@ from fuzztui.features.fuzzfirst.fold import (
     share_of,
     trials_of,
 )
-from fuzztui.kernel.model.mutants import score_of
-from fuzztui.kernel.model.progress import AT_WORK, NO_TURN, phase, shown_progress, tally
+from fuzztui.kernel.model.progress import AT_WORK, NO_TURN, phase, shown_progress
 from fuzztui.kernel.model.state import Changes, Mutant, State
 from fuzztui.tui.labels.mutants import SIGNS, MutantGlyph
 
@@ -73,16 +72,8 @@ class FuzzfirstSummary:
     """Number of mutants by progress."""
     working: tuple[tuple[Mutant, float, float], ...] = ()
     """Mutants with a turn: the mutant, the used part of its budget, its budget."""
-    killed: int = 0
-    judged: int = 0
-    """Number of mutants with a verdict: the score is the killed share of these."""
     brought: dict[str, int] = field(default_factory=dict)
     """What mutants have transferred to the target."""
-
-    @property
-    def score(self) -> float | None:
-        """Killed share of the mutants with a verdict; None if there is none."""
-        return score_of(self.killed, self.judged)
 
     @property
     def share(self) -> float:
@@ -98,7 +89,6 @@ class Worklist:
         self._stale = True
         self._waiting: list[Mutant] = []
         self._working: list[Mutant] = []
-        self._tally = (0, 0)
         self._brought: dict[str, int] = {}
         self._phases: Counter[str] = Counter()
         self._numbers: dict[str, int] = {}
@@ -116,7 +106,6 @@ class Worklist:
         self._waiting = queue(state)
         self._numbers = {m.id: n for n, m in enumerate(self._waiting, 1)}
         self._working = [m for m in state.mutants.values() if m.stage in AT_WORK]
-        self._tally = tally(state.mutants.values())
         self._brought = brought(state.mutants.values())
         self._phases = Counter(phase(m) for m in state.mutants.values())
 
@@ -141,7 +130,6 @@ class Worklist:
             view,
             self._phases,
             tuple((m, self.used(m, view, now), share_of(state, m)) for m in self._working),
-            *self._tally,
             self._brought,
         )
 

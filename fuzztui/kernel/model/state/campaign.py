@@ -104,6 +104,8 @@ class State:
     """The sum of these mutants (:class:`~fuzztui.kernel.wire.events.MutantsShard`)."""
     mutant_counts: dict[str, int] = field(default_factory=dict)
     """The number of mutants in each state."""
+    mutant_verdicts: dict[str, int] = field(default_factory=dict)
+    """The number of mutants by :func:`~fuzztui.kernel.model.progress.verdict`."""
     accepted_mutants: dict[str, dict[str, str]] = field(default_factory=dict)
     """By id: because, change, author and date of the survivors that a user has accepted; mutants
     that are not in this run, or are killed, included."""
