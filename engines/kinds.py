@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from fuzztui.engines.keys import MU2_KEYS, SPOTON_KEYS, THIRD_PARTY, Key
 from fuzztui.kernel.base.plugins import points
 from fuzztui.kernel.wire.commands import (
     ExactPass,
@@ -37,28 +38,6 @@ class UnknownKind(ValueError):
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(f'engine.kind = "{name}" {problem}')
         self.problem = problem
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A key of a campaign file: the type of its value, its default, a description for users.
-
-    ``type`` is one of :data:`fuzztui.run.campaign.values.TYPE_HELP`, or ``choice``: boolean,
-    integer, string, size, duration, paths, ...
-    """
-
-    name: str
-    type: str
-    help: str
-    default: Any = None
-    choices: tuple[str, ...] = ()
-    minimum: int | None = None
-    maximum: int | None = None
-    required: bool = False
-    without: str = ""
-    """Advice for users whom none of ``choices`` fits: what happens without the key."""
-    once: bool = False
-    """Whether only the first start reads the key: a run continues if the named file is gone."""
 
 
 Option = Key
@@ -105,6 +84,7 @@ _ROWS: Final = (
         "zest",
         "fuzztui.engines.zest.engine",
         (WeighProperty.name,),
+        (THIRD_PARTY,),
         mutants_first=True,
         suites=True,
     ),
@@ -112,6 +92,7 @@ _ROWS: Final = (
         "spoton",
         "fuzztui.engines.spoton.engine",
         names_of(TypeCommand),
+        SPOTON_KEYS,
         analysis=True,
         without=("input", "dictionary"),  # the input comes from a generator or a test's strategies
     ),
@@ -127,6 +108,7 @@ _ROWS: Final = (
         "mu2",
         "fuzztui.engines.mu2.engine",
         (*names_of(MutantCommand), ExactPass.name, WeighProperty.name),
+        MU2_KEYS,
         finishes=True,
         oracle=False,
         suites=True,

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.features.jobs.bag import Bag, BagListener
+from fuzztui.features.jobs.config import ClusterConfig, ClusterError, read_cluster
 from fuzztui.features.jobs.opening import open_place
 from fuzztui.features.jobs.queue import ENDS, JobQueue, JobState, QueuedJob
 from fuzztui.features.jobs.request import request_of
-from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError, read_cluster
 from lab.runs import RunFailed, stop
 
 Key = Sequence[Any]

@@ -27,14 +27,14 @@ def changed_sources(loaded: FrozenCampaign, options: argparse.Namespace) -> list
     if (code := code_changes(options)) is None:
         return []
     campaign = loaded.campaign
-    if not campaign.mutants:
+    if not campaign.table("mutants"):
         raise UsageError(
             f"{campaign.file}: --since and --in-diff limit mutants.sources, and the campaign has "
             "no [mutants]; 'fuzztui ci' mutates the changed code of such a campaign"
         )
     found = [
         f"{name}:{lines}"
-        for name, given in campaign.mutants["sources"]
+        for name, given in campaign.table("mutants")["sources"]
         if (lines := _within(_changed(code, campaign, name), given))
     ]
     return [f"mutants.sources={json.dumps(found)}"] if found else None

@@ -71,7 +71,7 @@ def _build(loaded: FrozenCampaign) -> None:
 def _notify(loaded: FrozenCampaign) -> None:
     """Run the command of ``[notify]`` with a test message. Raises :class:`CliError`."""
     campaign = loaded.campaign
-    if not campaign.notify:
+    if not campaign.table("notify"):
         raise CliError(f"{campaign.file}: has no [notify], so there is no command to test")
     news = test_news(campaign.name)
     state = State(name=campaign.name, engine=campaign.kind, target=campaign.subject)
@@ -79,7 +79,7 @@ def _notify(loaded: FrozenCampaign) -> None:
         run = Path(directory)
         (run / "supervisor").mkdir()
         data = news_object(state, news, campaign.output, 0.0)
-        problem = asyncio.run(run_command(campaign.notify["command"], data, run))
+        problem = asyncio.run(run_command(campaign.table("notify")["command"], data, run))
     if problem:
         raise CliError(f"{loaded.origin('notify.command')}: notify.command: {problem}")
     say(f"notify.command was run: {news.text}")

@@ -368,7 +368,7 @@ class _Ci:
 
     def _run_campaign(self, selected: _Selected, seconds: float) -> FrozenCampaign:
         campaign = self.loaded.campaign
-        kind = "mu2" if campaign.mutants else campaign.kind
+        kind = "mu2" if campaign.table("mutants") else campaign.kind
         folders = [f for f in (self.corpus.inputs, self.corpus.findings) if any(files_in([f]))]
         seeds = [*map(str, self._seeds), *map(str, folders)]
         overrides = [
@@ -381,7 +381,7 @@ class _Ci:
             overrides += [*selected.overrides, *self._shard_of_mutants(), "engine.exact=false"]
         if self.shard is not None:  # other random inputs than in the other jobs
             overrides.append(f"campaign.seed={(campaign.seed + self.shard.number) % LARGEST}")
-        return load(campaign.file, overrides, kind=kind if campaign.mutants else "")
+        return load(campaign.file, overrides, kind=kind if campaign.table("mutants") else "")
 
     def _score(self, selected: _Selected) -> dict[str, Any] | None:
         folders = [self.corpus.inputs, *self._seeds, *self._queues()]

@@ -13,6 +13,13 @@ from typing import Any
 
 from fuzztui import __version__
 from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
+from fuzztui.features.jobs.config import (
+    ClusterConfig,
+    ClusterError,
+    address_problem,
+    is_loopback,
+    read_cluster,
+)
 from fuzztui.features.jobs.nodes import (
     SETTINGS,
     bracketed,
@@ -35,13 +42,6 @@ from fuzztui.features.jobs.tls import (
 from fuzztui.kernel.base.cpus import usable_cpus
 from fuzztui.kernel.base.files import temporary_directory
 from fuzztui.kernel.base.text import several, visible
-from fuzztui.run.campaign.cluster import (
-    ClusterConfig,
-    ClusterError,
-    address_problem,
-    is_loopback,
-    read_cluster,
-)
 from fuzztui.run.campaign.extras import missing_extra
 
 _PORT = 8786

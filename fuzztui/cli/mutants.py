@@ -360,9 +360,9 @@ def _look_up(options: argparse.Namespace) -> _LookUp:
 def _refuse_unrecorded(run: Path, now: RunStatus) -> None:
     """Raise :class:`CliError` if a run's mutants are not in its log and cannot be listed again."""
     campaign = own_campaign(run / "campaign.toml")  # not from the log, which may be damaged
-    if campaign.mutants and now.is_lower_bound:
+    if campaign.table("mutants") and now.is_lower_bound:
         raise none_left(run, now, "mutants")
-    if campaign.mutants:
+    if campaign.table("mutants"):
         raise UsageError(f"no mutants: {campaign.name} has ranked none yet")
     if campaign.kind == AFL:
         raise UsageError(f"{run}: the campaign has no mutants: no table [mutants], engine afl")
@@ -370,7 +370,7 @@ def _refuse_unrecorded(run: Path, now: RunStatus) -> None:
 
 def _refuse_fuzzfirst(file: Path, overrides: Iterable[str]) -> None:
     """Raise :class:`CliError` for a fuzz-first campaign, which ranks its mutants while it runs."""
-    if own_campaign(file, [*overrides]).mutants:
+    if own_campaign(file, [*overrides]).table("mutants"):
         raise UsageError(
             f"{file}: a fuzz-first campaign makes and ranks its mutants when it runs; before, use: "
             "fuzztui mutants rank SOURCE..."

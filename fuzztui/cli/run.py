@@ -90,7 +90,7 @@ def run_file(file: Path, options: argparse.Namespace, made: MadeCampaign | None 
 
 def _shard_key(campaign: Campaign, shard: Shard) -> str:
     """The override that limits a campaign to a part of its mutants. Raises :class:`CliError`."""
-    if campaign.mutants:
+    if campaign.table("mutants"):
         return f"mutants.shard={shard}"
     if campaign.kind == "mu2":
         return f"engine.shard={shard}"

@@ -65,7 +65,7 @@ def score(options: argparse.Namespace) -> int:
         options.overrides.append(f"engine.shard={options.shard}")
     narrowed = [*options.overrides]
     campaign = python_campaign(run / "campaign.toml", narrowed)
-    cluster = cluster_of(options, campaign.cluster)
+    cluster = cluster_of(options, campaign.table("cluster"))
     if options.parts and cluster is None:
         raise UsageError("--parts is for --cluster, or a campaign with [cluster]")
     code = code_changes(options)

@@ -18,6 +18,7 @@ from fuzztui import __version__
 from fuzztui.cli.output import USAGE, CliError, say
 from fuzztui.cli.progress import PROGRESS_EVERY_S, TextLine, time_left
 from fuzztui.features.jobs.bag import Bag, BagListener
+from fuzztui.features.jobs.config import ClusterConfig, ClusterError
 from fuzztui.features.jobs.opening import check_workers, open_place
 from fuzztui.features.jobs.places import Place
 from fuzztui.features.jobs.queue import JobQueue, JobState, QueuedJob, QueueError
@@ -27,7 +28,6 @@ from fuzztui.features.mutants.score_parts import damage_of, doubtful_of, flaky_o
 from fuzztui.kernel.base.files import status
 from fuzztui.kernel.base.text import several
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
 from fuzztui.run.campaign.rundir import RunDir
 
 _SHARDS_PER_SLOT: Final = 3

@@ -14,8 +14,9 @@ BUILT_IN = (
     "fuzztui.features.properties:FEATURE",
     "fuzztui.features.source:FEATURE",
     "fuzztui.features.comparisons:FEATURE",
+    "fuzztui.features.notify:FEATURE",
+    "fuzztui.features.jobs:FEATURE",
     "fuzztui.machines.hosts:FEATURE",
-    "fuzztui.kernel.model.new_groups:FEATURE",
 )
 """They are asked in this order, then those of packages: constants that choices select (targeting)
 are fixed before any seed is run (fuzzfirst, corpus)."""

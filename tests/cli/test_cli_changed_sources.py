@@ -54,7 +54,7 @@ def sources(
         return None
     key, _, value = found[0].partition("=")
     assert key == "mutants.sources"
-    assert load(tree / "fuzz.toml", found).campaign.mutants["sources"]
+    assert load(tree / "fuzz.toml", found).campaign.table("mutants")["sources"]
     return json.loads(value)  # type: ignore[no-any-return]
 
 

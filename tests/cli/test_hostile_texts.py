@@ -321,8 +321,8 @@ def shell_words(text: str, tmp_path: Path) -> None:
 
 
 def remote_words(text: str, _: Path) -> None:
+    from fuzztui.features.jobs.config import ClusterConfig
     from fuzztui.kernel.base.ssh import ssh_command
-    from fuzztui.run.campaign.cluster import ClusterConfig
 
     script = f"exec {shlex.join(worker_command(ClusterConfig(python=text or 'x', tls=text), text))}"
     assert shlex.split(ssh_command("box", script)[-1]) == ["exec", "sh", "-c", script]

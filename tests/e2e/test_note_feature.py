@@ -13,6 +13,7 @@ from terminal import Terminal
 from waiting import wait_until
 
 from fuzztui.cli.runs import standing
+from fuzztui.run.campaign.load import load
 
 PAGE = Path(__file__).parents[2] / "docs/features.md"
 _BLOCK = re.compile(r"^## [^\n]*`(note_feature/\w+\.py)`\n```python\n(.*?)^```$", re.M | re.S)
@@ -52,7 +53,9 @@ def row_of_main(text: str) -> str:
 def test_a_note_on_an_instance(home: Home, site: Path, terminal) -> None:
     install(site)
     run = str(home.run)
-    home.file.write_text(home.file.read_text() + "instances = 2\n")
+    home.file.write_text(home.file.read_text() + "instances = 2\n[note]\nmost = 1\n")
+    refused = home("check", str(home.file), "--set", "note.most=0", code=2) + home.stderr
+    assert "note.most: 0 is too small" in refused
     home.detach()
     wait_until(lambda: len(home.status()["instances"]) == 2)
     live: Terminal = terminal(run)
@@ -72,6 +75,8 @@ def test_a_note_on_an_instance(home: Home, site: Path, terminal) -> None:
 
     refused = home("ctl", run, "note", "x" * 201, "--instance", "main", code=2) + home.stderr
     assert "longer than 200 characters" in refused
+    more = home("ctl", run, "note", "x", "--instance", "s1", code=1)
+    assert "note.most is 1" in more + home.stderr
     unknown = home("ctl", run, "note", "x", "--instance", "nobody", code=1)
     assert "rejected" in unknown + home.stderr
 
@@ -85,6 +90,7 @@ def test_a_note_on_an_instance(home: Home, site: Path, terminal) -> None:
 @pytest.mark.slow
 def test_a_run_opens_without_the_package(home: Home, site: Path) -> None:
     install(site)
+    home.file.write_text(home.file.read_text() + "[note]\nmost = 5\n")
     run = str(home.run)
     home.detach()
     home("ctl", run, "note", "seen", "--instance", "main")
@@ -94,6 +100,9 @@ def test_a_run_opens_without_the_package(home: Home, site: Path) -> None:
     assert "instance_noted" in home("events", run)
     assert standing(home.run).state.unknown == {"instance_noted": 2}
     home("report", run)
+    frozen = home.run / "campaign.toml"
+    home("check", str(frozen))
+    assert load(frozen).frozen["note"] == {"most": 5}
 
 
 @pytest.mark.parametrize("argv", [["status", "."], ["ctl", ".", "pause"], ["ctrl"], ["e2e.toml"]])

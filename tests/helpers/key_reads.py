@@ -16,6 +16,7 @@ NO_READERS = (
     "/engines/base/spec.py",
     "/campaign/load.py",
     "/campaign/contradictions.py",
+    "/keys.py",
 )
 """Ends of files whose code reads all keys, used or not."""
 
@@ -70,8 +71,9 @@ except ImportError:  # the interpreter of the target has the engines alone
 else:
     made = Campaign.__init__
     def init(self, *args, **fields):
-        tables = ("target", "engine", "mutants", "text", "oracle")
-        watched = {{name: Table(fields[name], name) for name in tables if fields.get(name)}}
+        watched = {{name: Table(fields[name], name) for name in ("target", "engine")}}
+        of_features = fields.get("tables", {{}})
+        watched["tables"] = {{name: Table(keys, name) for name, keys in of_features.items()}}
         made(self, *args, **(fields | watched))
     Campaign.__init__ = init
     watch(Campaign, "campaign")

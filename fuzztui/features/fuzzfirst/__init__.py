@@ -6,6 +6,7 @@ from fuzztui.kernel.model.feature import Feature
 FEATURE = Feature(
     "fuzzfirst",
     folds=FOLDS,
+    table="fuzztui.features.fuzzfirst.keys:TABLE",
     services="fuzztui.features.fuzzfirst.services:services",
     phase="fuzztui.features.fuzzfirst.phase:phase",
     texts="fuzztui.features.fuzzfirst.texts:texts",

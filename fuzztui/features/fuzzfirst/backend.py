@@ -50,7 +50,7 @@ class AflBackend(MutantBackend):
     @property
     def sources(self) -> list[tuple[str, str]]:
         """The campaign's ``mutants.sources``."""
-        return list(self._campaign.mutants["sources"])
+        return list(self._campaign.table("mutants")["sources"])
 
     async def prepare(self, progress: ReportStep) -> None:
         """Prepare the original: see :meth:`Baseline.prepare`."""
@@ -111,7 +111,7 @@ class AflBackend(MutantBackend):
         if not command:
             return AflBatch(campaign, self._run_dir, campaign.target["command"], label)
         target = self.target(command)
-        if campaign.mutants["cwd"] == "private":
+        if campaign.table("mutants")["cwd"] == "private":
             target["cwd"] = ""
         return AflBatch(replace(campaign, target=target), self._run_dir, command, label)
 

@@ -263,7 +263,9 @@ class Baseline:
         If no compiler was seen to read any source, each one is replaced by text that cannot be
         compiled: the build must fail or make another program.
         """
-        files = dict.fromkeys(file for file, _ in self._campaign.mutants.get("sources", ()))
+        files = dict.fromkeys(
+            file for file, _ in self._campaign.table("mutants").get("sources", ())
+        )
         try:
             names = [self.origin.name_of(file) for file in files]
         except BuildTreeError:

@@ -21,7 +21,7 @@ ADAPTIVE_FACTOR = 3
 
 def parallel_mutants(campaign: Campaign) -> int:
     """Return the number of mutants that are fuzzed at the same time."""
-    return campaign.instances if campaign.mutants["use"] == "parallel" else 1
+    return campaign.instances if campaign.table("mutants")["use"] == "parallel" else 1
 
 
 def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
@@ -31,7 +31,7 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
     before the mutant phase first started; ``began_s``: the running time at the phase's last start;
     ``before_s``: what mutants had used by then.
     """
-    mutants, many, now = campaign.mutants, parallel_mutants(campaign), running_time(state)
+    mutants, many, now = campaign.table("mutants"), parallel_mutants(campaign), running_time(state)
     plan = dict(state.plan)
     if state.stage != "mutants":
         plan |= {"began_s": now, "before_s": plan.get("before_s", 0.0)}
@@ -89,10 +89,10 @@ class TurnBudget:
         self._context = context
         self._key = key
         self._names = names
-        self._adaptive: bool = campaign.mutants["adaptive"]
+        self._adaptive: bool = campaign.table("mutants")["adaptive"]
         self.in_trials = bool(campaign.budget_trials)
         """Whether the budget counts executions; if not, it counts seconds."""
-        self._placed = bool(campaign.mutants["cluster"])
+        self._placed = bool(campaign.table("mutants")["cluster"])
         self._waited = 0.0
         """Seconds for which no worker of the cluster was free for the turn."""
         self._news_at = 0.0

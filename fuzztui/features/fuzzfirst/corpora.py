@@ -75,12 +75,12 @@ class Corpora:
     """All inputs of a run. Call :meth:`start` first. Raises :class:`SupervisorError`."""
 
     def __init__(self, campaign: Campaign, run_dir: RunDir, backend: MutantBackend) -> None:
-        self._sequential = campaign.mutants["use"] == "sequential"
-        self._returns: bool = campaign.mutants["returns"]
+        self._sequential = campaign.table("mutants")["use"] == "sequential"
+        self._returns: bool = campaign.table("mutants")["returns"]
         self._run_dir = run_dir
         self._transfer = Transfer(run_dir.out, backend.batch((), "target"))
         self.matrix = KillMatrix(run_dir.mutants / "kills.jsonl")
-        strict = campaign.mutants["oracle"] == "output"
+        strict = campaign.table("mutants")["oracle"] == "output"
         self._outputs = backend.outputs() if strict else None
         self._comparing = asyncio.Lock()
         self._seeds: list[Input] = []

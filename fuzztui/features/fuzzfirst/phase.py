@@ -19,6 +19,7 @@ from fuzztui.features.fuzzfirst.fold import budget, fuzzed_for, head, outlook, s
 from fuzztui.features.fuzzfirst.placed import PlacedLauncher, refuse_unfit_workers
 from fuzztui.features.fuzzfirst.supply import MutantSupply
 from fuzztui.features.fuzzfirst.turn import Turn, TurnResources, turn_directories
+from fuzztui.features.jobs.config import ClusterConfig
 from fuzztui.kernel.model.progress import AT_WORK
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.wire.events import (
@@ -32,7 +33,6 @@ from fuzztui.kernel.wire.events import (
     PhaseStarted,
 )
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.cluster import ClusterConfig
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.launcher import Launcher
 from fuzztui.run.instances.life import EndReason
@@ -55,8 +55,10 @@ class MutantPhase:
         self._backend = backend_for(campaign, run_dir)
         self._corpora = Corpora(campaign, run_dir, self._backend)
         self._supply = MutantSupply(campaign, run_dir, self._backend, context)
-        if campaign.mutants["cluster"]:
-            launcher = PlacedLauncher(launcher.finish_signal, ClusterConfig.of(campaign.cluster))
+        if campaign.table("mutants")["cluster"]:
+            launcher = PlacedLauncher(
+                launcher.finish_signal, ClusterConfig.of(campaign.table("cluster"))
+            )
         self._resources = TurnResources(
             campaign, run_dir, launcher, context, self._backend, self._corpora
         )
@@ -116,7 +118,7 @@ class MutantPhase:
         return PhaseStarted("target", spent_on_mutants(self._context.state, self._context.now()))
 
     async def _prepare(self) -> None:
-        if self._campaign.mutants["cluster"]:
+        if self._campaign.table("mutants")["cluster"]:
             self._report_step("asking the workers of the cluster")
             await asyncio.to_thread(refuse_unfit_workers, self._campaign, self._run_dir)
         self._report_step("preparing the target's source for mutants")
@@ -201,5 +203,5 @@ def phase(
     campaign: Campaign, run_dir: RunDir, launcher: Launcher, context: PhaseContext
 ) -> MutantPhase | None:
     """The mutant phase, while mutants wait and have budget."""
-    wanted = campaign.mutants and wants_mutants(campaign, context.state)
+    wanted = campaign.table("mutants") and wants_mutants(campaign, context.state)
     return MutantPhase(campaign, run_dir, launcher, context) if wanted else None

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fuzztui.features.jobs.config import ClusterConfig, ClusterError
 from fuzztui.features.jobs.opening import check_workers, connected
 from fuzztui.features.jobs.standin import write_standin
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.instances.launcher import Launch, instance_names
 from fuzztui.run.supervise.launchers import InProcess
@@ -34,7 +34,7 @@ class PlacedLauncher(InProcess):
 
 def refuse_unfit_workers(campaign: Campaign, run_dir: RunDir) -> None:
     """Raise :class:`SupervisorError` if the cluster cannot run turns. Blocks for some seconds."""
-    config = ClusterConfig.of(campaign.cluster)
+    config = ClusterConfig.of(campaign.table("cluster"))
     target = campaign.target
     needed = [target["python"], *target["path"]]
     try:

@@ -183,7 +183,7 @@ class PythonBackend(MutantBackend):
             try:
                 await asyncio.to_thread(self._mark.kill_leftovers)
                 state = read_json(self._work / "state.json")
-                asked = [list(source) for source in self._campaign.mutants["sources"]]
+                asked = [list(source) for source in self._campaign.table("mutants")["sources"]]
                 if state is None or state.get("asked") != asked:
                     state = {**await self._begin(progress), "asked": asked}
                     replace_text(self._work / "state.json", json.dumps(state))
@@ -211,7 +211,7 @@ class PythonBackend(MutantBackend):
                 reach.functions[file] = python_functions(text)
             except (SyntaxError, ValueError, OSError) as e:
                 raise SupervisorError(f"mutants.functions: {visible(f'{file}: {e}')}") from None
-        if self._campaign.mutants["covered"]:
+        if self._campaign.table("mutants")["covered"]:
             batch = self._batch(self.target([str(self.tree)]), "lines")
             reach.lines = await batch.lines(seeds, self.tree)
         return reach
@@ -245,7 +245,7 @@ class PythonBackend(MutantBackend):
 
     async def _locate(self) -> list[dict[str, str]]:
         """Return the location of each source. Raises :class:`SupervisorError` for unknown ones."""
-        wanted: list[tuple[str, str]] = self._campaign.mutants["sources"]
+        wanted: list[tuple[str, str]] = self._campaign.table("mutants")["sources"]
         names = [self._path(name) for name, _ in wanted]
         asked = await ask(
             self._campaign, self._run_dir, lambda _: ["--locate", *names], self._mark, limit=LOAD_S

@@ -155,7 +155,7 @@ async def rank_once(campaign: Campaign, run_dir: RunDir, progress: Callable[[str
     progress("preparing the target's source for mutants")
     await backend.prepare(progress)
     reach = BuildReach()
-    if campaign.mutants["functions"] or campaign.mutants["covered"]:
+    if campaign.table("mutants")["functions"] or campaign.table("mutants")["covered"]:
         seeds = sorted(run_dir.seeds.iterdir()) if run_dir.seeds.is_dir() else []
         progress("running the seeds on the target")
         reach = await backend.reach(seeds)
@@ -164,7 +164,8 @@ async def rank_once(campaign: Campaign, run_dir: RunDir, progress: Callable[[str
     def found(mutant: SourceMutant) -> None:
         mutants.append(mutant)
         if len(mutants) % 100 == 0:
-            progress(f"ranking mutants: {len(mutants):,} of at most {campaign.mutants['listed']:,}")
+            most: int = campaign.table("mutants")["listed"]
+            progress(f"ranking mutants: {len(mutants):,} of at most {most:,}")
 
     progress("ranking mutants")
     ranking = Ranking(run_dir, backend.tree, backend.sources, reach, found)

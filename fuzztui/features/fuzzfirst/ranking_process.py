@@ -48,7 +48,7 @@ def _rank(
     ``sources``: the files, each with its lines ("": all). ``reach``: the functions of the files,
     and the lines that the seeds execute. Raises :class:`MutantError`, :class:`SupervisorError`.
     """
-    wanted = campaign.mutants
+    wanted = campaign.table("mutants")
     language = str(wanted["language"] or "")
     found = _generated(tree, sources, language)
     mutants = [
@@ -129,14 +129,14 @@ def _check(
 def _order(
     campaign: Campaign, mutants: Sequence[SourceMutant], accept: Callable[[int], bool]
 ) -> Iterator[int]:
-    order = campaign.mutants["order"]
+    order = campaign.table("mutants")["order"]
     by_chance = shuffled(len(mutants), campaign.seed)
     if order == "random":
         yield from (index for index in by_chance if accept(index))
     elif order == "universalmutator":
         yield from (pick.index for pick in rank_as_universalmutator(mutants, accept=accept))
     else:
-        metric = Metric(**campaign.mutants["weights"])
+        metric = Metric(**campaign.table("mutants")["weights"])
         picks = rank(mutants, metric=metric, first=by_chance[0], accept=accept)
         yield from (pick.index for pick in picks)
 

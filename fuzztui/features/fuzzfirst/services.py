@@ -41,7 +41,7 @@ def services(context: ServiceContext) -> list[Service]:
     campaign, run_dir, state, record = (
         context.campaign, context.run_dir, context.state, context.record,
     )  # fmt: skip
-    if not campaign.mutants:
+    if not campaign.table("mutants"):
         return []
     seeds = [] if campaign.kind == AFL else [PythonSeeds(campaign, run_dir)]
     if context.is_hub:

@@ -122,13 +122,13 @@ class MutantSupply:
     # ------------------------------------------------------------------ ranking
 
     def _key(self) -> str:
-        mutants = self._campaign.mutants
+        mutants = self._campaign.table("mutants")
         parts = [self._campaign.seed, *(mutants[name] for name in _SHAPING)]
         parts += [mutants["shard"]] if mutants["shard"] else []
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     async def _begin_ranking(self, seeds: list[Path], *, other: bool) -> None:
-        backend, mutants = self._backend, self._campaign.mutants
+        backend, mutants = self._backend, self._campaign.table("mutants")
         ranking: Ranking | RankedMutants
         if (data := read_json(self._run_dir.path / RANKED)) is not None:  # ranked elsewhere
             ranking = RankedMutants(data, mutants["shard"], self._take)
@@ -204,7 +204,7 @@ class MutantSupply:
         """Keep the first mutants of the worklist built, also after the user has moved mutants."""
         while True:
             news = self._news
-            ahead = head(self._context.state, self._campaign.mutants["ahead"])
+            ahead = head(self._context.state, self._campaign.table("mutants")["ahead"])
             todo = next((m for m in ahead if not self.is_built(m)), None)
             if todo is None:
                 await news.wait()

@@ -72,7 +72,7 @@ class Turn:
         known = self._mutant.stage in ("fuzzing", "collecting") and self._mutant.slot
         self._slot = self._mutant.slot if known else self._new_slot()
         self._run_dir = resources.run_dir.in_slot(self._slot)
-        sequential = self._campaign.mutants["use"] == "sequential"
+        sequential = self._campaign.table("mutants")["use"] == "sequential"
         self._part = replace(
             self._campaign,
             slot=self._slot,
@@ -237,7 +237,7 @@ class Turn:
     def _make_lives(self) -> list[InstanceLife]:
         """Return the turn's instances: with the campaign's options, on the mutant."""
         target = self._backend.target(self._command) if self._command else self._part.target
-        if self._campaign.mutants["cwd"] == "private":
+        if self._campaign.table("mutants")["cwd"] == "private":
             target = {**target, "cwd": str(self._run_dir.cwd)}
         trials = int(self._budget.limit()) if self._budget.in_trials else 0
         part = replace(self._part, target=target, budget_trials=trials)

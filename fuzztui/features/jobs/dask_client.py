@@ -11,8 +11,8 @@ import cloudpickle
 import distributed
 
 from fuzztui.features.jobs import carry, dask_task
+from fuzztui.features.jobs.config import ClusterError
 from fuzztui.features.jobs.tls import TlsFiles
-from fuzztui.run.campaign.cluster import ClusterError
 
 HERE: Final = "this machine"
 CONNECT_S: Final = 20.0

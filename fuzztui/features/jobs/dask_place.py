@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import distributed
 
+from fuzztui.features.jobs.config import ClusterError
 from fuzztui.features.jobs.dask_client import HERE, ByValue, answered, versions
 from fuzztui.features.jobs.dask_task import LEASE_S, carry_out_on_worker, probe
 from fuzztui.features.jobs.places import (
@@ -34,7 +35,6 @@ from fuzztui.features.jobs.places import (
 )
 from fuzztui.features.jobs.request import JobOutcome, outcome_of, progress_of
 from fuzztui.kernel.base.text import several
-from fuzztui.run.campaign.cluster import ClusterError
 
 _LOOK_S: Final = 1.0
 _CANCEL_S: Final = 20.0

@@ -21,12 +21,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from fuzztui.features.jobs.config import ClusterConfig, ClusterError
 from fuzztui.features.jobs.guard import FOLDER
 from fuzztui.features.jobs.request import guard_source
 from fuzztui.features.jobs.tls import TlsFiles
 from fuzztui.kernel.base.files import read_tail, temporary_directory
 from fuzztui.kernel.base.ssh import ssh_command
-from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
 
 START_S: Final = 60.0
 _AGAIN_S: Final = 1.0

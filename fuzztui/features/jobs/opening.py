@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from fuzztui import __version__
+from fuzztui.features.jobs.config import ClusterConfig, ClusterError, address_problem
 from fuzztui.features.jobs.places import LocalSlots, Place
 from fuzztui.features.jobs.tls import tls_for
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.text import several
-from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError, address_problem
 from fuzztui.run.campaign.extras import missing_extra
 
 if TYPE_CHECKING:

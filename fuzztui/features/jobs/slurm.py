@@ -14,7 +14,7 @@ import sys
 import threading
 from typing import Final
 
-from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
+from fuzztui.features.jobs.config import ClusterConfig, ClusterError
 
 _LIMIT_S: Final = 60.0
 _LOOK_S: Final = 15.0

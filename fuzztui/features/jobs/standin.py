@@ -20,13 +20,13 @@ from queue import Empty
 from types import FrameType
 from typing import Any, Final
 
+from fuzztui.features.jobs.config import ClusterConfig, ClusterError
 from fuzztui.features.jobs.opening import connected
 from fuzztui.features.jobs.places import Ended, JobTicket, Place
 from fuzztui.features.jobs.request import JobOutcome, request_of
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.bounds import loads
 from fuzztui.kernel.wire.commands import Stop
-from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
 from fuzztui.run.supervise.command_router import append
 
 FILE: Final = ".standin.json"

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from fuzztui.features.jobs.config import INIT, ClusterError, is_loopback
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.user_dirs import state_dir
-from fuzztui.run.campaign.cluster import INIT, ClusterError, is_loopback
 from fuzztui.run.campaign.extras import missing_extra
 
 CA, CERT, KEY = "ca.pem", "node.pem", "node.key"

@@ -201,7 +201,7 @@ def judged_by_oracle(campaign: Campaign, run_dir: RunDir, file: Path) -> bool:
     where = instance_of(run_dir, file)
     if where is None or where.name != ORACLE:
         return False
-    if not campaign.oracle:
+    if not campaign.table("oracle"):
         raise SupervisorError(f"{file.name}: the campaign no longer has the [oracle] that found it")
     return True
 

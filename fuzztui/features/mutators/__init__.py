@@ -8,6 +8,7 @@ FEATURE = Feature(
     "mutators",
     folds=FOLDS,
     undo=UNDO,
+    table="fuzztui.features.mutators.keys:TABLE",
     services="fuzztui.features.mutators.process:services",
     texts="fuzztui.features.mutators.texts:texts",
     screen="fuzztui.features.mutators.screen.screen:MutatorsScreen",

@@ -25,11 +25,11 @@ class CollectorProcess(HelperProcess):
             run_dir,
             record,
             "fuzztui.features.mutators.fragments",
-            [campaign.text["language"], *campaign.text["templates"]],
+            [campaign.table("text")["language"], *campaign.table("text")["templates"]],
             label="harvest",
             undone="fragments are not collected",
         )
-        self._text = campaign.text
+        self._text = campaign.table("text")
 
     async def run(self) -> None:
         """As :meth:`HelperProcess.run`; first record a message if the grammar has no effect."""
@@ -41,7 +41,7 @@ class CollectorProcess(HelperProcess):
 
 def services(context: ServiceContext) -> list[CollectorProcess]:
     """The process, if the campaign uses fragments or templates, and its engine does not parse."""
-    campaign, text = context.campaign, context.campaign.text
+    campaign, text = context.campaign, context.campaign.table("text")
     used = text and (text["language"] or text["templates"])
     wanted = campaign.kind == "afl" and used and not context.is_hub
     return [CollectorProcess(campaign, context.run_dir, context.record)] if wanted else []

@@ -141,6 +141,6 @@ class Notifier(Service):
 
 def services(context: ServiceContext) -> list[Notifier]:
     """The notifier, if the campaign has a table ``[notify]``."""
-    run, settings = context.run_dir.path, context.campaign.notify
+    run, settings = context.run_dir.path, context.campaign.table("notify")
     of = (run, context.state, context.record, context.now)
     return [Notifier(settings, *of)] if settings else []

@@ -4,5 +4,6 @@ from fuzztui.kernel.model.feature import Feature
 
 FEATURE = Feature(
     "oracle",
+    table="fuzztui.features.oracle.keys:TABLE",
     services="fuzztui.features.oracle.process:services",
 )

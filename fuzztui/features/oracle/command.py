@@ -110,7 +110,7 @@ class _Stream:
 
 def oracle_commands(campaign: Campaign) -> list[OracleCommand]:
     """Return the command ``run``, and ``against`` if given. Raises :class:`SupervisorError`."""
-    oracle = campaign.oracle
+    oracle = campaign.table("oracle")
     target = TargetProgram.of(campaign)
     env = {key: value for key, value in target.env.items() if not key.startswith("AFL_")}
     preload = target.env.get("AFL_PRELOAD")

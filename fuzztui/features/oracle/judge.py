@@ -128,7 +128,7 @@ class OracleJudge:
     @classmethod
     def of(cls, campaign: Campaign, mark: ProcessMark | None = None) -> OracleJudge:
         """Return the judge of a campaign. Raises :class:`SupervisorError`."""
-        return cls(oracle_commands(campaign), campaign.oracle["message"], mark)
+        return cls(oracle_commands(campaign), campaign.table("oracle")["message"], mark)
 
     @property
     def request(self) -> str:

@@ -68,5 +68,5 @@ class OracleProcess(HelperProcess):
 def services(context: ServiceContext) -> list[OracleProcess]:
     """The process, if the campaign has an oracle that its engine does not run itself."""
     campaign = context.campaign
-    wanted = campaign.kind == "afl" and campaign.oracle and not context.is_hub
+    wanted = campaign.kind == "afl" and campaign.table("oracle") and not context.is_hub
     return [OracleProcess(context.run_dir, context.record)] if wanted else []

@@ -53,6 +53,8 @@ class Feature:
     """Commands of ``fuzztui`` by word, of packages: each text names what adds the arguments to an
     :class:`argparse.ArgumentParser`, and returns the function that carries out the command. That
     gets the parsed arguments, and returns the exit code."""
+    table: str = ""
+    """Its table of the campaign file: :class:`~fuzztui.run.campaign.table.CampaignTable`."""
     services: str = ""
     """Returns its services for a :class:`~fuzztui.run.process.service.ServiceContext`."""
     phase: str = ""

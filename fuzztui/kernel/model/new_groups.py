@@ -10,12 +10,8 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
 from fuzztui.kernel.base.signals import is_by_signal
-from fuzztui.kernel.model.changes import ChangesBuilder
-from fuzztui.kernel.model.feature import Feature
-from fuzztui.kernel.model.folding import EventFold
 from fuzztui.kernel.model.state import Finding, State, StatePart
 from fuzztui.kernel.model.verdicts import found_again, verdict_of
-from fuzztui.kernel.wire.events import STALL, Notified
 from fuzztui.kernel.wire.verdicts import OPEN, REGRESSION
 
 
@@ -87,20 +83,3 @@ def waits(finding: Finding, now: float) -> bool:
 def groups_after(state: State, seq: int) -> int:
     """Return the number of groups whose first finding was logged after record ``seq``."""
     return sum(state.findings[keys[0]].seq > seq for keys in target_groups(state))
-
-
-def _notified(state: State, e: Notified, touched: ChangesBuilder) -> None:
-    known = state.part(Notifications)
-    if e.news == STALL and not e.problem:
-        known.stall_t = state.t
-    for key in e.findings:
-        if len(known.findings) < MAX_NOTIFIED:
-            known.findings[str(key)] = state.t
-
-
-FEATURE = Feature(
-    "notify",
-    folds=[EventFold(Notified, _notified)],
-    part=Notifications,
-    services="fuzztui.features.notify.notifier:services",
-)

@@ -156,7 +156,7 @@ async def _target(
     """Ship the campaign's files to a place of their own, and try the target there."""
     place = report.place
     campaign = loaded.campaign
-    built = campaign.target.get("build") and not campaign.mutants
+    built = campaign.target.get("build") and not campaign.table("mutants")
     if built and not campaign.build_directory.is_dir():
         start = "start the campaign, which builds the target"
         report.add("target", WARNING, f"not tried: there is no {campaign.build_directory}", start)

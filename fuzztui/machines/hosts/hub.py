@@ -220,7 +220,7 @@ class Hub:
 
     async def _rank(self) -> bool:
         """Rank the mutants of a fuzz-first campaign, once for all hosts; False if it cannot."""
-        if not self._campaign.mutants:
+        if not self._campaign.table("mutants"):
             return True
 
         def progress(text: str) -> None:

@@ -153,7 +153,7 @@ def _settings(tables: Tables, campaign: Campaign, place: HostPlace, index: int, 
         given["budget"] = shares(campaign)[index]
     engine = tables["engine"]
     engine["instances"] = place.instances
-    if campaign.mutants and len(campaign.hosts) > 1:  # each host fuzzes others first
+    if campaign.table("mutants") and len(campaign.hosts) > 1:  # each host fuzzes others first
         tables["mutants"]["shard"] = f"{index + 1}/{len(campaign.hosts)}"
     if len(campaign.hosts) > 1:  # whether nothing new comes from anywhere, the hub alone knows
         for key in ("idle", "edges"):
@@ -318,7 +318,7 @@ class _Rewriting:
             engine.pop("afl_path", None)  # AFL++ of the host
         self._working_directory(target)
         target.pop("coverage", None)  # the hub measures it, which has the source and all entries
-        if campaign.mutants:  # each mutant is built over there, from the source
+        if campaign.table("mutants"):  # each mutant is built over there, from the source
             source = Path(target["source"])
             self._parcel.add_trees([source])
             rows = (self._relative(text, source) for text in frozen["mutants"]["sources"])
@@ -338,8 +338,8 @@ class _Rewriting:
         if target.get("cmplog") not in (None, "", "0"):
             target["cmplog"] = self._word(campaign.target["cmplog"])
         for key in ("run", "against"):
-            if campaign.oracle.get(key):
-                frozen["oracle"][key] = self._command(campaign.oracle[key])
+            if campaign.table("oracle").get(key):
+                frozen["oracle"][key] = self._command(campaign.table("oracle")[key])
         target.pop("source", None)
 
     def _working_directory(self, target: dict[str, Any]) -> None:
@@ -397,7 +397,7 @@ class _Rewriting:
         return not self._is_resumed or in_build(seed) or Path(seed).exists()
 
     def _seed(self, path: str) -> str:
-        if not in_build(path) or self._campaign.mutants:
+        if not in_build(path) or self._campaign.table("mutants"):
             return path if in_build(path) else self._path(path)
         return self._path(str(self._build / path.removeprefix(BUILD)))
 

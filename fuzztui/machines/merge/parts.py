@@ -174,15 +174,15 @@ def _differences(a: RunPart, b: RunPart) -> Iterator[tuple[str, tuple[object, ob
         pairs |= {
             f"engine.{key}": (one.engine.get(key), two.engine.get(key)) for key in _ENGINE_KEYS
         }
-    pairs["[mutants]"] = (bool(one.mutants), bool(two.mutants))
-    if one.mutants and two.mutants:
+    pairs["[mutants]"] = (bool(one.table("mutants")), bool(two.table("mutants")))
+    if one.table("mutants") and two.table("mutants"):
         pairs |= {f"mutants.{key}": (_plain(one, key), _plain(two, key)) for key in _MUTANT_KEYS}
     yield from ((key, pair) for key, pair in pairs.items() if pair[0] != pair[1])
 
 
 def _plain(campaign: Campaign, key: str) -> object:
     """The value of a key of ``[mutants]``; of files only the names: machines have other paths."""
-    value = campaign.mutants.get(key)
+    value = campaign.table("mutants").get(key)
     if isinstance(value, list):
         return [str(item).rpartition("/")[2] for item in value]
     return value

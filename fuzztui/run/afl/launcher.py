@@ -116,13 +116,13 @@ class AflFuzz(Launcher):
         if cmplog not in ("", "0"):
             _check_program("target.cmplog", cmplog, campaign)
         for key in ("run", "against"):
-            if command := campaign.oracle.get(key):
+            if command := campaign.table("oracle").get(key):
                 _check_program(f"oracle.{key}", command[0], campaign)
         gather_seeds(campaign.engine["seeds"], run_dir.seeds, progress)
         self._library = steering_library(progress)
         if reason := self._library[1]:
             progress(f"queue entries cannot be skipped or promoted: {reason}")
-        if campaign.text:
+        if campaign.table("text"):
             self._text, reason = text_library(progress)
             if reason:
                 raise SupervisorError(
@@ -170,7 +170,7 @@ class AflFuzz(Launcher):
         able += () if plan.unsteered else _STEERED
         if plan.textual:
             able.append(_MIXTURE)
-        elif campaign.text:
+        elif campaign.table("text"):
             unable[_MIXTURE] = plan.unsteered
         return InstanceHello(
             instance=instance_names(campaign)[index],
@@ -227,7 +227,7 @@ class AflFuzz(Launcher):
         if MOPT in chosen.flags | for_all.flags:
             why = "it runs with -L (MOpt), which afl-fuzz does not combine with custom mutators"
             return _Plan(chosen, for_all, env, None, why, textual=False)
-        return _Plan(chosen, for_all, env, *self._steering(), textual=bool(campaign.text))
+        return _Plan(chosen, for_all, env, *self._steering(), textual=bool(campaign.table("text")))
 
     def _steering(self) -> tuple[Path | None, str]:
         """The steering library; compiled here if :meth:`setup` was skipped (adopted fleet).
@@ -326,7 +326,7 @@ def _textual(
     campaign: Campaign, run_dir: RunDir, directory: Path, options: list[str]
 ) -> dict[str, str]:
     """The environment variables of ``text.c``, including the dictionaries of ``options``."""
-    text = campaign.text
+    text = campaign.table("text")
     parts = (f"{text[name]:.9g}" for name in ("havoc", "text", "splice"))
     flags = split_options(options).args
     tokens = (arg[1] if len(arg) > 1 else arg[0][2:] for arg in flags if arg[0].startswith("-x"))

@@ -6,17 +6,19 @@ in a new run: a run that was started with it continues, because the key changes 
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 from fuzztui.engines.kinds import KINDS, kind_named
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.base.units import parse_ranges
-from fuzztui.run.campaign.cluster import ClusterConfig
-from fuzztui.run.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem, run_of
-from fuzztui.run.campaign.values import absolute
+from fuzztui.run.campaign.model import (
+    Campaign,
+    CampaignError,
+    FrozenCampaign,
+    Problem,
+    Tables,
+    run_of,
+)
+from fuzztui.run.campaign.table import feature_tables
 
 MIN_MEMORY = 64 << 20
 MAX_DICTIONARIES = 4
@@ -25,26 +27,9 @@ MAX_DICTIONARIES = 4
 def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
     """Yield a dotted key and a message for each contradiction.
 
-    ``of_run``: the campaign is the frozen copy of a run. The run has its own copies of sources, so
-    the original sources and the comby program are not checked; its cluster is checked when it is
-    used, because a run of a former version (which took tcp:// on loopback) must open.
+    ``of_run``: the campaign is the frozen copy of a run, which has its own copies of sources.
     """
     target, engine = campaign.target, campaign.engine
-    for key, text in () if of_run else ClusterConfig.of(campaign.cluster).problems():
-        yield f"cluster.{key}", text
-    if campaign.mutants.get("cluster"):
-        if campaign.mutants["use"] != "parallel":
-            yield "mutants.cluster", 'is for mutants.use = "parallel"'
-        if "command" in target:
-            yield "mutants.cluster", "is for Python targets: afl-fuzz is steered on its own machine"
-        if campaign.hosts:
-            yield "mutants.cluster", "contradicts [hosts]: each host fuzzes its own turns"
-        if not campaign.cluster.get("scheduler"):
-            yield (
-                "mutants.cluster",
-                "needs cluster.scheduler, the address of a scheduler that outlives the campaign: "
-                "fuzztui cluster scheduler",
-            )
     suite = target.get("suite", ())
     if suite:
         yield from _suite(campaign)
@@ -89,12 +74,9 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
                 f"there is no such instance: with engine.instances = {len(there)} {have}; "
                 "remove the key, or raise engine.instances",
             )
-    if campaign.mutants:
-        yield from _mutants(campaign, of_run=of_run)
-    if campaign.oracle:
-        yield from _oracle(campaign)
-    if campaign.text and campaign.text["templates"]:
-        yield from _templates(campaign, of_run=of_run)
+    for name, table in feature_tables().items():
+        if campaign.table(name):
+            yield from table.problems(campaign, of_run=of_run)
     whole = sum(host.instances for host in campaign.hosts) or campaign.instances
     if 0 < campaign.budget_trials < whole:
         are = "is" if campaign.budget_trials == 1 else "are"
@@ -123,95 +105,6 @@ def _suite(campaign: Campaign) -> Iterator[tuple[str, str]]:
     for key, table in (("target.generator", target), ("target.compare", target)):
         if table.get(key.partition(".")[2]):
             yield key, "is for one function; remove it, or name one function in target.function"
-    if campaign.oracle.get("against"):
-        yield "oracle.against", "is for one function; remove it"
-    if campaign.mutants:
-        yield "mutants", "is for one function; remove the table, or name one in target.function"
-
-
-def _mutants(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
-    """Contradictions of ``[mutants]``: a missing build, bad sources, a budget without room."""
-    mutants, target = campaign.mutants, campaign.target
-    if "build" in target and not target["build"]:
-        yield (
-            "mutants",
-            "needs target.build, the command that builds the program from its source: each mutant "
-            "is built with it",
-        )
-    if "build" in target and not of_run:  # a run has its own copy of the source
-        yield from _mutated_files(mutants["sources"], Path(target["source"]))
-    if not campaign.budget_s and not campaign.budget_trials:
-        yield "mutants", "needs campaign.budget: mutants get a share of it (mutants.share)"
-        return
-    if bool(campaign.budget_trials) != bool(mutants["each_trials"]):
-        example = "20000 trials" if campaign.budget_trials else "5m"
-        yield (
-            "mutants.per_mutant",
-            "must have the unit of campaign.budget, which is in "
-            f'{"trials" if campaign.budget_trials else "time"}; for example "{example}"',
-        )
-        return
-    whole = campaign.budget_s or campaign.budget_trials
-    part, each = whole * mutants["share"], mutants["each_s"] or mutants["each_trials"]
-    if each > part:
-        unit = "trials" if campaign.budget_trials else "s"
-        yield (
-            "mutants.per_mutant",
-            f"is {each:g} {unit}, but the budget of all mutants is {part:g} {unit} "
-            "(campaign.budget times mutants.share), too little for one mutant; change one of them",
-        )
-
-
-def _mutated_files(sources: list[tuple[str, str]], base: Path) -> Iterator[tuple[str, str]]:
-    for name, lines in sources:
-        path = absolute(name, base)
-        if not path.is_relative_to(base):
-            yield "mutants.sources", f"{name!r} is outside target.source ({base})"
-        elif not path.is_file():
-            yield "mutants.sources", f"{name!r}: there is no file {path}"
-        elif lines and (count := _lines_in(path)) < max(r[0] for r in parse_ranges(lines)):
-            has = several(count, "line")
-            yield "mutants.sources", f"'{name}:{lines}': the file has only {has}"
-
-
-def _lines_in(path: Path) -> int:
-    """Return the number of lines in a file; ``sys.maxsize`` if the file cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return sum(1 for _ in file)
-    except OSError:
-        return sys.maxsize
-
-
-def _oracle(campaign: Campaign) -> Iterator[tuple[str, str]]:
-    oracle = campaign.oracle
-    if not oracle["message"] and not oracle["against"]:
-        yield "oracle", "has no effect without message or against; set one of them"
-    if oracle.get("always") and not oracle["against"]:
-        yield "oracle.always", "has no effect without oracle.against; set both or neither"
-    if oracle.get("timeout_s") == 0:
-        yield "oracle.timeout", "is 0, so no command would be run; set a time, such as 2s"
-    command = campaign.target.get("command")
-    if command and oracle["against"] == (oracle["run"] or command):
-        yield "oracle.against", "is the same command as oracle.run; name another one"
-    # The oracle of AFL++ targets does not judge the mutants' turns, only transferred inputs.
-    if oracle["against"] and campaign.mutants and not command:
-        yield (
-            "oracle.against",
-            "would report every mutant as a difference; remove it, or remove [mutants]",
-        )
-
-
-def _templates(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
-    # Slow to import.
-    from fuzztui.engines.text.comby import is_comby
-    from fuzztui.engines.text.syntax import template_problem
-
-    for template in campaign.text["templates"]:
-        if of_run and is_comby(template):
-            continue  # without comby the engine warns, and the run continues
-        if problem := template_problem(campaign.text["language"], template):
-            yield "text.templates", f"{template!r}: {problem}"
 
 
 def refuse_idle_keys(loaded: FrozenCampaign) -> None:
@@ -229,25 +122,18 @@ def refuse_idle_keys(loaded: FrozenCampaign) -> None:
 def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
     """Yield dotted keys without effect, given or not: the reason and what to do."""
     campaign = loaded.campaign
-    target, mutants = campaign.target, campaign.mutants
-    if mutants and mutants["weights"] and mutants["order"] != "fpf":
-        yield (
-            "mutants.weights",
-            f'is for mutants.order = "fpf", not "{mutants["order"]}"; remove one of them',
-        )
-    if mutants and mutants["returns"] and mutants["use"] == "parallel":
-        yield (
-            "mutants.returns",
-            'is for mutants.use = "sequential"; with "parallel" each mutant starts from the seeds '
-            "alone. Remove one of them",
-        )
+    for name, table in feature_tables().items():
+        if campaign.table(name):
+            yield from table.idle(campaign)
+    target = campaign.target
     if target.get("examples") and not target.get("suite"):
         yield (
             "target.examples",
             "is for a suite: let target.function name tests as pytest does, or remove "
             "target.examples",
         )
-    if "source" in target and not target["build"] and not _uses(campaign.oracle, target["source"]):
+    source = "" if target.get("build") else target.get("source")
+    if source and not _is_used(source, campaign.tables):
         yield (
             "target.source",
             "is the source for target.build, which is not set; add target.build, or "
@@ -261,7 +147,8 @@ def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
         )
 
 
-def _uses(oracle: Mapping[str, Any], source: str) -> bool:
-    """Whether a command of ``[oracle]`` contains a path in ``source`` ($SOURCE is replaced)."""
-    words = [*(oracle.get("run") or ()), *(oracle.get("against") or ())]
-    return any(word.startswith(f"{source}/") for word in words)
+def _is_used(source: str, tables: Tables) -> bool:
+    """Whether a command of a feature's table has a path in ``source`` ($SOURCE is replaced)."""
+    values = (value for table in tables.values() for value in table.values())
+    commands = (value for value in values if isinstance(value, list))
+    return any(str(word).startswith(f"{source}/") for words in commands for word in words)

@@ -55,7 +55,7 @@ def refuse_missing_extras(loaded: FrozenCampaign) -> None:
 
 def _needed(campaign: Campaign) -> tuple[str, str, str] | None:
     """Return the key that needs an extra, a reason, and the extra's name; None: none is needed."""
-    if campaign.mutants:
+    if campaign.table("mutants"):
         return "mutants", "needs packages that put the mutants in order", "first"
     if campaign.kind == "spoton":
         return "engine.kind", "spoton needs mypy, which finds the types", "spoton"

@@ -14,7 +14,6 @@ import tomli
 
 from fuzztui.engines.kinds import UnknownKind, plugin_names
 from fuzztui.kernel.base.suggest import near
-from fuzztui.kernel.wire.mixture import CLASSES, Mixture, completed
 from fuzztui.run.campaign.contradictions import contradictions
 from fuzztui.run.campaign.files import (
     NAME,
@@ -35,28 +34,19 @@ from fuzztui.run.campaign.model import (
 )
 from fuzztui.run.campaign.places import address_problem, parse_host, places
 from fuzztui.run.campaign.schema import (
-    COMMON,
     ENGINE,
     ENGINES,
-    FIRST,
     HOST,
     HOSTS,
-    JUDGED,
-    TABLES,
-    TEXTUAL,
     Key,
+    Keys,
+    common_tables,
+    kinds_with,
+    table_names,
     tables_for,
 )
-from fuzztui.run.campaign.values import (
-    BUILD,
-    SOURCE,
-    absolute,
-    check,
-    found_on_path,
-    in_build,
-    nearest,
-    program,
-)
+from fuzztui.run.campaign.table import feature_tables
+from fuzztui.run.campaign.values import BUILD, absolute, check, in_build, nearest, program
 
 _HOST_KEYS = frozenset(key.name for key in HOST)
 _TEXT: dict[str, str] = {"paths": "strings", "seeds": "strings", "directory": "string"}
@@ -66,9 +56,6 @@ MAX_FILE_SIZE = 1 << 20
 
 _TABLE = re.compile(r"^\s*\[(campaign|target|engine)\]", re.MULTILINE)
 """What a campaign file has, whatever its name ends in."""
-
-_USUAL = Mixture(havoc=0.25, text=0.75, splice=0.0)
-"""The mixture of a text engine if the campaign file gives no probability."""
 
 
 def load(
@@ -120,6 +107,8 @@ class _Loader:
         self.lines: dict[str, int] = {}
         self.overridden: dict[str, str] = {}
         self.problems: list[Problem] = []
+        self.keys: frozenset[str] = frozenset()
+        """The dotted keys that are in the file, or given with ``--set``."""
 
     def load(self, overrides: list[str], kind: str, hosts: list[str]) -> FrozenCampaign:
         tables = self._read()
@@ -132,40 +121,42 @@ class _Loader:
             self.run = run_of(self.path)
         self.leaves_out = bool(kind or self.run)
         for name, table in tables.items():
-            if name not in TABLES:
-                self._unknown(name, name, TABLES)
+            if name not in table_names():
+                if self.run is None:  # else of a package that is not installed any more
+                    self._unknown(name, name, table_names())
             elif not isinstance(table, dict):
-                self._problem(name, f"{table!r} is not a table; write [{self.prefix}{name}]")
+                self.problem(name, f"{table!r} is not a table; write [{self.prefix}{name}]")
         self._stop_if_wrong()
         if kind:
             tables.setdefault("engine", {})["kind"] = kind
             known = tables_for(kind)
             tables = {name: tables[name] for name in tables if name in known or name == HOSTS}
         schema = self._schema(tables)
-        if "mutants" in tables and "engine" in schema and "mutants" not in schema:
-            kind = tables["engine"]["kind"]
-            own = ": mu2 has its own mutants" if kind == "mu2" else ""
-            self._problem("mutants", f"is for engine.kind = {' or '.join(FIRST)}{own}")
-        for name, kinds in (("text", TEXTUAL), ("oracle", JUDGED)):
-            if name in tables and "engine" in schema and name not in schema:
-                self._problem(name, f"is for engine.kind = {' or '.join(kinds)}")
-        frozen: Tables = {}
+        for name, own in feature_tables().items() if "engine" in schema else ():
+            if name in tables and name not in schema:
+                kinds = " or ".join(kinds_with(name))
+                refusal = own.refusal(tables["engine"]["kind"])
+                self.problem(name, f"is for engine.kind = {kinds}{refusal}")
+        frozen: Tables = {n: t for n, t in tables.items() if n not in table_names()}
         resolved: Tables = {}
+        given_kind = str(tables.get("engine", {}).get("kind"))
         for name, keys in schema.items():
-            if name not in tables and _optional(name, tables):
-                frozen[name], resolved[name] = {}, {}
+            own_table = feature_tables().get(name)
+            if own_table and name not in tables and not own_table.always(given_kind):
                 continue
             frozen[name], resolved[name] = self._table(name, keys, tables.get(name, {}))
         hosts_found: dict[str, Any] = {}
         if HOSTS in tables:
             frozen[HOSTS], hosts_found = self._hosts(tables[HOSTS])
         self._stop_if_wrong()
+        self.keys = frozenset(f"{name}.{key}" for name, table in tables.items() for key in table)
         campaign = self._campaign(frozen, resolved, hosts_found)
-        given = frozenset(f"{name}.{key}" for name, table in tables.items() for key in table)
         for dotted, text in contradictions(campaign, of_run=self.run is not None):
-            self._problem(dotted, text)
+            self.problem(dotted, text)
         self._stop_if_wrong()
-        return FrozenCampaign(campaign, frozen, self._origin, given, "campaign.output" in given)
+        return FrozenCampaign(
+            campaign, frozen, self._origin, self.keys, self.given("campaign.output")
+        )
 
     # -------------------------------------------------------------- reading
 
@@ -249,7 +240,7 @@ class _Loader:
 
     # ------------------------------------------------------------- checking
 
-    def _schema(self, tables: dict[str, Any]) -> dict[str, tuple[Key, ...]]:
+    def _schema(self, tables: dict[str, Any]) -> Keys:
         """The keys by table; without a valid engine.kind, only the tables of all engines."""
         key = ENGINE[0]
         table = tables.get("engine", {})
@@ -257,37 +248,37 @@ class _Loader:
             if typo := near("kind", table):
                 self._unknown(f"engine.{typo[0]}", typo[0], ("kind",))
             else:
-                self._problem("engine.kind", f"is missing; choose one of {', '.join(ENGINES)}")
-            return COMMON
+                self.problem("engine.kind", f"is missing; choose one of {', '.join(ENGINES)}")
+            return common_tables()
         if table["kind"] not in key.choices:
             key = replace(key, choices=(*key.choices, *plugin_names()))
         try:
             kind, _ = check(key, table["kind"], self.path.parent)
             return tables_for(kind)
         except UnknownKind as e:
-            self._problem("engine.kind", e.problem)
+            self.problem("engine.kind", e.problem)
         except ValueError as e:
-            self._problem("engine.kind", str(e))
-        return COMMON
+            self.problem("engine.kind", str(e))
+        return common_tables()
 
     def _hosts(self, table: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The frozen and the resolved tables of the hosts, by address."""
         frozen: dict[str, Any] = {}
         resolved: dict[str, Any] = {}
         if not table:
-            self._problem(HOSTS, 'names no host; add one ("user@box" = {}), or remove the table')
+            self.problem(HOSTS, 'names no host; add one ("user@box" = {}), or remove the table')
         for address, keys in table.items():
             dotted = f"{HOSTS}.{address}"
             if problem := address_problem(address):
-                self._problem(dotted, f"{address!r} {problem}")
+                self.problem(dotted, f"{address!r} {problem}")
             elif not isinstance(keys, dict):
-                self._problem(dotted, f"{keys!r} is not a table; write {{ instances = 4 }}")
+                self.problem(dotted, f"{keys!r} is not a table; write {{ instances = 4 }}")
             else:
                 frozen[address], resolved[address] = self._table(dotted, HOST, keys)
         return frozen, resolved
 
     def _table(
-        self, name: str, keys: tuple[Key, ...], table: dict[str, Any]
+        self, name: str, keys: Sequence[Key], table: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         by_name = {key.name: key for key in keys}
         typed: set[str] = set()
@@ -303,10 +294,10 @@ class _Loader:
         for key in keys:
             dotted = f"{name}.{key.name}"
             if key.name in table:
-                value, base = table[key.name], self._base(dotted)
+                value, base = table[key.name], self.base(dotted)
             elif key.required:
                 if key.name not in typed:  # else the typo is the only mistake
-                    self._problem(dotted, f"is missing. {key.help}")
+                    self.problem(dotted, f"is missing. {key.help}")
                 continue
             elif key.default is None or key.default == "":
                 resolved[key.name] = key.default
@@ -316,9 +307,9 @@ class _Loader:
             try:
                 kept, used = self._check(key, value, base, dotted)
             except ValueError as e:
-                self._problem(dotted, str(e))
+                self.problem(dotted, str(e))
             except OSError as e:
-                self._problem(dotted, f"{value!r} cannot be read: {e.strerror}")
+                self.problem(dotted, f"{value!r} cannot be read: {e.strerror}")
             else:
                 resolved[key.name] = used
                 if key.name in table or kept != key.default:
@@ -330,9 +321,10 @@ class _Loader:
         try:
             return check(key, value, base)
         except (ValueError, OSError):
-            if not (self.run and key.once) or dotted in self.overridden:
+            text = _TEXT.get(key.type) if isinstance(key.type, str) else None
+            if not (self.run and key.once and text) or dotted in self.overridden:
                 raise
-            return check(replace(key, type=_TEXT[key.type]), value, base)
+            return check(replace(key, type=text), value, base)
 
     def _campaign(self, frozen: Tables, resolved: Tables, hosts: dict[str, Any]) -> Campaign:
         campaign, target, engine = resolved["campaign"], resolved["target"], resolved["engine"]
@@ -345,16 +337,6 @@ class _Loader:
         stem = NAME if self.prefix else self.path.stem
         verdicts = campaign["verdicts"] or str(self._file_dir() / f"{stem}{VERDICTS}")
         frozen["campaign"] |= {"name": name, "output": output, "verdicts": verdicts}
-        mutants = resolved.get("mutants", {})
-        if mutants:
-            mutants["each_s"], mutants["each_trials"] = mutants.pop("per_mutant")
-            cwd = mutants["cwd"] or ("target" if target.get("cwd") else "private")
-            frozen["mutants"]["cwd"] = mutants["cwd"] = cwd
-        text = resolved.get("text", {})
-        if text:
-            parts = self._parts(text)
-            frozen["text"] |= parts
-            text |= parts
         if "timeout" in target:
             target["timeout_s"] = target.pop("timeout")
             target["memory_bytes"] = target.pop("memory")
@@ -387,21 +369,15 @@ class _Loader:
             instances=engine["instances"],
             target=target,
             engine=engine,
-            mutants=mutants,
-            text=text,
-            oracle=resolved.get("oracle", {}),
-            notify=resolved["notify"],
-            cluster=resolved["cluster"],
+            tables={name: resolved[name] for name in feature_tables() if name in resolved},
             hosts=places(hosts, engine["instances"]),
         )
         if found.group_may_steer and not found.group:
-            self._problem("campaign.group_may_steer", "needs campaign.group, a Unix group")
-        if found.notify:
-            self._notify_command(found.notify, frozen["notify"])
+            self.problem("campaign.group_may_steer", "needs campaign.group, a Unix group")
         if "command" in target:
             self._programs(found, frozen["target"])
-            if found.oracle:
-                self._oracle_commands(found, frozen["oracle"])
+        for own in found.tables:
+            feature_tables()[own].complete(found, frozen[own], self)
         return found
 
     def _programs(self, campaign: Campaign, frozen: dict[str, Any]) -> None:
@@ -415,9 +391,9 @@ class _Loader:
             if target["build"]:
                 return str(absolute(name, campaign.build_directory))
             try:
-                return program(name, self._base(f"target.{key}"))
+                return program(name, self.base(f"target.{key}"))
             except ValueError as e:
-                self._problem(f"target.{key}", str(e))
+                self.problem(f"target.{key}", str(e))
                 return name
 
         name, *arguments = target["command"]
@@ -427,7 +403,7 @@ class _Loader:
         seeds: list[str] = campaign.engine["seeds"]
         built = [name for name in seeds if in_build(name)]
         if built and not target["build"]:
-            self._problem("engine.seeds", f"{built[0]!r} needs target.build, which is not set")
+            self.problem("engine.seeds", f"{built[0]!r} needs target.build, which is not set")
         build = campaign.build_directory
         campaign.engine["seeds"] = [
             str(absolute(name.removeprefix(BUILD), build)) if name in built else name
@@ -438,67 +414,16 @@ class _Loader:
             if target["cmplog"]:
                 frozen["cmplog"] = target["cmplog"]
 
-    def _oracle_commands(self, campaign: Campaign, frozen: dict[str, Any]) -> None:
-        """Resolve the commands of an AFL++ target's oracle, as :meth:`_programs` does."""
-        oracle, target = campaign.oracle, campaign.target
-        timeout = oracle.pop("timeout")
-        oracle["timeout_s"] = max(2.0, 5 * target["timeout_s"]) if timeout is None else timeout
-        for key in ("run", "against"):
-            arguments: list[str] = oracle[key] or []
-            try:
-                used = [self._resolved(argument, campaign) for argument in arguments]
-                name = used[0] if used else ""
-                if name and "/" not in name:
-                    where = "made by target.build" if target["build"] else "next to the file"
-                    used[0] = found_on_path(name, after=f"; for a program {where} write ./{name}")
-                elif name and target["build"]:
-                    used[0] = str(absolute(name, campaign.build_directory))
-                elif name:
-                    used[0] = program(name, self._base(f"oracle.{key}"))
-            except ValueError as e:
-                self._problem(f"oracle.{key}", str(e))
-                continue
-            oracle[key] = used
-            if arguments and not target["build"]:
-                frozen[key] = [used[0], *arguments[1:]]
-
-    def _notify_command(self, notify: dict[str, Any], frozen: dict[str, Any]) -> None:
-        """Resolve the program. A run continues without it: its notifications then fail."""
-        name, *arguments = notify["command"]
-        try:
-            name = program(name, self._base("notify.command"))
-        except ValueError as e:
-            if self.run is None:
-                self._problem("notify.command", str(e))
-        notify["command"] = frozen["command"] = [name, *arguments]
-
-    def _resolved(self, argument: str, campaign: Campaign) -> str:
-        """Replace $BUILD/ or $SOURCE/ at the start of an argument. Raises ValueError."""
-        if in_build(argument):
-            if not campaign.target["build"]:
-                raise ValueError(f"{argument!r} needs target.build, which is not set")
-            return str(absolute(argument.removeprefix(BUILD), campaign.build_directory))
-        if argument.startswith(SOURCE):
-            return str(absolute(argument.removeprefix(SOURCE), Path(campaign.target["source"])))
-        return argument
-
-    def _parts(self, text: dict[str, Any]) -> dict[str, float]:
-        """The probabilities of text, splice and havoc; missing ones follow from the given ones."""
-        given = {name: text[name] for name in CLASSES if text[name] is not None}
-        whole = completed({"splice": 0.0} | given, _USUAL)
-        parts = {name: round(part, 9) for name, part in zip(CLASSES, whole, strict=True)}
-        if Mixture(**parts).problem:
-            terms = " + ".join(f"{name} {part:g}" for name, part in given.items())
-            total = f" = {sum(given.values()):g}" if len(given) > 1 else ""
-            self._problem("text", f"{terms}{total}: havoc, text and splice must add to 1")
-        return parts
-
     # ------------------------------------------------------------- problems
+
+    def given(self, dotted: str) -> bool:
+        """Whether a key is in the file, or given with ``--set``."""
+        return dotted in self.keys
 
     def _file_dir(self) -> Path:
         return self.path.absolute().parent
 
-    def _base(self, dotted: str) -> Path:
+    def base(self, dotted: str) -> Path:
         return self.cwd if dotted in self.overridden else self._file_dir()
 
     def _origin(self, dotted: str) -> str:
@@ -511,11 +436,11 @@ class _Loader:
                 return self.overridden[dotted]
         return f"{self.path}:{self.lines[dotted]}" if dotted else str(self.path)
 
-    def _problem(self, dotted: str, text: str) -> None:
+    def problem(self, dotted: str, text: str) -> None:
         self.problems.append(Problem(self._origin(dotted), dotted, text))
 
     def _unknown(
-        self, dotted: str, name: str, allowed: tuple[str, ...], kinds: Sequence[str] = ()
+        self, dotted: str, name: str, allowed: Sequence[str], kinds: Sequence[str] = ()
     ) -> None:
         """``kinds``: the engine kinds that have a key of that name."""
         what = "key" if "." in dotted else "table"
@@ -525,7 +450,7 @@ class _Loader:
         hint = hint or nearest(name, allowed)
         if not hint and (tables := _tables_with(name)):
             hint = f", which belongs into {' or '.join(f'[{self.prefix}{t}]' for t in tables)}"
-        self._problem(dotted, f"unknown {what}{hint}; {here}: {', '.join(allowed)}")
+        self.problem(dotted, f"unknown {what}{hint}; {here}: {', '.join(allowed)}")
 
     def _stop_if_wrong(self) -> None:
         if self.problems:
@@ -551,10 +476,3 @@ def _tables_with(key: str) -> list[str]:
         if key in (k.name for k in keys)
     }
     return list(tables)
-
-
-def _optional(name: str, tables: dict[str, Any]) -> bool:
-    """Whether a campaign without the table differs from one with an empty table."""
-    return name in ("mutants", "oracle", "notify", "cluster") or (
-        name == "text" and tables["engine"]["kind"] != "text"
-    )

@@ -81,16 +81,8 @@ class Campaign:
     target: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
     stop_edges_s: float = 0.0
-    mutants: dict[str, Any] = field(default_factory=dict)
-    """The table ``[mutants]`` of a fuzz-first campaign; otherwise empty."""
-    text: dict[str, Any] = field(default_factory=dict)
-    """The table ``[text]``, if inputs are mutated as text; its three probabilities add to 1."""
-    oracle: dict[str, Any] = field(default_factory=dict)
-    """The table ``[oracle]``, if there are bugs in addition to crashes and hangs."""
-    notify: dict[str, Any] = field(default_factory=dict)
-    """The table ``[notify]``, if a command is to be run when there is news."""
-    cluster: dict[str, Any] = field(default_factory=dict)
-    """The table ``[cluster]``, if jobs run elsewhere (:class:`ClusterConfig`)."""
+    tables: Tables = field(default_factory=dict)
+    """The tables that features add, of those that the campaign has."""
     verdicts: str = ""
     """The verdicts file, which need not exist; empty: one in the run directory."""
     host: str = ""
@@ -103,6 +95,10 @@ class Campaign:
     """Where the campaign runs; empty: all instances run on this machine, without a hub."""
     slot: str = ""
     """The mutant's turn (``m7``) that this campaign is a part for; empty for a whole campaign."""
+
+    def table(self, name: str) -> dict[str, Any]:
+        """Return the checked values of a feature's table; {}: the campaign does not have it."""
+        return self.tables.get(name, {})
 
     @property
     def name_prefix(self) -> str:
@@ -159,7 +155,8 @@ class FrozenCampaign:
 
     def toml(self) -> str:
         """Return the text of the frozen copy; loading this text gives the same campaign."""
-        return tomli_w.dumps({name: table for name, table in self.frozen.items() if table})
+        kept = {n: t for n, t in self.frozen.items() if t or n in self.campaign.tables}
+        return tomli_w.dumps(kept)
 
 
 def run_of(file: Path) -> Path | None:

@@ -12,27 +12,25 @@ import tomllib
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from fuzztui.engines.keys import OPERATORS, Key, ValueCheck, ValueType
 from fuzztui.kernel.base.bounds import LARGEST
-from fuzztui.kernel.base.shards import SHARD_HELP, parse_shard
+from fuzztui.kernel.base.shards import SHARD_HELP, SHARD_PATTERN, parse_shard
 from fuzztui.kernel.base.suggest import near
 from fuzztui.kernel.base.units import (
     BUDGET_HELP,
+    BUDGET_PATTERN,
     DURATION_HELP,
+    DURATION_PATTERN,
     SIZE_HELP,
+    SIZE_PATTERN,
     parse_budget,
     parse_duration,
-    parse_ranges,
     parse_size,
 )
-from fuzztui.kernel.wire.events import NEWS
-from fuzztui.run.campaign.schema import ALIASES, OPERATORS, WEIGHTS, Key
 
-_LISTS = (
-    "strings", "operators", "paths", "files", "directories", "arguments", "edits",
-    "seeds", "news",
-)  # fmt: skip
+_LISTS = ("strings", "operators", "paths", "files", "directories", "arguments", "seeds")
 _MANY = 20
 _FEW = 12
 BUILD = "$BUILD/"
@@ -40,8 +38,8 @@ BUILD = "$BUILD/"
 SOURCE = "$SOURCE/"
 """Prefix of a path in ``target.source``."""
 
-Check = Callable[[Key, Any, Path], tuple[Any, Any]]
-"""Returns a value as it is frozen, and as it is used. Raises ValueError, OSError."""
+Schema = dict[str, Any]
+"""A JSON Schema, or a part of one."""
 
 _MODULE_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -56,7 +54,7 @@ def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if key.choices:
         if value not in key.choices or not isinstance(value, str):
             allowed = ", ".join(f'"{c}"' for c in key.choices)
-            hint = nearest(ALIASES.get(str(value).lower(), str(value)), key.choices)
+            hint = nearest(key.aliases.get(str(value).lower(), str(value)), key.choices)
             without = f" ({key.without})" if key.without else ""
             raise ValueError(f"{value!r} is not one of {allowed}{hint}{without}")
         return value, value
@@ -65,7 +63,7 @@ def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if key.type in _LISTS and isinstance(value, str):
         value = [value]
     try:
-        return _TYPES[key.type][1](key, value, base)
+        return type_of(key).check(key, value, base)
     except ValueError as e:
         if meant := _unquoted(key, value, base):
             raise ValueError(f"{value!r} is a string; write {meant} without quotes") from None
@@ -78,7 +76,7 @@ def _unquoted(key: Key, value: Any, base: Path) -> str:
     if key.type not in ("integer", "boolean", "part") or not _SCALAR.fullmatch(word):
         return ""
     with contextlib.suppress(ValueError):
-        _TYPES[key.type][1](key, tomllib.loads(f"value = {word}")["value"], base)
+        type_of(key).check(key, tomllib.loads(f"value = {word}")["value"], base)
         return word
     return ""
 
@@ -109,32 +107,43 @@ def _writable(text: str) -> bool:
     return "\0" not in text
 
 
-def _wrong(key: Key, value: Any) -> ValueError:
-    return ValueError(f"{value!r} is not {_TYPES[key.type][0]}")
+def wrong(key: Key, value: Any) -> ValueError:
+    """Return the error for a value that is not of the key's type."""
+    return ValueError(f"{value!r} is not {type_of(key).help}")
 
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _as_written(good: Callable[[Any], bool]) -> Check:
+def _as_written(good: Callable[[Any], bool]) -> ValueCheck:
     """Return the check of a kind whose good values are used as they are."""
 
     def check_value(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         if not good(value):
-            raise _wrong(key, value)
+            raise wrong(key, value)
         return value, value
 
     return check_value
 
 
 _string = _as_written(_is_text)
-_strings = _as_written(lambda value: isinstance(value, list) and all(map(_is_text, value)))
+
+
+def check_strings(key: Key, value: Any) -> None:
+    """Raise ValueError if the value is not a list of strings, none of them empty."""
+    if not isinstance(value, list) or not all(map(_is_text, value)):
+        raise wrong(key, value)
+
+
+def _strings(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    check_strings(key, value)
+    return value, value
 
 
 def _integer(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise _wrong(key, value)
+        raise wrong(key, value)
     _in_range(key, value)
     return value, value
 
@@ -150,13 +159,14 @@ def _in_range(key: Key, value: int) -> None:
 
 def _operators(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     _strings(key, value, base)
-    _known(value, OPERATORS, "mutation operator")
+    check_known(value, OPERATORS, "mutation operator")
     if not value:
         raise ValueError("is empty, so there would be no mutants; leave it out for the default")
     return value, value
 
 
-def _known(names: list[str], allowed: tuple[str, ...], what: str) -> None:
+def check_known(names: list[str], allowed: tuple[str, ...], what: str) -> None:
+    """Raise ValueError for a name that is not allowed; ``what``: what it should name."""
     for name in names:
         if name not in allowed:
             few = len(allowed) < _MANY
@@ -164,16 +174,6 @@ def _known(names: list[str], allowed: tuple[str, ...], what: str) -> None:
                 f"choose from {', '.join(allowed)}" if few else "fuzztui mutate --list lists all"
             )
             raise ValueError(f"{name!r} is not a {what}{nearest(name, allowed)}; {known}")
-
-
-def _edits(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    from fuzztui.engines.text.table import MUTATORS  # slow: read from a file
-
-    _strings(key, value, base)
-    _known(value, names := tuple(mutator.name for mutator in MUTATORS), "text mutator")
-    if set(value) >= set(names):
-        raise ValueError("leaves out every text mutator; write text = 0 instead")
-    return value, value
 
 
 def _pattern(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
@@ -194,26 +194,15 @@ def _pattern(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 def _table(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-        raise _wrong(key, value)
+        raise wrong(key, value)
     if nameless := [name for name in value if not name or "=" in name]:
         raise ValueError(f"{nameless[0]!r} is not a name for an environment variable")
     return value, value
 
 
-def _settings(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    if not isinstance(value, dict):
-        raise _wrong(key, value)
-    for item in value.values():
-        if isinstance(item, list):
-            _strings(key, item, base)
-        elif not isinstance(item, str | int) or isinstance(item, bool):
-            raise _wrong(key, value)
-    return value, value
-
-
 def _aliases(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, dict):
-        raise _wrong(key, value)
+        raise wrong(key, value)
     for names in value.values():
         if not isinstance(names, str):
             _strings(key, names, base)
@@ -242,7 +231,7 @@ _DIRECTORY = ("a directory", Path.is_dir)
 _EITHER = ("a file or a directory", _is_regular_or_directory)
 
 
-def _one_path(what: str, good: Callable[[Path], bool]) -> Check:
+def _one_path(what: str, good: Callable[[Path], bool]) -> ValueCheck:
     def check_path(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         path = _path(value, base, what, good)
         return path, path
@@ -250,10 +239,12 @@ def _one_path(what: str, good: Callable[[Path], bool]) -> Check:
     return check_path
 
 
-def _many_paths(what: str, good: Callable[[Path], bool], *, or_in_build: bool = False) -> Check:
+def _many_paths(
+    what: str, good: Callable[[Path], bool], *, or_in_build: bool = False
+) -> ValueCheck:
     def check_paths(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         if not isinstance(value, list):
-            raise _wrong(key, value)
+            raise wrong(key, value)
         paths = [v if or_in_build and in_build(v) else _path(v, base, what, good) for v in value]
         return paths, paths
 
@@ -265,7 +256,7 @@ def in_build(value: Any) -> bool:
     return isinstance(value, str) and value.startswith(BUILD)
 
 
-def _made(what: str, good: Callable[[Path], bool]) -> Check:
+def _made(what: str, good: Callable[[Path], bool]) -> ValueCheck:
     """Return the check of a path of something that fuzztui makes if there is none."""
 
     def check_path(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
@@ -283,7 +274,7 @@ _HOST_COMMAND = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 
 def _host_path(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, str) or not value.startswith(("/", "~/")) or _CONTROL.search(value):
-        raise _wrong(key, value)
+        raise wrong(key, value)
     if ".." in Path(value).parts or len(Path(value).parts) < 2:
         raise ValueError(f"{value!r}: write the path of a directory, without ..")
     return value, value
@@ -297,7 +288,7 @@ def _host_python(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 def _callable(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, str):
-        raise _wrong(key, value)
+        raise wrong(key, value)
     file, colon, function = value.partition(":")
     if file.endswith(".py"):
         path = _path(file, base, *_FILE)
@@ -306,7 +297,7 @@ def _callable(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         _has_name(Path(path), function.partition(".")[0])
         value = path + colon + function
     elif not _MODULE_FUNCTION.fullmatch(value):
-        raise _wrong(key, value)
+        raise wrong(key, value)
     return value, value
 
 
@@ -316,11 +307,11 @@ def _targets(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         return _callable(key, value, base)
     parts = [value] if isinstance(value, str) else value
     if not isinstance(parts, list) or not parts:
-        raise _wrong(key, value)
+        raise wrong(key, value)
     found = []
     for part in parts:
         if not isinstance(part, str) or not part:
-            raise _wrong(key, value)
+            raise wrong(key, value)
         name, colons, node = part.partition("::")
         if colons or ":" not in part:
             found.append(_path(name, base, "a file or directory", _is_regular_or_directory))
@@ -353,7 +344,7 @@ def _has_name(path: Path, name: str) -> None:
 
 def _python(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, str) or not value:
-        raise _wrong(key, value)
+        raise wrong(key, value)
     if "/" in value:
         path = absolute(value, base)
         if not os.access(path, os.X_OK) or path.is_dir():
@@ -371,7 +362,7 @@ def _command(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
             raise ValueError(f"{value!r} cannot be split into words: {e}") from None
     good = isinstance(value, list) and value and all(isinstance(word, str) for word in value)
     if not good or not value[0]:
-        raise _wrong(key, value)
+        raise wrong(key, value)
     return value, value
 
 
@@ -398,7 +389,7 @@ _INSTANCE = re.compile(r"main|s[1-9][0-9]*")
 
 def _options(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, dict):
-        raise _wrong(key, value)
+        raise wrong(key, value)
     for name, words in value.items():
         if not _INSTANCE.fullmatch(name):
             raise ValueError(f"{name!r} is not an instance: instances are main, s1, s2, ...")
@@ -432,59 +423,13 @@ def found_on_path(name: str, before: str = "there is ", after: str = "") -> str:
     return found
 
 
-def _news(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    _strings(key, value, base)
-    _known(value, NEWS, "kind of news")
-    if not value:
-        raise ValueError("is empty, so nothing would be reported; remove [notify] instead")
-    return value, value
-
-
 def _part(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise _wrong(key, value)
+        raise wrong(key, value)
     return value, float(value)
 
 
-def _weights(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    if not isinstance(value, dict):
-        raise _wrong(key, value)
-    for name, weight in value.items():
-        if name not in WEIGHTS:
-            hint = nearest(str(name), WEIGHTS)
-            raise ValueError(f"{name!r} is not a weight{hint}; choose from {', '.join(WEIGHTS)}")
-        if not isinstance(weight, (int, float)) or isinstance(weight, bool):
-            raise ValueError(f"{name}: {weight!r} is not a number")
-        least = 1 if name == "span" else 0
-        if not least <= weight <= _HEAVIEST:
-            raise ValueError(f"{name}: {weight} is not a number from {least} to {_HEAVIEST:g}")
-    return value, {name: float(weight) for name, weight in value.items()}
-
-
-_HEAVIEST = 1e6
-_LINES = re.compile(r"(?P<file>.+?)(?::(?P<lines>[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*))?")
-
-
-def _sources(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    if isinstance(value, str):
-        value = [value]
-    _strings(key, value, base)
-    if not value:
-        raise ValueError("is empty: name at least one file")
-    parsed = []
-    for text in value:
-        match = _LINES.fullmatch(text)
-        if match is None:
-            raise _wrong(key, value)
-        try:
-            parse_ranges(match["lines"] or "")
-        except ValueError as e:
-            raise ValueError(f"{text!r}: {e}") from None
-        parsed.append((match["file"], match["lines"] or ""))
-    return value, parsed
-
-
-def _unit(parse: Callable[[object], Any]) -> Check:
+def _unit(parse: Callable[[object], Any]) -> ValueCheck:
     def check_unit(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         parsed = parse(value)
         if isinstance(parsed, int):
@@ -505,68 +450,110 @@ def _shard(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return shard, shard
 
 
-_TYPES: dict[str, tuple[str, Check]] = {
-    "string": ("a string", _string),
-    "integer": ("a whole number", _integer),
-    "boolean": ("true or false", _as_written(lambda value: isinstance(value, bool))),
-    "strings": ("a list of strings", _strings),
-    "operators": ("a list of mutation operators", _operators),
-    "news": ('a list of "findings", "stall", "end"', _news),
-    "table": ('a table of strings such as { NAME = "value" }', _table),
-    "aliases": (
+TEXT: Final[Schema] = {"type": "string", "minLength": 1}
+
+
+def one_or_list(item: Schema) -> Schema:
+    """Return the JSON Schema of a value, or of a list of them."""
+    return {"anyOf": [item, {"type": "array", "items": item}]}
+
+
+def table_of(value: Schema) -> Schema:
+    """Return the JSON Schema of a table with any keys."""
+    return {"type": "object", "additionalProperties": value}
+
+
+def _pattern_of(pattern: str) -> Schema:
+    return {"type": "string", "pattern": f"^{pattern}$"}
+
+
+def _number_or(pattern: str, kind: str = "integer") -> Schema:
+    return {"anyOf": [{"type": kind, "minimum": 0}, _pattern_of(pattern)]}
+
+
+_TEXTS: Final = one_or_list(TEXT)
+_OPTIONS: Final = {
+    "type": "object",
+    "patternProperties": {"^(main|s[1-9][0-9]*)$": _TEXTS},
+    "additionalProperties": False,
+}
+_IS_BOOLEAN: Final = _as_written(lambda value: isinstance(value, bool))
+
+TYPES: Final = {
+    "string": ValueType("a string", _string, TEXT),
+    "integer": ValueType("a whole number", _integer, {"type": "integer"}),
+    "boolean": ValueType("true or false", _IS_BOOLEAN, {"type": "boolean"}),
+    "strings": ValueType("a list of strings", _strings, _TEXTS),
+    "operators": ValueType(
+        "a list of mutation operators", _operators, one_or_list({"enum": [*OPERATORS]})
+    ),
+    "table": ValueType(
+        'a table of strings such as { NAME = "value" }', _table, table_of({"type": "string"})
+    ),
+    "aliases": ValueType(
         'a table of names, or lists of names, such as { "a.A" = ["b.B", "c.C"] }',
         _aliases,
+        table_of(_TEXTS),
     ),
-    "settings": ("a table of strings, whole numbers and lists of strings", _settings),
-    "file": ("a file that exists", _one_path(*_FILE)),
-    "directory": ("a directory that exists", _one_path(*_DIRECTORY)),
-    "paths": ("a list of files or directories that exist", _many_paths(*_EITHER)),
-    "seeds": (
+    "file": ValueType("a file that exists", _one_path(*_FILE), TEXT),
+    "directory": ValueType("a directory that exists", _one_path(*_DIRECTORY), TEXT),
+    "paths": ValueType("a list of files or directories that exist", _many_paths(*_EITHER), _TEXTS),
+    "seeds": ValueType(
         'a list of files or directories that exist, or "$BUILD/NAME"',
         _many_paths(*_EITHER, or_in_build=True),
+        _TEXTS,
     ),
-    "files": ("a list of files that exist", _many_paths(*_FILE)),
-    "directories": ("a list of directories that exist", _many_paths(*_DIRECTORY)),
-    "output": ("a path; it is created", _made(*_DIRECTORY)),
-    "filename": ("a path of a file; it is created", _made("a regular file", Path.is_file)),
-    "host-path": (
+    "files": ValueType("a list of files that exist", _many_paths(*_FILE), _TEXTS),
+    "directories": ValueType("a list of directories that exist", _many_paths(*_DIRECTORY), _TEXTS),
+    "output": ValueType("a path; it is created", _made(*_DIRECTORY), TEXT),
+    "filename": ValueType(
+        "a path of a file; it is created", _made("a regular file", Path.is_file), TEXT
+    ),
+    "host-path": ValueType(
         'a path on the host: absolute, or "~/..." below the home directory there',
         _host_path,
+        TEXT,
     ),
-    "host-python": (
+    "host-python": ValueType(
         "a Python interpreter on the host: a path, or a command on PATH there",
         _host_python,
+        TEXT,
     ),
-    "callable": ('"module:function" or "file.py:function"', _callable),
-    "targets": (
+    "callable": ValueType('"module:function" or "file.py:function"', _callable, TEXT),
+    "targets": ValueType(
         '"module:function" or "file.py:function"; or a list of these, of directories, files '
         "and node ids of tests",
         _targets,
+        _TEXTS,
     ),
-    "python": ("a Python interpreter: a path or a command on PATH", _python),
-    "command": ("a list of strings, or one string that is split as in a shell", _command),
-    "program": ("a program: a path or a command on PATH", _string),
-    "arguments": ("a list of strings", _arguments),
-    "options": (
+    "python": ValueType("a Python interpreter: a path or a command on PATH", _python, TEXT),
+    "command": ValueType(
+        "a list of strings, or one string that is split as in a shell", _command, _TEXTS
+    ),
+    "program": ValueType("a program: a path or a command on PATH", _string, TEXT),
+    "arguments": ValueType("a list of strings", _arguments, _TEXTS),
+    "options": ValueType(
         'a table of lists, one for each instance, such as { s1 = ["-p", "rare"] }',
         _options,
+        _OPTIONS,
     ),
-    "part": ("a number from 0 to 1", _part),
-    "weights": ("a table of numbers such as { edit = 5.0, line = 0 }", _weights),
-    "sources": (
-        'a list of files, each "FILE" or "FILE:LINES" such as "parse.c:12,40-60"',
-        _sources,
+    "part": ValueType(
+        "a number from 0 to 1", _part, {"type": "number", "minimum": 0, "maximum": 1}
     ),
-    "pattern": ("a regular expression of Python", _pattern),
-    "edits": ("a list of text mutators", _edits),
-    "duration": (DURATION_HELP, _unit(parse_duration)),
-    "size": (SIZE_HELP, _unit(parse_size)),
-    "budget": (BUDGET_HELP, _budget),
-    "shard": (SHARD_HELP, _shard),
+    "pattern": ValueType("a regular expression of Python", _pattern, TEXT),
+    "duration": ValueType(
+        DURATION_HELP, _unit(parse_duration), _number_or(DURATION_PATTERN, "number")
+    ),
+    "size": ValueType(SIZE_HELP, _unit(parse_size), _number_or(SIZE_PATTERN)),
+    "budget": ValueType(BUDGET_HELP, _budget, _number_or(BUDGET_PATTERN)),
+    "shard": ValueType(SHARD_HELP, _shard, _pattern_of(SHARD_PATTERN)),
 }
-"""The types of values: what a value is, for users, and its check."""
+"""The types of values that keys name."""
 
-TYPE_HELP = {type: help for type, (help, _) in _TYPES.items()}
+
+def type_of(key: Key) -> ValueType:
+    """Return the type of a key's values, which is not used if the key has choices."""
+    return TYPES[key.type] if isinstance(key.type, str) else key.type
 
 
 def absolute(value: str, base: Path) -> Path:

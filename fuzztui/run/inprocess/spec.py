@@ -43,7 +43,7 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
         "engine": engine,
         "target": campaign.target,
     }
-    tables = {"text": _text(campaign), "oracle": campaign.oracle}
+    tables = {"text": _text(campaign), "oracle": campaign.table("oracle")}
     spec |= {name: table for name, table in tables.items() if table}
     of = (campaign, directory, path)
     for feature in own_features():
@@ -72,10 +72,10 @@ def _add_tables(spec: dict[str, Any], feature: Feature, of: tuple[Any, ...]) -> 
 
 def _text(campaign: Campaign) -> dict[str, Any]:
     """The table for text mutators, with the path of their library, or why there is none."""
-    if not campaign.text:
+    if not campaign.table("text"):
         return {}
     library, why = text_library()
-    return {**campaign.text, "library": str(library or ""), "why": why}
+    return {**campaign.table("text"), "library": str(library or ""), "why": why}
 
 
 def spec_near(run_dir: RunDir, file: Path) -> Path | None:

@@ -38,7 +38,7 @@ class InProcess(Launcher):
         """
         directory = run_dir.instance(instance_names(campaign)[index])
         path = directory / "spec.json"
-        if campaign.mutants or campaign.engine.get("minimise_seeds"):
+        if campaign.table("mutants") or campaign.engine.get("minimise_seeds"):
             seeds = (
                 [str(run_dir.seeds)]
                 if run_dir.seeds.is_dir() and any(run_dir.seeds.iterdir())

@@ -248,7 +248,7 @@ class Supervisor:
             case Resume():
                 self.record(CampaignState("running"))
                 return "resumed"
-            case SetMixture() if self._campaign.text:
+            case SetMixture() if self._campaign.table("text"):
                 return "applies to the instances that start next"
             case _:
                 return ""

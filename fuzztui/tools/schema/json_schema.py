@@ -6,100 +6,22 @@ keys have no effect together.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
-from fuzztui.kernel.base.shards import SHARD_PATTERN
-from fuzztui.kernel.base.units import BUDGET_PATTERN, DURATION_PATTERN, SIZE_PATTERN
-from fuzztui.kernel.wire.events import NEWS
 from fuzztui.run.campaign.schema import (
-    COMMON,
     ENGINES,
     HOST,
     HOSTS,
-    OPERATORS,
-    TABLES,
-    WEIGHTS,
     Key,
+    common_tables,
+    table_names,
     tables_for,
 )
-from fuzztui.run.campaign.values import TYPE_HELP
-
-Schema = dict[str, Any]
-"""A JSON Schema, or a part of one."""
+from fuzztui.run.campaign.values import TEXT, Schema, table_of, type_of
 
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 """The draft that editors of TOML support."""
-
-_STRING: Final[Schema] = {"type": "string"}
-_TEXT: Final[Schema] = {"type": "string", "minLength": 1}
-_PART: Final[Schema] = {"type": "number", "minimum": 0, "maximum": 1}
-
-
-def _pattern(pattern: str) -> Schema:
-    return {"type": "string", "pattern": f"^{pattern}$"}
-
-
-def _list(item: Schema) -> Schema:
-    return {"type": "array", "items": item}
-
-
-def _one_or_list(item: Schema) -> Schema:
-    return {"anyOf": [item, _list(item)]}
-
-
-def _table_of(value: Schema) -> Schema:
-    return {"type": "object", "additionalProperties": value}
-
-
-def _mutators() -> Schema:
-    from fuzztui.engines.text.table import MUTATORS  # slow: read from a file
-
-    return {"enum": [mutator.name for mutator in MUTATORS]}
-
-
-def _number_or(pattern: str, kind: str = "integer") -> Schema:
-    return {"anyOf": [{"type": kind, "minimum": 0}, _pattern(pattern)]}
-
-
-_LISTS: Final = (
-    "strings", "paths", "seeds", "files", "directories", "arguments", "command",
-    "sources", "targets",
-)  # fmt: skip
-_TEXTS: Final = (
-    "string", "directory", "file", "callable", "python", "output", "filename", "program", "pattern",
-    "host-path", "host-python",
-)  # fmt: skip
-"""Kinds of keys whose value is a text, or a text or a list of texts."""
-
-_VALUES: Final[dict[str, Callable[[], Schema]]] = {
-    "integer": lambda: {"type": "integer"},
-    "boolean": lambda: {"type": "boolean"},
-    "part": lambda: _PART,
-    "duration": lambda: _number_or(DURATION_PATTERN, "number"),
-    "size": lambda: _number_or(SIZE_PATTERN),
-    "budget": lambda: _number_or(BUDGET_PATTERN),
-    "shard": lambda: _pattern(SHARD_PATTERN),
-    "operators": lambda: _one_or_list({"enum": [*OPERATORS]}),
-    "edits": lambda: _one_or_list(_mutators()),
-    "news": lambda: _one_or_list({"enum": [*NEWS]}),
-    "table": lambda: _table_of(_STRING),
-    "aliases": lambda: _table_of(_one_or_list(_TEXT)),
-    "settings": lambda: _table_of({"anyOf": [_TEXT, {"type": "integer"}, _list(_TEXT)]}),
-    "options": lambda: {
-        "type": "object",
-        "patternProperties": {"^(main|s[1-9][0-9]*)$": _one_or_list(_TEXT)},
-        "additionalProperties": False,
-    },
-    "weights": lambda: {
-        "type": "object",
-        "properties": {name: {"type": "number", "minimum": 0} for name in WEIGHTS},
-        "additionalProperties": False,
-    },
-    **dict.fromkeys(_LISTS, lambda: _one_or_list(_TEXT)),
-    **dict.fromkeys(_TEXTS, lambda: _TEXT),
-}
-"""The schema of a value by the type of its key."""
 
 
 def value_schema(key: Key) -> Schema:
@@ -107,18 +29,19 @@ def value_schema(key: Key) -> Schema:
     if key.choices:
         found: Schema = {"enum": [*key.choices]}
     else:
-        found = {**_VALUES[key.type]()}
+        schema = type_of(key).schema
+        found = {**(schema() if callable(schema) else schema)}
     if key.type == "integer":
         found |= {} if key.minimum is None else {"minimum": key.minimum}
         found |= {} if key.maximum is None else {"maximum": key.maximum}
-    form = "" if key.choices else f" Value: {TYPE_HELP[key.type]}."
+    form = "" if key.choices else f" Value: {type_of(key).help}."
     found["description"] = key.help + form
     if key.default is not None:
         found["default"] = key.default
     return found
 
 
-def _table(keys: tuple[Key, ...]) -> Schema:
+def _table(keys: Sequence[Key]) -> Schema:
     return {
         "type": "object",
         "properties": {key.name: value_schema(key) for key in keys},
@@ -139,14 +62,14 @@ def document() -> Schema:
         "title": "A campaign file of fuzztui",
         "type": "object",
         "properties": {
-            **{name: {"type": "object"} for name in TABLES},
-            **{name: _table(keys) for name, keys in COMMON.items()},
-            HOSTS: _table_of(_table(HOST)) | {"minProperties": 1},
+            **{name: {"type": "object"} for name in table_names()},
+            **{name: _table(keys) for name, keys in common_tables().items()},
+            HOSTS: table_of(_table(HOST)) | {"minProperties": 1},
             "engine": {
                 "type": "object",
                 "properties": {
                     "kind": {
-                        "anyOf": [{"enum": [*ENGINES]}, _TEXT],
+                        "anyOf": [{"enum": [*ENGINES]}, TEXT],
                         "description": "The engine.",
                     }
                 },
@@ -161,8 +84,9 @@ def document() -> Schema:
 
 def _of_kind(kind: str) -> Schema:
     """Return the rules for campaigns with that kind of engine."""
-    tables = {name: keys for name, keys in tables_for(kind).items() if name not in COMMON}
-    other = {name: False for name in TABLES if name not in (*tables, *COMMON, HOSTS)}
+    common = common_tables()
+    tables = {name: keys for name, keys in tables_for(kind).items() if name not in common}
+    other = {name: False for name in table_names() if name not in (*tables, *common, HOSTS)}
     named = {"properties": {"kind": {"const": kind}}, "required": ["kind"]}
     return {
         "if": {"properties": {"engine": named}, "required": ["engine"]},

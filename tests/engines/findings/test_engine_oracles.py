@@ -290,19 +290,19 @@ def write(tmp_path: Path, table: str, kind: str = "zest") -> Path:
 
 
 def test_table(tmp_path: Path) -> None:
-    assert load(write(tmp_path, "")).campaign.oracle == {}
+    assert load(write(tmp_path, "")).campaign.table("oracle") == {}
     table = '[oracle]\nmessage = "internal error"\nagainst = "h.py"\nalways = true'
     (tmp_path / "h.py").write_text("def against(text): pass\n")
     for kind in ("zest", "text"):
         loaded = load(write(tmp_path, table, kind))
-        assert loaded.campaign.oracle == {
+        assert loaded.campaign.table("oracle") == {
             "message": "internal error",
             "against": f"{tmp_path}/h.py",
             "always": True,
         }
         again = tmp_path / "again.toml"
         again.write_text(loaded.toml())
-        assert load(again).campaign.oracle == loaded.campaign.oracle
+        assert load(again).campaign.table("oracle") == loaded.campaign.table("oracle")
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_a_run_goes_on_where_comby_is_gone(fake, tmp_path, monkeypatch):
     prepare_run(run)
     write_frozen(load(file), run)
     monkeypatch.setattr(module.shutil, "which", lambda _: None)
-    assert load(run / "campaign.toml").campaign.text["templates"][0] == SWAP
+    assert load(run / "campaign.toml").campaign.table("text")["templates"][0] == SWAP
     assert "not on PATH" in Syntax("", [SWAP]).problems[SWAP]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from fuzztui.features.fuzzfirst.budget import plan_of, wants_mutants
 from fuzztui.features.fuzzfirst.fold import spent_on_mutants
+from fuzztui.features.fuzzfirst.keys import LANGUAGES, WEIGHTS
 from fuzztui.features.fuzzfirst.source_mutants.generate import LANGUAGES as BY_ENDING
 from fuzztui.features.fuzzfirst.source_mutants.rank import Metric
 from fuzztui.kernel.base.units import parse_ranges
@@ -21,7 +22,6 @@ from fuzztui.kernel.wire.events import (
     Record,
 )
 from fuzztui.run.campaign import CampaignError, load, write_frozen
-from fuzztui.run.campaign.schema import LANGUAGES, WEIGHTS
 
 GOOD = """\
 [campaign]
@@ -59,14 +59,14 @@ def problems(path, *overrides):
 
 def test_the_table_and_its_frozen_copy_mean_the_same(write, tmp_path):
     loaded = load(write(GOOD))
-    mutants = loaded.campaign.mutants
+    mutants = loaded.campaign.table("mutants")
     assert mutants["sources"] == [("a.c", "12,40-60"), ("b.c", "")]
     assert (mutants["each_s"], mutants["each_trials"]) == (300.0, 0)
     assert Metric(**mutants["weights"]) == Metric(edit=2.0, line=0.5)
     write_frozen(loaded, tmp_path)
     again = load(tmp_path / "campaign.toml", cwd=Path("/")).campaign
-    assert again.mutants == mutants
-    assert load(write(GOOD.partition("[mutants]")[0])).campaign.mutants == {}
+    assert again.table("mutants") == mutants
+    assert load(write(GOOD.partition("[mutants]")[0])).campaign.table("mutants") == {}
 
 
 def test_every_weight_is_one_of_the_metric():
@@ -161,4 +161,4 @@ def test_an_engine_that_mutates_text_takes_them(write):
         '[campaign]\nbudget = "1h"\n[target]\nfunction = "tomllib:loads"\n'
         '[engine]\nkind = "text"\n[mutants]\nsources = ["tomllib._parser"]\n'
     )
-    assert load(path).campaign.mutants["sources"] == [("tomllib._parser", "")]
+    assert load(path).campaign.table("mutants")["sources"] == [("tomllib._parser", "")]

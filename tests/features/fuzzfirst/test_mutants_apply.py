@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from universalmutator.mutator import mutants_regexp
 
+from fuzztui.features.fuzzfirst.keys import LANGUAGES
 from fuzztui.features.fuzzfirst.source_mutants.apply import changed_lines
 from fuzztui.features.fuzzfirst.source_mutants.generate import language_of, read_source, rules_of
-from fuzztui.run.campaign.schema import LANGUAGES
 
 ROOT = Path(__file__).parents[3]
 SOURCES = [

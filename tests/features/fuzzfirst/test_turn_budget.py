@@ -20,7 +20,9 @@ def test_time_without_a_worker_is_none_of_the_turn(placed: bool) -> None:
     apply(state, [Record(n, 0.0, event) for n, event in enumerate(started, 1)])
     place = ("a", "a.py", "a.py", 1, "f", "math", "+", "-", 0.0)
     state.mutants["k"] = Mutant("k", *place, stage="fuzzing", slot="m1", turn_began_s=0.0)
-    campaign: Any = SimpleNamespace(mutants={"adaptive": False, "cluster": placed}, budget_trials=0)
+    campaign: Any = SimpleNamespace(
+        table={"mutants": {"adaptive": False, "cluster": placed}}.get, budget_trials=0
+    )
     now = [40.0]
     context: Any = SimpleNamespace(state=state, now=lambda: now[0])
     budget = TurnBudget(campaign, context, "k", ["m1"])

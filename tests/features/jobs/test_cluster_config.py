@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from skipped import needs
 
+from fuzztui.features.jobs.config import ClusterConfig, ClusterError, is_loopback
 from fuzztui.features.jobs.nodes import scheduler_argv, worker_argv
 from fuzztui.features.jobs.opening import connected
 from fuzztui.features.jobs.tls import TlsFiles
-from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError, is_loopback
 from fuzztui.run.campaign.load import load
 from fuzztui.run.campaign.model import CampaignError
 
@@ -125,7 +125,7 @@ def test_a_run_of_a_former_version_opens_but_does_not_connect(tmp_path):
         (tmp_path / part).mkdir()
     campaign = load(file).campaign
     with pytest.raises(ClusterError, match="tls://127"):
-        connected(ClusterConfig.of(campaign.cluster), "")
+        connected(ClusterConfig.of(campaign.table("cluster")), "")
 
 
 def test_an_ipv6_address_has_brackets():

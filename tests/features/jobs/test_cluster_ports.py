@@ -12,9 +12,9 @@ import pytest
 from dask_cluster import Cluster
 from waiting import DEADLINE_S
 
+from fuzztui.features.jobs.config import ClusterError
 from fuzztui.features.jobs.dask_client import connect
 from fuzztui.features.jobs.tls import make_certificates, tls_files
-from fuzztui.run.campaign.cluster import ClusterError
 
 pytestmark = pytest.mark.slow
 

@@ -12,6 +12,7 @@ from dask_cluster import Cluster, alive, dask_process, pids_of, stopped, tree_jo
 from waiting import wait_until
 
 from fuzztui.features.jobs.bag import MAX_LOST, Bag, BagListener
+from fuzztui.features.jobs.config import ClusterError
 from fuzztui.features.jobs.dask_client import (
     HERE,
     ByValue,
@@ -23,7 +24,6 @@ from fuzztui.features.jobs.dask_task import carry_out_on_worker
 from fuzztui.features.jobs.places import Ended, JobTicket, Progress
 from fuzztui.features.jobs.queue import JobQueue, JobState
 from fuzztui.features.jobs.request import request_of
-from fuzztui.run.campaign.cluster import ClusterError
 
 pytestmark = pytest.mark.slow
 

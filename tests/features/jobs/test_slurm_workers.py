@@ -13,12 +13,12 @@ import pytest
 from waiting import wait_until
 
 from fuzztui.features.jobs.bag import Bag
+from fuzztui.features.jobs.config import ClusterConfig, ClusterError
 from fuzztui.features.jobs.opening import check_workers, open_place
 from fuzztui.features.jobs.queue import JobQueue
 from fuzztui.features.jobs.request import request_of
 from fuzztui.features.jobs.slurm import script_of, slurm
 from fuzztui.features.jobs.tls import make_certificates
-from fuzztui.run.campaign.cluster import ClusterConfig, ClusterError
 
 CONF = """\
 ClusterName=fuzztui

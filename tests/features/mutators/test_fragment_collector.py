@@ -292,7 +292,7 @@ def campaign(language: str, *templates: str) -> Campaign:
     for name in Campaign.__slots__:
         object.__setattr__(made, name, None)
     object.__setattr__(made, "kind", "afl")
-    object.__setattr__(made, "text", text)
+    object.__setattr__(made, "tables", {"text": text})
     return made
 
 
@@ -304,7 +304,7 @@ def test_it_is_for_afl_with_a_grammar(tmp_path):
     assert wanted(campaign("c"))
     assert not wanted(campaign("c"), is_hub=True), "hosts collect"
     assert not wanted(campaign(""))
-    assert not wanted(replace(campaign("c"), text={}))
+    assert not wanted(replace(campaign("c"), tables={}))
     assert not wanted(replace(campaign("c"), kind="text")), "it parses in process"
 
 
@@ -341,7 +341,7 @@ async def test_it_runs_beside_the_supervisor_is_started_again_and_goes_with_it(h
 
 async def test_a_language_that_nothing_uses_is_told_of(home):
     idle, events = campaign("klingon"), []
-    idle.text["splice"] = 0.0
+    idle.table("text")["splice"] = 0.0
     await asyncio.wait_for(CollectorProcess(idle, home, events.append).run(), PATIENCE)
     assert "text.language has no effect" in events[0].text
 

@@ -355,7 +355,7 @@ def test_mutants_may_be_fuzzed_first(lab):
     (lab.directory / "x.c").write_text("int x;\n")
     table = 'message = "x"\nagainst = ["./other"]\n[mutants]\nsources = ["x.c"]'
     campaign = lab.campaign(table, 'build = "make"', 'budget = "1h"')
-    assert campaign.mutants and campaign.oracle["against"]
+    assert campaign.table("mutants") and campaign.table("oracle")["against"]
 
 
 def test_it_goes_on_where_it_was(lab):
@@ -579,25 +579,25 @@ def test_the_table(lab):
     lab.script("one", "")
     campaign = lab.campaign('run = "./one -c @@"\nagainst = ["cat", "-n"]\ntimeout = "1m"')
     run, against = str(lab.directory / "one"), "/usr/bin/cat"
-    assert campaign.oracle["run"] == [run, "-c", "@@"]
-    assert Path(campaign.oracle["against"][0]).resolve() == Path(against).resolve()
-    assert campaign.oracle["timeout_s"] == 60
-    assert load(lab.home.campaign).campaign.oracle == campaign.oracle, "as frozen"
-    short = lab.campaign('message = "x"', 'timeout = "3s"').oracle
+    assert campaign.table("oracle")["run"] == [run, "-c", "@@"]
+    assert Path(campaign.table("oracle")["against"][0]).resolve() == Path(against).resolve()
+    assert campaign.table("oracle")["timeout_s"] == 60
+    assert load(lab.home.campaign).campaign.table("oracle") == campaign.table("oracle"), "as frozen"
+    short = lab.campaign('message = "x"', 'timeout = "3s"').table("oracle")
     assert (short["run"], short["against"], short["timeout_s"]) == ([], [], 15)
-    assert lab.campaign('message = "x"', 'timeout = "1ms"').oracle["timeout_s"] == 2
+    assert lab.campaign('message = "x"', 'timeout = "1ms"').table("oracle")["timeout_s"] == 2
 
 
 def test_what_is_built_and_what_is_in_the_source(lab):
     built = 'build = "make"'
     table = 'run = ["./cc", "$BUILD/lib", "$SOURCE/x.h", "a$BUILD/"]\nagainst = ["cat", "@@"]'
-    oracle = lab.campaign(table, built).oracle
+    oracle = lab.campaign(table, built).table("oracle")
     build = lab.home.path / "build"
     assert oracle["run"] == [f"{build}/cc", f"{build}/lib", f"{lab.directory}/x.h", "a$BUILD/"]
     assert oracle["against"][0].endswith("/cat")
     frozen = lab.home.campaign.read_text()
     assert "./cc" in frozen, "a run may be moved, and its build with it"
-    assert load(lab.home.campaign).campaign.oracle == oracle
+    assert load(lab.home.campaign).campaign.table("oracle") == oracle
 
 
 @pytest.mark.parametrize(

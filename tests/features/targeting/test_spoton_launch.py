@@ -54,7 +54,7 @@ def test_keys(tmp_path: Path) -> None:
     engine = campaign(tmp_path).engine
     assert engine["aliases"] == {"lib.Body": "app.S3Object"}
     assert (engine["targeted"], engine["fresh"], engine["distances"]) == (0.5, 0.05, "frontier")
-    assert campaign(tmp_path, GOOD + '[oracle]\nmessage = "internal error"\n').oracle
+    assert campaign(tmp_path, GOOD + '[oracle]\nmessage = "internal error"\n').table("oracle")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_keys(tmp_path: Path) -> None:
         ("aliases", 'aliases = { "a.A" = [1] }\n#', "engine.aliases"),
         ("aliases", 'distances = "near"\naliases', "engine.distances"),
         ("aliases", 'dictionary = ["d"]\naliases', "engine.dictionary: unknown key"),
-        ("[engine]", '[text]\ntext = 0.5\n[engine]', "text: is for engine.kind = afl or text"),
+        ("[engine]", '[text]\ntext = 0.5\n[engine]', "text: is for engine.kind = text or afl"),
         ("[engine]", '[mutants]\nsources = ["a"]\n[engine]', "mutants: is for engine.kind"),
     ],
 )  # fmt: skip

@@ -65,7 +65,7 @@ async def test_ranking_ends_when_the_hub_does(
             ended.append(True)
 
     monkeypatch.setattr(module, "rank_once", rank)
-    monkeypatch.setattr(hub, "_campaign", replace(hub._campaign, mutants={"shard": ""}))
+    monkeypatch.setattr(hub, "_campaign", replace(hub._campaign, tables={"mutants": {"shard": ""}}))
     ready = asyncio.Event()
     running = asyncio.ensure_future(hub.run(ready.set))
     await ready.wait()

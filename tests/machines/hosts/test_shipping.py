@@ -94,7 +94,7 @@ def test_a_python_target(project):
     assert campaign.target["python"] == sys.executable
     assert (campaign.host, campaign.instances, campaign.seed) == ("box", 2, 1007)
     assert campaign.output == project.host
-    assert not campaign.hosts and not campaign.notify and not campaign.cluster
+    assert not campaign.hosts and not campaign.table("notify") and not campaign.table("cluster")
     assert "v.toml" not in cargo.campaign_text
     assert not [file.path for file in cargo.files if "certs" in file.path], "a secret of the hub"
 
@@ -177,7 +177,7 @@ def test_sources_of_mutants(project):
     name = f"{project.path}/pkg/parse.py:1"
     rest = f'[mutants]\nsources = ["{name}", "pkg.parse"]\n[campaign]\nbudget = "1h"'
     campaign = project.arrive(shipment(project.python(rest=rest), BOX, 0)).campaign
-    (file, lines), module = campaign.mutants["sources"]
+    (file, lines), module = campaign.table("mutants")["sources"]
     assert (campaign.file.parent / file).is_file() and lines == "1"
     assert module == ("pkg.parse", "")
 
@@ -229,7 +229,7 @@ def test_a_build_is_shipped_and_not_repeated(project):
     assert campaign.engine["seeds"] == [str(there / "seeds")]
     assert not campaign.engine["afl_path"]
     wanted = [str(there / "prog"), "--conf", str(there / "lib/libx.so"), "@@"]
-    assert campaign.oracle["against"] == wanted
+    assert campaign.table("oracle")["against"] == wanted
     assert Path(campaign.target["cwd"]).is_dir()
 
 

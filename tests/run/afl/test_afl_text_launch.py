@@ -40,7 +40,7 @@ def afl(monkeypatch):
 
 
 def textual(home: RunDir, text: dict, **changes):
-    return dataclasses.replace(campaign(home, **changes), text={**TABLE, **text})
+    return dataclasses.replace(campaign(home, **changes), tables={"text": {**TABLE, **text}})
 
 
 def env_of(afl, home, index: int = 0, text: dict | None = None, **changes):
@@ -153,7 +153,7 @@ def loaded(tmp_path: Path, text: str):
 
 
 def parts_of(tmp_path: Path, table: str) -> tuple[float, ...]:
-    text = loaded(tmp_path, f"{AFL}[text]\n{table}").campaign.text
+    text = loaded(tmp_path, f"{AFL}[text]\n{table}").campaign.table("text")
     return text["havoc"], text["text"], text["splice"]
 
 
@@ -193,7 +193,7 @@ def test_what_is_not_said_follows_from_what_is(tmp_path, table, parts):
         (f'{AFL}[text]\nlanguage = "c"\ntemplates = ["a"]', "'a': a template is PATTERN ==>"),
         (f'{AFL}[text]\nlanguage = "cobol"', "text.language: 'cobol' is not one of"),
         (f"{AFL}[text]\nhavocs = 1", 'unknown key, did you mean "havoc"?'),
-        (PYTHON.replace('"text"', '"zest"') + "[text]\n", "text: is for engine.kind = afl or text"),
+        (PYTHON.replace('"text"', '"zest"') + "[text]\n", "text: is for engine.kind = text or afl"),
         (PYTHON.replace("[engine]", 'generator = "a:b"\n[engine]'), "generator: unknown key"),
     ],
 )
@@ -205,12 +205,12 @@ def test_what_is_wrong_is_said_in_words(tmp_path, text, words):
 
 
 def test_an_afl_campaign_without_the_table_mutates_bytes(tmp_path):
-    assert loaded(tmp_path, AFL).campaign.text == {}
+    assert loaded(tmp_path, AFL).campaign.table("text") == {}
     assert "text" not in loaded(tmp_path, AFL).frozen or not loaded(tmp_path, AFL).frozen["text"]
 
 
 def test_the_engine_text_takes_the_defaults(tmp_path):
-    text = loaded(tmp_path, PYTHON).campaign.text
+    text = loaded(tmp_path, PYTHON).campaign.table("text")
     assert (text["havoc"], text["text"], text["splice"]) == (0.25, 0.75, 0.0)
     assert (text["adaptive"], text["language"], text["templates"]) == (False, "", [])
 
@@ -222,10 +222,10 @@ def test_the_frozen_copy_means_the_same(tmp_path, engine, table):
     run = tmp_path / "elsewhere"
     run.mkdir()
     write_frozen(first, run)
-    assert load(run / "campaign.toml", cwd=Path("/")).campaign.text == first.campaign.text
+    assert load(run / "campaign.toml", cwd=Path("/")).campaign.table("text") == first.campaign.table("text")
 
 
 def test_all_grammars_are_known(tmp_path):
     for language in LANGUAGES:
-        assert loaded(tmp_path, f"{AFL}[text]\nlanguage = '{language}'").campaign.text
+        assert loaded(tmp_path, f"{AFL}[text]\nlanguage = '{language}'").campaign.table("text")
     assert shutil.which("true")

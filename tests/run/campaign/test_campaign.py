@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.engines.keys import MU2_KEYS, OPERATORS
 from fuzztui.engines.kinds import KINDS
 from fuzztui.engines.mutants import operators
 from fuzztui.kernel.base.units import parse_budget, parse_duration, parse_size
 from fuzztui.run.campaign import CampaignError, load, write_frozen
 from fuzztui.run.campaign.files import key_lines
 from fuzztui.run.campaign.rundir import prepare_run
-from fuzztui.run.campaign.schema import ENGINES, MU2_ENGINE, OPERATORS, Key, tables_for
+from fuzztui.run.campaign.schema import ENGINES, Key, tables_for
 from fuzztui.run.campaign.values import check
 from fuzztui.run.inprocess.spec import write_spec
 from fuzztui.tools.schema.docs import markdown
@@ -354,7 +355,7 @@ def test_a_language_by_another_name(write, name, words):
 
 def test_numbers_as_on_every_command_line(write):
     path = write(GOOD.replace('"zest"', '"text"'))
-    text = load(path, ["text.splice=.9", "campaign.name=.x"]).campaign.text
+    text = load(path, ["text.splice=.9", "campaign.name=.x"]).campaign.table("text")
     assert text["splice"] == 0.9
     (problem,) = problems(path, "text.splice=.x")
     assert "'.x' is not a number from 0 to 1" in problem
@@ -382,7 +383,7 @@ def test_a_function_that_a_file_cannot_have(write, tmp_path):
 def test_a_campaign_for_another_engine(write):
     text = GOOD.replace('"zest"', '"text"') + '[text]\nsplice = 0.5\n[oracle]\nmessage = "bug"\n'
     campaign = load(write(text), kind="mu2").campaign
-    assert (campaign.kind, campaign.text, campaign.oracle) == ("mu2", {}, {})
+    assert (campaign.kind, campaign.table("text"), campaign.table("oracle")) == ("mu2", {}, {})
     spoton = GOOD.replace('"zest"', '"spoton"\ntargeted = 0.5')
     assert "targeted" not in load(write(spoton), kind="mu2").campaign.engine
 
@@ -414,7 +415,7 @@ def test_a_key_that_only_other_kinds_read_is_refused_except_in_an_old_run(write,
 
 def test_the_operators_are_those_of_the_engine():
     assert [o.name for o in operators.OPERATORS] == list(OPERATORS)
-    default = next(key.default for key in MU2_ENGINE if key.name == "operators")
+    default = next(key.default for key in MU2_KEYS if key.name == "operators")
     assert default == list(operators.DEFAULT_OPERATORS)
 
 

@@ -35,16 +35,18 @@ def script(path: Path) -> Path:
 @pytest.mark.parametrize("kind", ["zest", "mu2", "text", "spoton"])
 def test_the_program_is_relative_to_the_file_or_on_the_path(tmp_path: Path, kind: str) -> None:
     hook = script(tmp_path)
-    notify = loaded(tmp_path, 'command = "./hook a b"', kind).campaign.notify
+    notify = loaded(tmp_path, 'command = "./hook a b"', kind).campaign.table("notify")
     assert notify["command"] == [str(hook), "a", "b"]
     assert notify["on"] == ["findings", "stall", "end"]
-    assert Path(loaded(tmp_path, 'command = ["sh"]').campaign.notify["command"][0]).is_absolute()
+    assert Path(
+        loaded(tmp_path, 'command = ["sh"]').campaign.table("notify")["command"][0]
+    ).is_absolute()
 
 
 def test_without_the_table_nothing_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "c.toml"
     file.write_text(FILE.format(kind="zest", lines="").replace("[notify]", ""))
-    assert load(file).campaign.notify == {}
+    assert load(file).campaign.table("notify") == {}
     assert "notify" not in load(file).toml()
 
 
@@ -72,4 +74,4 @@ def test_a_run_continues_if_the_program_is_gone(tmp_path: Path) -> None:
         (run / part).mkdir(parents=True)
     write_frozen(loaded(tmp_path, 'command = "./hook"'), run)
     hook.unlink()
-    assert load(run / "campaign.toml").campaign.notify["command"] == [str(hook)]
+    assert load(run / "campaign.toml").campaign.table("notify")["command"] == [str(hook)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.engines.kinds import Key
+from fuzztui.engines.keys import Key
 from fuzztui.run.campaign.schema.engines import MINIMISE_SEEDS
 
 AFL_TARGET = (

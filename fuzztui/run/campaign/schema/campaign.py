@@ -1,9 +1,8 @@
-"""The tables ``[campaign]``, ``[stop]`` and ``[notify]``."""
+"""The tables ``[campaign]`` and ``[stop]``."""
 
 from __future__ import annotations
 
-from fuzztui.engines.kinds import Key
-from fuzztui.kernel.wire.events import NEWS
+from fuzztui.engines.keys import Key
 
 CAMPAIGN = (
     Key("name", "string", "Shown on screens and by `status`. Default: the file's name."),
@@ -51,38 +50,3 @@ STOP = (
     Key("idle", "duration", "Finish after this time without a new entry or finding.", default=0.0),
     Key("edges", "duration", "Finish after this time without a new edge.", default=0.0),
 )
-
-NOTIFY = (
-    Key(
-        "command",
-        "command",
-        "The program to run, with its arguments; not by a shell. A program with a slash is "
-        "relative to the campaign file. Its stdin is one JSON object (docs/notify.md), and the "
-        "variable FUZZTUI_NEWS is a text of one line. It is killed after 30 s.",
-        required=True,
-    ),
-    Key(
-        "on",
-        "news",
-        "What to report. findings: the first finding of a new group (no earlier one has its "
-        "signature); stall: nothing new for `stall`; end: the campaign has ended.",
-        default=list(NEWS),
-    ),
-    Key(
-        "stall",
-        "duration",
-        "Report once that the campaign has found nothing new in this running time: no entry and no "
-        "finding.",
-        default=1200.0,
-    ),
-    Key(
-        "max_per_hour",
-        "integer",
-        "The command is run at most so often within an hour; later groups wait, and are "
-        "reported together.",
-        default=20,
-        minimum=1,
-        maximum=3600,
-    ),
-)
-"""The table ``[notify]``: a command that is run when there is news."""

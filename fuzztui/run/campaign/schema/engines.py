@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from fuzztui.engines.kinds import KINDS, Key
+from fuzztui.engines.keys import Key
+from fuzztui.engines.kinds import KINDS
 
 AFL = "afl"
 """The kind of engine that is not in-process: afl-fuzz."""
-
-SHARD = Key(
-    "shard",
-    "shard",
-    "Only this part of the mutants: `fuzztui FILE --shard 2/5` sets it. The parts depend on "
-    "the mutants' ids only; `fuzztui merge` joins the runs. Default: all mutants.",
-)
-"""Of mu2, and of fuzz-first."""
 
 MINIMISE_SEEDS = Key(
     "minimise_seeds",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.engines.kinds import Key
+from fuzztui.engines.keys import Key
 from fuzztui.run.campaign.schema.engines import MINIMISE_SEEDS
 
 PYTHON_TARGET = (
@@ -148,13 +148,4 @@ PYTHON_ENGINE = (
         default="edges",
         choices=("edges", "counts"),
     ),
-)
-
-THIRD_PARTY = Key(
-    "third_party",
-    "boolean",
-    "Count also which lines of libraries were executed (`edges_third_party` in fuzzer_stats); "
-    "no input is saved for new ones. Under Python 3.11: which functions were entered, in every "
-    "128th trial.",
-    default=False,
 )

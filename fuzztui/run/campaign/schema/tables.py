@@ -2,75 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from fuzztui.engines.kinds import KINDS, EngineKind, Key, kind_named
+from fuzztui.engines.keys import Key
+from fuzztui.engines.kinds import KINDS, EngineKind, kind_named
 from fuzztui.run.campaign.schema.afl import AFL_ENGINE, AFL_TARGET
-from fuzztui.run.campaign.schema.campaign import CAMPAIGN, NOTIFY, STOP
+from fuzztui.run.campaign.schema.campaign import CAMPAIGN, STOP
 from fuzztui.run.campaign.schema.engines import AFL, ENGINE
-from fuzztui.run.campaign.schema.machines import CLUSTER, HOSTS
-from fuzztui.run.campaign.schema.mu2 import MU2_ENGINE
-from fuzztui.run.campaign.schema.mutants import MUTANTS
-from fuzztui.run.campaign.schema.oracle import AFL_ORACLE, ORACLE
-from fuzztui.run.campaign.schema.python import PYTHON_ENGINE, PYTHON_TARGET, THIRD_PARTY
-from fuzztui.run.campaign.schema.spoton import SPOTON_ENGINE
-from fuzztui.run.campaign.schema.text import TEXT
-
-_MORE: dict[str, tuple[Key, ...]] = {
-    "zest": (THIRD_PARTY,),
-    "spoton": SPOTON_ENGINE,
-    "mu2": MU2_ENGINE,
-}
-"""By kind: keys of ``[engine]`` that are not in the row of the kind."""
-
-
-def _python_tables(row: EngineKind) -> dict[str, tuple[Key, ...]]:
-    more = (*_MORE.get(row.name, ()), *row.options)
-    own = {key.name for key in more}  # these take precedence
-    left_out = {*row.without, *(() if row.suites else ("examples",))}
-    return {
-        "target": tuple(key for key in PYTHON_TARGET if key.name not in left_out),
-        "engine": (*(k for k in PYTHON_ENGINE if k.name not in left_out | own), *more),
-        "oracle": ORACLE if row.oracle else (),
-    }
-
+from fuzztui.run.campaign.schema.machines import HOSTS
+from fuzztui.run.campaign.schema.python import PYTHON_ENGINE, PYTHON_TARGET
+from fuzztui.run.campaign.table import feature_tables
 
 ENGINES = (*KINDS, AFL)
 """Kinds of engines that come with fuzztui."""
 
-TABLES = (
-    *("campaign", "stop", "target", "engine", "mutants", "text", "oracle", "notify", "cluster"),
-    HOSTS,
-)
-
-TEXTUAL = (AFL, *(row.name for row in KINDS.values() if row.text))
-"""Engine kinds that take ``[text]``; ``text`` always mutates inputs as text."""
-
-JUDGED = (*(row.name for row in KINDS.values() if row.oracle), AFL)
-"""Engine kinds that take ``[oracle]``."""
-
-FIRST = (AFL, *(row.name for row in KINDS.values() if row.mutants_first))
-"""Engine kinds that take ``[mutants]``: fuzz-first works with engines without own mutants."""
-
-COMMON: dict[str, tuple[Key, ...]] = {
-    "campaign": CAMPAIGN,
-    "stop": STOP,
-    "notify": NOTIFY,
-    "cluster": CLUSTER,
-}
-"""The tables that are the same for all engine kinds."""
+Keys = dict[str, Sequence[Key]]
+"""Keys by table."""
 
 
-def tables_for(kind: str) -> dict[str, tuple[Key, ...]]:
-    """All keys of a campaign of that engine, by table. Raises :class:`UnknownKind`."""
+def _python_target(row: EngineKind) -> Keys:
+    own = {key.name for key in row.options}  # these take precedence
+    left_out = {*row.without, *(() if row.suites else ("examples",))}
+    engine = (key for key in PYTHON_ENGINE if key.name not in left_out | own)
+    return {
+        "target": [key for key in PYTHON_TARGET if key.name not in left_out],
+        "engine": [*engine, *row.options],
+    }
+
+
+def table_names() -> Sequence[str]:
+    """Return the names of all tables. Raises PluginError."""
+    return ("campaign", "stop", "target", "engine", *feature_tables(), HOSTS)
+
+
+def common_tables() -> Keys:
+    """Return the tables that are the same for all engine kinds. Raises PluginError."""
+    rows = (None, *KINDS.values())
+    of_features = {
+        name: table.keys
+        for name, table in feature_tables().items()
+        if all(table.of(row) is table.keys for row in rows)
+    }
+    return {"campaign": CAMPAIGN, "stop": STOP, **of_features}
+
+
+def tables_for(kind: str) -> Keys:
+    """Return all keys of a campaign of that engine. Raises :class:`UnknownKind`, PluginError."""
     row = None if kind == AFL else kind_named(kind)
-    tables = {"target": AFL_TARGET, "engine": AFL_ENGINE, "oracle": AFL_ORACLE}
-    if row is not None:
-        tables = _python_tables(row)
-    common = ENGINE
+    found: Keys = {"target": AFL_TARGET, "engine": AFL_ENGINE} if row is None else {}
+    found |= _python_target(row) if row is not None else {}
+    head = ENGINE
     if kind not in ENGINES:
-        common = (replace(ENGINE[0], choices=(*ENGINES, kind)), *ENGINE[1:])
-    found = {**COMMON, "target": tables["target"], "engine": common + tables["engine"]}
-    found |= {"mutants": MUTANTS} if row is None or row.mutants_first else {}
-    found |= {"text": TEXT} if row is None or row.text else {}
-    return found | ({"oracle": tables["oracle"]} if tables["oracle"] else {})
+        head = (replace(ENGINE[0], choices=(*ENGINES, kind)), *ENGINE[1:])
+    found["engine"] = [*head, *found["engine"]]
+    of_features = {name: table.of(row) for name, table in feature_tables().items()}
+    taken = {name: keys for name, keys in of_features.items() if keys}
+    return {"campaign": CAMPAIGN, "stop": STOP, **found, **taken}
+
+
+def kinds_with(table: str) -> list[str]:
+    """Return fuzztui's own engine kinds that take a table. Raises PluginError."""
+    return [kind for kind in ENGINES if table in tables_for(kind)]

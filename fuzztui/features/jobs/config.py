@@ -11,9 +11,11 @@ from typing import Any, Final
 
 import tomli
 
+from fuzztui.features.jobs.keys import CLUSTER
+from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.files import PREFIX, is_pyproject, key_lines, tables_of
 from fuzztui.run.campaign.places import address_problem as host_problem
-from fuzztui.run.campaign.schema import CLUSTER
+from fuzztui.run.campaign.table import CampaignTable
 from fuzztui.run.campaign.values import check, nearest
 
 KINDS: Final = ("scheduler", "ssh", "slurm", "kubernetes")
@@ -103,6 +105,19 @@ class ClusterConfig:
             elif not isinstance(value, str) or not value or not value.isprintable():
                 yield "slurm", f"{key} = {value!r} is not a string"
 
+
+class ClusterTable(CampaignTable):
+    """``[cluster]``, for all engines."""
+
+    def problems(self, campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
+        """Yield what is contradictory. A run's cluster is checked when it is used: a run of a
+        former version, which took tcp:// on loopback, must open.
+        """
+        for key, text in () if of_run else ClusterConfig.of(campaign.table(self.name)).problems():
+            yield f"{self.name}.{key}", text
+
+
+TABLE = ClusterTable("cluster", "where jobs run (docs/cluster.md)", CLUSTER)
 
 INIT: Final = "make them: fuzztui cluster init DIR, and give DIR"
 

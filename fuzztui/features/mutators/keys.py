@@ -1,0 +1,143 @@
+"""The table ``[text]``, which makes an engine mutate inputs as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from fuzztui.engines.keys import Key, ValueType
+from fuzztui.engines.kinds import EngineKind
+from fuzztui.kernel.wire.mixture import CLASSES, Mixture, completed
+from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.table import CampaignTable, Loading
+from fuzztui.run.campaign.values import check_known, check_strings, one_or_list
+
+GRAMMARS = (
+    "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "hcl", "html", "java",
+    "javascript", "json", "kotlin", "lua", "markdown", "nix", "php", "python", "ruby", "rust",
+    "scala", "solidity", "swift", "tsx", "typescript", "yaml", "zig",
+)  # fmt: skip
+"""Languages with a grammar: those of :data:`fuzztui.engines.text.syntax.LANGUAGES`."""
+
+ALIASES = {
+    "c#": "csharp", "c++": "cpp", "cc": "cpp", "cs": "csharp", "cxx": "cpp", "golang": "go",
+    "hs": "haskell", "js": "javascript", "kt": "kotlin", "md": "markdown", "py": "python",
+    "python3": "python", "rb": "ruby", "rs": "rust", "sh": "bash", "terraform": "hcl",
+    "ts": "typescript", "yml": "yaml",
+}  # fmt: skip
+"""Other names of :data:`GRAMMARS`, for suggestions in error messages."""
+
+
+_USUAL = Mixture(havoc=0.25, text=0.75, splice=0.0)
+"""The mixture if the campaign file gives no probability."""
+
+
+def _mutator_names() -> dict[str, Any]:
+    from fuzztui.engines.text.table import MUTATORS  # slow: read from a file
+
+    return {"enum": [mutator.name for mutator in MUTATORS]}
+
+
+def _edits(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    from fuzztui.engines.text.table import MUTATORS  # slow: read from a file
+
+    value = [value] if isinstance(value, str) else value
+    check_strings(key, value)
+    check_known(value, names := tuple(mutator.name for mutator in MUTATORS), "text mutator")
+    if set(value) >= set(names):
+        raise ValueError("leaves out every text mutator; write text = 0 instead")
+    return value, value
+
+
+KEYS = (
+    Key(
+        "text",
+        "part",
+        "The probability of text mutators. Default: what `splice` and `havoc` leave of 1; without "
+        "`havoc`, three quarters of what `splice` leaves.",
+    ),
+    Key(
+        "splice",
+        "part",
+        "The probability of splicing: a fragment of another entry replaces one of the same kind. "
+        "Default: 0.",
+    ),
+    Key(
+        "havoc",
+        "part",
+        "The probability of havoc on bytes. Default: what `text` and `splice` leave; the three "
+        "must add to 1.",
+    ),
+    Key(
+        "adaptive",
+        "boolean",
+        "Adapt the three probabilities and those of single mutators to what each found recently.",
+        default=False,
+    ),
+    Key(
+        "language",
+        "choice",
+        "The grammar that splits inputs into fragments. Default: none, only brackets and quotes "
+        "are fragments.",
+        default="",
+        choices=GRAMMARS,
+        aliases=ALIASES,
+        without="for another language leave the key out: brackets and quotes are spliced then",
+    ),
+    Key(
+        "templates",
+        "strings",
+        "Your own edit rules: in ast-grep's syntax, such as `if ($A) $B ==> while ($A) $B`, which "
+        "needs `language`; or in comby's, such as `if (:[a]) ==> while (:[a])`, which needs comby "
+        "on PATH. A rule with `:[` in it is in comby's syntax.",
+        default=[],
+    ),
+    Key(
+        "without",
+        ValueType("a list of text mutators", _edits, lambda: one_or_list(_mutator_names())),
+        "Text mutators to leave out; `fuzztui mutate --list` lists all.",
+        default=[],
+    ),
+)
+
+
+class TextTable(CampaignTable):
+    """``[text]``, for AFL++ and the engine text, which always has the table."""
+
+    def of(self, kind: EngineKind | None) -> Sequence[Key]:  # noqa: D102
+        return self.keys if kind is None or kind.text else ()
+
+    def always(self, kind: str) -> bool:  # noqa: D102
+        return kind == "text"
+
+    def complete(self, campaign: Campaign, frozen: dict[str, Any], load: Loading) -> None:
+        """Fill in the probabilities of text, splice and havoc that the given ones leave."""
+        text = campaign.table(self.name)
+        given = {name: text[name] for name in CLASSES if text[name] is not None}
+        whole = completed({"splice": 0.0} | given, _USUAL)
+        parts = {name: round(part, 9) for name, part in zip(CLASSES, whole, strict=True)}
+        if Mixture(**parts).problem:
+            terms = " + ".join(f"{name} {part:g}" for name, part in given.items())
+            total = f" = {sum(given.values()):g}" if len(given) > 1 else ""
+            load.problem("text", f"{terms}{total}: havoc, text and splice must add to 1")
+        frozen |= parts
+        text |= parts
+
+    def problems(self, campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
+        """Yield bad templates."""
+        text = campaign.table(self.name)
+        if not text["templates"]:
+            return
+        # Slow to import.
+        from fuzztui.engines.text.comby import is_comby
+        from fuzztui.engines.text.syntax import template_problem
+
+        for template in text["templates"]:
+            if of_run and is_comby(template):
+                continue  # without comby the engine warns, and the run continues
+            if problem := template_problem(text["language"], template):
+                yield "text.templates", f"{template!r}: {problem}"
+
+
+TABLE = TextTable("text", "mutate inputs as text", KEYS)
