@@ -13,7 +13,6 @@ from pathlib import Path
 from fuzztui.engines.base.errors import CANNOT_START, CannotStart
 from fuzztui.engines.base.spec import Spec, read_spec
 from fuzztui.engines.execute.limits import allow_descriptors
-from fuzztui.engines.process.apart import apart
 
 
 def main() -> int:
@@ -69,6 +68,8 @@ def main() -> int:
 
             return reproduce(spec, args.repro, save=args.save_example)
         if not _is_campaign(args):
+            from fuzztui.engines.process.apart import apart
+
             return _mirror(apart(lambda: _answer(spec, args), args.parent))
         if args.ready is not None:
             from fuzztui.engines.process.check import ready

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
-from fuzztui.engines.generators.scope import undecorated
 from fuzztui.engines.inputs.source import Source
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.references import (
@@ -281,9 +280,12 @@ def _check_callable(
         raise CannotStart(
             f"{where} is a coroutine function: name a plain function that calls asyncio.run()"
         )
+    # Importing all generators takes a tenth of the start; a target that has one has imported them.
+    if scope := sys.modules.get("fuzztui.engines.generators.scope"):
+        function = scope.undecorated(function)
     try:
         # Decorators may add arguments: the signature of the outermost one counts.
-        inspect.signature(undecorated(function), follow_wrapped=False).bind(b"")
+        inspect.signature(function, follow_wrapped=False).bind(b"")
     except TypeError as e:
         raise CannotStart(f"{where} must be callable with one argument, {argument}: {e}") from None
     except ValueError:

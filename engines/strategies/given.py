@@ -7,7 +7,6 @@ import functools
 import inspect
 import random
 import sys
-import unittest
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -249,7 +248,8 @@ def _call(of: object, name: str, about: object) -> None:
 
 
 def _is_unittest(owner: object) -> bool:
-    return isinstance(owner, type) and issubclass(owner, unittest.TestCase)
+    unittest = sys.modules.get("unittest")  # which imports asyncio: only if the target uses it
+    return unittest is not None and isinstance(owner, type) and issubclass(owner, unittest.TestCase)
 
 
 def _text_of(value: Any) -> str:
@@ -269,8 +269,8 @@ def _stateful(machine: Any) -> Any:
 
 
 def _skips() -> tuple[type[BaseException], ...]:
-    skips: tuple[type[BaseException], ...] = (unittest.SkipTest,)
-    pytest = sys.modules.get("pytest")
+    unittest, pytest = sys.modules.get("unittest"), sys.modules.get("pytest")
+    skips = () if unittest is None else (unittest.SkipTest,)
     return skips if pytest is None else (*skips, pytest.skip.Exception)
 
 

@@ -6,7 +6,6 @@ findings, peers, restarts and minimisation need to know nothing about properties
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import hashlib
 import importlib
@@ -317,6 +316,8 @@ def synchronous(item: Any, function: Callable[..., Any]) -> Callable[..., object
 
 
 def _by_asyncio(item: Any, coroutine: Callable[[], Any]) -> object:
+    import asyncio
+
     for value in item.funcargs.values():  # a fixture of the plugin, by version
         if isinstance(value, asyncio.Runner):
             return value.run(coroutine())
