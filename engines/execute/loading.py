@@ -17,6 +17,7 @@ from fuzztui.engines.execute.limits import lowered_text
 from fuzztui.engines.execute.message_oracle import MessageOracle
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.inputs import GeneratedInput, InputForm, TextInput
+from fuzztui.engines.instrument.cache import user_cache
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
@@ -58,6 +59,7 @@ def load(
     coverage = CoverageMap("counts" if spec.engine.coverage == "counts" else "edges")
     include = application_packages(spec.target)
     application = Application(include, spec.target.exclude, table, coverage, guard)
+    application.cache = user_cache()
     prepared = prepare(application)
     random.seed(0)  # targets may use the global generator
     target = load_target(spec.target, application)

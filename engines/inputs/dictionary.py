@@ -29,19 +29,30 @@ class Constant:
     line: int
 
 
+ConstantRow = tuple[str | bytes | int, Context, int]
+"""Value, context and line of a constant."""
+
+
 class Constants:
     """Collects the constants of each module of the application as it is loaded."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[type, str | bytes | int, Context], Constant] = {}
 
-    def add(self, module: str, tree: ast.Module) -> None:
-        """Add the constants of a module's tree, without docstrings and annotations."""
-        for node, context in _constants(tree, "other"):
-            value = node.value
-            if isinstance(value, str | bytes) or type(value) is int:
-                key = (type(value), value, context)
-                self.found.setdefault(key, Constant(value, context, module, node.lineno))
+    def add(self, module: str, rows: Iterable[ConstantRow]) -> None:
+        """Add the constants of a module."""
+        for value, context, line in rows:
+            key = (type(value), value, context)
+            if key not in self.found:
+                self.found[key] = Constant(value, context, module, line)
+
+
+def constants_of(tree: ast.Module) -> Iterator[ConstantRow]:
+    """Yield the constants of a module's tree, without docstrings and annotations."""
+    for node, context in _constants(tree, "other"):
+        value = node.value
+        if isinstance(value, str | bytes) or type(value) is int:
+            yield value, context, node.lineno
 
 
 def _constants(node: ast.AST, context: Context) -> Iterator[tuple[ast.Constant, Context]]:

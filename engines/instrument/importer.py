@@ -9,23 +9,28 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from importlib.machinery import FrozenImporter, ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Final
+from typing import Any, Final
 
-from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable, ModuleEdges
+from fuzztui.engines.inputs.dictionary import ConstantRow, constants_of
+from fuzztui.engines.instrument.cache import SourceCache
+from fuzztui.engines.instrument.edges import CoverageMap, Edge, EdgeTable, ModuleEdges
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.instrument import Instrumenter, UnitSpan
 from fuzztui.engines.instrument.lines import LineRecorder
-from fuzztui.engines.instrument.markers import compile_with
+from fuzztui.engines.instrument.markers import compile_marked, with_objects
 from fuzztui.kernel.base.text import listed, several
 
 _FUTURE: Final[int] = sum(
     getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
 )
+_Made = tuple[CodeType | None, list[tuple[str, int, str]], list[tuple[Any, ...]], list[ConstantRow]]
+"""Code with markers (None: it is nested too deeply), edges, units and constants of a module."""
+
 _NEXT_COUNT = bytes(min(n + 1, 255) for n in range(256))
 
 
@@ -71,8 +76,12 @@ class Application:
         """Modules of the application that exist only as compiled extensions."""
         self.plain: list[str] = []
         """Modules that are loaded without instrumentation, because they are nested too deeply."""
-        self.on_source: Callable[[str, ast.Module], None] = lambda name, tree: None
-        """Called with name and tree of each module before instrumentation."""
+        self.on_source: Callable[[str, ast.Module], None] | None = None
+        """Called with name and tree of each module before instrumentation, which may change the
+        tree: such a module is not taken from :attr:`cache`."""
+        self.on_constants: Callable[[str, Sequence[ConstantRow]], None] = lambda name, rows: None
+        """Called with name and constants of each module."""
+        self.cache = SourceCache(None)
         self.loaded: list[InstrumentedModule] = []
         """The instrumented modules, in the order in which they were compiled."""
         self.compiled: dict[str, CodeType] = {}
@@ -160,22 +169,44 @@ class Application:
         """Compile a module with instrumentation, and register its cells. Returns the code."""
         if name in self.compiled and not self.fresh(name):
             return self.compiled[name]
-        tree = ast.parse(source, file)
-        self.on_source(name, tree)
         sha = hashlib.sha256(source).hexdigest()[:16]
-        base = self.table.base(name, sha)
-        instrumenter = Instrumenter(base, counting=self.coverage.counting)
-        try:
-            instrumenter.visit(tree)
-            code = compile_with(tree, file, self.constants)
-        except RecursionError:
+        base, counting = self.table.base(name, sha), self.coverage.counting
+
+        def make() -> _Made:
+            return self._made(name, file, source, base)
+
+        if self.on_source is None:
+            key = (file, base, counting)
+            marked, edges, spans, constants = self.cache.get("code", key, source, make)
+        else:
+            marked, edges, spans, constants = make()
+        self.on_constants(name, constants)
+        if marked is None:
             self.plain.append(name)
             return self.compiled.setdefault(name, compile(source, file, "exec", dont_inherit=True))
+        code = with_objects(marked, self.constants)
         self.compiled.setdefault(name, code)
-        self.table.add(ModuleEdges(name, file, sha, base, tuple(instrumenter.edges)))
+        self.table.add(ModuleEdges(name, file, sha, base, tuple(Edge(*edge) for edge in edges)))
         self.coverage.grow(self.table.size)
-        self.loaded.append(InstrumentedModule(name, file, source, base, instrumenter.spans, code))
+        units = {span[1:3]: UnitSpan(*span) for span in spans}
+        self.loaded.append(InstrumentedModule(name, file, source, base, units, code))
         return code
+
+    def _made(self, name: str, file: str, source: bytes, base: int) -> _Made:
+        """Instrument and compile a module."""
+        tree = ast.parse(source, file)
+        if self.on_source is not None:
+            self.on_source(name, tree)
+        instrumenter = Instrumenter(base, counting=self.coverage.counting)
+        try:
+            constants = list(constants_of(tree))
+            instrumenter.visit(tree)
+            code = compile_marked(tree, file)
+        except RecursionError:
+            return None, [], [], []
+        edges = [(edge.qualname, edge.line, edge.kind) for edge in instrumenter.edges]
+        spans = [astuple(span) for span in instrumenter.spans.values()]
+        return code, edges, spans, constants
 
 
 class _Loader(SourceFileLoader):

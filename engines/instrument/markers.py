@@ -43,15 +43,21 @@ def compile_with(
     :func:`compile`, and KeyError for a marker without an object: left in the code, it would
     change what the program does.
     """
+    return with_objects(compile_marked(tree, file, flags), constants)
+
+
+def compile_marked(tree: ast.Module, file: str, flags: int = 0) -> CodeType:
+    """Compile ``tree``, whose markers stay."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "'complex' object is not callable; perhaps ..."
-        code = compile(tree, file, "exec", flags=flags, dont_inherit=True)
-    return _replace(code, constants)
+        code: CodeType = compile(tree, file, "exec", flags=flags, dont_inherit=True)
+    return code
 
 
-def _replace(code: CodeType, constants: Mapping[str, Any]) -> CodeType:
+def with_objects(code: CodeType, constants: Mapping[str, Any]) -> CodeType:
+    """Replace each marker in the code. Raises KeyError for a marker without an object."""
     consts = tuple(
-        _replace(c, constants)
+        with_objects(c, constants)
         if isinstance(c, CodeType)
         else constants[_NAMES[c]]
         if type(c) is complex and c in _NAMES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import importlib
 import inspect
@@ -39,6 +40,7 @@ from fuzztui.engines.suite.properties import (
 )
 from fuzztui.harness import COMPARED_WITH, check_compare, takes_one
 from fuzztui.kernel.base.text import several
+from fuzztui.kernel.base.user_dirs import cache_dir
 
 if TYPE_CHECKING:
     from fuzztui.engines.strategies.given import GivenTest
@@ -112,7 +114,8 @@ def load_target(
     sys.path[:0] = [p for p in search_path(spec) if p not in sys.path]
     # Else Hypothesis creates its caches in the user's project, when a test is imported.
     is_new = _STORAGE not in os.environ
-    os.environ.setdefault(_STORAGE, os.path.join(_caches(), "hypothesis"))  # noqa: PTH118
+    with contextlib.suppress(OSError):  # no home
+        os.environ.setdefault(_STORAGE, str(cache_dir() / "hypothesis"))
     importlib.invalidate_caches()
     if application is not None:
         application.install()
@@ -225,12 +228,6 @@ def _function_property(
         return FunctionProperty(name, key, None, function, text=_takes_text(function))
     given = _given(test, replace(spec, function=reference), modules)
     return FunctionProperty(name, key, given.make, given.target(), test=given)
-
-
-def _caches() -> str:
-    # Not Path.expanduser(), which raises if the user has no home directory.
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
-    return os.path.join(home, "fuzztui")  # noqa: PTH118
 
 
 def _generator(spec: TargetSpec, modules: dict[str, ModuleType]) -> Callable[[Source], object]:

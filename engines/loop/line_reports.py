@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Final
+from typing import Any, Final
 
 from fuzztui.engines.directory.events import EventLog, ReportedEvents
 from fuzztui.engines.instrument.edges import ModuleEdges
 from fuzztui.engines.instrument.importer import Application, InstrumentedModule
 from fuzztui.engines.instrument.lines import LineRecorder
-from fuzztui.engines.instrument.statements import outline_of, statements_of
+from fuzztui.engines.instrument.statements import SourceOutline, lines_of
 from fuzztui.kernel.base import ranges
 from fuzztui.kernel.wire.codec import MAX_EVENT, encode_event
 from fuzztui.kernel.wire.events import LinesCovered, SourceFile
@@ -102,8 +102,7 @@ class LineReports:
         if edges is None:
             return
         try:
-            statements, starts = statements_of(module.source)
-            outline = outline_of(module.source, starts)
+            statements, starts, outline = self._lines_of(module)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return  # it has no statements that could be shown
         self._starts[file], self._runs[file] = starts, outline.runs
@@ -128,6 +127,17 @@ class LineReports:
             self._log.write(event)
         self._statements[file] = lines
         self._branches[file] = edges, taken
+
+    def _lines_of(
+        self, module: InstrumentedModule
+    ) -> tuple[list[int], dict[int, int], SourceOutline]:
+        def make() -> tuple[Any, ...]:
+            statements, starts, outline = lines_of(module.source)
+            return statements, starts, outline.functions, outline.blocks, outline.runs
+
+        cache = self._application.cache
+        statements, starts, *outline = cache.get("lines", (), module.source, make)
+        return statements, starts, SourceOutline(*outline)
 
 
 def _parts(texts: Mapping[str, str]) -> Iterator[dict[str, str]]:

@@ -145,7 +145,7 @@ class InputRunner:
         return [c.value for c in found if isinstance(c.value, int) and c.context == "compare"]
 
     def _prepare(self, application: Application) -> None:
-        application.on_source = self._constants.add
+        application.on_constants = self._constants.add
 
     def run(self, data: bytes, *, fresh: bool = False, like: bytes = b"") -> TrialResult:
         """Run one input. ``fresh``: in a child that has run nothing yet. Raises ``CannotStart``.

@@ -146,7 +146,7 @@ def build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
     def prepare(application: Application) -> object:
         application.lines = recorder
         if spec.engine.constants:
-            application.on_source = constants.add
+            application.on_constants = constants.add
         return engine.prepare(spec, application) if hasattr(engine, "prepare") else None
 
     rng = random.Random(f"{spec.seed}/{spec.instance}/{journal.counters[j.TRIAL]}")

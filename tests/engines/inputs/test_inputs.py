@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzztui.engines.base.errors import CannotStart
-from fuzztui.engines.inputs.dictionary import Constants, read_dictionary, tokens_of
+from fuzztui.engines.inputs.dictionary import Constants, constants_of, read_dictionary, tokens_of
 from fuzztui.engines.inputs.inputs import GeneratedInput, TextInput
 from fuzztui.engines.inputs.reduce import shrink
 from fuzztui.engines.inputs.source import Rejected, Source
@@ -192,8 +192,9 @@ def test_constants_of_code() -> None:
     constants = Constants()
     constants.add(
         "m",
-        ast.parse(
-            '''
+        constants_of(
+            ast.parse(
+                '''
 """module docstring"""
 def f(x: "annotation") -> "return":
     """docstring"""
@@ -203,6 +204,7 @@ def f(x: "annotation") -> "return":
         case "matched": pass
     return f"{x}formatted" * 70000
 '''
+            )
         ),
     )
     tokens = tokens_of(constants.found.values())

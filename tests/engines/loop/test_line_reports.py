@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from fuzztui.engines.directory.events import ReportedEvents
+from fuzztui.engines.instrument.cache import SourceCache
 from fuzztui.engines.loop.line_reports import LineReports
 from fuzztui.kernel.wire.codec import MAX_EVENT, encode_event
 
@@ -18,6 +19,7 @@ def test_an_event_that_would_be_skipped_is_not_written(length, reported):
         loaded=[module],
         table=SimpleNamespace(modules={"m": edges}),
         coverage=SimpleNamespace(collect=lambda: 0, size=1),
+        cache=SourceCache(None),
     )
     written = []
     log = SimpleNamespace(instance="main", write=written.append)

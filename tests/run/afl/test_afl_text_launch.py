@@ -222,7 +222,9 @@ def test_the_frozen_copy_means_the_same(tmp_path, engine, table):
     run = tmp_path / "elsewhere"
     run.mkdir()
     write_frozen(first, run)
-    assert load(run / "campaign.toml", cwd=Path("/")).campaign.table("text") == first.campaign.table("text")
+    assert load(run / "campaign.toml", cwd=Path("/")).campaign.table(
+        "text"
+    ) == first.campaign.table("text")
 
 
 def test_all_grammars_are_known(tmp_path):

@@ -1,0 +1,114 @@
+"""What is made of the source of modules, kept between starts in the user's cache directory.
+
+Compiling and instrumenting an application takes most of an engine's start, and the same source
+gives the same result: instances, workers that start again, and mutants' children use one file for
+each module, as Python does for its ``.pyc``. Without a directory nothing is kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import marshal
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from fuzztui.kernel.base.atomic import replace_bytes
+from fuzztui.kernel.base.user_dirs import cache_dir
+
+T = TypeVar("T")
+
+MAX_BYTES: Final = 256 << 20
+"""Bytes of all files; then the oldest half is removed."""
+
+_MAKERS: Final = (
+    "cache.py", "edges.py", "fuel.py", "instrument.py", "importer.py", "markers.py",
+    "statements.py", "../inputs/dictionary.py",
+)  # fmt: skip
+"""The code that decides what is made: another version of it makes others."""
+
+_DIGEST: Final = 32
+
+
+class SourceCache:
+    """One directory of made things. They consist of what :mod:`marshal` knows."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """``folder``: is made if there is none; None: nothing is kept."""
+        self._folder = folder
+        self._salt = b""
+        self._swept = False
+
+    def get(self, kind: str, key: tuple[object, ...], source: bytes, make: Callable[[], T]) -> T:
+        """Return what ``make`` makes of a source. ``key``: what it depends on besides."""
+        file = self._file(kind, key, source)
+        if file is None:
+            return make()
+        found = _read(file)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
+        made = make()
+        self._write(file, made)
+        return made
+
+    def _file(self, kind: str, key: tuple[object, ...], source: bytes) -> Path | None:
+        if self._folder is None:
+            return None
+        try:
+            self._salt = self._salt or _salt()
+        except OSError:  # fuzztui is being upgraded, or is in an archive
+            self._folder = None
+            return None
+        digest = hashlib.sha256(self._salt + repr((kind, key)).encode() + b"\0" + source)
+        return self._folder / digest.hexdigest()
+
+    def _write(self, file: Path, made: Any) -> None:
+        with contextlib.suppress(OSError, ValueError):  # a full disk; what marshal does not know
+            data = marshal.dumps(made)
+            if not self._swept:
+                self._swept = True
+                file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _sweep(file.parent)
+            replace_bytes(file, hashlib.sha256(data).digest() + data)
+
+
+def _read(file: Path) -> Any:
+    """Return what a file contains; None: there is none, it is damaged, or another user's."""
+    try:
+        with file.open("rb") as opened:
+            if os.fstat(opened.fileno()).st_uid != os.geteuid():
+                return None
+            text = opened.read()
+        if hashlib.sha256(text[_DIGEST:]).digest() != text[:_DIGEST]:
+            return None
+        return marshal.loads(text[_DIGEST:])
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+
+
+def _salt() -> bytes:
+    here = Path(__file__).parent
+    code = b"".join((here / name).read_bytes() for name in _MAKERS)
+    return hashlib.sha256(sys.version.encode() + code).digest()
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the oldest files if there is too much. Raises OSError."""
+    files = [
+        (entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(folder)
+    ]
+    if sum(size for _, size, _ in files) <= MAX_BYTES:
+        return
+    for _, _, path in sorted(files)[: (len(files) + 1) // 2]:
+        with contextlib.suppress(OSError):
+            Path(path).unlink()
+
+
+def user_cache() -> SourceCache:
+    """Return the cache below the user's cache directory; without a home nothing is kept."""
+    with contextlib.suppress(OSError):
+        return SourceCache(cache_dir() / "sources")
+    return SourceCache(None)
