@@ -16,6 +16,9 @@ from typing import Any, Final
 _TOOLS: Final = (3, 4)
 """Ids for ``sys.monitoring`` without a predefined purpose."""
 
+MAX_FILES: Final = 10_000
+"""Names of files that are remembered as not recorded: a target may compile code under new names."""
+
 
 class LineRecorder:
     """Records executed lines of some files."""
@@ -49,9 +52,12 @@ class LineRecorder:
             self._seen[file] = set()
 
     def _seen_in(self, file: str) -> set[int] | None:
-        if file not in self._seen:
-            self._seen[file] = set() if self._wanted(file) else None
-        return self._seen[file]
+        if file in self._seen:
+            return self._seen[file]
+        seen: set[int] | None = set() if self._wanted(file) else None
+        if seen is not None or len(self._seen) < MAX_FILES:
+            self._seen[file] = seen
+        return seen
 
     def take(self) -> dict[str, set[int]]:
         """Return the lines that were executed for the first time since the last call."""

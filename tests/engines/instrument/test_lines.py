@@ -2,6 +2,7 @@
 
 import types
 
+from fuzztui.engines.instrument import lines
 from fuzztui.engines.instrument.lines import LineRecorder
 from fuzztui.engines.instrument.statements import outline_of
 
@@ -53,6 +54,17 @@ def test_each_line_of_the_files_is_recorded_once():
     except ValueError:
         pass
     assert recorder.take() == {"/a.py": {12}}
+
+
+def test_names_of_files_that_are_made_while_a_target_runs_are_not_all_kept(monkeypatch):
+    monkeypatch.setattr(lines, "MAX_FILES", 3)
+    asked = []
+    recorder = LineRecorder(lambda file: asked.append(file) or file == "/mine.py")
+    with recorder.recording():
+        for name in ("/a", "/b", "/c", "/d", "/d", "/a", "/mine.py"):
+            module(name)
+    assert set(recorder.take()) == {"/mine.py"}
+    assert len(recorder._seen) == 4 and asked.count("/a") == 1
 
 
 def test_functions_and_blocks_of_a_source():
