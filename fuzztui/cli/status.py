@@ -262,7 +262,7 @@ def _rows_of_features(state: State, run: Path) -> Iterator[tuple[str, str]]:
     for feature in features():
         if feature.rows:
             failed = partial(_failed_row, feature.name)
-            yield from feature.made(feature.rows, _as_rows, failed, state, run)
+            yield from feature.made_or(feature.rows, _as_rows, failed, state, run)
 
 
 def _as_rows(made: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

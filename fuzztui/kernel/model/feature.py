@@ -122,7 +122,7 @@ class Feature:
         """Return the objects of a class that ``MODULE:NAME`` makes. Raises PluginError."""
         return self.make(text, partial(list_of, kind), *args)
 
-    def made(
+    def made_or(
         self, text: str, check: Callable[[Any], T], failed: Callable[[str], T], *args: Any
     ) -> T:
         """Return what ``MODULE:NAME`` makes, as ``check`` returns it.

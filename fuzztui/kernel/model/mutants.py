@@ -318,7 +318,7 @@ class Summary:
     kill that they were not run on, as the budget was used up or the campaign was stopped."""
     scored: tuple[int, int] = (0, 0)
     """What the score divides: killed mutants, and those that it counts."""
-    judged: bool = True
+    could_run: bool = True
     """Whether mutants could run on any input: without one, nothing is left to run either."""
 
     def count(self, word: str) -> int:
@@ -334,7 +334,7 @@ class Summary:
     @property
     def exact(self) -> bool | None:
         """Whether the score is exact, not a lower bound; None: not known."""
-        return None if self.unsettled < 0 else self.unsettled == 0 and self.judged
+        return None if self.unsettled < 0 else self.unsettled == 0 and self.could_run
 
     @property
     def at_least(self) -> str:
@@ -389,12 +389,12 @@ def _by_state(state: State) -> Summary:
         unsettled=sum(unsettled) if unsettled else -1,
         left_s=max((f.left_s for f in stats), default=-1.0),
         pass_share=max((f.pass_share for f in stats), default=-1.0),
-        judged=_judged(state, counts),
+        could_run=_could_run(state, counts),
         **counts,
     )
 
 
-def _judged(state: State, counts: dict[str, int]) -> bool:
+def _could_run(state: State, counts: dict[str, int]) -> bool:
     """Whether mutants have run on an input, or there is one on which they could."""
     if counts["killed"] or counts["alive"] or not counts["pending"]:
         return True

@@ -87,7 +87,7 @@ def _of_features(state: State) -> Iterator[Advice]:
     for feature in features():
         if feature.advice:
             check = partial(list_of, Advice)
-            yield from feature.made(feature.advice, check, lambda e: [Advice(e)], state)
+            yield from feature.made_or(feature.advice, check, lambda e: [Advice(e)], state)
 
 
 def _valid_share(s: Stats) -> float | None:

@@ -17,7 +17,7 @@ def sections_of_features(state: State) -> Iterator[Section]:
     for feature in features():
         if feature.report:
             failed = partial(_failed_section, feature.name)
-            yield from feature.made(feature.report, _as_sections, failed, state)
+            yield from feature.made_or(feature.report, _as_sections, failed, state)
 
 
 def _as_sections(made: Iterable[Section]) -> list[Section]:

@@ -84,7 +84,7 @@ def _own_figures(state: State) -> dict[str, Any]:
 def figures_of_packages(state: State) -> dict[str, dict[str, Any]]:
     """Return the figures of installed features by name and key; of one that fails, the error."""
     return {
-        feature.name: feature.made(feature.figures, as_data, lambda e: {"error": e}, state)
+        feature.name: feature.made_or(feature.figures, as_data, lambda e: {"error": e}, state)
         for feature in package_features()
         if feature.figures
     }

@@ -33,7 +33,7 @@ def overview_lines() -> Iterator[OverviewLine]:
     for feature in features():
         if feature.overview:
             check = partial(list_of, OverviewLine)
-            yield from feature.made(feature.overview, check, _failed)
+            yield from feature.made_or(feature.overview, check, _failed)
 
 
 def _failed(error: str) -> list[OverviewLine]:

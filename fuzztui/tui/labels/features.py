@@ -77,7 +77,7 @@ def feature_facts(instance: Instance, state: State) -> Iterator[Fact]:
     """Yield the facts that features add."""
     for feature in features():
         if feature.facts:
-            yield from feature.made(feature.facts, _facts, _failed_fact, instance, state)
+            yield from feature.made_or(feature.facts, _facts, _failed_fact, instance, state)
 
 
 def _facts(made: Iterable[Fact]) -> list[Fact]:
