@@ -91,3 +91,18 @@ def machines(tmp_path, shared):
         return Machine(tmp_path / "runs" / host, host, directory or shared, **about)
 
     return make
+
+
+@pytest.fixture
+def a(machines):
+    return machines("a")
+
+
+@pytest.fixture
+def b(machines):
+    return machines("b")
+
+
+@pytest.fixture
+def c(machines):
+    return machines("c")
