@@ -32,9 +32,7 @@ _CHANGES = st.lists(
 
 
 @given(_CHANGES)
-def test_a_successor_knows_what_was_saved(
-    tmp_path_factory: pytest.TempPathFactory, changes: list[object]
-) -> None:
+def test_a_successor_knows_what_was_saved(tmp_path_factory, changes):
     directory = tmp_path_factory.mktemp("run")
     settled = loaded(directory)
     now: dict[int, int] = {}
@@ -67,9 +65,7 @@ def again(directory: Path, entry: int, mutants: list[str] = MUTANTS) -> int:
     return settled[entry]
 
 
-def test_other_mutants_another_parent_and_a_torn_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_mutants_another_parent_and_a_torn_file(tmp_path, monkeypatch):
     settled = loaded(tmp_path)
     settled.begin(1, 0b101)
     settled.begin(2, 0b1)
@@ -85,14 +81,14 @@ def test_other_mutants_another_parent_and_a_torn_file(
     assert again(tmp_path, 1) == 0
 
 
-def test_late_mutants_are_not_kept_since_their_places_may_change(tmp_path: Path) -> None:
+def test_late_mutants_are_not_kept_since_their_places_may_change(tmp_path):
     settled = loaded(tmp_path, MUTANTS[:3])
     settled.begin(1, 0b11101)
     settled.save()
     assert again(tmp_path, 1, MUTANTS[:3]) == 0b101
 
 
-def test_what_was_asked_for_again_is_not_settled_for_the_next_worker(tmp_path: Path) -> None:
+def test_what_was_asked_for_again_is_not_settled_for_the_next_worker(tmp_path):
     settled = loaded(tmp_path)
     settled.begin(1, 0b111)
     settled.save()
@@ -103,7 +99,7 @@ def test_what_was_asked_for_again_is_not_settled_for_the_next_worker(tmp_path: P
     assert again(tmp_path, 1) == 0b101
 
 
-def test_nothing_is_saved_where_nothing_can_be(tmp_path: Path) -> None:
+def test_nothing_is_saved_where_nothing_can_be(tmp_path):
     settled = loaded(tmp_path / "gone")
     settled.begin(1, 1)
     settled.save()
