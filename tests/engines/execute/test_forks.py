@@ -1,7 +1,5 @@
 """Children that die, hang, lie and close what they were given."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import itertools

@@ -1,7 +1,5 @@
 """The alarm of messages, the second implementation, and the table that names them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Operands are put where the input has the other one: in bytes, in text, and in choices."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

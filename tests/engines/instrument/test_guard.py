@@ -1,7 +1,5 @@
 """When a trial ends: by CPU time, by the clock if it waits; and where it was all the time."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Loading targets, running inputs, putting the process back as it was."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

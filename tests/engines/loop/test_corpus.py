@@ -1,7 +1,5 @@
 """Scheduling and steering, feedback, findings, names, journal, spec."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path

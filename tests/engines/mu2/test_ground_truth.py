@@ -1,7 +1,5 @@
 """Verdicts of ``--score`` against the same mutants in patched copies, in fresh processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

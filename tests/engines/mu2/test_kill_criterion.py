@@ -1,7 +1,5 @@
 """KILLS(P', x) in its three modes, the user's compare function, and what is said of it."""
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Callable, Iterator

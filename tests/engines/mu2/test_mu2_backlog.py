@@ -1,7 +1,5 @@
 """Saved inputs against survivors: what is settled is settled rightly, and the exact pass exact."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Saving what kills, and what infects the promoted."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

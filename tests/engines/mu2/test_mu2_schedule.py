@@ -1,7 +1,5 @@
 """How much goes to mutants, and which come first."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``--score`` of targets that are not easily imported twice."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

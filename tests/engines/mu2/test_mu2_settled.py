@@ -1,7 +1,5 @@
 """What a worker leaves to its successor about pairs that need not be run again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Mutants' states, what a user says about them, and continuing after a restart."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which modules refer to the application, and are imported again with it."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import ModuleType

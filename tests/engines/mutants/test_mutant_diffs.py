@@ -1,7 +1,5 @@
 """A mutant's diff is applied by ``patch``, and the patched file does just what ran."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Swapping mutants into a running program: all kinds of functions, and nothing left behind."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import importlib

@@ -1,7 +1,5 @@
 """Events about types and goals: reported as rarely as they are unimportant, and complete."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

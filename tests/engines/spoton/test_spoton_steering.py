@@ -1,7 +1,5 @@
 """What a user says about types and goals: effects, refusals, and what is kept of it."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The parts of the mutant builder, and the whole of it with compilers that stand in for AFL++'s."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

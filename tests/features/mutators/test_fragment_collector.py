@@ -1,7 +1,5 @@
 """Harvesting fragments from the queues: what is parsed when, and who survives what."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

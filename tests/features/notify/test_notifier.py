@@ -1,7 +1,5 @@
 """Which news ``notify.command`` gets, and when; with a real command."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

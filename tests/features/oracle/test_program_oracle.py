@@ -1,7 +1,5 @@
 """[oracle] of programs: what commands are asked, what of it is a bug, who looks at what once."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Starting spoton: its keys, and the document of goals that a run is given."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Types that un-annotated parameters are seen to have, in real runs of the target."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Survivors that a user accepts: the file, the log, and undo."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Judging findings by ``ctl`` and while a campaign runs; regressions of a later run."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

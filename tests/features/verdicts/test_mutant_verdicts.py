@@ -1,7 +1,5 @@
 """Verdicts about mutants in the verdicts file, and what they change of a score."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

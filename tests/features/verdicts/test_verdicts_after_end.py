@@ -1,7 +1,5 @@
 """Verdicts about mutants of a campaign that has ended: in the log, and for a resumed campaign."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

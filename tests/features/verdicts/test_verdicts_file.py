@@ -1,7 +1,5 @@
 """The verdicts file: what is accepted, what is refused, and what a change leaves as it was."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import stat

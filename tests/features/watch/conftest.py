@@ -1,7 +1,5 @@
 """Fuzzers of somebody else, and watches of their directories; all end with the test."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

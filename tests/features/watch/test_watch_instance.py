@@ -1,7 +1,5 @@
 """How a foreign instance is, how old its figures are, what a probe leaves behind."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

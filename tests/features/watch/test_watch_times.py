@@ -1,7 +1,5 @@
 """When things happened in a watched campaign: copies, newcomers, resumes, clocks that jump."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import time

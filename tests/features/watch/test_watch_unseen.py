@@ -1,7 +1,5 @@
 """Instances whose process cannot be seen, odd rows, odd names: ``watch`` and ``status`` agree."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """From the directories of someone else's fuzzers to a log like our own."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A hub of this machine, which has not been started."""
 
-from __future__ import annotations
-
 import pytest
 
 from fuzztui.machines.hosts.hub import Hub

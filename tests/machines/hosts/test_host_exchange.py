@@ -1,7 +1,5 @@
 """Entries on their way between hosts: none is lost, none is sent to a host that has it."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 from pathlib import Path

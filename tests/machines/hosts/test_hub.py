@@ -1,7 +1,5 @@
 """Campaigns on real hosts: one complete log, whatever happens to hub, link and hosts."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Decisions of a hub, without any host."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from dataclasses import replace

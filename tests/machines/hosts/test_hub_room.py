@@ -1,7 +1,5 @@
 """What hosts may fill of the hub's disk: hostile ones over the real protocol, and honest ones."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

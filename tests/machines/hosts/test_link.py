@@ -1,7 +1,5 @@
 """The hub's end of a connection: what counts as silence, and how often it is made again."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

@@ -1,7 +1,5 @@
 """What a host's log and files become in the hub's: its own names, and nothing outside its place."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Commands of a hub: where they go, which ids they have, and what counts as their answer."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The server on a host: it answers whatever a hub sends, and never stalls in silence."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

@@ -1,7 +1,5 @@
 """fuzztui and a campaign on real hosts: by ssh, with what goes wrong there."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """The campaign file of a host: its paths are those over there, and what is shipped is enough."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Only some hosts at a time connect; one that hangs does not hold up the others."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from types import SimpleNamespace

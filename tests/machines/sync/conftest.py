@@ -1,7 +1,5 @@
 """Runs with a queue and a state, which need no engine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """One pass of a sync: what is pushed, what is pulled, and what others cannot spoil."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What an afl-fuzz is started with: fresh, resumed, one of many, as the user wants it."""
 
-from __future__ import annotations
-
 import ctypes
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """The live figures of afl-fuzz: what it sends, what it forgets, who else may send."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

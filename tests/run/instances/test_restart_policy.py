@@ -1,7 +1,5 @@
 """One instance's life and the campaign's limits, without a supervisor."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import subprocess

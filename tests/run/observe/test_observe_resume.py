@@ -1,7 +1,5 @@
 """What a resume of afl-fuzz does to its directories, while we look and while we do not."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os

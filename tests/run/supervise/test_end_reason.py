@@ -1,7 +1,5 @@
 """How a campaign ends: who waits gives way, and what is said of instances that ended."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 

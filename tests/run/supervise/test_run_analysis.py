@@ -1,7 +1,5 @@
 """A run's document of goals: found once, and again when the program is another one."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace

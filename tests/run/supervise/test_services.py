@@ -1,7 +1,5 @@
 """The services of a campaign: what they get, and what is left to do when it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from types import ModuleType, SimpleNamespace

@@ -1,7 +1,5 @@
 """Directories in which nothing can be written while the log still can."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

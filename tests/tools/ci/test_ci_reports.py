@@ -1,7 +1,5 @@
 """The reports of ``fuzztui ci``: valid for their readers, whatever a target calls its errors."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The pytest file: what is in it, by running it."""
 
-from __future__ import annotations
-
 import ast
 import runpy
 import subprocess
