@@ -103,16 +103,9 @@ def test_recording_changes_nothing(data, pool):
 
 
 WANTED: list[tuple[int, Scalar]] = [
-    (0, 4321),
-    (0, -5),
-    (1, "blue"),
-    (2, "keyword"),
-    (2, ""),
-    (3, "high"),
-    (4, b"GIF8"),
-    (5, b"abc"),
-    (6, 299),
-]
+    *((0, n) for n in (4321, -5)), (1, "blue"), *((2, text) for text in ("keyword", "")),
+    (3, "high"), (4, b"GIF8"), (5, b"abc"), (6, 299),
+]  # fmt: skip
 
 
 @given(st.binary(max_size=80), POOLS, st.sampled_from(WANTED))
