@@ -1,5 +1,7 @@
 """Operands are put where the input has the other one: in bytes, in text, and in choices."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Callable
 
@@ -45,7 +47,7 @@ def edits(
         (b"ab", "ab", "", "equal", {b""}),
     ],
 )
-def test_text(data, value, wanted, kind, expected):
+def test_text(data: bytes, value: Scalar, wanted: Scalar, kind: Kind, expected: set[bytes]) -> None:
     assert edits(data, value, wanted, kind) == expected
 
 
@@ -60,11 +62,11 @@ def test_text(data, value, wanted, kind, expected):
         (b"\xff\xfe", b"\xff", b"\x00", b"\x00\xfe"),
     ],
 )
-def test_bytes(data, value, wanted, expected):
+def test_bytes(data: bytes, value: Scalar, wanted: Scalar, expected: bytes) -> None:
     assert expected in edits(data, value, wanted, text=False)
 
 
-def test_few_of_many_places():
+def test_few_of_many_places() -> None:
     assert len(edits(b"a" * 100, "a", "b")) <= 3
 
 
@@ -95,7 +97,7 @@ POOLS = st.sampled_from(
 
 
 @given(st.binary(max_size=80), POOLS)
-def test_recording_changes_nothing(data, pool):
+def test_recording_changes_nothing(data: bytes, pool: ConstantPool | None) -> None:
     recording = RecordingSource(data, 4096, bytes, pool)
     plain = Source(data, 4096, bytes, pool)
     assert make(recording) == make(plain)
@@ -103,13 +105,22 @@ def test_recording_changes_nothing(data, pool):
 
 
 WANTED: list[tuple[int, Scalar]] = [
-    *((0, n) for n in (4321, -5)), (1, "blue"), *((2, text) for text in ("keyword", "")),
-    (3, "high"), (4, b"GIF8"), (5, b"abc"), (6, 299),
-]  # fmt: skip
+    (0, 4321),
+    (0, -5),
+    (1, "blue"),
+    (2, "keyword"),
+    (2, ""),
+    (3, "high"),
+    (4, b"GIF8"),
+    (5, b"abc"),
+    (6, 299),
+]
 
 
 @given(st.binary(max_size=80), POOLS, st.sampled_from(WANTED))
-def test_a_draw_can_make_another_value(data, pool, wanted):
+def test_a_draw_can_make_another_value(
+    data: bytes, pool: ConstantPool | None, wanted: tuple[int, Scalar]
+) -> None:
     """The choices around the draw stay, so all other values do."""
     at, value = wanted
     form = RecordingInput(make, 4096, bytes, None, pool)
@@ -128,13 +139,13 @@ def test_a_draw_can_make_another_value(data, pool, wanted):
     ("at", "value"),
     [(0, 100_001), (1, "black"), (2, "A"), (2, "a" * 21), (3, "never"), (4, b"12345"), (6, 300)],
 )
-def test_what_a_draw_cannot_make(at, value):
+def test_what_a_draw_cannot_make(at: int, value: Scalar) -> None:
     form = RecordingInput(make, 4096, bytes)
     form.build(b"")
     assert form.draws[at].encode(value) is None
 
 
-def test_the_choice_that_drew_an_operand():
+def test_the_choice_that_drew_an_operand() -> None:
     form = RecordingInput.of(GeneratedInput(make, 4096, bytes))
     form.build(bytes([0, 0, 40, 1, 3, 10, 11, 12]))
     values = [d.value for d in form.draws[:3]]
@@ -166,7 +177,9 @@ POOL = ConstantPool(["need", "abc"], [b"xy", b"long"], [0, 7, 300, -5, 1 << 40])
 
 
 @given(st.data(), st.binary(max_size=60), st.sampled_from([None, POOL]))
-def test_a_draw_of_a_strategy_can_make_another_value(data, choices, pool):
+def test_a_draw_of_a_strategy_can_make_another_value(
+    data: st.DataObject, choices: bytes, pool: ConstantPool | None
+) -> None:
     strategy, values = data.draw(st.sampled_from(STRATEGIES))
     value = data.draw(st.sampled_from(values))
 
@@ -188,7 +201,7 @@ def test_a_draw_of_a_strategy_can_make_another_value(data, choices, pool):
     assert build(pair, changed, pool) == (before[0], value, before[2])
 
 
-def test_what_a_strategy_cannot_make():
+def test_what_a_strategy_cannot_make() -> None:
     form = RecordingInput(lambda r: r.draw(st.text("abc", max_size=3)), 4096, bytes)
     form.build(b"")
     assert [form.draws[0].encode(value) for value in ("abcd", "x")] == [None, None]
