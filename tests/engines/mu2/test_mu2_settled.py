@@ -1,5 +1,7 @@
 """What a worker leaves to its successor about pairs that need not be run again."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest
@@ -30,7 +32,9 @@ _CHANGES = st.lists(
 
 
 @given(_CHANGES)
-def test_a_successor_knows_what_was_saved(tmp_path_factory, changes):
+def test_a_successor_knows_what_was_saved(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[object]
+) -> None:
     directory = tmp_path_factory.mktemp("run")
     settled = loaded(directory)
     now: dict[int, int] = {}
@@ -63,7 +67,9 @@ def again(directory: Path, entry: int, mutants: list[str] = MUTANTS) -> int:
     return settled[entry]
 
 
-def test_other_mutants_another_parent_and_a_torn_file(tmp_path, monkeypatch):
+def test_other_mutants_another_parent_and_a_torn_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settled = loaded(tmp_path)
     settled.begin(1, 0b101)
     settled.begin(2, 0b1)
@@ -79,14 +85,14 @@ def test_other_mutants_another_parent_and_a_torn_file(tmp_path, monkeypatch):
     assert again(tmp_path, 1) == 0
 
 
-def test_late_mutants_are_not_kept_since_their_places_may_change(tmp_path):
+def test_late_mutants_are_not_kept_since_their_places_may_change(tmp_path: Path) -> None:
     settled = loaded(tmp_path, MUTANTS[:3])
     settled.begin(1, 0b11101)
     settled.save()
     assert again(tmp_path, 1, MUTANTS[:3]) == 0b101
 
 
-def test_what_was_asked_for_again_is_not_settled_for_the_next_worker(tmp_path):
+def test_what_was_asked_for_again_is_not_settled_for_the_next_worker(tmp_path: Path) -> None:
     settled = loaded(tmp_path)
     settled.begin(1, 0b111)
     settled.save()
@@ -97,7 +103,7 @@ def test_what_was_asked_for_again_is_not_settled_for_the_next_worker(tmp_path):
     assert again(tmp_path, 1) == 0b101
 
 
-def test_nothing_is_saved_where_nothing_can_be(tmp_path):
+def test_nothing_is_saved_where_nothing_can_be(tmp_path: Path) -> None:
     settled = loaded(tmp_path / "gone")
     settled.begin(1, 1)
     settled.save()

@@ -1,5 +1,7 @@
 """Mutants' states, what a user says about them, and continuing after a restart."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -68,7 +70,7 @@ def check(table: MutantTable) -> None:
     assert table.dead == sum(r.base == "killed" for r in table.rows)
 
 
-def test_pending_alive_killed(lab):
+def test_pending_alive_killed(lab: Lab) -> None:
     table, row = lab.table, lab.table.rows[0]
     assert row.state == "pending"
     assert table.alive(0)
@@ -83,7 +85,7 @@ def test_pending_alive_killed(lab):
     assert told == [(row.id, "alive"), (row.id, "killed")]
 
 
-def test_requeue_is_as_if_it_had_never_been(lab):
+def test_requeue_is_as_if_it_had_never_been(lab: Lab) -> None:
     table, row = lab.table, lab.table.rows[0]
     table.ran(0)
     table.kill(0, VALUE, "main/3")
@@ -95,7 +97,7 @@ def test_requeue_is_as_if_it_had_never_been(lab):
     assert words(restarted(lab)) == words(table)
 
 
-def test_verdicts_and_their_end(lab):
+def test_verdicts_and_their_end(lab: Lab) -> None:
     table, row = lab.table, lab.table.rows[1]
     table.promote([row])
     assert row.steer == "promoted"
@@ -111,7 +113,7 @@ def test_verdicts_and_their_end(lab):
     assert words(restarted(lab)) == words(table)
 
 
-def test_what_needs_a_child_is_no_survivor_in_here(lab):
+def test_what_needs_a_child_is_no_survivor_in_here(lab: Lab) -> None:
     lab.table.isolate([lab.table.rows[2].id, "subject:gone:math:0:-"])
     assert lab.table.isolated == {2}
     assert lab.table.alive(2)
@@ -122,7 +124,7 @@ def test_what_needs_a_child_is_no_survivor_in_here(lab):
     check(lab.table)
 
 
-def test_a_kill_of_another_version_of_the_function_is_stale(lab):
+def test_a_kill_of_another_version_of_the_function_is_stale(lab: Lab) -> None:
     table = lab.table
     table.kill(0, VALUE, "main/3")
     table.kill(1, VALUE, "main/3")
@@ -133,19 +135,19 @@ def test_a_kill_of_another_version_of_the_function_is_stale(lab):
     assert restarted(lab).rows[0].state == "pending"
 
 
-def test_a_selection_that_names_none(lab):
+def test_a_selection_that_names_none(lab: Lab) -> None:
     assert [r.id for r in lab.table.select(lab.table.rows[4].id)] == [lab.table.rows[4].id]
     with pytest.raises(SteerError, match="nowhere"):
         lab.table.select("subject:nowhere")
 
 
-def test_only_so_many_inputs_are_favoured_for_a_promoted_mutant(lab):
+def test_only_so_many_inputs_are_favoured_for_a_promoted_mutant(lab: Lab) -> None:
     assert sum(lab.table.grant_energy(0) for _ in range(20)) == 4
     lab.table.promote(lab.table.rows[:1])
     assert lab.table.grant_energy(0)
 
 
-def test_counts_are_told_when_they_have_doubled(lab):
+def test_counts_are_told_when_they_have_doubled(lab: Lab) -> None:
     for _ in range(1000):
         lab.table.ran(0)
         lab.table.report_runs()
@@ -175,7 +177,9 @@ ACTIONS: dict[str, Action] = {
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.tuples(st.sampled_from(sorted(ACTIONS)), st.integers(0, 4)), max_size=25))
-def test_whatever_happens_a_restart_goes_on_from_there(lab, steps):
+def test_whatever_happens_a_restart_goes_on_from_there(
+    lab: Lab, steps: list[tuple[str, int]]
+) -> None:
     (lab.directory / "events.jsonl").unlink(missing_ok=True)
     table = restarted(lab)
     for name, at in steps:
@@ -186,7 +190,7 @@ def test_whatever_happens_a_restart_goes_on_from_there(lab, steps):
     assert words(after) == words(table)
 
 
-def test_the_entry_nearest_to_a_kill(lab):
+def test_the_entry_nearest_to_a_kill(lab: Lab) -> None:
     table = restarted(lab)
     table.came_near([0, 1], "reached", 3)
     table.came_near([0], "infected", 4)
@@ -225,7 +229,9 @@ def test_the_entry_nearest_to_a_kill(lab):
     )
 )
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_restored_rows_are_as_before_also_for_the_next_worker(tmp_path_factory, steps):
+def test_restored_rows_are_as_before_also_for_the_next_worker(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[int]]]
+) -> None:
     lab = Lab(SOURCE, tmp_path_factory.mktemp("lab"))
     try:
         table = lab.table
@@ -264,7 +270,7 @@ def test_restored_rows_are_as_before_also_for_the_next_worker(tmp_path_factory, 
         lab.close()
 
 
-def test_a_filed_verdict_counts_unless_this_run_has_reported_the_state(lab):
+def test_a_filed_verdict_counts_unless_this_run_has_reported_the_state(lab: Lab) -> None:
     first, second, third = lab.program.mutants[:3]
     filed = {
         first.id: ["never", f"{first.before}  ->  {first.after}"],
