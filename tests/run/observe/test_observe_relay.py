@@ -286,8 +286,11 @@ def test_what_was_lost_changes_nothing_that_is_newer(tmp_path_factory, events, d
     apply(after, log)
 
     def known(state):
-        rows = {key: (row.state, row.line, row.counts) for key, row in state.mutants.items()}
-        return rows, state.mutation, state.types, state.uncovered_goals
+        return {key: (row.state, row.line, row.counts) for key, row in state.mutants.items()}, (
+            state.mutation,
+            state.types,
+            state.uncovered_goals,
+        )
 
     assert known(after) == known(before)
 
