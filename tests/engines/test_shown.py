@@ -1,7 +1,5 @@
 """What a generator made, as a text for users."""
 
-from __future__ import annotations
-
 import io
 import sys
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from waiting import wait_until
 
@@ -16,7 +17,9 @@ from fuzztui.features.watch.watcher import CampaignWatcher
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.events import Record
+from fuzztui.kernel.wire.events import Event, Message, Record
+
+E = TypeVar("E", bound=Event)
 
 PLOT = (
     "# relative_time, cycles_done, cur_item, corpus_count, pending_total, pending_favs, map_size, "
@@ -55,11 +58,10 @@ class Fuzzer:
         for folder in ("queue", "crashes", "hangs"):
             (path / folder).mkdir(parents=True)
         if figures:
-            (path / "fuzzer_stats").write_text(stats(self.start, run))
+            self.write_stats(run)
             rows = "".join(row(s) for s in range(60, run + 1, 60))
             (path / "plot_data").write_text(PLOT + rows)
-            os.utime(path / "fuzzer_stats", (self.start + run,) * 2)
-            os.utime(path / "plot_data", (self.start + run,) * 2)
+            self.age(self.start + run)
         self._lock = -1
 
     def put(self, file: str, old: bool = True) -> None:
@@ -68,6 +70,20 @@ class Fuzzer:
         (self.path / file).write_bytes(b"x" * 10)
         if old:
             os.utime(self.path / file, (self.start + 100,) * 2)
+
+    def add_row(self, s: int, execs: int | None = None) -> None:
+        """Another row of plot_data, which is of now."""
+        with (self.path / "plot_data").open("a") as file:
+            file.write(row(s, execs))
+
+    def write_stats(self, run: int, **more: object) -> None:
+        """Another fuzzer_stats, which is of now."""
+        (self.path / "fuzzer_stats").write_text(stats(self.start, run, **more))
+
+    def age(self, at: float, *names: str) -> None:
+        """Set the time of its files, by default of those with figures."""
+        for name in names or ("fuzzer_stats", "plot_data"):
+            os.utime(self.path / name, (at, at))
 
     def live(self) -> None:
         """Hold the lock, as afl-fuzz does."""
@@ -117,6 +133,15 @@ class Watched:
         reader = LogReader(self.log)
         assert reader.problems == []
         return list(reader.records())
+
+    def events(self, kind: type[E]) -> list[E]:
+        """Those of a kind in the log."""
+        return [r.event for r in self.records if isinstance(r.event, kind)]
+
+    @property
+    def texts(self) -> list[str]:
+        """Of the messages in the log."""
+        return [event.text for event in self.events(Message)]
 
     @property
     def state(self) -> State:

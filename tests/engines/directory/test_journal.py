@@ -1,7 +1,5 @@
 """The trial journal: counters, the operation between them, and the last message."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from fuzztui.engines.directory import journal as j

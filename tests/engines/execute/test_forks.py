@@ -1,7 +1,5 @@
 """Children that die, hang, lie and close what they were given."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import itertools
@@ -61,13 +59,13 @@ def gone(pid: int) -> bool:
 
 
 @pytest.mark.slow
-def test_what_is_told_arrives_in_order_and_the_end_is_said() -> None:
+def test_what_is_told_arrives_in_order_and_the_end_is_said():
     told, death = hear(lambda tell: [tell({"n": n, "text": "a\nb\x00é"}) for n in range(2000)])
     assert told == [{"n": n, "text": "a\nb\x00é"} for n in range(2000)]
     assert death == Death("exited", "exited with status 0", 0)
 
 
-def test_it_arrives_at_once() -> None:
+def test_it_arrives_at_once():
     def work(tell: Tell) -> None:
         tell("first")
         signal.pause()
@@ -77,7 +75,7 @@ def test_it_arrives_at_once() -> None:
     child.close()  # type: ignore[attr-defined]
 
 
-def test_large_messages_and_what_is_none() -> None:
+def test_large_messages_and_what_is_none():
     def work(tell: Tell) -> None:
         tell("x" * 3_000_000)
         for bad in (object(), {1j: 2}, "x" * (9 << 20)):
@@ -90,7 +88,7 @@ def test_large_messages_and_what_is_none() -> None:
     assert death.how == "exited"
 
 
-def test_an_exception_is_told() -> None:
+def test_an_exception_is_told():
     def work(tell: Tell) -> None:
         tell(1)
         raise LookupError("not\nhere" + "!" * 1000)
@@ -102,7 +100,7 @@ def test_an_exception_is_told() -> None:
     assert len(death.words) < 400
 
 
-def test_an_exception_that_cannot_be_told() -> None:
+def test_an_exception_that_cannot_be_told():
     class Hostile(BaseException):
         def __str__(self) -> str:
             raise SystemExit(0)
@@ -143,7 +141,7 @@ def segfaults(tell: Tell) -> None:
         (segfaults, "was killed by SIGSEGV", -signal.SIGSEGV),
     ],
 )
-def test_deaths(act: Work, words: str, status: int) -> None:
+def test_deaths(act, words, status):
     def work(tell: Tell) -> None:
         tell("before")
         act(tell)
@@ -164,7 +162,7 @@ def turns_in_c(tell: Tell) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("act", [sleeps_deaf, turns_in_c])
-def test_hangs(act: Work) -> None:
+def test_hangs(act):
     pids = []
 
     def work(tell: Tell) -> None:
@@ -179,7 +177,7 @@ def test_hangs(act: Work) -> None:
 
 
 @pytest.mark.slow
-def test_silence_is_only_what_was_listened_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silence_is_only_what_was_listened_to(monkeypatch):
     clock = LabClock()
     monkeypatch.setattr("fuzztui.engines.execute.forks.time", clock)
     got: list[Any] = []
@@ -204,7 +202,7 @@ def test_silence_is_only_what_was_listened_to(monkeypatch: pytest.MonkeyPatch) -
     assert got[2].how == "exited"
 
 
-def test_memory_that_is_eaten() -> None:
+def test_memory_that_is_eaten():
     def work(tell: Tell) -> None:
         tell(resource.getrlimit(resource.RLIMIT_AS)[0])
         held = []
@@ -223,7 +221,7 @@ def test_memory_that_is_eaten() -> None:
     assert resource.getrlimit(resource.RLIMIT_AS) == before
 
 
-def test_grandchildren_go_with_it() -> None:
+def test_grandchildren_go_with_it():
     def work(tell: Tell) -> None:
         child = os.fork()
         if child == 0:
@@ -236,7 +234,7 @@ def test_grandchildren_go_with_it() -> None:
     assert gone(told[0])
 
 
-def test_a_grandchild_that_comes_back_is_not_heard() -> None:
+def test_a_grandchild_that_comes_back_is_not_heard():
     def work(tell: Tell) -> None:
         me = os.getpid()
         child = os.fork()
@@ -258,7 +256,7 @@ def pipes() -> list[int]:
     return found
 
 
-def test_garbage_in_the_pipe_is_passed_over() -> None:
+def test_garbage_in_the_pipe_is_passed_over():
     others = set(pipes())  # those of the test runner: garbage there would stop it
 
     def work(tell: Tell) -> None:
@@ -276,7 +274,7 @@ def test_garbage_in_the_pipe_is_passed_over() -> None:
     assert death.how == "exited"
 
 
-def test_all_descriptors_closed() -> None:
+def test_all_descriptors_closed():
     def work(tell: Tell) -> None:
         tell(1)
         os.closerange(0, 4096)
@@ -286,7 +284,7 @@ def test_all_descriptors_closed() -> None:
     assert hear(work) == ([1, 2, 3], Death("exited", "exited with status 0", 0))
 
 
-def test_its_descriptor_is_somebody_elses_now(tmp_path: Path) -> None:
+def test_its_descriptor_is_somebody_elses_now(tmp_path):
     def work(tell: Tell) -> None:
         mine = os.open(tmp_path / "file", os.O_WRONLY | os.O_CREAT)
         for fd in pipes():
@@ -298,7 +296,7 @@ def test_its_descriptor_is_somebody_elses_now(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b""
 
 
-def test_closed_early_it_is_killed() -> None:
+def test_closed_early_it_is_killed():
     def work(tell: Tell) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))
         child = os.fork()
@@ -314,7 +312,7 @@ def test_closed_early_it_is_killed() -> None:
     assert all(map(gone, pids))
 
 
-def test_who_waits_may_give_up() -> None:
+def test_who_waits_may_give_up():
     calls = []
 
     def meanwhile() -> None:
@@ -326,7 +324,7 @@ def test_who_waits_may_give_up() -> None:
         hear(lambda tell: signal.pause(), meanwhile=meanwhile)
 
 
-def test_it_dies_with_its_parent() -> None:
+def test_it_dies_with_its_parent():
     def outer(tell: Tell) -> None:
         for message in ChildHost("", silence_s=60).child(inner):
             tell(message)
@@ -341,7 +339,7 @@ def test_it_dies_with_its_parent() -> None:
     assert gone(told[0])
 
 
-def test_it_never_returns_into_our_code() -> None:
+def test_it_never_returns_into_our_code():
     ours = os.getpid()
     try:
         hear(lambda tell: (_ for _ in ()).throw(SystemExit(3)))
@@ -349,13 +347,13 @@ def test_it_never_returns_into_our_code() -> None:
         assert os.getpid() == ours
 
 
-def test_targets_random_numbers_go_on_as_here() -> None:
+def test_targets_random_numbers_go_on_as_here():
     random.seed(3)
     expected = random.Random(3).random()
     assert hear(lambda tell: tell(random.random()))[0] == [expected]
 
 
-def test_ignored_sigchld_loses_no_words() -> None:
+def test_ignored_sigchld_loses_no_words():
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
         told, death = hear(lambda tell: tell("x"))
@@ -365,7 +363,7 @@ def test_ignored_sigchld_loses_no_words() -> None:
         signal.signal(signal.SIGCHLD, before)
 
 
-def test_a_replaced_os_exit_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replaced_os_exit_is_not_used(monkeypatch):
     def work(tell: Tell) -> None:
         os._exit = os.write = os.getpid = lambda *_: 0  # type: ignore[assignment]
         tell("still")
@@ -405,9 +403,7 @@ def _series(
 
 
 @pytest.mark.parametrize("patient", [True, False])
-def test_a_series_goes_on_behind_a_death_and_in_another_child_if_the_caller_wants_one(
-    patient: bool,
-) -> None:
+def test_a_series_goes_on_behind_a_death_and_in_another_child_if_the_caller_wants_one(patient):
     host = ChildHost("trying", silence_s=30, patient=patient)
     answers, deaths = _series(host, dies_at=(1,))
     assert [item for item, _ in answers] == [0, 2, 3]
@@ -415,7 +411,7 @@ def test_a_series_goes_on_behind_a_death_and_in_another_child_if_the_caller_want
     assert deaths[0] == (1, "died")
 
 
-def test_an_error_of_the_work_is_reported_as_a_defect_unless_the_caller_handles_it() -> None:
+def test_an_error_of_the_work_is_reported_as_a_defect_unless_the_caller_handles_it():
     def work(tell: Tell) -> None:
         raise LookupError("no")
 

@@ -1,7 +1,5 @@
 """``isolation.json`` and ``mutants.json``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

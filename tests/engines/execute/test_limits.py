@@ -1,7 +1,5 @@
 """Hard resource limits that a target lowers, tried in child processes: they cannot be raised."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -83,7 +83,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda v: type(v).__name__)
-def test_an_expression_reads_back_or_there_is_none(value: object) -> None:
+def test_an_expression_reads_back_or_there_is_none(value):
     try:
         made = literal(value)
     except NoLiteral:
@@ -110,7 +110,7 @@ plain = st.recursive(
 
 @settings(deadline=None)
 @given(plain)
-def test_plain_values_have_an_expression(value: object) -> None:
+def test_plain_values_have_an_expression(value):
     text = literal(value).text
     assert same(eval(text, {}), value)
     assert frozen.same(value, eval(text, {}))
@@ -121,13 +121,13 @@ def test_plain_values_have_an_expression(value: object) -> None:
     ("a", "b"),
     [(1, True), (1, 1.0), (0.0, -0.0), ([1], (1,)), ({1: 2}, {True: 2}), ({1}, {1.0}), ([], [1])],
 )
-def test_the_comparison_in_the_file_tells_types_apart(a: object, b: object) -> None:
+def test_the_comparison_in_the_file_tells_types_apart(a, b):
     assert frozen.same(a, a)
     assert not frozen.same(a, b)
     assert not frozen.same([a], [b])
 
 
-def test_objects_are_described_by_their_attributes() -> None:
+def test_objects_are_described_by_their_attributes():
     first, second = Node("a"), Node("a")
     assert frozen.described(first) == frozen.described(second)
     second.next = first
@@ -204,14 +204,14 @@ def enclosed(n: int) -> Any:
         (functools.partial(int, "1"), functools.partial(int, "2")),
     ],
 )
-def test_what_objects_hold_is_told_apart(one: object, other: object) -> None:
+def test_what_objects_hold_is_told_apart(one, other):
     ours = frozen.described(one)
     assert ours == frozen.described(one)
     assert ours != frozen.described(other)
     assert not frozen.unseen(ours)
 
 
-def test_properties_and_texts_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_properties_and_texts_are_described(monkeypatch):
     value = Text("abc")
     before = frozen.described(value)
     monkeypatch.setattr(sys.modules[HERE], "SHIFT", 1)  # as a mutant of the property
@@ -224,7 +224,7 @@ def test_properties_and_texts_are_described(monkeypatch: pytest.MonkeyPatch) -> 
     assert text.count("endless") == 1
 
 
-def test_what_cannot_be_compared_is_marked() -> None:
+def test_what_cannot_be_compared_is_marked():
     for value in ((i for i in ()), map(int, ()), threading.Lock(), [threading.Lock(), 1]):
         assert len(frozen.unseen(frozen.described(value))) == 1, value
     late = [*range(2000), threading.Lock()]
@@ -232,7 +232,7 @@ def test_what_cannot_be_compared_is_marked() -> None:
     assert not frozen.unseen(frozen.described(["(not compared)", 1]))
 
 
-def test_depth_is_no_limit() -> None:
+def test_depth_is_no_limit():
     def nest(end: int) -> object:
         value: Any = [end]
         for _ in range(3000):
@@ -243,7 +243,7 @@ def test_depth_is_no_limit() -> None:
     assert frozen.described(nest(1)) != frozen.described(nest(2))
 
 
-def test_a_dict_has_no_order() -> None:
+def test_a_dict_has_no_order():
     one, other = [{"a": 1, Node("k"): 2, 3: [4]}, {3: [4], Node("k"): 2, "a": 1}]
     assert frozen.described(one) == frozen.described(other)
     assert frozen.described(one) != frozen.described({**one, 3: [5]})
@@ -287,9 +287,7 @@ class Closed:
 
 @pytest.mark.parametrize("kind", [Proxy, Unset, Closed])
 @pytest.mark.parametrize("pair", [(1, 2), ("a", "b"), ([1], [2]), ({"a": 1}, {"a": 2})], ids=str)
-def test_what_an_object_pretends_to_be_does_not_hide_what_it_holds(
-    kind: type, pair: tuple[object, object]
-) -> None:
+def test_what_an_object_pretends_to_be_does_not_hide_what_it_holds(kind, pair):
     one, other = map(kind, pair)
     assert frozen.described(one, False) == frozen.described(kind(pair[0]), False)
     assert frozen.described(one, False) != frozen.described(other, False)
@@ -310,12 +308,12 @@ def linked(*numbers: int) -> Linked:
     return made[0]
 
 
-def test_sets_of_objects_that_know_each_other_are_described() -> None:
+def test_sets_of_objects_that_know_each_other_are_described():
     assert frozen.described(linked(1, 2, 3, 4)) == frozen.described(linked(1, 4, 3, 2))
     assert frozen.described(linked(1, 2, 3, 4)) != frozen.described(linked(1, 2, 3, 5))
 
 
-def test_parts_that_vary_are_left_out() -> None:
+def test_parts_that_vary_are_left_out():
     one, other = Node("a"), Node("b")
     assert frozen.described(one, without=["name"]) == frozen.described(other, without=["name"])
     assert frozen.described([one], without=["next"]) != frozen.described([other], without=["next"])
@@ -344,16 +342,14 @@ NOON = datetime.datetime(2020, 1, 2, 12)
     ],
     ids=lambda v: type(v).__name__,
 )  # fmt: skip
-def test_values_without_attributes_are_described_by_their_text(
-    value: object, others: list[object]
-) -> None:
+def test_values_without_attributes_are_described_by_their_text(value, others):
     here = frozen.described([value])
     assert literal(here).plain
     assert frozen.same(here, frozen.described([value]))
     assert all(not frozen.same(here, frozen.described([other])) for other in others)
 
 
-def test_a_text_with_an_address_is_no_description() -> None:
+def test_a_text_with_an_address_is_no_description():
     assert frozen.described(object()) == frozen.described(object())
     assert frozen.described(threading.Lock()) == frozen.described(threading.Lock())
 
@@ -365,7 +361,7 @@ def test_a_text_with_an_address_is_no_description() -> None:
         "1 + 1", "print(1)", "x", "os.system('x')", "*a", "a := 1", "", "1\n2", "(" * 300, "{**{}}",
     ],
 )  # fmt: skip
-def test_nothing_else_is_read(text: str) -> None:
+def test_nothing_else_is_read(text):
     with pytest.raises((NoLiteral, RecursionError)):
         read(text, {})
 
@@ -374,7 +370,7 @@ def test_nothing_else_is_read(text: str) -> None:
     "text",
     ["(lambda: 1)()", "[x for x in y]", "a[0]", "f'{x}'", "1 + 1", "f()()", "", "1\n2", "(" * 999],
 )
-def test_nothing_else_comes_into_a_file(text: str) -> None:
+def test_nothing_else_comes_into_a_file(text):
     assert not is_expression(text)
 
 

@@ -1,7 +1,5 @@
 """What is proposed for ``target.compare``: only what exists, and shows the values."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from pathlib import Path

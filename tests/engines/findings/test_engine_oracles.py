@@ -1,8 +1,6 @@
 """The alarm of messages, the second implementation, and the table that names them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -65,26 +63,24 @@ def test_alarm_is_short() -> None:
     assert [len(text) for text in MessageOracle("x+").search(ValueError("x" * 5000))] == [80, 80]
 
 
-def test_a_pattern_that_is_slow_makes_no_hang(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, fail, fail)
-    alarm = bench.executor.message_oracle = MessageOracle("(x+)+$")
+def test_a_pattern_that_is_slow_makes_no_hang(bench):
+    made = bench(fail, fail)
+    alarm = made.executor.message_oracle = MessageOracle("(x+)+$")
     told: list[str] = []
     alarm.log_message = lambda level, text: told.append(text)
     for _ in range(2):
-        execution = bench.executor.call(b"x" * 60)
+        execution = made.executor.call(b"x" * 60)
         assert (execution.outcome, execution.matched) == (Outcome.FAILURE, "")
-    execution = bench.executor.call(b"x" * 3)
-    bench.close()
+    execution = made.executor.call(b"x" * 3)
     assert execution.outcome is Outcome.FAILURE
     assert len(told) == 1
     assert "oracle.message" in told[0]
 
 
-def test_a_refusal_whose_message_is_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, refuse, refuse)
-    bench.executor.message_oracle = MessageOracle("no bug")
-    harmless, bug = (bench.executor.call(text) for text in (b"x", b"bug"))
-    bench.close()
+def test_a_refusal_whose_message_is_a_bug_keeps_its_traceback(bench):
+    made = bench(refuse, refuse)
+    made.executor.message_oracle = MessageOracle("no bug")
+    harmless, bug = (made.executor.call(text) for text in (b"x", b"bug"))
     assert harmless.outcome is Outcome.INVALID
     assert harmless.error is not None and harmless.error.__traceback__ is None
     assert (bug.outcome, bug.matched) == (Outcome.FAILURE, "no bug")
@@ -95,11 +91,10 @@ def address(text: str) -> object:
     raise RuntimeError("bug at 0x7f12")
 
 
-def test_a_message_that_older_versions_named_otherwise_is_no_new_finding(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, address, address)
-    bench.executor.message_oracle = MessageOracle("bug at .*")
-    failure = FailureTriage(bench.executor, ()).classify(bench.executor.call(b"x"))
-    bench.close()
+def test_a_message_that_older_versions_named_otherwise_is_no_new_finding(bench, tmp_path):
+    made = bench(address, address)
+    made.executor.message_oracle = MessageOracle("bug at .*")
+    failure = FailureTriage(made.executor, ()).classify(made.executor.call(b"x"))
     assert "bug at #x#'" in failure.signature
     assert failure.before == failure.signature.replace("#x#", "#x#f#")
     log = EventLog(tmp_path / "events.jsonl", "main")
@@ -151,6 +146,19 @@ class Bench:
         self.executor.guard.disarm()
 
 
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
+    """Makes benches; the last one is closed in the end."""
+    made: list[Bench] = []
+
+    def make(*functions: Callable[..., object], limit_s: float = 60.0) -> Bench:
+        made.append(Bench(tmp_path, *functions, limit_s=limit_s))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make
+    made[-1].close()
+
+
 def refuse(text: str) -> object:
     raise ValueError(f"no {text} 12")
 
@@ -172,20 +180,18 @@ def decode(text: str) -> object:
     return text.encode("utf-16").decode("utf-8")
 
 
-def test_a_cause_with_a_constant_in_it_is_that_of_an_older_run(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, decode, str.upper)
-    found = bench.differs("some text")
+def test_a_cause_with_a_constant_in_it_is_that_of_an_older_run(bench):
+    made = bench(decode, str.upper)
+    found = made.differs("some text")
     assert found is not None
     assert "codec can't decode byte #x#" in found.failure.signature
     assert "codec can't decode byte #xff" in found.failure.before
     assert found.failure.before.endswith(" / accepted")
-    bench.close()
 
 
-def test_a_message_that_quotes_the_input_is_one_cause(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, quote, str.upper)
-    found = [bench.differs(text) for text in ("some text", "other words", "x" * 500)]
-    bench.close()
+def test_a_message_that_quotes_the_input_is_one_cause(bench):
+    made = bench(quote, str.upper)
+    found = [made.differs(text) for text in ("some text", "other words", "x" * 500)]
     signatures = {f.failure.signature for f in found if f}
     assert len(signatures) == 2  # of one that is cut off, the rest is missing too
     assert "differs @ ValueError: expecting ',' after '' in \"parser\" / accepted" in signatures
@@ -233,15 +239,9 @@ def fail(text: str) -> object:
         ),
     ],
 )
-def test_what_differs(
-    tmp_path: Path,
-    first: Callable[[str], object],
-    second: Callable[[str], object],
-    signature: str,
-) -> None:
-    bench = Bench(tmp_path, first, second, limit_s=0.5 if second is spin else 60.0)
-    found = bench.differs("x")
-    bench.close()
+def test_what_differs(bench, first, second, signature):
+    made = bench(first, second, limit_s=0.5 if second is spin else 60.0)
+    found = made.differs("x")
     assert (found.failure.signature if found else "") == signature
     if found:
         assert found.failure.category == "differs"
@@ -249,35 +249,32 @@ def test_what_differs(
         assert "\nb:g " in found.detail
 
 
-def test_generators_are_told_of_once(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, some, some)
-    assert bench.differs("x") is bench.differs("y") is None
-    bench.close()
-    assert len(bench.said) == 1
-    assert "generator" in bench.said[0]
+def test_generators_are_told_of_once(bench):
+    made = bench(some, some)
+    assert made.differs("x") is made.differs("y") is None
+    assert len(made.said) == 1
+    assert "generator" in made.said[0]
 
 
 @pytest.mark.slow
-def test_the_users_comparison(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, str.upper, str.lower, lambda a, b: str(a).lower() == b)
-    assert bench.differs("x") is None
-    bench = Bench(tmp_path, str.upper, str.lower, lambda a, b: 1 / 0)
-    assert bench.differs("x") is None
-    bench = Bench(tmp_path, str.upper, str.lower, lambda a, b: spin(""), limit_s=0.5)
-    assert bench.differs("x") is None
-    assert bench.differs("y") is None
-    bench.close()
-    assert bench.said == ["values that cannot be compared in time count as the same"]
+def test_the_users_comparison(bench):
+    made = bench(str.upper, str.lower, lambda a, b: str(a).lower() == b)
+    assert made.differs("x") is None
+    made = bench(str.upper, str.lower, lambda a, b: 1 / 0)
+    assert made.differs("x") is None
+    made = bench(str.upper, str.lower, lambda a, b: spin(""), limit_s=0.5)
+    assert made.differs("x") is None
+    assert made.differs("y") is None
+    assert made.said == ["values that cannot be compared in time count as the same"]
 
 
-def test_memory_that_ran_out_is_no_difference(tmp_path: Path) -> None:
+def test_memory_that_ran_out_is_no_difference(bench):
     def leaks(text: str) -> object:
         raise MemoryError
 
-    bench = Bench(tmp_path, str.upper, leaks)
-    assert bench.executor.call(b"x").outcome is Outcome.SUCCESS
-    assert bench.differs("x") is None
-    bench.close()
+    made = bench(str.upper, leaks)
+    assert made.executor.call(b"x").outcome is Outcome.SUCCESS
+    assert made.differs("x") is None
 
 
 # ------------------------------------------------------------------- the campaign file

@@ -1,7 +1,5 @@
 """Which of many new findings are saved."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from fuzztui.engines.directory import journal as j

@@ -1,7 +1,5 @@
 """Engines make signatures of the frames that count, and save a finding for each."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

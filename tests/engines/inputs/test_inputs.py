@@ -1,7 +1,5 @@
 """Choice sequences, mutators, dictionaries: what inputs are made of."""
 
-from __future__ import annotations
-
 import ast
 import random
 from pathlib import Path

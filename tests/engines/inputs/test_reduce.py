@@ -1,7 +1,5 @@
 """Making failing inputs smaller: of choices and of bytes, by toy generators and predicates."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

@@ -3,8 +3,6 @@
 ``python hooked_tests.py MODULE TEST PLAIN|HOOKED``: prints one line of JSON.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util

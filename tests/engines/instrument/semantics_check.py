@@ -7,8 +7,6 @@ Prints one line of JSON: what differs, and how much was compared.
 
 # ruff: noqa: E501
 
-from __future__ import annotations
-
 import importlib
 import json
 import random

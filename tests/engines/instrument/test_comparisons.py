@@ -1,7 +1,5 @@
 """Operands of comparisons are recorded, and the program does not notice."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

@@ -1,7 +1,5 @@
 """When a trial ends: by CPU time, by the clock if it waits; and where it was all the time."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 
@@ -29,9 +27,7 @@ def expires_after(
     raise AssertionError("it does not end")
 
 
-def test_cpu_time_decides_and_the_clock_only_of_trials_that_wait(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_cpu_time_decides_and_the_clock_only_of_trials_that_wait(monkeypatch):
     assert expires_after(monkeypatch, 1.0) == pytest.approx(1.0, abs=0.11)
     assert expires_after(monkeypatch, 0.5) == pytest.approx(2.0, abs=0.11)
     assert expires_after(monkeypatch, 0.0) == pytest.approx(4.0, abs=0.11)
@@ -40,7 +36,7 @@ def test_cpu_time_decides_and_the_clock_only_of_trials_that_wait(
     assert expires_after(monkeypatch, 0.0, part=0.25) == pytest.approx(1.0, abs=0.11)
 
 
-def test_more_time_is_also_more_fuel() -> None:
+def test_more_time_is_also_more_fuel():
     def spent(part: float) -> int:
         guard = Guard(0.1)
         guard.start(part=part)
@@ -52,7 +48,7 @@ def test_more_time_is_also_more_fuel() -> None:
     assert spent(2.0) == pytest.approx(2 * spent(1.0), rel=0.01)
 
 
-def test_the_lasting_part_of_the_stack_is_without_the_calls_of_a_loop() -> None:
+def test_the_lasting_part_of_the_stack_is_without_the_calls_of_a_loop():
     guard = Guard(1.0)
 
     def one() -> None:

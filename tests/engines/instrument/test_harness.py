@@ -1,7 +1,5 @@
 """The compare function: by decorator, by key, and what is wrong with it."""
 
-from __future__ import annotations
-
 import functools
 import json
 import operator

@@ -1,7 +1,5 @@
 """Instrumented code is the same program, on every Python that is here."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import itertools

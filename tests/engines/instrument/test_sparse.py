@@ -1,7 +1,5 @@
 """Sparse code: trials without the probes of covered cells, and what they observe nevertheless."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Loading targets, running inputs, putting the process back as it was."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys
@@ -28,9 +26,11 @@ from fuzztui.engines.loop.stages import list_seeds
 
 @pytest.fixture(autouse=True)
 def imports() -> Iterator[None]:
-    """Give back what a test has changed in the import system."""
+    """Give back what a test has changed in the import system, and its directory."""
     path, finders, modules = list(sys.path), list(sys.meta_path), set(sys.modules)
+    here = Path.cwd()
     yield
+    os.chdir(here)
     sys.path[:], sys.meta_path[:] = path, finders
     for name in set(sys.modules) - modules:
         del sys.modules[name]
@@ -232,18 +232,14 @@ def test_outcomes(tmp_path: Path) -> None:
             sys.exit(1)
         return 7
 
-    here = Path.cwd()
-    try:
-        run = executor(target, tmp_path).run
-        assert (run(b"").outcome, run(b"").value) == (Outcome.SUCCESS, 7)
-        invalid = run(b"v")
-        assert invalid.outcome is Outcome.INVALID
-        assert type(invalid.error) is UnicodeError
-        assert invalid.error.__traceback__ is None  # it would keep the trial's frames alive
-        assert run(b"k").outcome is Outcome.FAILURE
-        assert isinstance(run(b"x").error, SystemExit)
-    finally:
-        os.chdir(here)
+    run = executor(target, tmp_path).run
+    assert (run(b"").outcome, run(b"").value) == (Outcome.SUCCESS, 7)
+    invalid = run(b"v")
+    assert invalid.outcome is Outcome.INVALID
+    assert type(invalid.error) is UnicodeError
+    assert invalid.error.__traceback__ is None  # it would keep the trial's frames alive
+    assert run(b"k").outcome is Outcome.FAILURE
+    assert isinstance(run(b"x").error, SystemExit)
 
 
 def test_generator_that_gives_up_is_invalid(tmp_path: Path) -> None:
@@ -252,14 +248,10 @@ def test_generator_that_gives_up_is_invalid(tmp_path: Path) -> None:
         r.assume(n < 100)
         return n
 
-    here = Path.cwd()
-    try:
-        form = GeneratedInput(generate, 10, bytes)
-        run = executor(lambda n: n, tmp_path, form=form).run
-        assert run(b"\x05").value == 5
-        assert run(b"\xff").outcome is Outcome.INVALID
-    finally:
-        os.chdir(here)
+    form = GeneratedInput(generate, 10, bytes)
+    run = executor(lambda n: n, tmp_path, form=form).run
+    assert run(b"\x05").value == 5
+    assert run(b"\xff").outcome is Outcome.INVALID
 
 
 @pytest.mark.slow
@@ -272,26 +264,22 @@ def test_what_fails_while_the_input_is_made_is_told_apart(tmp_path: Path) -> Non
             pass
         return 1 // n
 
-    here = Path.cwd()
-    try:
-        made = executor(lambda n: check(n - 1), tmp_path)
-        made.form = GeneratedInput(generate, 10, bytes)
-        made.guard.arm()
-        triage = FailureTriage(made, ())
-        inner, outer, hang = made.run(b"\0"), made.run(b"\1"), made.run(b"\2")
-        assert (inner.unmade, outer.unmade, hang.unmade) == (True, False, True)
-        place = triage.classify(inner).place
-        assert triage.classify(outer).place == place, "the same line"
-        assert triage.classify(outer) != triage.classify(inner)
-        titles = [triage.describe(run, (), (), flaky=False).title for run in (inner, outer, hang)]
-        assert titles == [
-            "ZeroDivisionError while the input was made: integer division or modulo by zero",
-            "ZeroDivisionError: integer division or modulo by zero",
-            "timeout while the input was made: longer than 0.5 s",
-        ]
-    finally:
-        made.guard.disarm()
-        os.chdir(here)
+    made = executor(lambda n: check(n - 1), tmp_path)
+    made.form = GeneratedInput(generate, 10, bytes)
+    made.guard.arm()
+    triage = FailureTriage(made, ())
+    inner, outer, hang = made.run(b"\0"), made.run(b"\1"), made.run(b"\2")
+    assert (inner.unmade, outer.unmade, hang.unmade) == (True, False, True)
+    place = triage.classify(inner).place
+    assert triage.classify(outer).place == place, "the same line"
+    assert triage.classify(outer) != triage.classify(inner)
+    titles = [triage.describe(run, (), (), flaky=False).title for run in (inner, outer, hang)]
+    assert titles == [
+        "ZeroDivisionError while the input was made: integer division or modulo by zero",
+        "ZeroDivisionError: integer division or modulo by zero",
+        "timeout while the input was made: longer than 0.5 s",
+    ]
+    made.guard.disarm()
 
 
 def test_observers_see_each_run(tmp_path: Path) -> None:
@@ -304,12 +292,8 @@ def test_observers_see_each_run(tmp_path: Path) -> None:
         def finish(self, execution: object) -> None:
             seen.append(execution)
 
-    here = Path.cwd()
-    try:
-        result = executor(lambda d: d, tmp_path, observers=[Spy()]).run(b"x")
-        assert seen == ["clear", result]
-    finally:
-        os.chdir(here)
+    result = executor(lambda d: d, tmp_path, observers=[Spy()]).run(b"x")
+    assert seen == ["clear", result]
 
 
 # --------------------------------------------------------------------------------- seeds

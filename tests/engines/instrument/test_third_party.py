@@ -1,7 +1,5 @@
 """Coverage of libraries: which files are some, and that what is executed is counted once."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

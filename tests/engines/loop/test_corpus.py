@@ -1,7 +1,5 @@
 """Scheduling and steering, feedback, findings, names, journal, spec."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path
@@ -42,7 +40,7 @@ def picked(scheduler: ZestScheduler | Steerable, children: int) -> list[int]:
     return [entry for entry, _ in itertools.groupby(ids)]
 
 
-def test_visits_grow_as_long_as_nothing_is_found() -> None:
+def test_visits_grow_as_long_as_nothing_is_found():
     corpus = corpus_of(100, 1)
     scheduler = ZestScheduler(corpus, baseline=4)
     lengths = []
@@ -56,7 +54,7 @@ def test_visits_grow_as_long_as_nothing_is_found() -> None:
     assert scheduler.cycles == 6, "the first visits of new entries are no cycle"
 
 
-def test_new_entries_come_first_and_a_find_keeps_visits_short() -> None:
+def test_new_entries_come_first_and_a_find_keeps_visits_short():
     corpus = corpus_of(1, 1, 1)
     scheduler = ZestScheduler(corpus, baseline=2)
     assert picked(scheduler, 7) == [0, 1, 2, 0]
@@ -67,19 +65,19 @@ def test_new_entries_come_first_and_a_find_keeps_visits_short() -> None:
     assert [scheduler.energy(e) for e in corpus.entries] == [4, 4, 4, 4, 4]
 
 
-def test_a_killer_gets_twice_as_many() -> None:
+def test_a_killer_gets_twice_as_many():
     corpus = corpus_of(1, 1)
     corpus.entries[1].kills = 3
     scheduler = ZestScheduler(corpus, baseline=2)
     assert [scheduler.energy(e) for e in corpus.entries] == [2, 4]
 
 
-def test_nothing_to_pick() -> None:
+def test_nothing_to_pick():
     corpus = corpus_of()
     assert Steerable(ZestScheduler(corpus), corpus).pick() is None
 
 
-def test_entry_that_arrives_is_met_in_its_round() -> None:
+def test_entry_that_arrives_is_met_in_its_round():
     corpus = corpus_of(1)
     scheduler = ZestScheduler(corpus)
     scheduler.pick()
@@ -95,7 +93,7 @@ COMMANDS = st.lists(st.tuples(st.sampled_from(WORDS_OF), st.integers(0, 7)), max
 
 
 @given(COMMANDS)
-def test_steering_invariants(commands: list[tuple[str, int]]) -> None:
+def test_steering_invariants(commands):
     """A skipped entry is never picked, there is always one to pick, promoted ones are next."""
     corpus = corpus_of(3, 1)
     scheduler = Steerable(ZestScheduler(corpus), corpus, promoted=3)
@@ -132,7 +130,7 @@ def test_steering_invariants(commands: list[tuple[str, int]]) -> None:
         assert not scheduler.demoted & set(scheduler.promoted)
 
 
-def test_a_promoted_entry_gets_its_energy_once() -> None:
+def test_a_promoted_entry_gets_its_energy_once():
     corpus = corpus_of(1, 1, 1, favored=False)
     scheduler = Steerable(ZestScheduler(corpus), corpus, promoted=60)
     scheduler.skip(2)
@@ -141,7 +139,7 @@ def test_a_promoted_entry_gets_its_energy_once() -> None:
     assert picks == [2] * 60 + [0]
 
 
-def test_a_demoted_entry_gets_one_child_a_round() -> None:
+def test_a_demoted_entry_gets_one_child_a_round():
     corpus = corpus_of(100, 100, 100, favored=False)
     scheduler = Steerable(ZestScheduler(corpus), corpus, promoted=100)
     scheduler.skip(1)
@@ -158,7 +156,7 @@ def test_a_demoted_entry_gets_one_child_a_round() -> None:
         assert not scheduler.demoted
 
 
-def test_a_corpus_of_demoted_entries_is_gone_round() -> None:
+def test_a_corpus_of_demoted_entries_is_gone_round():
     corpus = corpus_of(5, 5)
     scheduler = Steerable(ZestScheduler(corpus), corpus)
     scheduler.demote(0)
@@ -175,7 +173,7 @@ def execution(outcome: Outcome, *cells: int) -> Execution:
     return Execution(outcome, b"", sum(1 << 8 * c for c in cells))
 
 
-def test_valid_coverage_is_judged_apart() -> None:
+def test_valid_coverage_is_judged_apart():
     coverage = CoverageMap()
     coverage.grow(8)
     feedback = CoverageFeedback(coverage)
@@ -207,7 +205,7 @@ def crash(code: str, call: str, **names: object) -> Failure:
     raise AssertionError
 
 
-def test_place_is_the_innermost_frame_of_the_application() -> None:
+def test_place_is_the_innermost_frame_of_the_application():
     def foreign(x: int) -> None:
         raise KeyError(x)
 
@@ -215,7 +213,7 @@ def test_place_is_the_innermost_frame_of_the_application() -> None:
     assert found == Failure("crash", "KeyError @ parser.py:4 in g", "KeyError", "parser.py:4 in g")
 
 
-def test_recursion_has_one_place_wherever_it_breaks() -> None:
+def test_recursion_has_one_place_wherever_it_breaks():
     code = (
         "def start(n):\n  if n: return start2(n)\n  return a(0)\ndef start2(n): return start(n-1)\n"
     )
@@ -224,7 +222,7 @@ def test_recursion_has_one_place_wherever_it_breaks() -> None:
     assert places == {"parser.py in a"}
 
 
-def test_hang_is_placed_by_function() -> None:
+def test_hang_is_placed_by_function():
     code, inner = (compile("x = 1", f"/app/{name}.py", "exec") for name in ("parser", "inner"))
     files = {"/app/parser.py", "/app/inner.py"}
     one = hang_of([(code, 3)], [(code, 3)], files)
@@ -237,7 +235,7 @@ def test_hang_is_placed_by_function() -> None:
 
 
 @given(st.binary(max_size=3000))
-def test_printable_is(data: bytes) -> None:
+def test_printable_is(data):
     shown = printable(data)
     assert shown.isprintable()
     assert len(shown) <= 203
@@ -256,7 +254,7 @@ def test_printable_is(data: bytes) -> None:
         (Candidate(b"", "sync", 4, peer="p"), "sync:p,src:000004,+cov"),
     ],
 )
-def test_names(candidate: Candidate, name: str) -> None:
+def test_names(candidate, name):
     assert candidate_tail(candidate, 5, 9, new=True) == name
     again = from_label(b"", candidate.label, candidate.src, candidate.src2)
     assert candidate_tail(again, 5, 9, new=True) == name
@@ -264,7 +262,7 @@ def test_names(candidate: Candidate, name: str) -> None:
 
 
 @given(st.binary(max_size=600), st.text(max_size=40), st.integers(-1, 10**9))
-def test_journal_gives_back_what_ran(data: bytes, op: str, src: int) -> None:
+def test_journal_gives_back_what_ran(data, op, src):
     file = Path("/tmp") / f"fuzztui-journal-{id(data)}"
     try:
         journal = TrialJournal(file, 500)
@@ -281,13 +279,13 @@ def test_journal_gives_back_what_ran(data: bytes, op: str, src: int) -> None:
         file.unlink()
 
 
-def test_journal_of_another_kind_is_replaced(tmp_path: Path) -> None:
+def test_journal_of_another_kind_is_replaced(tmp_path):
     (tmp_path / "j").write_bytes(b"an input that afl-fuzz left" * 1000)
     journal = TrialJournal(tmp_path / "j", 100)
     assert list(journal.counters[2:]) == [0] * (j.COUNTERS - 2)
 
 
-def test_odd_names_in_folders(tmp_path: Path) -> None:
+def test_odd_names_in_folders(tmp_path):
     for name in ("id:000001,x", "id:12", "README.txt", "id:0000010,y", ".state"):
         (tmp_path / name).write_text("")
     assert entry_ids(tmp_path) == {1: "id:000001,x", 10: "id:0000010,y"}
@@ -309,7 +307,7 @@ FAILURE = Failure("crash", "KeyError @ x", "KeyError", "x")
 WORDS = Description("KeyError: 1", "Traceback", "abc")
 
 
-def test_one_file_a_cause_also_after_a_restart(tmp_path: Path) -> None:
+def test_one_file_a_cause_also_after_a_restart(tmp_path):
     *_, findings = bench(tmp_path)
     assert not findings.count_known(FAILURE)
     file = findings.save(FAILURE, b"abc", "op:x", lambda: WORDS)
@@ -325,7 +323,7 @@ def test_one_file_a_cause_also_after_a_restart(tmp_path: Path) -> None:
     assert journal.counters[j.CRASHES] == 1
 
 
-def test_counts_are_told_seldom(tmp_path: Path) -> None:
+def test_counts_are_told_seldom(tmp_path):
     *_, findings = bench(tmp_path)
     findings.save(FAILURE, b"abc", "op:x", lambda: WORDS)
     for _ in range(10_000):
@@ -335,9 +333,7 @@ def test_counts_are_told_seldom(tmp_path: Path) -> None:
     assert 10 < len(lines) < 20
 
 
-def test_what_recurs_for_weeks_is_told_ever_more_seldom(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_recurs_for_weeks_is_told_ever_more_seldom(tmp_path, monkeypatch):
     """An hour is told at 1, 2, 4, ... minutes, not sixty times."""
     now = 1000.0
     monkeypatch.setattr("time.monotonic", lambda: now)
@@ -357,7 +353,7 @@ def test_what_recurs_for_weeks_is_told_ever_more_seldom(
     assert next(iter(read_reported(tmp_path / "events.jsonl").findings.values())).count == 13_601
 
 
-def test_description_without_file_is_saved_under_its_name(tmp_path: Path) -> None:
+def test_description_without_file_is_saved_under_its_name(tmp_path):
     """Killed between the two writes."""
     *_, findings = bench(tmp_path)
     file = findings.save(FAILURE, b"abc", "time:1", lambda: WORDS)
@@ -367,7 +363,7 @@ def test_description_without_file_is_saved_under_its_name(tmp_path: Path) -> Non
     assert again.save(FAILURE, b"abc", "time:2", lambda: WORDS) == file
 
 
-def test_event_lines_survive_a_torn_one(tmp_path: Path) -> None:
+def test_event_lines_survive_a_torn_one(tmp_path):
     file = tmp_path / "events.jsonl"
     file.write_bytes(
         b'{"k":"command_applied","id":"c1"}\n{"k":"comm\n\xff\xfe\n[1]\n{"k":"new","id":2}\n'
@@ -377,7 +373,7 @@ def test_event_lines_survive_a_torn_one(tmp_path: Path) -> None:
     assert json.loads(file.read_bytes().splitlines()[-1])["text"] == "hello"
 
 
-def test_events_wait_for_a_place(tmp_path: Path) -> None:
+def test_events_wait_for_a_place(tmp_path):
     log = EventLog(tmp_path / "later" / "events.jsonl", "main")
     log.message("info", "one")
     log.message("info", "two")
@@ -404,7 +400,7 @@ def test_events_wait_for_a_place(tmp_path: Path) -> None:
         ({"target": {"function": "a:b", "input": "json"}}, "auto, text, bytes"),
     ],
 )
-def test_bad_spec(tmp_path: Path, change: dict[str, object], words: str) -> None:
+def test_bad_spec(tmp_path, change, words):
     good: dict[str, object] = {
         "proto": 1, "instance": "main", "dir": "/d/main",
         "engine": {"kind": "zest"}, "target": {"function": "m:f"},
@@ -420,7 +416,7 @@ def test_bad_spec(tmp_path: Path, change: dict[str, object], words: str) -> None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 100_000])
-def test_spec_that_is_no_json_object(tmp_path: Path, text: str) -> None:
+def test_spec_that_is_no_json_object(tmp_path, text):
     file = tmp_path / "spec.json"
     file.write_text(text)
     with pytest.raises(CannotStart, match=r"spec\.json"):
@@ -435,5 +431,5 @@ def test_spec_that_is_no_json_object(tmp_path: Path, text: str) -> None:
         ("id:000012,src:²²²²²²", NO_ENTRY),
     ],
 )
-def test_the_parent_in_a_file_name(name: str, parent: int) -> None:
+def test_the_parent_in_a_file_name(name, parent):
     assert _source_of(name) == parent

@@ -1,7 +1,5 @@
 """Parts of inputs, their mutation, and mutators that are used by their yield."""
 
-from __future__ import annotations
-
 import ast
 import random
 from collections import Counter

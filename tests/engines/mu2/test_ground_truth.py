@@ -1,7 +1,5 @@
 """Verdicts of ``--score`` against the same mutants in patched copies, in fresh processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -93,7 +91,7 @@ def agree(found: dict[str, tuple[bool, bool]]) -> None:
 
 
 @pytest.mark.parametrize("name", CACHING)
-def test_small_programs_that_keep_what_they_made(tmp_path: Path, name: str) -> None:
+def test_small_programs_that_keep_what_they_made(tmp_path, name):
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "prog.py").write_text(CACHING[name])
     target = {"function": "prog:parse", "path": [str(tmp_path / "src")], "include": ["prog"]}
@@ -103,9 +101,7 @@ def test_small_programs_that_keep_what_they_made(tmp_path: Path, name: str) -> N
 @pytest.mark.parametrize(
     ("name", "inputs", "count"), [("html5lib", HTML, 14), ("jmespath", JMESPATH, 40)]
 )
-def test_libraries_that_keep_what_they_made(
-    tmp_path: Path, name: str, inputs: tuple[bytes, ...], count: int
-) -> None:
+def test_libraries_that_keep_what_they_made(tmp_path, name, inputs, count):
     pytest.importorskip(name)
     (subject,) = choose(name)
     agree(verdicts(tmp_path, subject.target(timeout_s=2.0), inputs, count))

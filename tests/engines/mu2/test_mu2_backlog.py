@@ -1,7 +1,5 @@
 """Saved inputs against survivors: what is settled is settled rightly, and the exact pass exact."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Iterator
@@ -106,6 +104,13 @@ def run(data):
     except ZeroDivisionError:
         return None
 """
+
+
+@pytest.fixture
+def lab(make: Any) -> Lab:
+    """Of NUMBERS."""
+    return make(NUMBERS)  # type: ignore[no-any-return]
+
 
 PROGRAMS = {"numbers": NUMBERS, "words": WORDS, "cached": CACHED, "nested": NESTED}
 
@@ -230,8 +235,7 @@ def test_the_next_worker_has_what_is_left_of_the_budget(make: Any) -> None:
     assert second.backlog._pass.spent == 0
 
 
-def test_the_default_budget_is_a_share_of_the_campaign(make: Any) -> None:
-    lab: Lab = make(NUMBERS)
+def test_the_default_budget_is_a_share_of_the_campaign(lab: Lab) -> None:
     counters = lab.journal.counters
     assert PassBudget.of(None, 0, counters) == PassBudget(60.0)
     counters[j.RUN_MS], counters[j.TRIAL] = 3_600_000, 1_000_000
@@ -242,9 +246,8 @@ def test_the_default_budget_is_a_share_of_the_campaign(make: Any) -> None:
     assert RunningPass(PassBudget(seconds=1.0), 2.0).over
 
 
-def test_a_budget_in_time_is_spent_by_the_clock(make: Any, monkeypatch: Any) -> None:
+def test_a_budget_in_time_is_spent_by_the_clock(lab: Lab, monkeypatch: Any) -> None:
     """Not by CPU time: on a busy machine the campaign would end much later than it said."""
-    lab: Lab = make(NUMBERS)
     lab.fill(inputs(5, 40))
     lab.schedule.everything = False
     clock = [0.0]
@@ -281,8 +284,7 @@ def test_a_settled_pair_does_not_kill(make: Any) -> None:
                     assert entry.data not in truth.get(lab.table.rows[at].id, ())
 
 
-def test_after_a_requeue_all_is_tried_again(make: Any) -> None:
-    lab: Lab = make(NUMBERS)
+def test_after_a_requeue_all_is_tried_again(lab: Lab) -> None:
     lab.fill(inputs(2))
     lab.exact()
     dead = lab.dead()
@@ -296,8 +298,7 @@ def test_after_a_requeue_all_is_tried_again(make: Any) -> None:
     assert lab.dead() == dead
 
 
-def test_a_skipped_mutant_is_not_run_until_it_is_wanted(make: Any) -> None:
-    lab: Lab = make(NUMBERS)
+def test_a_skipped_mutant_is_not_run_until_it_is_wanted(lab: Lab) -> None:
     lab.table.set_verdict(lab.table.rows, "skipped")
     lab.fill(inputs(2))
     lab.exact()
@@ -310,8 +311,7 @@ def test_a_skipped_mutant_is_not_run_until_it_is_wanted(make: Any) -> None:
     assert all(r.runs == 0 for r in lab.table.rows[1:])
 
 
-def test_the_infecting_inputs_of_a_promoted_mutant_come_next(make: Any) -> None:
-    lab: Lab = make(NUMBERS)
+def test_the_infecting_inputs_of_a_promoted_mutant_come_next(lab: Lab) -> None:
     lab.fill([b"a", b"12", b"345"])
     lab.exact()
     row = next(r for r in lab.table.rows if r.base == "alive")
@@ -361,9 +361,8 @@ def test_a_dear_input_does_not_hold_the_loop_up(make: Any) -> None:
     assert 0 < lab.runner.runs - before <= 12
 
 
-def test_work_that_is_done_costs_next_to_nothing(make: Any) -> None:
+def test_work_that_is_done_costs_next_to_nothing(lab: Lab) -> None:
     """Mutants in child processes that are settled with all inputs are not looked up each time."""
-    lab: Lab = make(NUMBERS)
     lab.fill(inputs(4))
     lab.exact()
     lab.table.isolate([r.id for r in lab.table.rows])
@@ -394,37 +393,37 @@ class Children:
             yield self.told.pop(0) if self.told else IsolatedResult(mutant.index, key, None)
 
 
-def isolated(make: Any, *told: IsolatedResult) -> tuple[Lab, Children]:
-    lab: Lab = make(NUMBERS)
+def isolate(lab: Lab, children: Children) -> None:
+    """Run the first mutant in them, the only one that is not skipped."""
     lab.table.set_verdict(lab.table.rows[1:], "skipped")
     lab.fill([b"12", b"345"])
     lab.table.isolate([lab.table.rows[0].id])
-    children = Children(*told)
     lab.backlog._isolated = children  # type: ignore[assignment]
+
+
+def isolated(lab: Lab, *told: IsolatedResult) -> Children:
+    children = Children(*told)
+    isolate(lab, children)
     lab.exact()
-    return lab, children
+    return children
 
 
-def test_mutants_outside_are_run_on_all_inputs_once(make: Any) -> None:
-    lab, children = isolated(make)
+def test_mutants_outside_are_run_on_all_inputs_once(lab: Lab) -> None:
+    children = isolated(lab)
     assert children.asked == [(0, b"12"), (0, b"345")]
     assert lab.table.rows[0].state == "alive"
     lab.exact()
     assert len(children.asked) == 2
 
 
-def test_a_child_that_is_cut_off_has_settled_what_it_reported(make: Any) -> None:
+def test_a_child_that_is_cut_off_has_settled_what_it_reported(lab: Lab) -> None:
     class Slow(Children):
         def run(self, pairs: Any) -> Iterator[IsolatedResult]:
             yield from super().run(pairs[:1])
             while True:
                 yield None  # type: ignore[misc]
 
-    lab: Lab = make(NUMBERS)
-    lab.table.set_verdict(lab.table.rows[1:], "skipped")
-    lab.fill([b"12", b"345"])
-    lab.table.isolate([lab.table.rows[0].id])
-    lab.backlog._isolated = Slow()  # type: ignore[assignment]
+    isolate(lab, Slow())
     lab.backlog.begin_exact()
     assert lab.backlog.unsettled() == Unsettled(2, 0, 1)
     for _ in range(6):
@@ -436,25 +435,22 @@ def test_a_child_that_is_cut_off_has_settled_what_it_reported(make: Any) -> None
     assert lab.backlog.save()
 
 
-def test_kills_outside_are_the_entrys(make: Any) -> None:
-    lab, _ = isolated(
-        make,
-        IsolatedResult(0, 0, None),
-        IsolatedResult(0, 1, KillEvidence("died", "the mutant died")),
-    )
+def test_kills_outside_are_the_entrys(lab: Lab) -> None:
+    died = KillEvidence("died", "the mutant died")
+    isolated(lab, IsolatedResult(0, 0, None), IsolatedResult(0, 1, died))
     assert lab.table.rows[0].killer == "main/1"
     assert lab.corpus.by_id[1].kills == 1
 
 
-def test_a_flaky_input_is_not_the_mutants_fault(make: Any) -> None:
-    lab, _ = isolated(make, IsolatedResult(0, 0, None, flaky=True))
+def test_a_flaky_input_is_not_the_mutants_fault(lab: Lab) -> None:
+    isolated(lab, IsolatedResult(0, 0, None, flaky=True))
     assert lab.table.rows[0].state == "alive"
     assert lab.isolation.is_flaky(b"12")
     assert not lab.isolation.is_flaky(b"345")
 
 
-def test_what_cannot_be_made_is_invalid(make: Any) -> None:
-    lab, _ = isolated(make, IsolatedResult(0, 0, None, "it cannot"))
+def test_what_cannot_be_made_is_invalid(lab: Lab) -> None:
+    isolated(lab, IsolatedResult(0, 0, None, "it cannot"))
     assert (lab.table.rows[0].state, lab.table.rows[0].reason) == ("invalid", "it cannot")
 
 

@@ -1,9 +1,6 @@
 """Saving what kills, and what infects the promoted."""
 
-from __future__ import annotations
-
 import random
-from typing import Any
 
 import pytest
 from mu2_lab import Lab
@@ -22,7 +19,7 @@ def run(data):
 THRESHOLD = "def run(data):\n    return sum(data) > 1000\n"
 
 
-def test_an_input_is_kept_for_a_kill_alone_and_stays_a_killer_when_made_smaller(make: Any) -> None:
+def test_an_input_is_kept_for_a_kill_alone_and_stays_a_killer_when_made_smaller(make):
     lab: Lab = make(THRESHOLD)
     lab.trial(b"a")
     lab.backlog.work()
@@ -55,9 +52,7 @@ def run(data):
 
 @pytest.mark.parametrize("source", [SOURCE, THRESHOLD, SPLITS, SWITCH])
 @pytest.mark.parametrize("number", range(6))
-def test_the_score_of_a_campaign_is_not_below_that_of_its_seeds(
-    make: Any, source: str, number: int
-) -> None:
+def test_the_score_of_a_campaign_is_not_below_that_of_its_seeds(make, source, number):
     rng = random.Random(number)
     sizes = [rng.randrange(30) for _ in range(rng.randrange(1, 8))]
     seeds = [bytes(rng.choices(b",0az~", k=size)) for size in sizes]
@@ -71,7 +66,7 @@ def test_the_score_of_a_campaign_is_not_below_that_of_its_seeds(
     assert set(lab.truth(seeds)) <= lab.dead()
 
 
-def test_a_found_input_is_trimmed_and_kept_whole_until_mutants_have_run_on_it(make: Any) -> None:
+def test_a_found_input_is_trimmed_and_kept_whole_until_mutants_have_run_on_it(make):
     lab: Lab = make(THRESHOLD, AdaptiveSchedule(random.Random(1)))
     lab.trial(b"zzzzzzzzzzzzzzzzzzzz", shrink_runs=64)
     small, whole = lab.corpus.entries
@@ -83,14 +78,14 @@ def test_a_found_input_is_trimmed_and_kept_whole_until_mutants_have_run_on_it(ma
     assert lab.scheduler.energy(whole) > 1
 
 
-def test_the_second_to_kill_is_no_news(make: Any) -> None:
+def test_the_second_to_kill_is_no_news(make):
     lab: Lab = make(THRESHOLD)
     lab.trial(b"a")
     lab.trial(b"zzzzzzzzzzzzzzzzzzzz")
     assert lab.trial(b"zzzzzzzzzzzzzzzzzzzzz") is None
 
 
-def test_an_input_kept_for_infecting_the_promoted_infects_it_when_made_smaller(make: Any) -> None:
+def test_an_input_kept_for_infecting_the_promoted_infects_it_when_made_smaller(make):
     lab: Lab = make(SOURCE, AdaptiveSchedule(random.Random(1)))
     lab.trial(b"a")
     lab.trial(b"x")
@@ -105,7 +100,7 @@ def test_an_input_kept_for_infecting_the_promoted_infects_it_when_made_smaller(m
     assert entry.data == b"x"
 
 
-def test_a_flaky_input_is_no_measure_of_what_trials_cost(make: Any) -> None:
+def test_a_flaky_input_is_no_measure_of_what_trials_cost(make):
     lab: Lab = make(
         "import itertools\nCOUNT = itertools.count()\n"
         "def run(data):\n    return next(COUNT) if data == b'flaky' else len(data)\n",
@@ -119,7 +114,7 @@ def test_a_flaky_input_is_no_measure_of_what_trials_cost(make: Any) -> None:
     assert lab.schedule.trial_turns >= 1
 
 
-def test_a_new_worker_measures_at_once(make: Any) -> None:
+def test_a_new_worker_measures_at_once(make):
     """It starts at any trial: until a sample is taken all costs would look enormous."""
     lab: Lab = make(THRESHOLD, AdaptiveSchedule(random.Random(1)))
     for _ in range(100):
@@ -128,7 +123,7 @@ def test_a_new_worker_measures_at_once(make: Any) -> None:
     assert lab.schedule.may_work()
 
 
-def test_after_a_restart_an_entry_has_its_kills(make: Any) -> None:
+def test_after_a_restart_an_entry_has_its_kills(make):
     lab: Lab = make(THRESHOLD)
     entry = lab.trial(b"a")
     assert entry is not None
@@ -139,7 +134,7 @@ def test_after_a_restart_an_entry_has_its_kills(make: Any) -> None:
     assert entry.kills == kills
 
 
-def test_time_in_the_backlog_is_time_spent_on_mutants(make: Any) -> None:
+def test_time_in_the_backlog_is_time_spent_on_mutants(make):
     lab: Lab = make("import time\ndef run(data):\n    time.sleep(0.01)\n    return len(data) > 3\n")
     lab.fill([b"abc"])
     lab.exact()

@@ -1,7 +1,5 @@
 """``--score DIR --matrix FILE``: all kills of all inputs, and the rows that are used again."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The filter: what is left out, and that it is counted."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """How much goes to mutants, and which come first."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -34,9 +32,7 @@ def epochs(schedule: AdaptiveSchedule, n: int, *, waiting: bool = False) -> list
     return [schedule.probes(i * EPOCH, waiting=waiting) for i in range(n)]
 
 
-def test_full_takes_everything_promoted_first_then_moved_then_least_run(
-    rows: list[MutantRecord],
-) -> None:
+def test_full_takes_everything_promoted_first_then_moved_then_least_run(rows):
     for i, row in enumerate(rows):
         row.runs = 40 - i
     rows[3].promoted = True
@@ -49,7 +45,7 @@ def test_full_takes_everything_promoted_first_then_moved_then_least_run(
     assert runs == sorted(runs)
 
 
-def test_those_never_run_and_the_promoted_need_no_account(rows: list[MutantRecord]) -> None:
+def test_those_never_run_and_the_promoted_need_no_account(rows):
     schedule = adaptive()
     for row in rows[10:]:
         row.runs = 10_000
@@ -59,16 +55,14 @@ def test_those_never_run_and_the_promoted_need_no_account(rows: list[MutantRecor
     assert chosen[0] is rows[30]
 
 
-def test_a_saved_input_runs_so_many_that_have_run_before_at_most(rows: list[MutantRecord]) -> None:
+def test_a_saved_input_runs_so_many_that_have_run_before_at_most(rows):
     for row in rows:
         row.runs = 1
     chosen = adaptive().choose(rows, saved=True)
     assert len(chosen) == AdaptiveSchedule.MAX_SAVED_REPEATS
 
 
-def test_back_off_runs_a_survivor_of_n_runs_with_probability_patience_by_n(
-    rows: list[MutantRecord],
-) -> None:
+def test_back_off_runs_a_survivor_of_n_runs_with_probability_patience_by_n(rows):
     schedule = adaptive()
     row = rows[0]
     row.runs = 10 * AdaptiveSchedule.PATIENCE
@@ -78,7 +72,7 @@ def test_back_off_runs_a_survivor_of_n_runs_with_probability_patience_by_n(
     assert all(schedule.choose([row], saved=True) for _ in range(50))
 
 
-def test_the_first_sample_advances_the_account_for_saved_inputs() -> None:
+def test_the_first_sample_advances_the_account_for_saved_inputs():
     schedule = AdaptiveSchedule(random.Random(1))
     assert not schedule.may_work()
     schedule.sample(500)
@@ -88,7 +82,7 @@ def test_the_first_sample_advances_the_account_for_saved_inputs() -> None:
     assert not schedule.may_work()
 
 
-def test_trials_fill_the_account_for_saved_inputs_only_while_some_wait() -> None:
+def test_trials_fill_the_account_for_saved_inputs_only_while_some_wait():
     schedule = adaptive()
     schedule.spent(AdaptiveSchedule.ADVANCE * 100 + 1, 0, saved=True)
     schedule.probes(0, waiting=False)
@@ -100,7 +94,7 @@ def test_trials_fill_the_account_for_saved_inputs_only_while_some_wait() -> None
     assert schedule.may_work()
 
 
-def test_hand_over_from_coverage_to_kills() -> None:
+def test_hand_over_from_coverage_to_kills():
     flowing, dry = adaptive(), adaptive(dry=True)
     assert sum(epochs(flowing, 100)) < sum(epochs(dry, 100)) == 100
     assert flowing.share < dry.share
@@ -111,18 +105,18 @@ def test_hand_over_from_coverage_to_kills() -> None:
     assert shares[1] < shares[0]
 
 
-def test_nothing_is_probed_while_saved_inputs_wait() -> None:
+def test_nothing_is_probed_while_saved_inputs_wait():
     assert not any(epochs(adaptive(dry=True), 50, waiting=True))
 
 
-def test_within_an_epoch_the_decision_stands() -> None:
+def test_within_an_epoch_the_decision_stands():
     schedule = adaptive()
     for epoch in range(20):
         at = [schedule.probes(epoch * EPOCH + i, waiting=False) for i in range(EPOCH)]
         assert len(set(at)) == 1
 
 
-def test_kills_raise_the_rate_and_fruitless_work_lowers_it_within_bounds() -> None:
+def test_kills_raise_the_rate_and_fruitless_work_lowers_it_within_bounds():
     schedule = adaptive(dry=True)
     schedule.probes(0, waiting=False)
     shares = [schedule.share]
@@ -138,7 +132,7 @@ def test_kills_raise_the_rate_and_fruitless_work_lowers_it_within_bounds() -> No
     )
 
 
-def test_the_same_seed_chooses_the_same(rows: list[MutantRecord]) -> None:
+def test_the_same_seed_chooses_the_same(rows):
     for row in rows:
         row.runs = 50
     one, other = adaptive(), adaptive()
@@ -146,7 +140,7 @@ def test_the_same_seed_chooses_the_same(rows: list[MutantRecord]) -> None:
         assert one.choose(rows, saved=True) == other.choose(reversed(rows), saved=True)
 
 
-def test_mutants_that_have_taken_half_of_the_time_wait_for_the_original() -> None:
+def test_mutants_that_have_taken_half_of_the_time_wait_for_the_original():
     share = [0.0]
     schedule = AdaptiveSchedule(random.Random(1), lambda: share[0])
     schedule.sample(100)

@@ -1,7 +1,5 @@
 """``--score`` of targets that are not easily imported twice."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -80,9 +78,7 @@ def warnings(directory: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_program_that_cannot_be_imported_twice_kills_none_of_its_static_mutants(
-    tmp_path: Path,
-) -> None:
+def test_a_program_that_cannot_be_imported_twice_kills_none_of_its_static_mutants(tmp_path):
     (tmp_path / "registry.py").write_text(
         "names = []\ndef register(name):\n"
         "    if name in names: raise RuntimeError('registered twice')\n    names.append(name)\n"
@@ -97,7 +93,7 @@ def test_a_program_that_cannot_be_imported_twice_kills_none_of_its_static_mutant
     assert found["prog:parse:negate:0:<="]["state"] == "killed"
 
 
-def test_an_import_that_the_mutant_breaks_is_a_kill(tmp_path: Path) -> None:
+def test_an_import_that_the_mutant_breaks_is_a_kill(tmp_path):
     found = score(
         tmp_path,
         "SIZE = 10 + 5\nassert SIZE == 15\ndef parse(data):\n    return len(data) > 2\n",
@@ -108,7 +104,7 @@ def test_an_import_that_the_mutant_breaks_is_a_kill(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_import_that_the_mutant_makes_endless_runs_out_of_fuel(tmp_path: Path) -> None:
+def test_an_import_that_the_mutant_makes_endless_runs_out_of_fuel(tmp_path):
     found = score(
         tmp_path,
         "class Size:\n    most = 64.0\n    while most > 1:\n        most = most / 2\n"
@@ -120,7 +116,7 @@ def test_an_import_that_the_mutant_makes_endless_runs_out_of_fuel(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_an_empty_value_made_at_import_kills_only_if_it_differs(tmp_path: Path) -> None:
+def test_an_empty_value_made_at_import_kills_only_if_it_differs(tmp_path):
     """The type of what ``_same`` and ``_full`` return is known only when they run."""
     found = score(
         tmp_path,
@@ -143,21 +139,20 @@ AT_IMPORT = (
 
 
 @pytest.mark.slow
-def test_mutants_of_a_function_that_ran_at_import_are_imported(tmp_path: Path) -> None:
+def test_mutants_of_a_function_that_ran_at_import_are_imported(tmp_path):
     found = score(tmp_path, AT_IMPORT)
     states = {m["state"] for name, m in found.items() if name.startswith("prog:_scale:")}
     assert states == {"killed"}
 
 
 @pytest.mark.slow
-def test_the_exact_pass_imports_them_too(tmp_path: Path) -> None:
+def test_the_exact_pass_imports_them_too(tmp_path):
     engine(tmp_path, AT_IMPORT, inputs=(b"a", b"abc"), trials=100)
     assert "prog:_scale:returns:0:none" in states(tmp_path, "killed")
 
 
 @pytest.mark.slow
-@pytest.mark.slow
-def test_a_mutant_that_no_input_infects_may_be_reached(tmp_path: Path) -> None:
+def test_a_mutant_that_no_input_infects_may_be_reached(tmp_path):
     program = "def parse(data):\n    return len(data) >= 0, len(data) > 9 and len(data) < 12\n"
     found = score(tmp_path, program)
     states = {id_.partition("parse:")[2]: (m["state"], m["reached"]) for id_, m in found.items()}
@@ -166,7 +161,7 @@ def test_a_mutant_that_no_input_infects_may_be_reached(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_score_that_is_out_of_time_is_a_lower_bound(tmp_path: Path) -> None:
+def test_a_score_that_is_out_of_time_is_a_lower_bound(tmp_path):
     constants = "".join(f"C{n} = {n} + 1\n" for n in range(40))
     program = f"import time\ntime.sleep(0.1)\n{constants}\ndef parse(data):\n    return C0, C1\n"
     options = ("--score", str(tmp_path / "corpus"), "--within", "0.5")
@@ -177,7 +172,7 @@ def test_a_score_that_is_out_of_time_is_a_lower_bound(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_score_is_of_the_mutants_that_the_run_has_found(tmp_path: Path) -> None:
+def test_the_score_is_of_the_mutants_that_the_run_has_found(tmp_path):
     """Also those of modules that are imported only when the target is called."""
     (tmp_path / "prog").mkdir()
     (tmp_path / "prog" / "late.py").write_text("def double(n):\n    return n * 2\n")
@@ -197,7 +192,7 @@ def test_the_score_is_of_the_mutants_that_the_run_has_found(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_more_processes_come_to_the_same(tmp_path: Path) -> None:
+def test_more_processes_come_to_the_same(tmp_path):
     program = (
         "import os\nSIZE = 10 + 5\n"
         "def parse(data):\n"
@@ -216,7 +211,7 @@ def test_more_processes_come_to_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_kill_that_does_not_happen_again_costs_no_other_input_its_turn(tmp_path: Path) -> None:
+def test_a_kill_that_does_not_happen_again_costs_no_other_input_its_turn(tmp_path):
     """The first input makes the mutant slow, not endless; the second tells it apart."""
     program = (
         "SLOW = 1 - 1\n"
@@ -230,7 +225,7 @@ def test_a_kill_that_does_not_happen_again_costs_no_other_input_its_turn(tmp_pat
 
 
 @pytest.mark.slow
-def test_what_a_fresh_program_does_once_is_no_difference(tmp_path: Path) -> None:
+def test_what_a_fresh_program_does_once_is_no_difference(tmp_path):
     program = (
         "UNUSED = 10 + 5\n"
         "TABLE = []\n"
@@ -255,7 +250,7 @@ LATE = (
 
 
 @pytest.mark.slow
-def test_modules_imported_by_calls_have_the_same_mutants_everywhere(tmp_path: Path) -> None:
+def test_modules_imported_by_calls_have_the_same_mutants_everywhere(tmp_path):
     (tmp_path / "lib").mkdir()
     files = {"__init__": "", "late": "def double(n):\n    return n * 2\n"}
     files["broken"] = "A = 1 + 1\nraise ValueError\n"
@@ -275,7 +270,7 @@ def test_modules_imported_by_calls_have_the_same_mutants_everywhere(tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["memo", "table", "singleton"])
-def test_the_exact_pass_kills_what_score_kills(tmp_path: Path, name: str) -> None:
+def test_the_exact_pass_kills_what_score_kills(tmp_path, name):
     engine(tmp_path, CACHING[name], inputs=INPUTS, trials=600)
     output = engine(tmp_path, CACHING[name], "--score", str(tmp_path / "queue"), inputs=INPUTS)
     scored = json.loads(output.splitlines()[-1])["result"]["mutants"]
@@ -295,7 +290,7 @@ ANOTHER_FIRST_RUN = (
 
 
 @pytest.mark.slow
-def test_an_input_whose_first_run_differs_does_not_end_the_campaign(tmp_path: Path) -> None:
+def test_an_input_whose_first_run_differs_does_not_end_the_campaign(tmp_path):
     engine(tmp_path, ANOTHER_FIRST_RUN, inputs=(b"x", b"abc"), trials=300)
     # The cache is put back, so that its mutants are judged in place.
     assert "prog:size:math:0://" in states(tmp_path, "killed")
@@ -316,7 +311,7 @@ KEPT_BY_MUTANTS = (
 
 
 @pytest.mark.slow
-def test_what_only_a_mutant_keeps_is_put_back(tmp_path: Path) -> None:
+def test_what_only_a_mutant_keeps_is_put_back(tmp_path):
     inputs = (b"a", b"abc", b"\x01\xff")
     scored = score(tmp_path, KEPT_BY_MUTANTS, inputs=inputs)
     assert scored["prog:note:negate:0:<="]["state"] == "killed"
@@ -327,7 +322,7 @@ def test_what_only_a_mutant_keeps_is_put_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_code_that_runs_once_even_after_an_import_is_counted_apart(tmp_path: Path) -> None:
+def test_code_that_runs_once_even_after_an_import_is_counted_apart(tmp_path):
     (tmp_path / "keeper.py").write_text("kept = {}\n")
     program = (
         "import keeper\n"
@@ -351,7 +346,7 @@ def test_code_that_runs_once_even_after_an_import_is_counted_apart(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_code_that_only_some_later_input_runs_once_is_found(tmp_path: Path) -> None:
+def test_code_that_only_some_later_input_runs_once_is_found(tmp_path):
     program = ONCE.replace("if next(", 'if data[:1] == b"!" and next(')
     inputs = (b"a", b"!b", *(b"c%d" % n for n in range(38)))
     mutants = {"prog:_check:math:0://", "prog:_check:negate:0:=="}

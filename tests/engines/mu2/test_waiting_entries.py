@@ -1,7 +1,5 @@
 """Saved inputs wait in groups, so that a property is not set up for each of them."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

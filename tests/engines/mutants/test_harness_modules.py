@@ -1,7 +1,5 @@
 """Which modules refer to the application, and are imported again with it."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -36,20 +34,18 @@ def spec(**keys: Any) -> TargetSpec:
 
 
 @pytest.mark.parametrize("part", ["tests", "tests/test_a.py", "tests/test_a.py::test_b[x:y]"])
-def test_of_tests_all_modules_in_their_directory(
-    names: dict[str, Path], tmp_path: Path, part: str
-) -> None:
+def test_of_tests_all_modules_in_their_directory(names, tmp_path, part):
     names["tests.test_a"].touch()
     found = set(harness_modules(spec(suite=(str(tmp_path / part),))))
     assert found & names.keys() == {"conftest", "tests.test_a", "tests.deep.helpers"}
 
 
-def test_of_one_function_its_file(names: dict[str, Path], tmp_path: Path) -> None:
+def test_of_one_function_its_file(names, tmp_path):
     one = TargetSpec(function=f"{tmp_path / 'raw.py'}:raw")
     assert set(harness_modules(one)) & names.keys() == {"raw"}
     assert not set(harness_modules(TargetSpec(function="shop_app:price"))) & names.keys()
 
 
-def test_tests_in_the_package_have_no_mutants() -> None:
+def test_tests_in_the_package_have_no_mutants():
     assert all(map(is_test_file, ("/p/test_a.py", "/p/a_test.py", "/p/conftest.py")))
     assert not any(map(is_test_file, ("/p/tests.py", "/test_p/core.py", "/p/testing.py")))

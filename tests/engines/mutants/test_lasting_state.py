@@ -1,7 +1,5 @@
 """The program's lasting state: what a call leaves is found and put back."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from types import ModuleType

@@ -1,7 +1,5 @@
 """A mutant's diff is applied by ``patch``, and the patched file does just what ran."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -120,7 +118,7 @@ def outcomes(subject: Subject, names: list[str]) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", EVERY)
-def test_the_patched_file_does_what_the_mutant_did(operator: str, tmp_path: Path) -> None:
+def test_the_patched_file_does_what_the_mutant_did(operator, tmp_path):
     subject = Subject(SOURCE, [operator])
     mutants = [m for m in subject.program.mutants if not m.static and m.function != "note"]
     assert mutants
@@ -146,9 +144,7 @@ BODY = 'def f(a):\n    note = "\xe4" * 2\n    return (a <\n            3)\n\x0c\
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "euc-jp"])
 @pytest.mark.parametrize("last", ["", "\n"])
-def test_a_file_keeps_its_encoding_and_line_ends(
-    end: str, encoding: str, last: str, tmp_path: Path
-) -> None:
+def test_a_file_keeps_its_encoding_and_line_ends(end, encoding, last, tmp_path):
     text = f"# coding: {encoding.removesuffix('-sig')}\n{BODY}{last}".replace("\n", end)
     if end == "\r" and encoding in ("latin-1", "euc-jp"):
         pytest.skip("Python's own decode_source refuses it")
@@ -162,7 +158,7 @@ def test_a_file_keeps_its_encoding_and_line_ends(
 
 
 @pytest.mark.parametrize("bound", ["def f(a, type):", "from os.path import *\ndef f(a):"])
-def test_builtins_that_the_module_names_otherwise(bound: str, tmp_path: Path) -> None:
+def test_builtins_that_the_module_names_otherwise(bound, tmp_path):
     source = f"{bound}\n    return a\n"
     subject = Subject(source, ["returns"])
     mutant = subject.program.by_id["subject:f:returns:0:empty"]

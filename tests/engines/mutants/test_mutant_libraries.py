@@ -1,7 +1,5 @@
 """Pruning on real libraries: what is not infected cannot be killed; probes change nothing."""
 
-from __future__ import annotations
-
 import importlib
 import random
 import sys

@@ -1,7 +1,5 @@
 """A mutant in a nested function is compiled alone: the code is that of the whole unit's compile."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

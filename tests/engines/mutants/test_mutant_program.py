@@ -1,14 +1,11 @@
 """Swapping mutants into a running program: all kinds of functions, and nothing left behind."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import importlib
 import sys
 import traceback
 import types
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -205,7 +202,7 @@ def constructs() -> Subject:
     return Subject(CONSTRUCTS)
 
 
-def test_every_construct_can_be_mutated_and_is_put_back(constructs: Subject) -> None:
+def test_every_construct_can_be_mutated_and_is_put_back(constructs):
     original = drive(constructs)
     changed: set[str] = set()
     unseen = []
@@ -225,14 +222,14 @@ def test_every_construct_can_be_mutated_and_is_put_back(constructs: Subject) -> 
     assert len(unseen) < 12, unseen
 
 
-def test_what_runs_at_import_is_static(constructs: Subject) -> None:
+def test_what_runs_at_import_is_static(constructs):
     static = {m.id for m in constructs.program.mutants if m.static}
     assert static == {"subject:Base.Inner.Innermost.x:math:0:-"}
     with pytest.raises(CannotSwap, match="runs at import"):
         constructs.program.enter(constructs.program.by_id[static.pop()])
 
 
-def test_functions_that_are_gone_are_static_if_they_ran() -> None:
+def test_functions_that_are_gone_are_static_if_they_ran():
     subject = Subject(
         "def make(n): return n + 1\nX = make(1)\ndel make\ndef never(n): return n + 1\ndel never\n",
         ["math"],
@@ -243,7 +240,7 @@ def test_functions_that_are_gone_are_static_if_they_ran() -> None:
     ]
 
 
-def test_probed_and_recompiled_code_covers_the_same_cells(constructs: Subject) -> None:
+def test_probed_and_recompiled_code_covers_the_same_cells(constructs):
     program = constructs.program
     program.clear_caches()
     constructs.coverage.clear()
@@ -270,7 +267,7 @@ def test_probed_and_recompiled_code_covers_the_same_cells(constructs: Subject) -
         program.install(None)
 
 
-def test_tracebacks_and_introspection_stay_true(constructs: Subject) -> None:
+def test_tracebacks_and_introspection_stay_true(constructs):
     """Lines, columns, names and first lines of probed and mutated code."""
     source = (
         "def deco(f): return f\nclass C:\n    @deco\n    @deco\n"
@@ -309,7 +306,7 @@ def test_tracebacks_and_introspection_stay_true(constructs: Subject) -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters")
-def test_type_parameters() -> None:
+def test_type_parameters():
     subject = Subject(
         "class Box[T]:\n"
         "    def get[S: (int, str)](self, s: S, n: T) -> S | T: return (T, S, n + 1)[-1]\n"
@@ -341,7 +338,7 @@ def test_type_parameters() -> None:
     assert probing.reached()
 
 
-def test_states_of_a_unit() -> None:
+def test_states_of_a_unit():
     subject = Subject("def f(n):\n    return g(n) + 1\ndef g(n):\n    return n + 1\n", ["math"])
     program = subject.program
     f, g = program.mutants
@@ -386,7 +383,7 @@ def test_states_of_a_unit() -> None:
     assert probing.reached() == []
 
 
-def test_wanting_less_and_more() -> None:
+def test_wanting_less_and_more():
     body = "".join(f"    if n < {i}: n += {i}\n" for i in range(8))
     subject = Subject(f"def f(n):\n{body}    return n\n", ["boundary"])
     program = subject.program
@@ -407,7 +404,7 @@ def test_wanting_less_and_more() -> None:
         assert probing.infected() == [i for i in wanted if i in (watches[3], watches[7])]
 
 
-def test_caches_are_emptied() -> None:
+def test_caches_are_emptied():
     subject = Subject(
         "import functools\n@functools.cache\ndef f(n): return n + 1\n"
         "class C:\n    @functools.lru_cache\n    def m(self): return 2 + 3\n"
@@ -443,7 +440,7 @@ def test_caches_are_emptied() -> None:
         ("f = lambda n: 0 if n > 23 else f(n + 1) + f(n + 1)", ":math:2:-"),
     ],
 )  # fmt: skip
-def test_mutants_run_out_of_fuel_at_the_same_turn(source: str, mutant: str) -> None:
+def test_mutants_run_out_of_fuel_at_the_same_turn(source, mutant):
     subject = Subject(source)
     (found,) = (m for m in subject.program.mutants if m.id.endswith(mutant))
     spent = []
@@ -460,7 +457,7 @@ def test_mutants_run_out_of_fuel_at_the_same_turn(source: str, mutant: str) -> N
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="compiles code that is never reached")
-def test_what_cannot_be_swapped_says_why_and_leaves_things_as_they_were() -> None:
+def test_what_cannot_be_swapped_says_why_and_leaves_things_as_they_were():
     subject = Subject("def f(n):\n    if -0.0:\n        return sum(i for i in n)\n    return n\n")
     code = subject.f.__code__
     with pytest.raises(CannotSwap, match="nested"):
@@ -469,7 +466,7 @@ def test_what_cannot_be_swapped_says_why_and_leaves_things_as_they_were() -> Non
     assert subject.f(3) == 3
 
 
-def test_modules_that_come_later() -> None:
+def test_modules_that_come_later():
     subject = Subject("def f(n): return n + 1\n", ["math"])
     program = subject.program
     assert program.scan() == []
@@ -485,9 +482,7 @@ def test_modules_that_come_later() -> None:
     program.leave()
 
 
-def test_modules_that_only_a_mutant_imports_do_not_belong_to_the_program(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_modules_that_only_a_mutant_imports_do_not_belong_to_the_program(tmp_path, monkeypatch):
     package = tmp_path / "pkg_of_late"
     package.mkdir()
     (package / "__init__.py").write_text("")
@@ -529,7 +524,7 @@ def test_modules_that_only_a_mutant_imports_do_not_belong_to_the_program(
             del sys.modules[name]
 
 
-def test_only_some_modules() -> None:
+def test_only_some_modules():
     subject = Subject("x = 1")
     program = type(subject.program)(subject.application, ["math"], ["a.b"])
     for name in ("a", "a.b", "a.b.c", "a.bc"):
@@ -537,7 +532,7 @@ def test_only_some_modules() -> None:
     assert [m.module for m in program.scan()] == ["a.b", "a.b.c"]
 
 
-def test_too_deep_a_module_is_told() -> None:
+def test_too_deep_a_module_is_told():
     subject = Subject("x = 1")
     deep = "def f(x): return " + "-" * 150 + "x\n"
     limit = sys.getrecursionlimit()
@@ -552,7 +547,7 @@ def test_too_deep_a_module_is_told() -> None:
     assert "module m is nested too deeply" in subject.program.warnings[0]
 
 
-def test_nothing_is_found_twice_and_nothing_is_kept_alive_by_the_collector() -> None:
+def test_nothing_is_found_twice_and_nothing_is_kept_alive_by_the_collector():
     subject = Subject(CONSTRUCTS)
     before = [len(u.live.functions) for u in subject.program.units]
     gc.collect()
@@ -561,7 +556,7 @@ def test_nothing_is_found_twice_and_nothing_is_kept_alive_by_the_collector() -> 
     assert len(subject.program.by_id) == len(subject.program.mutants)
 
 
-def test_compiled_mutants_do_not_fill_the_memory() -> None:
+def test_compiled_mutants_do_not_fill_the_memory():
     subject = Subject(CONSTRUCTS)
     subject.program.keep_bytes = 20_000
     swappable = [m for m in subject.program.mutants if not m.static]
@@ -573,7 +568,7 @@ def test_compiled_mutants_do_not_fill_the_memory() -> None:
     assert kept == swappable[-len(kept) :]
 
 
-def test_a_module_that_runs_twice_has_its_mutants_in_both() -> None:
+def test_a_module_that_runs_twice_has_its_mutants_in_both():
     subject = Subject("def f(n): return n + 1\n", ["math"])
     program = subject.program
     (mutant,) = program.mutants
@@ -608,7 +603,7 @@ def one(n, größe):
 """
 
 
-def test_the_place_of_a_mutant_is_that_of_its_expression() -> None:
+def test_the_place_of_a_mutant_is_that_of_its_expression():
     """Lines and columns select the very text that the mutant replaces."""
     lines = PLACES.splitlines()
     spans = {}

@@ -1,7 +1,5 @@
 """A program of which only a part of the mutants is made."""
 
-from __future__ import annotations
-
 from types import ModuleType
 
 import pytest

@@ -1,7 +1,5 @@
 """Names of types that were seen."""
 
-from __future__ import annotations
-
 import datetime
 import io
 import pathlib

@@ -1,7 +1,5 @@
 """The generators that are ready to use: what they make is what it says, and by every source."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import importlib.util

@@ -68,30 +68,25 @@ def cell_of(made: Goals, location: str) -> int:
     return made.all[number].cells[0]
 
 
-def distances(*types: dict[str, int]) -> Distances:
+def distances(*targets: dict[str, int]) -> Distances:
     made = Distances(random.Random(1))
-    made.set_goals([target(t) for t in types])
+    made.set_goals([target(t) for t in targets])
     return made
 
 
-def target(types: dict[str, int]) -> Any:
-    class One:
-        pass
-
-    one: Any = One()
-    one.types = types
-    return one
+def target(distances: dict[str, int]) -> Any:
+    return types.SimpleNamespace(types=distances)
 
 
 # ------------------------------------------------------------------------- distances
 
 
-def test_one_distance_a_type_from_the_target_with_the_most() -> None:
+def test_one_distance_a_type_from_the_target_with_the_most():
     assert unify([{"a": 1}, {"a": 5, "b": 2}]) == {"a": 5, "b": 2}
     assert unify([{"a": 5}, {"a": 1}]) == {"a": 1}
 
 
-def test_nearer_types_are_more_probable() -> None:
+def test_nearer_types_are_more_probable():
     made = distances({"near": 0, "far": 3})
     assert made.probability("near") == pytest.approx(0.8)
     drawn = Counter(made.pick() for _ in range(2000))
@@ -99,7 +94,7 @@ def test_nearer_types_are_more_probable() -> None:
     assert made.stats_by_type["near"].picks == drawn["near"]
 
 
-def test_matches_and_misses_move_a_factor_within_its_bounds() -> None:
+def test_matches_and_misses_move_a_factor_within_its_bounds():
     made = distances({"a": 1, "b": 1})
     for _ in range(3):
         made.record_miss("a")
@@ -115,14 +110,14 @@ def test_matches_and_misses_move_a_factor_within_its_bounds() -> None:
     assert made.probability("a") == made.probability("b") == 0.5
 
 
-def test_a_nearest_type_that_no_input_has_loses_its_chance() -> None:
+def test_a_nearest_type_that_no_input_has_loses_its_chance():
     made = distances({"a": 0, "b": 3})
     for _ in range(30):
         made.record_miss("a")
     assert made.probability("a") == pytest.approx((1 / 8) / (1 / 8 + 1 / 4))
 
 
-def test_a_persons_weight_is_apart_and_0_bans() -> None:
+def test_a_persons_weight_is_apart_and_0_bans():
     made = distances({"a": 0, "b": 0})
     made.weigh("a", 3)
     made.record_miss("a")
@@ -142,7 +137,7 @@ def test_a_persons_weight_is_apart_and_0_bans() -> None:
     assert made.pick() is None
 
 
-def test_labels_are_fit_for_names_of_files() -> None:
+def test_labels_are_fit_for_names_of_files():
     assert type_label("datetime.date") == "datetime.date"
     assert type_label("a.f.<locals>.B") == "a.f.<locals>.B"
     assert type_label("../a,b:" + "c" * 99) == "c" * 80
@@ -152,7 +147,7 @@ def test_labels_are_fit_for_names_of_files() -> None:
 # --------------------------------------------------------------------------- targets
 
 
-def test_frontier_is_what_was_met_and_not_taken(tmp_path: Path) -> None:
+def test_frontier_is_what_was_met_and_not_taken(tmp_path):
     made = goals(tmp_path)
     assert len(made.all) == len(made.uncovered) == 6
     assert not made.frontier
@@ -165,19 +160,23 @@ def test_frontier_is_what_was_met_and_not_taken(tmp_path: Path) -> None:
     assert [made.all[n].location for n in met] == ["m.py:6:else"]
 
 
-def test_what_is_no_document_of_targets_is_refused(tmp_path: Path) -> None:
-    file = write_document(tmp_path / "targets.json", document("m", SOURCE, TYPES))
-    good = json.loads(file.read_bytes())
-    for wrong in (
+@pytest.mark.parametrize(
+    "wrong",
+    [
         {"cells": [-50]}, {"cells": ["3"]}, {"cells": 3}, {"within": [None]},
         {"decision": float("inf")}, {"types": [{"name": "File", "distance": float("nan")}]},
-    ):  # fmt: skip
-        file.write_text(json.dumps({**good, "targets": [{**good["targets"][0], **wrong}]}))
-        with pytest.raises(CannotStart, match=r"is not a targets\.json"):
-            read_document(file)
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_no_document_of_targets_is_refused(tmp_path, wrong):
+    file = write_document(tmp_path / "targets.json", document("m", SOURCE, TYPES))
+    good = json.loads(file.read_bytes())
+    file.write_text(json.dumps({**good, "targets": [{**good["targets"][0], **wrong}]}))
+    with pytest.raises(CannotStart, match=r"is not a targets\.json"):
+        read_document(file)
 
 
-def test_covering_bit_by_bit_comes_to_the_same(tmp_path: Path) -> None:
+def test_covering_bit_by_bit_comes_to_the_same(tmp_path):
     rng = random.Random(3)
     for _ in range(20):
         whole, steps = goals(tmp_path), goals(tmp_path)
@@ -190,7 +189,7 @@ def test_covering_bit_by_bit_comes_to_the_same(tmp_path: Path) -> None:
         assert (whole.uncovered, whole.frontier) == (steps.uncovered, steps.frontier)
 
 
-def test_arms_that_stand_alone_are_met_with_their_block(tmp_path: Path) -> None:
+def test_arms_that_stand_alone_are_met_with_their_block(tmp_path):
     data = document("m", SOURCE, {6: {"Image": 0}})
     data["targets"] = [{**data["targets"][0], "cells": [9], "within": [0], "arm": "except"}]
     made = Goals(
@@ -202,7 +201,7 @@ def test_arms_that_stand_alone_are_met_with_their_block(tmp_path: Path) -> None:
     assert made.frontier == {0}
 
 
-def test_modules_that_have_changed_or_come_late(tmp_path: Path) -> None:
+def test_modules_that_have_changed_or_come_late(tmp_path):
     assert not goals(tmp_path, sha="another").all
     read = read_document(tmp_path / "targets.json")
     there: dict[str, tuple[str, int]] = {}
@@ -217,7 +216,7 @@ def test_modules_that_have_changed_or_come_late(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"modules": [], "targets": [{}]}', "[" * 9999])
-def test_a_damaged_document(tmp_path: Path, text: str) -> None:
+def test_a_damaged_document(tmp_path, text):
     file = tmp_path / "targets.json"
     file.write_text(text)
     with pytest.raises(CannotStart, match=r"targets.json"):
@@ -226,7 +225,7 @@ def test_a_damaged_document(tmp_path: Path, text: str) -> None:
         ConstantPool.read(tmp_path / "no targets.json")
 
 
-def test_constants_of_a_document(tmp_path: Path) -> None:
+def test_constants_of_a_document(tmp_path):
     file = tmp_path / "targets.json"
     constants = {"str": [{"value": "ab"}], "bytes": [{"hex": "00ff"}], "int": [{"value": 2008}]}
     write_document(file, document("m", SOURCE, {}, constants=constants))
@@ -239,9 +238,7 @@ def test_constants_of_a_document(tmp_path: Path) -> None:
         ConstantPool.read(file)
 
 
-def test_constants_in_no_regular_file_and_in_one_that_is_too_large(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_constants_in_no_regular_file_and_in_one_that_is_too_large(tmp_path, monkeypatch):
     pipe = tmp_path / "constants.json"
     os.mkfifo(pipe)
     with pytest.raises(CannotStart, match=r"constants.json"):
@@ -254,7 +251,7 @@ def test_constants_in_no_regular_file_and_in_one_that_is_too_large(
         ConstantPool.read(file)
 
 
-def test_constants_for_zest_and_for_running_an_input_again(tmp_path: Path) -> None:
+def test_constants_for_zest_and_for_running_an_input_again(tmp_path):
     file = write_document(
         tmp_path / "t.json", document("m", SOURCE, {}, constants={"int": [{"value": 2008}]})
     )
@@ -282,18 +279,18 @@ def mutator(targeted: float = 0.5) -> TypedMutator:
     )  # fmt: skip
 
 
-def entry() -> CorpusEntry:
-    return CorpusEntry(0, "id:000000", b"", 0)
+def covers(observed: int) -> tuple[Execution, CorpusEntry]:
+    return Execution(Outcome.SUCCESS, b"", observed), CorpusEntry(0, "id:000000", b"", 0)
 
 
-def test_types_of_the_frontier_are_aimed_at(tmp_path: Path) -> None:
+def test_types_of_the_frontier_are_aimed_at(tmp_path):
     made = feedback(tmp_path)
     assert made.distances.now == {"datetime.date": 2, "File": 3, "Image": 0}  # nothing is covered
     seen = cells(*(cell_of(made.goals, f"m.py:{where}") for where in ("2:else", "6:then")))
-    made.learn(Execution(Outcome.SUCCESS, b"", seen), entry())
+    made.learn(*covers(seen))
     assert made.distances.now == {"datetime.date": 2, "File": 3, "Image": 0}
     more = seen | cells(cell_of(made.goals, "m.py:6:else"))
-    made.recall(Execution(Outcome.SUCCESS, b"", more), entry())
+    made.recall(*covers(more))
     assert made.distances.now == {"datetime.date": 2, "File": 3}
     made._coverage.seen = more
     made.pin("m.py:4:then")
@@ -301,7 +298,7 @@ def test_types_of_the_frontier_are_aimed_at(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["frontier", "global"])
-def test_what_is_never_taken_is_not_aimed_at(tmp_path: Path, mode: Any) -> None:
+def test_what_is_never_taken_is_not_aimed_at(tmp_path, mode):
     """Nothing breaks where it is taken, nevertheless."""
     data = document("m", SOURCE, TYPES)
     for one in data["targets"]:
@@ -315,36 +312,36 @@ def test_what_is_never_taken_is_not_aimed_at(tmp_path: Path, mode: Any) -> None:
     told.renew()
     other = cell_of(made, "m.py:2:else")
     (never,) = next(t.at_base(10).cells for t in read.goals if t.never)
-    told.learn(Execution(Outcome.SUCCESS, b"", cells(other)), entry())
+    told.learn(*covers(cells(other)))
     assert "m.py:2:then" not in {t.location for t in told.targeted_goals()}
     assert made.find("m.py:2:then") is None  # so nothing is left of it, nor counted
-    told.learn(Execution(Outcome.SUCCESS, b"", cells(other, never)), entry())
+    told.learn(*covers(cells(other, never)))
     assert told.distances.now
 
 
-def test_types_of_all_that_is_left_are_in_the_papers_mode(tmp_path: Path) -> None:
+def test_types_of_all_that_is_left_are_in_the_papers_mode(tmp_path):
     made = feedback(tmp_path, "global")
     seen = cells(*(cell_of(made.goals, f"m.py:{w}") for w in ("2:else", "6:then", "6:else")))
-    made.learn(Execution(Outcome.SUCCESS, b"", seen), entry())
+    made.learn(*covers(seen))
     # File is met in two targets: its distance is that of the one with more types.
     assert made.distances.now == {"datetime.date": 2, "File": 3}
 
 
-def test_what_came_of_aiming(tmp_path: Path) -> None:
+def test_what_came_of_aiming(tmp_path):
     made = feedback(tmp_path)
     made.begin(Candidate(b"", "typed:datetime.date,rep:3"))
-    made.learn(Execution(Outcome.SUCCESS, b"", cells(11, 12)), entry())
+    made.learn(*covers(cells(11, 12)))
     made.begin(Candidate(b"", "havoc,rep:3"))
-    made.learn(Execution(Outcome.SUCCESS, b"", cells(13)), entry())
+    made.learn(*covers(cells(13)))
     assert made.distances.stats_by_type["datetime.date"].new_arms == 2
     # In the mode "counts" a cell that is taken more often is news, but nothing new is covered.
     made._coverage.seen = cells(11, 12, 13)
     made.begin(Candidate(b"", "typed:datetime.date,rep:3"))
-    made.learn(Execution(Outcome.SUCCESS, b"", cells(11) << 3 | cells(14)), entry())
+    made.learn(*covers(cells(11) << 3 | cells(14)))
     assert made.distances.stats_by_type["datetime.date"].new_arms == 3
 
 
-def test_figures_go_on_after_a_restart(tmp_path: Path) -> None:
+def test_figures_go_on_after_a_restart(tmp_path):
     file = tmp_path / ".types"
     first = feedback(tmp_path)
     first._coverage.seen = cells(cell_of(first.goals, "m.py:2:else"))
@@ -381,9 +378,7 @@ def test_figures_go_on_after_a_restart(tmp_path: Path) -> None:
         assert third.pinned == ""
 
 
-def test_what_was_reached_of_more_targets_than_are_told_of_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_reached_of_more_targets_than_are_told_of_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr("fuzztui.engines.spoton.types_file._MAX_ROWS", 1)
     first = feedback(tmp_path)
     first._coverage.seen = cells(*(cell_of(first.goals, f"m.py:{n}:else") for n in (2, 6)))
@@ -399,9 +394,7 @@ def test_what_was_reached_of_more_targets_than_are_told_of_is_kept(
     assert second.reached == first.reached == {"m.py:2:then": 1, "m.py:6:then": 1}
 
 
-def test_figures_that_take_long_are_written_seldom(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_figures_that_take_long_are_written_seldom(tmp_path, monkeypatch):
     now, writes = [100.0], []
 
     def slow(path: Path, data: bytes) -> None:
@@ -419,7 +412,7 @@ def test_figures_that_take_long_are_written_seldom(
     assert len(writes) >= 4
 
 
-def test_a_full_disk_costs_a_state_of_the_figures_only(tmp_path: Path) -> None:
+def test_a_full_disk_costs_a_state_of_the_figures_only(tmp_path):
     def full(path: Path, data: bytes) -> None:
         raise OSError(28, "No space left on device")
 
@@ -429,39 +422,27 @@ def test_a_full_disk_costs_a_state_of_the_figures_only(tmp_path: Path) -> None:
 # ------------------------------------------------------------------- kin and mutator
 
 
-def test_who_counts_as_a_type() -> None:
+def test_who_counts_as_a_type():
     stacks = TypeStacks()
-    there = {
-        name: stacks.push(0, name)
-        for name in (
-            "datetime.date",
-            "datetime.datetime",
-            "app.Thing",
-            "io.BytesIO",
-            "io.IOBase",
-            "fuzztui.engines.generators.aws.Item",
-        )
-    }
+    date, late_date = stacks.push(0, "datetime.date"), stacks.push(0, "datetime.datetime")
+    thing = stacks.push(0, "app.Thing")
+    buffer, base = stacks.push(0, "io.BytesIO"), stacks.push(0, "io.IOBase")
+    item = stacks.push(0, "fuzztui.engines.generators.aws.Item")
     aliases = {"lib.Body": ["app.Thing", "datetime.date"], "lib.Row": ["fuzztui.generators.Item"]}
     relations = TypeRelations(stacks, aliases)
-    assert relations.holding("datetime.date") == {
-        there["datetime.date"],
-        there["datetime.datetime"],
-    }
-    assert relations.holding("lib.Body") == {
-        there["app.Thing"], there["datetime.date"], there["datetime.datetime"]
-    }  # fmt: skip
+    assert relations.holding("datetime.date") == {date, late_date}
+    assert relations.holding("lib.Body") == {thing, date, late_date}
     # A NewType is no class; it has two names, one of them public.
-    assert relations.holding("lib.Row") == {there["fuzztui.engines.generators.aws.Item"]}
+    assert relations.holding("lib.Row") == {item}
     # The same class, and one that it is derived from.
-    assert relations.holding("_io.BytesIO") == {there["io.BytesIO"], there["io.IOBase"]}
+    assert relations.holding("_io.BytesIO") == {buffer, base}
     assert relations.holding("no.Such") == set()
-    late = stacks.push(there["app.Thing"], "datetime.datetime")
+    late = stacks.push(thing, "datetime.datetime")
     assert late in relations.holding("datetime.datetime")
     assert TypeRelations(stacks, {}).holding("datetime.time") == set()
 
 
-def test_what_is_told_by_the_clock_changes_nothing_that_is_drawn() -> None:
+def test_what_is_told_by_the_clock_changes_nothing_that_is_drawn():
     """A class is found, or not, when an input is mutated; never because figures were written."""
     name = "spoton_late_module"
 
@@ -485,7 +466,7 @@ def test_what_is_told_by_the_clock_changes_nothing_that_is_drawn() -> None:
     assert f"{name}.Late" in drawn(told=True)
 
 
-def test_a_child_differs_in_the_type_that_was_aimed_at() -> None:
+def test_a_child_differs_in_the_type_that_was_aimed_at():
     bench = Bench(gen_file, seed=5)
     data, value = bench.fresh()
     made = Distances(random.Random(2))
@@ -513,7 +494,7 @@ def test_a_child_differs_in_the_type_that_was_aimed_at() -> None:
     assert isinstance(bench.child(*expected[-1])[1], File)
 
 
-def test_a_type_that_no_input_has_had_is_not_drawn() -> None:
+def test_a_type_that_no_input_has_had_is_not_drawn():
     """Nor does it cost an attempt; from the first input on that has it, it is."""
 
     @generator
@@ -549,7 +530,7 @@ def test_a_type_that_no_input_has_had_is_not_drawn() -> None:
     assert made.probability("lib.Never") == 0
 
 
-def test_an_entry_whose_choices_are_not_known_is_mutated_as_zest_does() -> None:
+def test_an_entry_whose_choices_are_not_known_is_mutated_as_zest_does():
     mutator = TypedMutator(
         random.Random(3), lambda entry: None, lambda child, parent: pytest.fail("known"),
         distances({"a": 1}), TypeRelations(TypeStacks(), {}), targeted=1.0,

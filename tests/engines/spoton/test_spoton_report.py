@@ -1,7 +1,5 @@
 """Events about types and goals: reported as rarely as they are unimportant, and complete."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,21 +18,13 @@ from fuzztui.kernel.wire.events import GoalsUncovered, TargetingStats
 
 
 def row(**more: Any) -> dict[str, Any]:
-    return {
-        "weight": 1.0,
-        "factor": 1.0,
-        "picks": 0,
-        "matches": 0,
-        "misses": 0,
-        "new_arms": 0,
-        **more,
-    }
+    counts = dict.fromkeys(("picks", "matches", "misses", "new_arms"), 0)
+    return {"weight": 1.0, "factor": 1.0, **counts, **more}
 
 
 def data(**more: Any) -> dict[str, Any]:
     return {
-        "targeted": 0.5, "steered": False, "pinned": "", "ignored": [], "asked": 10,
-        "targets": 7,
+        "targeted": 0.5, "steered": False, "pinned": "", "ignored": [], "asked": 10, "targets": 7,
         "uncovered": 2, "frontier": 1, "changed": [], "analysis": "",
         "types": {"a.B": row(picks=100, distance=0, probability=0.75), "c.D": row()},
         "left": [left("m.py:2:then", True, 4), left("m.py:9:else", False, 0)], **more,
@@ -126,27 +116,18 @@ def test_what_a_person_sets_is_told_at_once(bench):
 
 
 def test_finds_are_told_soon_and_counts_the_more_rarely_the_longer_it_runs(bench):
+    def after(uncovered: int = 2, **counts: int) -> float:
+        content = data(uncovered=uncovered, types={"a.B": row(new_arms=1, **counts)})
+        return bench.told_after(content, TargetingStats)[0]
+
     bench.look(data())
-    after, _ = bench.told_after(data(types={"a.B": row(picks=101, new_arms=1)}), TargetingStats)
-    assert after == report.FINDS_S
-    after, _ = bench.told_after(
-        data(uncovered=1, types={"a.B": row(picks=101, new_arms=1)}), TargetingStats
-    )
-    assert after == report.FINDS_S
-    after, _ = bench.told_after(
-        data(uncovered=1, types={"a.B": row(picks=104, new_arms=1)}), TargetingStats
-    )
-    assert after == report.COUNTS_S
-    after, _ = bench.told_after(
-        data(uncovered=1, types={"a.B": row(picks=105, new_arms=1)}), TargetingStats
-    )
-    assert after == report.STALE_S
+    assert after(picks=101) == report.FINDS_S
+    assert after(1, picks=101) == report.FINDS_S
+    assert after(1, picks=104) == report.COUNTS_S
+    assert after(1, picks=105) == report.STALE_S
     bench.now = 10_000
-    bench.told_after(data(types={"a.B": row(picks=1, new_arms=1)}), TargetingStats)
-    after, _ = bench.told_after(
-        data(types={"a.B": row(picks=1, misses=1, new_arms=1)}), TargetingStats
-    )
-    assert 195 < after < 210
+    after(picks=1)
+    assert 195 < after(picks=1, misses=1) < 210
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """What a user says about types and goals: effects, refusals, and what is kept of it."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path
@@ -109,8 +107,14 @@ class Lab:
         )
         self.coverage.seen = seen
 
-    def obey(self, command: Command) -> str:
-        return self.steers.execute(command)
+    def obey(self, *commands: Command) -> str:
+        """The answer to the last one."""
+        return [self.steers.execute(command) for command in commands][-1]
+
+    @property
+    def set(self) -> tuple[str, set[str]]:
+        """What is pinned, and what is ignored."""
+        return self.feedback.pinned, self.feedback.ignored
 
     def refusal(self, command: Command) -> str:
         before = self.types_file.data()
@@ -218,8 +222,7 @@ def test_of_many_types_the_answer_names_the_nearest(lab: Lab, monkeypatch: Any) 
 
 
 def test_a_pin_that_may_come_to_nothing(lab: Lab) -> None:
-    lab.obey(WeighType("app.File", 0))
-    lab.obey(SetTargetedShare(0))
+    lab.obey(WeighType("app.File", 0), SetTargetedShare(0))
     words = lab.obey(PinGoal("m.py:4:then"))  # not on the frontier: a user may know better
     lab.types_file.write()
     assert [row["location"] for row in lab.kept()["left"][:2]] == ["m.py:4:then", "m.py:2:then"]
@@ -266,8 +269,7 @@ def test_a_pin_that_is_covered_by_what_is_run_again_after_a_restart(tmp_path: Pa
     ],
 )
 def test_targets_that_are_refused(lab: Lab, location: str, words: str) -> None:
-    lab.obey(PinGoal("m.py:4:then"))
-    lab.obey(IgnoreGoal("m.py:6:else"))
+    lab.obey(PinGoal("m.py:4:then"), IgnoreGoal("m.py:6:else"))
     for command in (PinGoal(location), IgnoreGoal(location), IgnoreGoal(location, False)):
         assert words in lab.refusal(command)
     assert lab.feedback.pinned == "m.py:4:then"
@@ -290,17 +292,16 @@ def test_a_target_of_a_module_that_has_changed(tmp_path: Path) -> None:
 
 def test_what_was_set_rests_while_a_module_is_not_what_was_analysed(tmp_path: Path) -> None:
     first = Lab(tmp_path)
-    first.obey(PinGoal("m.py:4:then"))
-    first.obey(IgnoreGoal("m.py:6:else"))
+    first.obey(PinGoal("m.py:4:then"), IgnoreGoal("m.py:6:else"))
     rests = "the pin of m.py:4:then is suspended until the next analysis"
     for lost in ([rests], [], []):  # once, however often its worker is started
         changed = Lab(tmp_path, sha="another")
-        assert (changed.feedback.pinned, changed.feedback.ignored) == ("", set())
+        assert changed.set == ("", set())
         assert changed.lost == lost
         changed.types_file.write()
         assert changed.kept()["pinned"] == ""
     again = Lab(tmp_path)
-    assert (again.feedback.pinned, again.feedback.ignored) == ("m.py:4:then", {"m.py:6:else"})
+    assert again.set == ("m.py:4:then", {"m.py:6:else"})
     again.types_file.write()
     assert again.kept()["resting"] == ["", []]
     changed = Lab(tmp_path, sha="another")
@@ -310,9 +311,7 @@ def test_what_was_set_rests_while_a_module_is_not_what_was_analysed(tmp_path: Pa
 
 def test_what_rests_is_taken_back(tmp_path: Path) -> None:
     first = Lab(tmp_path)
-    first.obey(PinGoal("m.py:4:then"))
-    first.obey(IgnoreGoal("m.py:6:else"))
-    first.obey(IgnoreGoal("m.py:2:then"))
+    first.obey(PinGoal("m.py:4:then"), IgnoreGoal("m.py:6:else"), IgnoreGoal("m.py:2:then"))
     changed = Lab(tmp_path, sha="another")
     changed.full = True
     for command in (PinGoal(""), IgnoreGoal("m.py:6:else", False)):
@@ -328,7 +327,7 @@ def test_what_rests_is_taken_back(tmp_path: Path) -> None:
     assert changed.obey(PinGoal("")) == "no goal was pinned"
     assert "has changed since" in changed.refusal(IgnoreGoal("m.py:6:else", False))
     again = Lab(tmp_path)
-    assert (again.feedback.pinned, again.feedback.ignored) == ("", {"m.py:2:then"})
+    assert again.set == ("", {"m.py:2:then"})
 
 
 def test_what_rests_waits_for_its_module_to_be_loaded(tmp_path: Path) -> None:
@@ -350,13 +349,11 @@ def test_what_may_be_another_branch_after_an_analysis_is_told_once(
     tmp_path: Path, rests: bool
 ) -> None:
     first = Lab(tmp_path)
-    first.obey(PinGoal("m.py:4:then"))
-    first.obey(IgnoreGoal("m.py:6:else"))
-    first.obey(IgnoreGoal("m.py:2:then"))
+    first.obey(PinGoal("m.py:4:then"), IgnoreGoal("m.py:6:else"), IgnoreGoal("m.py:2:then"))
     if rests:
         Lab(tmp_path, source=SOURCE, sha="another").types_file.write()
     again = Lab(tmp_path, source=MOVED)
-    assert (again.feedback.pinned, again.feedback.ignored) == (
+    assert again.set == (
         "m.py:4:then", {"m.py:2:then", "m.py:6:else"},
     )  # fmt: skip
     assert again.lost == [
@@ -366,15 +363,13 @@ def test_what_may_be_another_branch_after_an_analysis_is_told_once(
     again.types_file.write()
     again = Lab(tmp_path, source=MOVED)
     assert again.lost == []
-    again.obey(PinGoal(""))
-    again.obey(IgnoreGoal("m.py:2:then", False))
+    again.obey(PinGoal(""), IgnoreGoal("m.py:2:then", False))
     assert Lab(tmp_path, source=MOVED).lost == []
     (told,) = Lab(tmp_path, source=MOVED + "\n").lost
     assert told == ("m.py has changed: m.py:6:else, which is ignored, may be another branch now")
 
 
-def test_what_is_set_in_a_file_that_is_what_it_was_is_no_matter_of_doubt(tmp_path: Path) -> None:
-    lab = Lab(tmp_path)
+def test_what_is_set_in_a_file_that_is_what_it_was_is_no_matter_of_doubt(tmp_path, lab):
     lab.obey(PinGoal("m.py:4:then"))
     kept = lab.kept()
     lab.file.write_text(json.dumps({**kept, "analysis": "another"}))  # another module has changed
@@ -383,10 +378,12 @@ def test_what_is_set_in_a_file_that_is_what_it_was_is_no_matter_of_doubt(tmp_pat
 
 def test_what_an_analysis_finds_no_more_ends_with_a_word(tmp_path: Path) -> None:
     first = Lab(tmp_path)
-    first.obey(PinGoal("m.py:4:then"))
-    first.obey(IgnoreGoal("m.py:6:else"))
-    first.obey(IgnoreGoal("m.py:2:then"))
-    first.obey(WeighType("datetime.date", 3.0))
+    first.obey(
+        PinGoal("m.py:4:then"),
+        IgnoreGoal("m.py:6:else"),
+        IgnoreGoal("m.py:2:then"),
+        WeighType("datetime.date", 3.0),
+    )
     moved = SOURCE.replace("    if x.image", "\n    if x.image")
     branches = {line + (line > 4): types for line, types in BRANCHES.items()}
     again = Lab(tmp_path, source=moved, branches=branches)
@@ -400,7 +397,7 @@ def test_what_an_analysis_finds_no_more_ends_with_a_word(tmp_path: Path) -> None
     assert again.distances.stats_by_type["datetime.date"].weight == 3
     again.types_file.write()
     again = Lab(tmp_path, source=moved, branches={9: {}})
-    assert (again.feedback.pinned, again.feedback.ignored) == ("", set())
+    assert again.set == ("", set())
     assert again.lost == [
         "m.py:2:then is no longer ignored: not a goal now",
         "m.py:4:then is no longer pinned: not a goal now",
@@ -443,10 +440,7 @@ def test_without_the_frontier_what_is_further_off_is_aimed_at(lab: Lab) -> None:
         assert lab.obey(IgnoreGoal(location)) == f"{location} is ignored"
     assert lab.distances.now == {"app.File": 1}  # of line 4, whose decision nobody has met
     words = lab.obey(IgnoreGoal("m.py:4:then"))
-    assert (
-        words
-        == "m.py:4:then is ignored; all remaining types are banned, so every mutation is random"
-    )
+    assert words.endswith("is ignored; all remaining types are banned, so every mutation is random")
     assert (lab.distances.now, lab.distances.pick()) == ({}, None)
 
 
@@ -472,10 +466,8 @@ def test_a_pin_ends_an_ignore_and_the_other_way_round(lab: Lab) -> None:
     assert lab.kept()["ignored"] == ["m.py:2:then", "m.py:6:else"]
 
 
-def test_an_ignore_ends_when_its_target_is_covered_anyhow(tmp_path: Path) -> None:
-    lab = Lab(tmp_path)
-    lab.obey(IgnoreGoal("m.py:2:then"))
-    lab.obey(IgnoreGoal("m.py:6:else"))
+def test_an_ignore_ends_when_its_target_is_covered_anyhow(tmp_path: Path, lab: Lab) -> None:
+    lab.obey(IgnoreGoal("m.py:2:then"), IgnoreGoal("m.py:6:else"))
     lab.cover("2:then")
     assert (lab.feedback.ignored, lab.told) == ({"m.py:6:else"}, [])
     second = Lab(tmp_path)  # killed before that was written: what is run again tells
@@ -512,18 +504,17 @@ def test_all_of_it_outlives_a_restart(tmp_path: Path) -> None:
     assert second.kept() == before
 
 
-def test_what_another_version_or_hand_has_written_of_it(tmp_path: Path) -> None:
-    lab = Lab(tmp_path)
+def test_what_another_version_or_hand_has_written_of_it(tmp_path: Path, lab: Lab) -> None:
     lab.obey(PinGoal("m.py:2:then"))
     kept = lab.kept()
     lab.file.write_text(json.dumps({k: v for k, v in kept.items() if k != "ignored"}))
     old = Lab(tmp_path)
-    assert (old.feedback.pinned, old.feedback.ignored) == ("m.py:2:then", set())
+    assert old.set == ("m.py:2:then", set())
     lab.file.write_text(json.dumps({**kept, "ignored": ["m.py:2:then", "m.py:6:else"]}))
     assert Lab(tmp_path).feedback.ignored == {"m.py:6:else"}
     lab.file.write_text(json.dumps({**kept, "ignored": 7}))
     torn = Lab(tmp_path)
-    assert (torn.feedback.pinned, torn.feedback.ignored) == ("", set())
+    assert torn.set == ("", set())
 
 
 @pytest.mark.parametrize(
@@ -540,16 +531,13 @@ def test_what_another_version_or_hand_has_written_of_it(tmp_path: Path) -> None:
 )
 def test_a_full_disk_is_a_refusal(lab: Lab, command: Command) -> None:
     """Whatever was done would be forgotten with the next kill: so it is not done."""
-
-    lab.obey(PinGoal("m.py:4:then"))
-    lab.obey(IgnoreGoal("m.py:6:else"))
-    lab.obey(WeighType("Image", 7))
+    lab.obey(PinGoal("m.py:4:then"), IgnoreGoal("m.py:6:else"), WeighType("Image", 7))
     lab.full = True
     with pytest.raises(SteerError, match=r"cannot write \.types \(No space left on device"):
         lab.obey(command)
     assert lab.distances.stats_by_type.get("lib.Far", TypeStats()).weight == 1
     assert (lab.mutator.targeted, lab.types_file.steered) == (0.5, False)
-    assert (lab.feedback.pinned, lab.feedback.ignored) == ("m.py:4:then", {"m.py:6:else"})
+    assert lab.set == ("m.py:4:then", {"m.py:6:else"})
     assert lab.distances.now == {"app.File": 1}
     assert lab.distances.stats_by_type["app.Image"].weight == 7
     lab.full = False
@@ -560,8 +548,7 @@ def test_what_it_does_not_know(lab: Lab) -> None:
     assert lab.refusal(Pause()) == "this engine does not support the command pause"
 
 
-def test_a_damaged_share_is_not_taken_over(tmp_path: Path) -> None:
-    lab = Lab(tmp_path)
+def test_a_damaged_share_is_not_taken_over(tmp_path: Path, lab: Lab) -> None:
     lab.obey(SetTargetedShare(0.9))
     for share in (7, "0.9", None, -1):
         data = {**lab.kept(), "targeted": share}

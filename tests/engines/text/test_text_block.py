@@ -3,8 +3,6 @@
 That C and Python agree on it is shown with the C library (test_afl_text_library.py).
 """
 
-from __future__ import annotations
-
 import math
 import os
 import struct

@@ -1,7 +1,5 @@
 """Parsing in the engine's process: what kills it is left out the next time but one."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Templates in comby's syntax: what it is told, what is believed of what it says."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

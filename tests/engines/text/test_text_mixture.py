@@ -1,7 +1,5 @@
 """The mixture of steps: what is drawn, what is counted, how a child is called."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Collection, Sequence

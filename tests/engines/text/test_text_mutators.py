@@ -1,7 +1,5 @@
 """What each text mutator does, in words and by example, in C and in Python."""
 
-from __future__ import annotations
-
 import ctypes.util
 import re
 from pathlib import Path

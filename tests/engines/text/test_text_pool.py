@@ -1,7 +1,5 @@
 """The pool of fragments: what is kept, how it is written, and what is refused by its reader."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

@@ -1,7 +1,5 @@
 """mutate.c under AddressSanitizer and UndefinedBehaviorSanitizer, on random inputs."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

@@ -1,7 +1,5 @@
 """Spans, identifiers and templates of inputs in many languages."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

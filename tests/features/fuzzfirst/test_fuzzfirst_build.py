@@ -1,7 +1,5 @@
 """The parts of the mutant builder, and the whole of it with compilers that stand in for AFL++'s."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
@@ -340,28 +338,27 @@ async def test_it_builds_with_whatever_afl_path_has(tmp_path):
     assert await build(line.replace("3", "5"), "a/../#\0") == ("", "", (program, "-x"))
     assert await build(line.replace("3", "2+3"), "b") == ("a/../#\0", "", ())
     assert await build(line.replace("3", "1+2"), "c") == ("original", "", ())
-    assert await build(line.replace("3", "\x1b[31m"), "d") == (
-        "",
-        "the build failed with exit status 1",
-        (),
-    )
+    failed = ("", "the build failed with exit status 1", ())
+    assert await build(line.replace("3", "\x1b[31m"), "d") == failed
     assert set(builder.digests) == {"a/../#\0", "b", "c"}
 
 
 @pytest.mark.slow
-async def test_words_where_nothing_can_be_built(tmp_path):
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("command = './x'", "target.build: missing"),
+        ("command = '/usr/bin/env'\nbuild = 'true'", "cannot be built in a private copy"),
+    ],
+    ids=["no build", "a program of the system"],
+)
+async def test_words_where_nothing_can_be_built(tmp_path, target, why):
     (tmp_path / "run").mkdir()
     (tmp_path / "x").write_text("")
     (tmp_path / "x").chmod(0o700)
-    for build, command, why in (
-        (None, "./x", "target.build: missing"),
-        ("true", "/usr/bin/env", "cannot be built in a private copy"),
-    ):
-        (tmp_path / "c.toml").write_text(
-            f"[campaign]\noutput = 'run'\n[target]\ncommand = '{command}'\n"
-            + (f"build = '{build}'\n" if build else "")
-            + "source = 'run'\n[engine]\nkind = 'afl'\n"
-        )
-        builder = AflBackend(load(tmp_path / "c.toml").campaign, RunDir(tmp_path / "run"))
-        with pytest.raises(SupervisorError, match=why):
-            await builder.prepare(lambda words: None)
+    (tmp_path / "c.toml").write_text(
+        f"[campaign]\noutput = 'run'\n[target]\n{target}\nsource = 'run'\n[engine]\nkind = 'afl'\n"
+    )
+    builder = AflBackend(load(tmp_path / "c.toml").campaign, RunDir(tmp_path / "run"))
+    with pytest.raises(SupervisorError, match=why):
+        await builder.prepare(lambda words: None)

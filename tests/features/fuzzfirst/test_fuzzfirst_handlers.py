@@ -36,18 +36,18 @@ class Desk:
     """A log of events and the state that is folded from it."""
 
     def __init__(self, mutants=8):
-        self.state = State()
+        self.state, self.records = State(), []
         self.plan = {"mutants_s": 100.0, "each_s": 10.0, "listed": float(mutants)}
         self.record(PhaseStarted("mutants", self.plan))
-        rows = [
-            {"id": f"a.c#{n}", "line": n, "before": "x", "after": "y", "place": float(n)}
-            for n in range(mutants)
-        ]
+        row = {"before": "x", "after": "y"}
+        rows = [{"id": f"a.c#{n}", "line": n, "place": float(n), **row} for n in range(mutants)]
         self.record(MutantsFound("", file="a.c", mutants=rows))
         self.handlers = WorklistKeeper(self.state, self.record).handlers()
 
     def record(self, *events):
-        apply(self.state, [Record(self.state.seq + 1 + n, 0.0, e) for n, e in enumerate(events)])
+        new = [Record(self.state.seq + 1 + n, 0.0, e) for n, e in enumerate(events)]
+        self.records += new
+        apply(self.state, new)
 
     def do(self, command):
         return asyncio.run(self.handlers[command.name](command, lambda words, part: None))
@@ -55,6 +55,11 @@ class Desk:
     @property
     def order(self):
         return [int(mutant.id[4:]) for mutant in queue(self.state)]
+
+
+@pytest.fixture
+def desk():
+    return Desk()
 
 
 def test_the_queue_is_in_the_order_of_rank():
@@ -86,24 +91,21 @@ def test_moving_into_one_gap_for_ever_keeps_the_order():
     assert len(set(places)) == 3
 
 
-def test_several_are_moved_together_and_keep_their_order():
-    desk = Desk()
+def test_several_are_moved_together_and_keep_their_order(desk):
     desk.do(MoveMutants("line=[56]", to="first"))
     assert desk.order == [5, 6, 0, 1, 2, 3, 4, 7]
     desk.do(MoveMutants("line=[05]", to="last"))
     assert desk.order == [6, 1, 2, 3, 4, 7, 5, 0]
 
 
-def test_a_promoted_one_is_next_and_marked():
-    desk = Desk()
+def test_a_promoted_one_is_next_and_marked(desk):
     assert "three times" in desk.do(PromoteMutants("a.c#5"))
     assert desk.order[0] == 5
     assert desk.state.mutants["a.c#5"].steer == "promoted"
     assert len(desk.order) == 8
 
 
-def test_skipped_and_equivalent_ones_leave_the_queue_and_come_back():
-    desk = Desk()
+def test_skipped_and_equivalent_ones_leave_the_queue_and_come_back(desk):
     desk.do(SkipMutants("a.c#2"))
     desk.do(MarkEquivalent("a.c#3", because="the same by De Morgan"))
     assert desk.order == [0, 1, 4, 5, 6, 7]
@@ -113,14 +115,12 @@ def test_skipped_and_equivalent_ones_leave_the_queue_and_come_back():
     assert desk.state.mutants["a.c#3"].state == "pending"
 
 
-def test_skipping_everything_leaves_nothing():
-    desk = Desk()
+def test_skipping_everything_leaves_nothing(desk):
     assert desk.do(SkipMutants("file=*")).startswith("8 mutants")
     assert desk.order == []
 
 
-def test_what_cannot_be_done_says_why():
-    desk = Desk()
+def test_what_cannot_be_done_says_why(desk):
     desk.record(MutantProgress("a.c#0", "fuzzing", "m1"), MutantProgress("a.c#1", "done", "m2"))
     desk.record(MutantState("", "a.c#1", "killed", "m2/3", "crash"))
     for command, words in [
@@ -140,8 +140,7 @@ def test_what_cannot_be_done_says_why():
         desk.do(MoveMutants("a.c#4"))
 
 
-def test_once_the_target_is_fuzzed_mutants_with_budget_wait_for_the_next_start():
-    desk = Desk()
+def test_once_the_target_is_fuzzed_mutants_with_budget_wait_for_the_next_start(desk):
     desk.do(SkipMutants("file=*"))
     desk.record(PhaseStarted("target", {**desk.plan, "before_s": 30.0}))
     said = desk.do(RequeueMutants("line=[25]"))
@@ -150,8 +149,7 @@ def test_once_the_target_is_fuzzed_mutants_with_budget_wait_for_the_next_start()
     assert desk.do(SkipMutants("line=[25]")) == "2 mutants skipped"  # and taken back
 
 
-def test_while_the_list_grows_a_selection_is_said_to_mean_a_part_of_it():
-    desk = Desk()
+def test_while_the_list_grows_a_selection_is_said_to_mean_a_part_of_it(desk):
     del desk.plan["listed"]
     desk.record(PhaseStarted("mutants", desk.plan))
     assert "listed later" in desk.do(SkipMutants("file=a.c"))
@@ -160,8 +158,7 @@ def test_while_the_list_grows_a_selection_is_said_to_mean_a_part_of_it():
         desk.do(SkipMutants("file=b.c"))
 
 
-def test_requeued_after_its_turn_it_has_a_whole_budget_again():
-    desk = Desk()
+def test_requeued_after_its_turn_it_has_a_whole_budget_again(desk):
     desk.record(MutantProgress("a.c#0", "fuzzing", "m1"), MutantProgress("a.c#0", "done", "m1"))
     desk.record(MutantState("", "a.c#0", "alive"))
     desk.do(RequeueMutants("a.c#0"))
@@ -175,15 +172,6 @@ def test_requeued_after_its_turn_it_has_a_whole_budget_again():
 
 class Noted(Desk):
     """A desk that logs commands, so that they can be undone."""
-
-    def __init__(self):
-        self.records = []
-        super().__init__()
-
-    def record(self, *events):
-        new = [Record(self.state.seq + 1 + n, 0.0, e) for n, e in enumerate(events)]
-        self.records += new
-        apply(self.state, new)
 
     def give(self, command, undoes=()):
         key = f"c{self.state.seq + 1}"

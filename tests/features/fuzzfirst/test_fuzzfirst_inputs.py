@@ -17,6 +17,8 @@ from fuzztui.kernel.wire.events import EntriesSeeded, EntrySaved, InstanceHello,
 from fuzztui.run.campaign import load
 from fuzztui.run.campaign.rundir import RunDir, prepare_run
 
+FOUND = "id:000003,src:000000,time:5,execs:9,op:havoc,rep:2"
+
 
 class Program:
     """Fails on inputs that hold one of the words; what it covers are their letters."""
@@ -88,15 +90,19 @@ sources = ["a.c"]
     return Lab()
 
 
+@pytest.fixture
+def corpora(lab):
+    return lab.corpora()
+
+
 def texts(pruned):
     return sorted(one.path.read_text() for one in pruned.kept)
 
 
-def test_a_turn_that_never_began_leaves_the_corpus_as_it_was(lab):
-    corpora = lab.corpora()
+def test_a_turn_that_never_began_leaves_the_corpus_as_it_was(lab, corpora):
     lab.begin(corpora, "m1", Program())
     lab.find("m1", "id:000000,time:0,execs:1,orig:one", "o")  # made smaller
-    lab.find("m1", "id:000003,src:000000,time:5,execs:9,op:havoc,rep:2", "found")
+    lab.find("m1", FOUND, "found")
     lab.end(corpora, "m1", Program())
     assert texts(lab.begin(corpora, "m2", Program())) == ["found", "one", "three", "two"]
     lab.end(corpora, "m2", Program())  # skipped before it had a queue
@@ -104,8 +110,7 @@ def test_a_turn_that_never_began_leaves_the_corpus_as_it_was(lab):
     assert texts(lab.begin(lab.corpora(), "m4", Program())) == ["found", "one", "three", "two"]
 
 
-def test_what_a_mutant_does_not_survive_comes_back_also_after_a_restart(lab):
-    corpora = lab.corpora()
+def test_what_a_mutant_does_not_survive_comes_back_also_after_a_restart(lab, corpora):
     pruned = lab.begin(corpora, "m1", Program("tw"))
     assert texts(pruned) == ["one", "three"]
     assert corpora.matrix.killers("mutant of m1") == {"seed:two": "crash"}
@@ -116,20 +121,18 @@ def test_what_a_mutant_does_not_survive_comes_back_also_after_a_restart(lab):
         assert texts(lab.begin(again, "m3", Program())) == ["one", "three", "two"]
 
 
-def test_what_was_found_before_a_restart_kills_after_it(lab):
-    corpora = lab.corpora()
+def test_what_was_found_before_a_restart_kills_after_it(lab, corpora):
     lab.begin(corpora, "m1", Program())
-    lab.find("m1", "id:000003,src:000000,time:5,execs:9,op:havoc,rep:2", "found")
+    lab.find("m1", FOUND, "found")
     lab.end(corpora, "m1", Program())
     again = lab.corpora()
     lab.begin(again, "m2", Program("found", "two"))
     assert again.matrix.killers("mutant of m2") == {"m1/3": "crash", "seed:two": "crash"}
 
 
-def test_what_was_brought_is_counted_by_the_files_however_often_it_is_collected(lab):
-    corpora = lab.corpora()
+def test_what_was_brought_is_counted_by_the_files_however_often_it_is_collected(lab, corpora):
     lab.begin(corpora, "m1", Program())
-    lab.find("m1", "id:000003,src:000000,time:5,execs:9,op:havoc,rep:2", "xyz")
+    lab.find("m1", FOUND, "xyz")
     crash = lab.home.in_slot("m1").out / "m1" / "crashes" / "id:000000,sig:06,src:000003,op:x"
     crash.parent.mkdir()
     crash.write_text("boom")
@@ -140,10 +143,9 @@ def test_what_was_brought_is_counted_by_the_files_however_often_it_is_collected(
     assert transferred_by_turn(lab.home.out).keys() == {"m1"}
 
 
-def test_what_a_later_turn_makes_of_a_find_is_its_finders(lab):
-    corpora = lab.corpora()
+def test_what_a_later_turn_makes_of_a_find_is_its_finders(lab, corpora):
     lab.begin(corpora, "m1", Program())
-    lab.find("m1", "id:000003,src:000000,time:5,execs:9,op:havoc,rep:2", "xyz")
+    lab.find("m1", FOUND, "xyz")
     assert lab.end(corpora, "m1", Program()).by_slot["m1"]["entries"] == 1
     lab.begin(corpora, "m2", Program())
     lab.find("m2", "id:000000,time:0,execs:1,orig:m1+000003", "xq")  # made smaller
@@ -154,8 +156,7 @@ def test_what_a_later_turn_makes_of_a_find_is_its_finders(lab):
     assert handed == 3
 
 
-def test_only_the_turn_before_is_tidied_up(lab):
-    corpora = lab.corpora()
+def test_only_the_turn_before_is_tidied_up(lab, corpora):
     for slot in ("m1", "m2", "m3"):
         lab.begin(corpora, slot, Program())
         found = hashlib.sha256(slot.encode()).hexdigest()
@@ -167,8 +168,7 @@ def test_only_the_turn_before_is_tidied_up(lab):
     assert sorted(p.name for p in lab.home.seeds.iterdir()) == ["one", "three", "two"]
 
 
-def test_a_find_that_has_a_new_number_is_not_tidied_up(lab):
-    corpora = lab.corpora()
+def test_a_find_that_has_a_new_number_is_not_tidied_up(lab, corpora):
     renumbered = "id:000000,time:0,execs:0,orig:id:000003,src:000000,time:5,execs:9,op:havoc"
     for slot in ("m1", "m2", "m3"):
         lab.begin(corpora, slot, Program())

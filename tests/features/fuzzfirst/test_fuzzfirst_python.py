@@ -140,6 +140,18 @@ def lab(tmp_path):
     assert [*(tmp_path / "run").glob("supervisor/bench/*")] == []
 
 
+@pytest.fixture
+async def ground(lab):
+    """What mutates parcel.deep."""
+    return await lab.ready(["parcel.deep"])
+
+
+async def started(lab, ground):
+    corpora = Corpora(lab.campaign(["parcel.deep"]), lab.home, ground)
+    await corpora.start(State())
+    return corpora
+
+
 def change(file, before, after, line=0):
     """A mutant of the one line that reads so."""
     return SourceMutant(f"{file}#{abs(hash((before, after)))}", file, line, "rule", before, after)
@@ -253,8 +265,7 @@ def test_code_is_the_same_whatever_its_lines_are(tmp_path, capsys):
 
 
 @pytest.mark.slow
-async def test_mutants_are_built_and_told_from_one_another(lab, tmp_path):
-    ground = await lab.ready(["parcel.deep"])
+async def test_mutants_are_built_and_told_from_one_another(lab, ground, tmp_path):
     into = tmp_path / "built"
     first = deep("    if len(data) > LIMIT:", "    if len(data) >= LIMIT:")
     built = await ground.build(first, into / "1")
@@ -282,8 +293,7 @@ async def test_mutants_are_built_and_told_from_one_another(lab, tmp_path):
         ("LIMIT = 3; from . import nowhere", "importing it raised ImportError"),
     ],
 )
-async def test_what_does_not_compile_or_import_is_told_in_words(lab, tmp_path, after, words):
-    ground = await lab.ready(["parcel.deep"])
+async def test_what_does_not_compile_or_import_is_told_in_words(ground, tmp_path, after, words):
     built = await ground.build(deep("LIMIT = 3", after), tmp_path / "b")
     assert built.command == () and not built.duplicate_of and not (tmp_path / "b").exists()
     assert re.search(words, built.error), built.error
@@ -299,8 +309,7 @@ async def test_a_mutant_that_is_imported_without_end(lab, tmp_path, monkeypatch)
 
 
 @pytest.mark.slow
-async def test_the_file_was_changed_since(lab, tmp_path):
-    ground = await lab.ready(["parcel.deep"])
+async def test_the_file_was_changed_since(ground, tmp_path):
     odd = change("parcel/deep.py", "LIMIT = 4", "LIMIT = 5", 1)
     assert "has changed since" in (await ground.build(odd, tmp_path / "b")).error
     other = change("parcel/late.py", "x", "y", 1)
@@ -323,11 +332,9 @@ async def test_a_mutated_harness_is_the_mutants_own(lab, tmp_path):
 
 
 @pytest.mark.slow
-async def test_the_mutant_is_what_runs(lab, tmp_path):
-    ground = await lab.ready(["parcel.deep"])
-    built = await ground.build(
-        deep('        return "long"', "        return {}[0]"), tmp_path / "b"
-    )
+async def test_the_mutant_is_what_runs(lab, ground, tmp_path):
+    mutant = deep('        return "long"', "        return {}[0]")
+    built = await ground.build(mutant, tmp_path / "b")
     inputs = lab.inputs("a", "abcd", "I")
     assert outcomes(await ground.batch(built.command, "m1").run(inputs)) == ["ok", "crash", "ok"]
     assert outcomes(await ground.batch((), "target").run(inputs)) == ["ok", "ok", "ok"]
@@ -335,26 +342,7 @@ async def test_the_mutant_is_what_runs(lab, tmp_path):
 
 @pytest.mark.slow
 async def test_no_input_spoils_another(lab):
-    texts = [
-        "a",
-        "C",
-        "I",
-        "P",
-        "abcd",
-        "X",
-        "a",
-        "K",
-        "L",
-        "a",
-        "H",
-        "a",
-        "M",
-        "O",
-        "F",
-        "Z",
-        "N",
-        "a",
-    ]
+    texts = [*"aCIP", "abcd", *"XaKLaHaMOFZNa"]
     ran = await lab.batch().run([*lab.inputs(*texts), Path("/dev/zero"), Path("/nowhere")])
     told = dict(enumerate(zip([*texts, "", ""], outcomes(ran), strict=True)))
     wrong = {"C": "crash", "X": "crash", "K": "crash", "M": "crash", "P": "crash"}
@@ -523,13 +511,11 @@ async def test_another_answer_kills_if_the_campaign_wants_that(lab, tmp_path):
 
 
 @pytest.mark.slow
-async def test_what_a_mutant_makes_nothing_of_is_there_for_the_next(lab):
+async def test_what_a_mutant_makes_nothing_of_is_there_for_the_next(lab, ground):
     lab.home.seeds.mkdir()
     for name in ("long", "short"):
         (lab.home.seeds / name).write_text(name)
-    ground = await lab.ready(["parcel.deep"])
-    corpora = Corpora(lab.campaign(["parcel.deep"]), lab.home, ground)
-    await corpora.start(State())
+    corpora = await started(lab, ground)
     batch = ground.batch((), "m1")
     pruned = await corpora.prepare_turn("mutant", "m1", batch)
     assert [one.origin for one in pruned.kept] == ["seed:long", "seed:short"]
@@ -546,10 +532,8 @@ async def test_what_a_mutant_makes_nothing_of_is_there_for_the_next(lab):
 
 
 @pytest.mark.slow
-async def test_nothing_to_start_from_is_no_refusal(lab):
-    ground = await lab.ready(["parcel.deep"])
-    corpora = Corpora(lab.campaign(["parcel.deep"]), lab.home, ground)
-    await corpora.start(State())
+async def test_nothing_to_start_from_is_no_refusal(lab, ground):
+    corpora = await started(lab, ground)
     pruned = await corpora.prepare_turn("mutant", "m1", ground.batch((), "m1"))
     assert (pruned.kept, pruned.aside, corpora.matrix.mutants()) == ([], [], ())
     assert [*lab.home.in_slot("m1").seeds.iterdir()] == []

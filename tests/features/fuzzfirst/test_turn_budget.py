@@ -1,7 +1,5 @@
 """The budget of a turn on a cluster, where an engine may wait for a worker."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Covered lines of programs with generated sources are those that gcov itself reports."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

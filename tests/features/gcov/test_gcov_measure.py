@@ -42,26 +42,29 @@ class Build:
         ]  # fmt: skip
         functions = [{"demangled_name": "f", "start_line": 1, "end_line": 8}]
         yield str(self.source / "a.c"), {"functions": functions, "lines": rows}
-        yield (
-            str(self.source / "a.c"),
-            {"functions": [], "lines": [{"line_number": 20, "count": 0}]},
-        )
+        rows = [{"line_number": 20, "count": 0}]
+        yield str(self.source / "a.c"), {"functions": [], "lines": rows}
 
 
-def measured(tmp_path, inputs, known=None):
+@pytest.fixture
+def build(tmp_path):
     (tmp_path / "a.c").write_text("int x;\n")
-    build, events = Build(tmp_path), []
+    return Build(tmp_path)
+
+
+def measured(build, inputs, known=None):
+    events = []
     measurement = GcovMeasurement(build, events.append, known or {})
     measurement.start()
     build.reads = 0
     entries = [Found("main", f"id:{n:06d},time:{n}", bytes(i)) for n, i in enumerate(inputs)]
     asyncio.run(measurement.measure(entries))
-    return build, events
+    return events
 
 
-def test_entries_run_together_and_halves_tell_which_was_first(tmp_path):
+def test_entries_run_together_and_halves_tell_which_was_first(build):
     inputs = [[1, 2], [2], [1], [3, 1], [2], [3], [8], [1]]
-    build, (source, *events) = measured(tmp_path, inputs)
+    source, *events = measured(build, inputs)
     assert (source.path, source.statements, source.functions) == ("/src/a.c", "1-8,20", ["1-8 f"])
     assert (source.blocks, source.branches) == ([3, 4], [3, 3])
     assert [(e.entry, e.lines, e.branches) for e in events] == [
@@ -72,28 +75,25 @@ def test_entries_run_together_and_halves_tell_which_was_first(tmp_path):
     assert build.reads < 2 * len(inputs)
 
 
-def test_nothing_new_costs_one_reading(tmp_path):
-    (tmp_path / "a.c").write_text("int x;\n")
-    _, (source, *_) = measured(tmp_path, [[1]])
+def test_nothing_new_costs_one_reading(build):
+    source, *_ = measured(build, [[1]])
     known = {"/src/a.c": (source.sha, decode("1-8"), {0, 1})}
-    build, events = measured(tmp_path, [[1], [2], [3], [8]], known)
-    assert (build.reads, events) == (1, [])
+    assert measured(build, [[1], [2], [3], [8]], known) == []
+    assert build.reads == 1
     # The file has changed since: all of it is reported again.
     known = {"/src/a.c": ("other", decode("1-8"), {0, 1})}
-    assert len(measured(tmp_path, [[1]], known)[1]) == 2
+    assert len(measured(build, [[1]], known)) == 2
 
 
-def test_a_program_that_writes_no_counts_is_said(tmp_path):
-    build = Build(tmp_path)
+def test_a_program_that_writes_no_counts_is_said(build):
     build.has_counts = lambda: False
     measurement = GcovMeasurement(build, print, {})
     with pytest.raises(SupervisorError, match="no counts"):
         asyncio.run(measurement.measure([Found("main", "id:000000", b"\1")]))
 
 
-def test_an_entry_that_is_killed_harms_no_other(tmp_path):
+def test_an_entry_that_is_killed_harms_no_other(build):
     """It writes no counts, alone or beside others."""
-    build = Build(tmp_path)
     run, numbers, events = build.run, [], []
     build.has_counts = lambda: bool(build.ran)
 
@@ -102,7 +102,6 @@ def test_an_entry_that_is_killed_harms_no_other(tmp_path):
             await run(data)
 
     build.run = run_or_be_killed
-    (tmp_path / "a.c").write_text("int x;\n")
     measurement = GcovMeasurement(build, events.append, {})
     measurement.start()
     inputs = [[9], [1], [2, 9], [3], [1]]
@@ -113,8 +112,7 @@ def test_an_entry_that_is_killed_harms_no_other(tmp_path):
     assert sum(numbers) == len(inputs)
 
 
-def test_a_build_without_coverage_is_said(tmp_path):
-    build = Build(tmp_path)
+def test_a_build_without_coverage_is_said(build):
     build.files = lambda: []
     with pytest.raises(SupervisorError, match=r"target\.build"):
         GcovMeasurement(build, print, {}).start()
@@ -129,9 +127,8 @@ def test_a_line_in_several_objects_is_covered_if_any_has_run_it():
     assert file.branches == {(2, 0): True}
 
 
-def test_a_file_whose_event_would_be_too_long_is_left_out(tmp_path):
-    (tmp_path / "a.c").write_text("int x;\n")
-    build, events = Build(tmp_path), []
+def test_a_file_whose_event_would_be_too_long_is_left_out(build):
+    events = []
     name = "f" * 60_000
     rows = [{"demangled_name": name, "start_line": n, "end_line": n} for n in range(1, 20)]
     build.files = lambda: [("a.c", {"functions": rows, "lines": []})]

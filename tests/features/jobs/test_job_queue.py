@@ -15,8 +15,12 @@ def reopened(queue, path, ids=IDS, bag="bag"):
     return JobQueue(path, bag, ids)
 
 
-def test_jobs_are_taken_in_order_and_end_once(tmp_path):
-    queue = JobQueue(tmp_path / "j", "bag", IDS)
+@pytest.fixture
+def queue(tmp_path):
+    return JobQueue(tmp_path / "j", "bag", IDS)
+
+
+def test_jobs_are_taken_in_order_and_end_once(queue):
     a = queue.take()
     assert (a.id, a.state, a.attempt) == ("a", JobState.RUNNING, 1)
     assert queue.done("a", 1, {"n": 1})
@@ -28,8 +32,7 @@ def test_jobs_are_taken_in_order_and_end_once(tmp_path):
     assert queue.counts[JobState.DONE] == 1
 
 
-def test_a_lost_attempt_is_tried_again_first_and_its_late_result_counts_once(tmp_path):
-    queue = JobQueue(tmp_path / "j", "bag", IDS)
+def test_a_lost_attempt_is_tried_again_first_and_its_late_result_counts_once(queue):
     queue.take(), queue.take()
     assert queue.lost("a", 1, "the worker died", counts=True)
     assert not queue.lost("a", 1, "told twice", counts=True)
@@ -42,8 +45,7 @@ def test_a_lost_attempt_is_tried_again_first_and_its_late_result_counts_once(tmp
     assert queue.jobs["a"].result == {"from": 1}
 
 
-def test_restart_continues_from_the_journal(tmp_path):
-    queue = JobQueue(tmp_path / "j", "bag", IDS)
+def test_restart_continues_from_the_journal(queue, tmp_path):
     queue.take(), queue.take()
     queue.done("a", 1, {"n": 1})
     queue.cancel("d", "skipped")
@@ -56,8 +58,7 @@ def test_restart_continues_from_the_journal(tmp_path):
     assert queue.take() is None
 
 
-def test_a_job_that_failed_is_tried_again_after_a_restart(tmp_path):
-    queue = JobQueue(tmp_path / "j", "bag", IDS)
+def test_a_job_that_failed_is_tried_again_after_a_restart(queue, tmp_path):
     queue.take()
     assert queue.failed("a", 1, "it broke")
     queue = reopened(queue, tmp_path / "j")
@@ -83,8 +84,7 @@ def test_a_journal_of_a_former_version_keeps_its_results(tmp_path):
     assert (queue.jobs["a"].result, queue.jobs["d"].why) == ({"n": 1}, "skipped")
 
 
-def test_the_journal_of_another_bag_is_begun_anew(tmp_path):
-    queue = JobQueue(tmp_path / "j", "bag", IDS)
+def test_the_journal_of_another_bag_is_begun_anew(queue, tmp_path):
     queue.take()
     queue.done("a", 1, {"n": 1})
     queue = reopened(queue, tmp_path / "j", bag="other")
@@ -92,8 +92,7 @@ def test_the_journal_of_another_bag_is_begun_anew(tmp_path):
     assert queue.waiting() == IDS
 
 
-def test_two_processes_do_not_share_a_journal(tmp_path):
-    queue = JobQueue(tmp_path / "j", "bag", IDS)
+def test_two_processes_do_not_share_a_journal(queue, tmp_path):
     with pytest.raises(QueueError):
         JobQueue(tmp_path / "j", "bag", IDS)
     queue.close()
@@ -105,8 +104,7 @@ def test_ids_are_unique(tmp_path):
 
 
 @pytest.mark.parametrize("junk", [b'{"job":"b","sta', b"\x00\xff\n", b"[]\n7\n", b'{"job":5}\n'])
-def test_torn_and_foreign_lines_are_tolerated(tmp_path, junk):
-    queue = JobQueue(tmp_path / "j", "bag", IDS)
+def test_torn_and_foreign_lines_are_tolerated(queue, tmp_path, junk):
     queue.take()
     queue.done("a", 1, {"n": 1})
     queue.close()
@@ -149,9 +147,8 @@ def test_random_histories_are_the_same_after_each_restart(tmp_path):
             case 0 | 1:
                 queue.take()
             case 2:
-                if queue.jobs[id_].attempt and queue.done(
-                    id_, queue.jobs[id_].attempt, {"s": step}
-                ):
+                attempt = queue.jobs[id_].attempt
+                if attempt and queue.done(id_, attempt, {"s": step}):
                     assert id_ not in results
                     results[id_] = {"s": step}
             case 3:
@@ -159,11 +156,8 @@ def test_random_histories_are_the_same_after_each_restart(tmp_path):
             case 4 if rnd.random() < 0.1:
                 queue.cancel(id_)
             case 5 if rnd.random() < 0.2:
-                left = [
-                    job.id
-                    for job in queue.jobs.values()
-                    if job.state in (JobState.WAITING, JobState.RUNNING)
-                ]
+                unfinished = (JobState.WAITING, JobState.RUNNING)
+                left = [job.id for job in queue.jobs.values() if job.state in unfinished]
                 queue = reopened(queue, tmp_path / "j", ids)
                 assert queue.waiting() == left
         assert sum(queue.counts.values()) == len(ids)
@@ -171,8 +165,7 @@ def test_random_histories_are_the_same_after_each_restart(tmp_path):
     assert {i: j.result for i, j in queue.jobs.items() if j.result} == results
 
 
-def test_a_full_disk_leaves_a_whole_journal(tmp_path, monkeypatch):
-    queue = JobQueue(tmp_path / "j", "bag", IDS)
+def test_a_full_disk_leaves_a_whole_journal(queue, tmp_path, monkeypatch):
     queue.take()
 
     class Full:

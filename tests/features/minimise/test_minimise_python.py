@@ -1,7 +1,5 @@
 """What is made of what an engine says that minimises."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,13 +1,12 @@
 """Harvesting fragments from the queues: what is parsed when, and who survives what."""
 
-from __future__ import annotations
-
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,6 +80,20 @@ def known(home: RunDir) -> Pool:
     return pool_reader.parse(home.pool.read_bytes())
 
 
+def keys(*entries: bytes) -> set[int]:
+    return {key_of(entry) for entry in entries}
+
+
+@contextlib.asynccontextmanager
+async def running(process: CollectorProcess) -> AsyncIterator[None]:
+    task = asyncio.ensure_future(process.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 def test_entries_of_all_queues_are_in_the_pool(home):
     entry(home, "id:000000", ONE)
     entry(home, "id:000001", OTHER, "s1")
@@ -88,7 +101,7 @@ def test_entries_of_all_queues_are_in_the_pool(home):
     words = Words()
     assert not FragmentCollector(home, Syntax("c"), words).look()
     pool = known(home)
-    assert set(pool.entries) == {key_of(ONE), key_of(OTHER)}
+    assert set(pool.entries) == keys(ONE, OTHER)
     assert {f.text for f in pool.fragments["call_expression"]} == {b"first(10)", b"second(20)"}
     [(word, figures)] = words.said
     assert word == "figures"
@@ -107,10 +120,10 @@ def test_an_entry_is_parsed_once_and_again_when_it_was_trimmed(home):
     path.write_bytes(OTHER)  # as afl-fuzz does it: the name stays
     made.look()
     assert syntax.parsed == [ONE, OTHER]
-    assert set(known(home).entries) == {key_of(ONE)}, "not written more than every two seconds"
+    assert set(known(home).entries) == keys(ONE), "not written more than every two seconds"
     now[0] += harvest.WRITE_S
     made.look()
-    assert set(known(home).entries) == {key_of(ONE), key_of(OTHER)}
+    assert set(known(home).entries) == keys(ONE, OTHER)
 
 
 def test_turns_share_the_pool_and_what_one_of_them_had_parsed(home):
@@ -131,7 +144,7 @@ def test_turns_share_the_pool_and_what_one_of_them_had_parsed(home):
     made = FragmentCollector(home, syntax, Words(), lambda: now[0])
     assert not made.look()
     assert sorted(syntax.parsed) == sorted([ONE, OTHER, both])
-    assert set(known(home).entries) == {key_of(ONE), key_of(OTHER), key_of(both)}
+    assert set(known(home).entries) == keys(ONE, OTHER, both)
     assert turns["m1"].pool == home.pool
 
     # Others begin: of what they start from only what is new is parsed.
@@ -142,11 +155,11 @@ def test_turns_share_the_pool_and_what_one_of_them_had_parsed(home):
     now[0] += harvest.WRITE_S
     made.look()
     assert sorted(syntax.parsed[3:]) == [b"\0", mine]
-    assert set(known(home).entries) == {key_of(d) for d in (ONE, OTHER, both, mine)}
+    assert set(known(home).entries) == keys(ONE, OTHER, both, mine)
     # A harvest of the next supervisor's knows what those in progress have.
     again = FragmentCollector(home, Counting("c"), Words())
     again.look()
-    assert set(known(home).entries) == {key_of(d) for d in (ONE, OTHER, mine)}
+    assert set(known(home).entries) == keys(ONE, OTHER, mine)
 
 
 def test_turns_take_no_room_from_the_target_and_what_was_forgotten_is_parsed_again(
@@ -162,7 +175,7 @@ def test_turns_take_no_room_from_the_target_and_what_was_forgotten_is_parsed_aga
     for n, data in enumerate((OTHER, ONE, ONE + OTHER)):
         entry(turn, f"id:{n:06}", data, "m1")
     made.look()
-    assert set(made.fragments.pool.entries) == {key_of(ONE), key_of(ONE + OTHER)}
+    assert set(made.fragments.pool.entries) == keys(ONE, ONE + OTHER)
     entry(home, "id:000001", OTHER, "handed")  # what was a turn's becomes the target's
     made.look()
     assert syntax.parsed == [ONE, OTHER, ONE + OTHER, OTHER]
@@ -182,7 +195,7 @@ def test_what_is_no_file_is_passed_over(home):
     (home.out / ".hidden").mkdir()
     os.utime(queue, (1000, 1000))
     FragmentCollector(home, Syntax("c"), Words()).look()
-    assert set(known(home).entries) == {key_of(ONE)}
+    assert set(known(home).entries) == keys(ONE)
 
 
 def test_the_pool_of_before_stays_until_what_is_there_has_been_parsed(home, monkeypatch):
@@ -227,7 +240,7 @@ def test_a_pool_that_was_deleted_is_written_again(home):
     home.pool.unlink()
     now[0] += harvest.WRITE_S
     made.look()
-    assert set(known(home).entries) == {key_of(ONE)}
+    assert set(known(home).entries) == keys(ONE)
 
 
 def test_templates_are_told_of_that_are_none_or_never_match(home, monkeypatch):
@@ -257,7 +270,7 @@ def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
     entry(home, "id:000002", ONE + OTHER)
     words = Words()
     FragmentCollector(home, Syntax("c"), words).look()
-    assert set(known(home).entries) == {key_of(OTHER), key_of(ONE + OTHER)}, "once is chance"
+    assert set(known(home).entries) == keys(OTHER, ONE + OTHER), "once is chance"
     assert "crashed the parser are skipped: 1" in str(words.problems)
 
 
@@ -312,7 +325,7 @@ def processes(home: RunDir) -> list[psutil.Process]:
     words = ["fuzztui.features.mutators.fragments", str(home.path)]
     found = []
     for process in psutil.process_iter():
-        with suppress(psutil.Error):
+        with contextlib.suppress(psutil.Error):
             if set(words) <= set(process.cmdline()):
                 found.append(process)
     return found
@@ -324,17 +337,13 @@ async def test_it_runs_beside_the_supervisor_is_started_again_and_goes_with_it(h
     entry(home, "id:000000", ONE)
     events = []
     made = CollectorProcess(campaign("c", "return $A; ==> ;", "f("), home, events.append)
-    task = asyncio.ensure_future(made.run())
-    try:
+    async with running(made):
         await until(lambda: made.stats.get("entries") == 1)
         [process] = processes(home)
         assert process.nice() == min(19, os.nice(0) + harvest.NICE)
         process.kill()
         entry(home, "id:000001", OTHER)
         await until(lambda: made.stats.get("entries") == 2)
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
     assert [(e.level, "is left out" in e.text) for e in events] == [("warning", True)], "once"
     assert not processes(home)
 
@@ -348,9 +357,8 @@ async def test_a_language_that_nothing_uses_is_told_of(home):
 
 async def test_it_says_why_it_cannot_and_is_not_tried_again(home):
     events = []
-    await asyncio.wait_for(
-        CollectorProcess(campaign("klingon"), home, events.append).run(), PATIENCE
-    )
+    made = CollectorProcess(campaign("klingon"), home, events.append)
+    await asyncio.wait_for(made.run(), PATIENCE)
     assert "no grammar for 'klingon'" in events[0].text
 
 
@@ -359,11 +367,7 @@ async def test_what_always_fails_is_told(home, monkeypatch):
     monkeypatch.setattr(helper, "FIRST_DELAY_S", 0.01)
     (home.supervisor / "harvest.at").mkdir()
     events = []
-    task = asyncio.ensure_future(CollectorProcess(campaign("c"), home, events.append).run())
-    try:
+    async with running(CollectorProcess(campaign("c"), home, events.append)):
         await until(lambda: events)
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
     assert "fragments are not collected: exit status 1" in events[0].text
     assert "harvest.at" in events[0].text

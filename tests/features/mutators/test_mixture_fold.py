@@ -66,6 +66,11 @@ def asked(id, *mixture, adaptive=False, instance="", by="ann"):
     return CommandIssued(id, encode_command(command), by)
 
 
+def last_change(state):
+    now = summary(state)
+    return now.t, now.by
+
+
 # ------------------------------------------------------------------- figures
 
 
@@ -93,13 +98,9 @@ def test_who_is_over_draws_no_more_but_has_found_what_it_has():
 
 
 def test_one_lucky_find_is_nobodys_best():
-    rows = [
-        MutatorRow("lucky", 9, 10_000, 1),
-        MutatorRow("b", 9, 10_000, 40),
-        MutatorRow("none", 9, 10_000, 0),
-        MutatorRow("just-begun", 9, 19, 5),
-        MutatorRow("d", 9, 10_000, 90),
-    ]
+    found = {"lucky": 1, "b": 40, "none": 0, "d": 90}
+    rows = [MutatorRow(name, 9, 10_000, n) for name, n in found.items()]
+    rows.append(MutatorRow("just-begun", 9, 19, 5))
     assert [a.name for a in best(rows)] == ["d", "b"]
     in_a_table = sorted(rows, key=lambda a: a.order, reverse=True)
     assert [a.name for a in in_a_table] == ["d", "b", "just-begun", "lucky", "none"]
@@ -169,14 +170,14 @@ def test_they_are_in_the_status_and_in_no_event_list():
 
 def test_from_the_start_until_somebody_changes_it():
     state = fold(told())
-    assert (summary(state).t, summary(state).by) == (-1.0, "")
+    assert last_change(state) == (-1.0, "")
     fold(asked("c1", 0.1, 0.8, 0.1), state=state)
     assert [c.mixture for _, c in unanswered(state, SetMixture)] == [(0.1, 0.8, 0.1)]
     fold(CommandApplied("c1", "main", 7), told(mixture=(0.1, 0.8, 0.1)), state=state)
-    assert (summary(state).t, summary(state).by) == (3.0, "ann")
+    assert last_change(state) == (3.0, "ann")
     assert not unanswered(state, SetMixture)
     fold(told(mixture=(0.1, 0.8, 0.1), tried=[999] * 5), state=state)
-    assert (summary(state).t, summary(state).by) == (3.0, "ann")
+    assert last_change(state) == (3.0, "ann")
 
 
 def test_what_was_done_is_so_before_figures_say_it():
@@ -184,22 +185,22 @@ def test_what_was_done_is_so_before_figures_say_it():
     assert summary(state).mixture == (0.1, 0.8, 0.1)
     # Figures of just before it do not take it back from who asked for it,
     fold(told(), told(mixture=(0.1, 0.8, 0.1)), state=state)
-    assert (summary(state).t, summary(state).by) == (3.0, "ann")
+    assert last_change(state) == (3.0, "ann")
     # but those of long after it do.
     fold(*[told(mixture=(0.1, 0.8, 0.1))] * 3, told(), state=state)
-    assert (summary(state).t, summary(state).by) == (state.t, "")
+    assert last_change(state) == (state.t, "")
 
 
 def test_figures_that_are_there_before_the_answer():
     state = fold(told(), asked("c1", 0.1, 0.8, 0.1), told(mixture=(0.1, 0.8, 0.1)))
-    assert (summary(state).t, summary(state).by) == (3.0, "")
+    assert last_change(state) == (3.0, "")
     fold(CommandApplied("c1", "main", 7), state=state)
-    assert (summary(state).t, summary(state).by) == (4.0, "ann")
+    assert last_change(state) == (4.0, "ann")
 
 
 def test_a_change_that_nobody_asked_for_has_a_time():
     state = fold(told(), told(mixture=(0.0, 1.0, 0.0)))
-    assert (summary(state).t, summary(state).by) == (2.0, "")
+    assert last_change(state) == (2.0, "")
 
 
 def test_what_is_adaptive_moves_by_itself():
@@ -222,14 +223,11 @@ def test_refused_ones_change_nothing_and_wait_for_nobody():
 
 
 def test_instances_that_differ_are_told_as_their_mean():
-    now = summary(fold(told(), told("s1", (0.75, 0.25, 0.0))))
+    state = fold(told(), told("s1", (0.75, 0.25, 0.0)))
+    now = summary(state)
     assert (now.mixture, now.differ, now.instances) == ((0.5, 0.5, 0.0), True, 2)
     assert summary(fold(told(), told("s1", adaptive=True))).differ
-    assert summary(fold(told(), told("s1", (0.75, 0.25, 0.0))), "s1").mixture == (
-        0.75,
-        0.25,
-        0.0,
-    )
+    assert summary(state, "s1").mixture == (0.75, 0.25, 0.0)
     assert summary(fold(told()), "s9") is None
 
 
@@ -295,11 +293,8 @@ def test_sums_are_of_all_turns_and_of_the_target():
     assert (summary(state).trials, arms(state)["swap-args"].share) == (360, 0.25)
     half = (0.5, 0.5, 0.0)
     fold(*turn("m2", "b"), *turn("m2-s1", "b"), told("m2", half), told("m2-s1", half), state=state)
-    assert (
-        summary(state).mixture,
-        summary(state).instances,
-        summary(state).differ,
-    ) == (half, 2, False)
+    now = summary(state)
+    assert (now.mixture, now.instances, now.differ) == (half, 2, False)
     assert (summary(state).trials, arms(state)["swap-args"].found) == (3 * 360, 24)
     fold(*over("m2", "b"), MutantProgress("a", "done", "m1", brought={"edges": 9}), state=state)
     fold(PhaseStarted("target"), InstanceState("main", "running"), state=state)
@@ -316,10 +311,8 @@ def test_sums_are_of_all_turns_and_of_the_target():
 def test_while_mutants_come_first_the_target_that_waits_has_no_say():
     state = fold(told(mixture=(1.0, 0.0, 0.0)), InstanceState("main", "waiting"))
     fold(PhaseStarted("mutants"), *turn("m1", "a"), told("m1"), state=state)
-    assert (summary(state).mixture, summary(state).trials) == (
-        (0.25, 0.75, 0.0),
-        720,
-    )
+    assert summary(state).mixture == (0.25, 0.75, 0.0)
+    assert summary(state).trials == 720
 
 
 def test_what_was_set_for_all_is_remembered_for_those_that_begin_later():
@@ -330,15 +323,12 @@ def test_what_was_set_for_all_is_remembered_for_those_that_begin_later():
     assert summary(state).mixture == (0.0, 1.0, 0.0)
     fold(*over("m1", "a"), *turn("m2", "b"), told("m2"), state=state)
     wish = mixture_for_all(state)
-    assert ((wish.havoc, wish.text, wish.splice), wish.by, wish.t) == (
-        (0.1, 0.8, 0.1),
-        "ann",
-        since,
-    )
+    assert (wish.havoc, wish.text, wish.splice) == (0.1, 0.8, 0.1)
+    assert (wish.by, wish.t) == ("ann", since)
     # The supervisor sees to it: it is still ann's, and as old as it is.
     fold(asked("c3", 0.1, 0.8, 0.1, instance="m2", by="fuzztui"), state=state)
     fold(CommandApplied("c3", "m2"), told("m2", (0.1, 0.8, 0.1)), state=state)
-    assert (summary(state).t, summary(state).by) == (since, "ann")
+    assert last_change(state) == (since, "ann")
     assert restored(to_json(state)) == state
     # An answer that comes late to an older one changes nothing.
     fold(asked("c4", 0.2, 0.8, 0.0), asked("c5", 0.3, 0.7, 0.0), state=state)

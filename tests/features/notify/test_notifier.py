@@ -1,7 +1,5 @@
 """Which news ``notify.command`` gets, and when; with a real command."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path
@@ -90,8 +88,12 @@ class Campaign:
         return [r.event for r in self.state.recent if isinstance(r.event, Notified)]
 
 
-async def test_each_group_is_reported_once(tmp_path: Path) -> None:
-    campaign = Campaign(tmp_path)
+@pytest.fixture
+def campaign(tmp_path: Path) -> Campaign:
+    return Campaign(tmp_path)
+
+
+async def test_each_group_is_reported_once(campaign, tmp_path):
     campaign.finding("1", "A")
     first = await campaign.reports()
     assert [one["new"][0]["signature"] for one in first] == ["A"]
@@ -103,8 +105,7 @@ async def test_each_group_is_reported_once(tmp_path: Path) -> None:
     assert len((tmp_path / "lines").read_text().splitlines()) == 2
 
 
-async def test_a_finding_waits_for_its_description(tmp_path: Path) -> None:
-    campaign = Campaign(tmp_path)
+async def test_a_finding_waits_for_its_description(campaign):
     campaign.finding("1", "A")
     await campaign.reports()
     campaign.finding("2")
@@ -118,8 +119,7 @@ async def test_a_finding_waits_for_its_description(tmp_path: Path) -> None:
     assert len(await campaign.reports()) == 2
 
 
-async def test_findings_of_mutants_are_not_reported(tmp_path: Path) -> None:
-    campaign = Campaign(tmp_path)
+async def test_findings_of_mutants_are_not_reported(campaign):
     campaign.add(InstanceHello("m1", "zest", mutant="x"))
     campaign.finding("1", "A", "m1")
     assert await campaign.reports() == []
@@ -127,8 +127,7 @@ async def test_findings_of_mutants_are_not_reported(tmp_path: Path) -> None:
     assert [one["new"][0]["finding"] for one in await campaign.reports()] == ["main/crashes/2"]
 
 
-async def test_a_new_supervisor_reports_what_the_last_one_did_not(tmp_path: Path) -> None:
-    campaign = Campaign(tmp_path)
+async def test_a_new_supervisor_reports_what_the_last_one_did_not(campaign):
     campaign.finding("1", "A")
     await campaign.reports()
     campaign.finding("2", "B")
@@ -136,7 +135,7 @@ async def test_a_new_supervisor_reports_what_the_last_one_did_not(tmp_path: Path
     assert [one["new"][0]["signature"] for one in await campaign.reports()] == ["A", "B"]
 
 
-async def test_above_the_limit_groups_are_reported_together(tmp_path: Path) -> None:
+async def test_above_the_limit_groups_are_reported_together(tmp_path):
     campaign = Campaign(tmp_path, max_per_hour=2)
     for name in "ABCD":
         campaign.finding(name, name)
@@ -146,8 +145,7 @@ async def test_above_the_limit_groups_are_reported_together(tmp_path: Path) -> N
     assert [one["count"] for one in await campaign.reports()] == [1, 1, 2]
 
 
-async def test_after_a_failure_the_news_is_reported_again(tmp_path: Path) -> None:
-    campaign = Campaign(tmp_path)
+async def test_after_a_failure_the_news_is_reported_again(campaign, tmp_path):
     (tmp_path / "status").write_text("3")
     campaign.finding("1", "A")
     await campaign.reports()
@@ -160,15 +158,14 @@ async def test_after_a_failure_the_news_is_reported_again(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("command", [["/nowhere/at/all"], ["/"]])
-async def test_a_command_that_cannot_be_run_is_reported(tmp_path: Path, command: list[str]) -> None:
+async def test_a_command_that_cannot_be_run_is_reported(tmp_path, command):
     campaign = Campaign(tmp_path, command=command)
     campaign.finding("1", "A")
     await campaign.reports()
     assert [bool(one.problem) for one in campaign.notified()] == [True]
 
 
-async def test_a_stall_is_reported_once_until_something_new_is_found(tmp_path: Path) -> None:
-    campaign = Campaign(tmp_path, stall=100.0)
+async def test_a_stall_is_reported_once_until_something_new_is_found(campaign):
     for t, reports in ((99.0, 0), (101.0, 1), (5000.0, 1)):
         campaign.t = t
         assert len(await campaign.reports()) == reports
@@ -180,8 +177,7 @@ async def test_a_stall_is_reported_once_until_something_new_is_found(tmp_path: P
     assert campaign.objects()[-1]["advice"]
 
 
-async def test_a_pause_is_no_stall(tmp_path: Path) -> None:
-    campaign = Campaign(tmp_path, stall=100.0)
+async def test_a_pause_is_no_stall(campaign):
     campaign.t = 50.0
     campaign.add(CampaignState("paused"))
     campaign.t = 1000.0
@@ -193,7 +189,7 @@ async def test_a_pause_is_no_stall(tmp_path: Path) -> None:
     assert len(await campaign.reports()) == 1
 
 
-async def test_the_end_reports_what_waits_and_the_end(tmp_path: Path) -> None:
+async def test_the_end_reports_what_waits_and_the_end(tmp_path):
     campaign = Campaign(tmp_path, max_per_hour=1)
     campaign.finding("1", "A")
     await campaign.reports()
@@ -204,14 +200,13 @@ async def test_the_end_reports_what_waits_and_the_end(tmp_path: Path) -> None:
     assert campaign.objects()[-1]["unmeasured"] is None
 
 
-async def test_the_end_of_a_campaign_that_measured_nothing_says_so(tmp_path: Path) -> None:
-    campaign = Campaign(tmp_path)
+async def test_the_end_of_a_campaign_that_measured_nothing_says_so(campaign):
     await campaign.notifier.ended("finished", "the budget is used up")
     [one] = campaign.objects()
     assert one["unmeasured"] and one["unmeasured"] in one["text"]
 
 
-async def test_only_what_is_asked_for_is_reported(tmp_path: Path) -> None:
+async def test_only_what_is_asked_for_is_reported(tmp_path):
     campaign = Campaign(tmp_path, on=["end"])
     campaign.finding("1", "A")
     campaign.t = 1000.0
@@ -220,9 +215,7 @@ async def test_only_what_is_asked_for_is_reported(tmp_path: Path) -> None:
     assert [one["news"] for one in campaign.objects()] == ["end"]
 
 
-async def test_a_command_that_hangs_does_not_hold_up_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_command_that_hangs_does_not_hold_up_the_end(tmp_path, monkeypatch):
     monkeypatch.setattr(notifier_module, "LAST_S", 0.2)
     campaign = Campaign(tmp_path, command=["sleep", "1000"])
     await campaign.notifier.ended("stopped", "")
@@ -230,16 +223,14 @@ async def test_a_command_that_hangs_does_not_hold_up_the_end(
     assert campaign.state.recent[-1].event.level == "warning"
 
 
-async def test_text_of_the_target_is_harmless(tmp_path: Path) -> None:
-    campaign = Campaign(tmp_path)
+async def test_text_of_the_target_is_harmless(campaign, tmp_path):
     campaign.finding("1", "A\x1b]0;x\x07\n" + "Z" * 10_000)
     [one] = await campaign.reports()
     assert one["text"].isprintable() and len(one["text"]) <= 200
     assert (tmp_path / "lines").read_text() == one["text"] + "\n"
 
 
-async def test_judged_groups_are_not_reported_but_regressions_are(tmp_path: Path) -> None:
-    campaign = Campaign(tmp_path)
+async def test_judged_groups_are_not_reported_but_regressions_are(campaign):
     verdicts = [{"signature": s, "verdict": v} for s, v in (("A", "known"), ("B", "fixed"))]
     campaign.add(VerdictsChanged(verdicts), SupervisorStarted(1, 0.0))
     campaign.finding("1", "A")

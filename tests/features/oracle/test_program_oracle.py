@@ -1,14 +1,14 @@
 """[oracle] of programs: what commands are asked, what of it is a bug, who looks at what once."""
 
-from __future__ import annotations
-
 import asyncio
+import contextlib
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -208,11 +208,7 @@ async def test_a_command_that_cannot_be_run_is_no_answer(lab):
         (answer(1, err=b"error: a"), answer(2, err=b"error: b"), None),
         (answer(1), answer(-11), None),
         (answer(None), answer(1), None),
-        (
-            answer(0),
-            answer(1, err=b"error: 'y' is odd"),
-            "accepted / refused: error: '' is odd",
-        ),
+        (answer(0), answer(1, err=b"error: 'y' is odd"), "accepted / refused: error: '' is odd"),
         (answer(0), answer(-6), "accepted / died of SIGABRT"),
         (answer(None), answer(0), "no end / accepted"),
         (answer(0, b"a 1\n"), answer(0, b"a 2\n"), "output a # / a #"),
@@ -275,19 +271,25 @@ def test_a_cause_that_older_versions_named_otherwise_is_no_new_finding(lab):
     assert {event.count for event in lab.told()} == {1, 2}
 
 
+EVIL = b"\x1b]0;owned\x07\xff\xe2\x80\xae" + b"A" * 100_000 + b"\n"
+
+
 @pytest.mark.slow
-def test_hostile_words_are_harmless_and_short():
-    evil = b"\x1b]0;owned\x07\xff\xe2\x80\xae" + b"A" * 100_000 + b"\n"
-    for found in (
-        differing(["a", "b"], answer(0, evil), answer(0, b"")),
-        differing(["a", "b"], answer(0), answer(1, err=b"error " + evil)),
-        suspicious(re.compile("(?s).*owned.*"), answer(1, err=evil)),
-    ):
-        assert found is not None
-        for text in (found.title, found.signature):
-            assert text.isprintable()
-            assert "\u202e" not in text
-            assert len(text) < 500
+@pytest.mark.parametrize(
+    "found",
+    [
+        differing(["a", "b"], answer(0, EVIL), answer(0, b"")),
+        differing(["a", "b"], answer(0), answer(1, err=b"error " + EVIL)),
+        suspicious(re.compile("(?s).*owned.*"), answer(1, err=EVIL)),
+    ],
+    ids=["outputs", "errors", "a message"],
+)
+def test_hostile_words_are_harmless_and_short(found):
+    assert found is not None
+    for text in (found.title, found.signature):
+        assert text.isprintable()
+        assert "\u202e" not in text
+        assert len(text) < 500
 
 
 async def test_a_difference_must_hold(lab):
@@ -340,15 +342,12 @@ def test_each_content_is_looked_at_once_and_each_cause_kept_once(lab):
     assert not (lab.home.instance(ORACLE) / "queue").exists(), "nobody imports from it"
 
 
-def test_how_far_it_is_is_shown():
-    assert state_cell(Instance(ORACLE, stats=Stats(ORACLE, pending=12))) == (
-        "≠ 12 entries to look at",
-        "differs",
-    )
-    assert state_cell(Instance(ORACLE, stats=Stats(ORACLE, pending=0))) == (
-        "≠ up to date",
-        "differs",
-    )
+@pytest.mark.parametrize(
+    ("pending", "text"), [(12, "≠ 12 entries to look at"), (0, "≠ up to date")]
+)
+def test_how_far_it_is_is_shown(pending, text):
+    shown = state_cell(Instance(ORACLE, stats=Stats(ORACLE, pending=pending)))
+    assert shown == (text, "differs")
 
 
 def test_mutants_may_be_fuzzed_first(lab):
@@ -484,6 +483,16 @@ def processes(lab: Lab) -> list[int]:
     return [process.pid for process in marked(lab.home.path, ORACLE)]
 
 
+@contextlib.asynccontextmanager
+async def running(keeper: OracleProcess) -> AsyncIterator[None]:
+    task = asyncio.ensure_future(keeper.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 @pytest.mark.slow
 async def test_its_process_is_started_again_and_comes_to_its_end_when_told(lab, monkeypatch):
     monkeypatch.setattr(helper, "FIRST_DELAY_S", 0.05)
@@ -491,8 +500,7 @@ async def test_its_process_is_started_again_and_comes_to_its_end_when_told(lab, 
     lab.entry("id:000000", b"bug")
     events: list[object] = []
     keeper = OracleProcess(lab.home, events.append)
-    task = asyncio.ensure_future(keeper.run())
-    try:
+    async with running(keeper):
         await until(lab.files)
         await until(lambda: keeper.stats and not keeper.left)
         os.kill(processes(lab)[0], signal.SIGKILL)
@@ -500,25 +508,18 @@ async def test_its_process_is_started_again_and_comes_to_its_end_when_told(lab, 
         for n in range(5):
             lab.entry(f"id:00001{n}", b"good %d" % n)
         await until(lambda: processes(lab))
-        await until(
-            lambda: (
-                keeper.left
-                or len(SeenInputs(lab.home.supervisor / "oracle.looked", _question(lab))) > 1
-            )
-        )
+        await until(lambda: keeper.left or len(seen(lab)) > 1)
         lab.entry("id:000020", b"the last bug")
         await asyncio.wait_for(keeper.finish(), PATIENCE)
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-    assert len(SeenInputs(lab.home.supervisor / "oracle.looked", _question(lab))) == 7
+    assert len(seen(lab)) == 7
     assert not processes(lab)
     assert [e for e in events if isinstance(e, Message)] == []
     assert all(e.instance == ORACLE for e in events if isinstance(e, Stats))
 
 
-def _question(lab: Lab) -> str:
-    return json.dumps(["", *([str(lab.directory / name), "@@"] for name in ("one", "two"))])
+def seen(lab: Lab) -> SeenInputs:
+    question = ["", *([str(lab.directory / name), "@@"] for name in ("one", "two"))]
+    return SeenInputs(lab.home.supervisor / "oracle.looked", json.dumps(question))
 
 
 @pytest.mark.slow
@@ -532,15 +533,11 @@ async def test_a_command_that_goes_missing_is_told_once_and_waited_for(lab, monk
     lab.home.campaign.write_text(frozen.replace("/two", "/away"))
     events: list[object] = []
     keeper = OracleProcess(lab.home, events.append)
-    task = asyncio.ensure_future(keeper.run())
-    try:
+    async with running(keeper):
         await until(lambda: keeper.stats and not keeper.left)
         (lab.directory / "away").rename(lab.directory / "two")
         lab.entry("id:000001", b"y")
         await until(lambda: any(isinstance(e, Message) for e in events))
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
     [told] = [e for e in events if isinstance(e, Message)]
     assert "away: the program no longer exists; entries wait" in told.text
 
@@ -605,16 +602,8 @@ def test_what_is_built_and_what_is_in_the_source(lab):
     [
         ("", "oracle", "has no effect"),
         ('run = ["./target"]', "oracle", "has no effect"),
-        (
-            'message = "x"\nalways = true',
-            "oracle.always",
-            "for engine.kind = zest or spoton or text",
-        ),
-        (
-            'against = "x:y"',
-            "oracle.against",
-            "for a program next to the file write ./x:y",
-        ),
+        ('message = "x"\nalways = true', "oracle.always", "engine.kind = zest or spoton or text"),
+        ('against = "x:y"', "oracle.against", "for a program next to the file write ./x:y"),
         ('against = ["./none"]', "oracle.against", "does not exist"),
         ('against = ["$BUILD/x"]', "oracle.against", "needs target.build"),
         ('run = []\nmessage = "x"', "oracle.run", "is not a list of strings"),

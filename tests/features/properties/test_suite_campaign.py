@@ -30,11 +30,11 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
-def campaign(project, function, **tables):
+def campaign(project, function, kind="zest", **tables):
     text = f"[target]\nfunction = {json.dumps(function)}\n" + "\n".join(
         f"{key} = {json.dumps(value)}" for key, value in {"include": ["shop"], **tables}.items()
     )
-    return load(project / "c.toml", text=f'[engine]\nkind = "zest"\n{text}')
+    return load(project / "c.toml", text=f'[engine]\nkind = "{kind}"\n{text}')
 
 
 @pytest.mark.parametrize(
@@ -79,14 +79,10 @@ def test_what_is_refused(project, function, tables, words):
         campaign(project, function, **tables)
 
 
-def test_other_engines_take_one_function(project):
-    for kind in ("spoton", "text"):
-        with pytest.raises(CampaignError, match="several targets"):
-            load(
-                project / "c.toml",
-                text=f'[engine]\nkind = "{kind}"\n[target]\nfunction = ["tests"]\n'
-                'include = ["shop"]\n',
-            )
+@pytest.mark.parametrize("kind", ["spoton", "text"])
+def test_other_engines_take_one_function(project, kind):
+    with pytest.raises(CampaignError, match="several targets"):
+        campaign(project, ["tests"], kind)
 
 
 def test_the_frozen_copy_is_the_same_suite(project):
@@ -290,7 +286,9 @@ def suite_run(project, files, name="tests/test_shop.py::test_n"):
     return loaded, run
 
 
-def added(capsys):
+def patched(run, project, capsys):
+    """The lines with examples that the patch adds."""
+    assert suite_patch.print_patch(run, project) == DONE
     return {line for line in capsys.readouterr().out.splitlines() if line.startswith("+@example")}
 
 
@@ -317,13 +315,11 @@ TEST = "test_shop.py::test_n"
 
 def test_the_patch_has_the_smallest_input_of_each_signature(project, answered, capsys):
     answers, asked = answered
-    loaded, run = suite_run(
-        project, {"crashes/id:0": "a", "crashes/id:1": "a", "crashes/id:2": "b"}
-    )
+    findings = {"crashes/id:0": "a", "crashes/id:1": "a", "crashes/id:2": "b"}
+    loaded, run = suite_run(project, findings)
     numbers = {"crashes/id:0": "1000", "crashes/id:1": "20", "crashes/id:2": "3000"}
     answers |= {file: (TEST, number) for file, number in numbers.items()}
-    assert suite_patch.print_patch(run, project) == DONE
-    assert added(capsys) == {"+@example(n=20)", "+@example(n=3000)"}
+    assert patched(run, project, capsys) == {"+@example(n=20)", "+@example(n=3000)"}
 
     # Minimised ones count, except for those that are another test's now.
     small = {"id:0": (TEST, "111"), "id:1": ("test_shop.py::test_m", "1"), "id:2": (TEST, "2")}
@@ -331,8 +327,7 @@ def test_the_patch_has_the_smallest_input_of_each_signature(project, answered, c
         (run / "minimised/main" / name).parent.mkdir(parents=True, exist_ok=True)
         (run / "minimised/main" / name).touch()
         answers[f"main/{name}"] = example
-    assert suite_patch.print_patch(run, project) == DONE
-    assert added(capsys) == {"+@example(n=20)", "+@example(n=2)"}
+    assert patched(run, project, capsys) == {"+@example(n=20)", "+@example(n=2)"}
     suite = loaded.campaign.target["suite"]
     assert asked == [(suite, run / "out" / "main", n) for n in (3, 6)]
 
@@ -341,8 +336,7 @@ def test_inputs_of_a_test_with_slashes_in_a_parameter(project, answered, capsys)
     call = "test_shop.py::test_n[a/b::c]"
     answered[0]["crashes/id:0"] = (call, "9")
     _, run = suite_run(project, {"crashes/id:0": "a"}, f"tests/{call}")
-    assert suite_patch.print_patch(run, project) == DONE
-    assert added(capsys) == {"+@example(n=9)"}
+    assert patched(run, project, capsys) == {"+@example(n=9)"}
 
 
 def test_the_text_of_the_log_never_becomes_code(project, answered, capsys):

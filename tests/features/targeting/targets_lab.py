@@ -1,7 +1,5 @@
 """Small applications to analyse."""
 
-from __future__ import annotations
-
 import fcntl
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """Starting spoton: its keys, and the document of goals that a run is given."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,7 +48,7 @@ def said(tmp_path: Path, text: str) -> str:
     return "\n".join(map(str, caught.value.problems))
 
 
-def test_keys(tmp_path: Path) -> None:
+def test_keys(tmp_path):
     engine = campaign(tmp_path).engine
     assert engine["aliases"] == {"lib.Body": "app.S3Object"}
     assert (engine["targeted"], engine["fresh"], engine["distances"]) == (0.5, 0.05, "frontier")
@@ -68,7 +66,7 @@ def test_keys(tmp_path: Path) -> None:
         ("[engine]", '[mutants]\nsources = ["a"]\n[engine]', "mutants: is for engine.kind"),
     ],
 )  # fmt: skip
-def test_what_it_does_not_take(tmp_path: Path, old: str, new: str, words: str) -> None:
+def test_what_it_does_not_take(tmp_path, old, new, words):
     assert words in said(tmp_path, GOOD.replace(old, new))
 
 
@@ -81,9 +79,7 @@ def _fit(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_the_document_of_a_run_is_for_each_of_its_instances(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_document_of_a_run_is_for_each_of_its_instances(tmp_path, monkeypatch):
     asked: list[Request] = []
 
     def found(request: Request, progress: object) -> TargetingAnalysis:
@@ -116,9 +112,7 @@ def test_the_document_of_a_run_is_for_each_of_its_instances(
         assert targets == str(run / "targets.json")
 
 
-def test_an_analysis_that_fails_stops_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_analysis_that_fails_stops_nobody(tmp_path, monkeypatch):
     def fails(request: Request, progress: object) -> TargetingAnalysis:
         raise TargetsError("mypy is not to be had")
 
@@ -136,9 +130,7 @@ def test_an_analysis_that_fails_stops_nobody(
     assert not found.targets
 
 
-def test_aliases_that_come_to_nothing_are_for_the_log_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_aliases_that_come_to_nothing_are_for_the_log_once(tmp_path, monkeypatch):
     types = (Influence("lib.Stub", 1), Influence("lib.Bodies", 2))
     document = TargetingAnalysis(("thumbs",), "3.11", types=types)
     monkeypatch.setattr(run_analysis, "find_targets", lambda request, progress: document)
@@ -161,9 +153,7 @@ def test_aliases_that_come_to_nothing_are_for_the_log_once(
     assert not [message for message in again if "aliases" in message.text]
 
 
-def test_what_no_engine_could_start_with_is_not_analysed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_no_engine_could_start_with_is_not_analysed(tmp_path, monkeypatch):
     made = campaign(tmp_path)
     prepare_run(made.output)
     monkeypatch.undo()

@@ -77,6 +77,11 @@ def fold(*events, state=None):
     return state
 
 
+def aim(state):
+    whole = targeting_summary(state)
+    return whole.targeted, whole.pinned
+
+
 # ------------------------------------------------------------------- folding
 
 
@@ -184,10 +189,10 @@ def test_who_has_ended_aims_no_more_but_has_done_what_it_has():
     date = type_rows(state)[DATE]
     assert (date.distance, date.weight, date.differs, date.probability) == (2, 1.0, False, 0.6)
     assert date.picks == 20
-    assert (targeting_summary(state).targeted, targeting_summary(state).pinned) == (0.5, "")
+    assert aim(state) == (0.5, "")
     fold(InstanceState("main", "finished"), state=state)
     assert (type_rows(state)[DATE].distance, type_rows(state)[DATE].differs) == (0, True)
-    assert (targeting_summary(state).targeted, targeting_summary(state).pinned) == (0.75, THEN)
+    assert aim(state) == (0.75, THEN)
 
 
 def test_a_type_that_only_one_instance_knows():
@@ -343,7 +348,7 @@ def test_what_was_done_is_so_before_figures_say_it():
     fold(*done, state=state)
     assert not unanswered(state, TypeCommand)
     assert (type_rows(state)[PATH].weight, type_rows(state)[DATE].weight) == (0.0, 1.0)
-    assert (targeting_summary(state).targeted, targeting_summary(state).pinned) == (0.75, THEN)
+    assert aim(state) == (0.75, THEN)
     fold(asked("c6", PinGoal("")), CommandApplied("c6", "main"), state=state)
     assert targeting_summary(state).pinned == THEN  # by s1
     assert restored(to_json(state)) == state

@@ -1,7 +1,5 @@
 """A user's own harness for AWS: what a world holds counts; where knowledge ends is told."""
 
-from __future__ import annotations
-
 from targets_lab import Laboratory, types_at
 
 OURS = "fuzztui.engines.generators.aws."

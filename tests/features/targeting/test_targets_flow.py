@@ -32,124 +32,96 @@ CLASSES = """
 """
 
 
+FLOWS = {
+    "attribute": ("def entry(a: A):\n    if a.size: pass", {"app.A": 1}),
+    "arithmetic": (
+        "def entry(a: A, b: B):\n    x = a.size + b.size\n    if x > 3: pass",
+        {"app.A": 2, "app.B": 2},
+    ),
+    "elements": ("def entry(xs: dict[str, A | None]):\n    if xs: pass", {"app.A": 0}),
+    "loop": ("def entry(a: A):\n    for x in a.size, 1:\n        if x: pass", {"app.A": 3}),
+    "unpacking": ("def entry(a: A):\n    x, (y, z) = 1, (a.size, 2)\n    if y: pass", {"app.A": 1}),
+    "with": (
+        "def entry(a: A):\n    with open(str(a.size)) as f:\n        if f.read(): pass",
+        {"app.A": 4, "_io.TextIOWrapper": 1, "_io._WrappedBuffer": 1},
+    ),
+    "walrus": ("def entry(a: A):\n    if (n := a.size) and n > 1: pass", {"app.A": 1}),
+    "global": (
+        "X = 0\ndef entry(a: A):\n    global X\n    X = a.size\n    if X: pass",
+        {"app.A": 1},
+    ),
+    "closure": (
+        "def entry(a: A):\n    def inner():\n        return a.size\n    if inner(): pass",
+        {"app.A": 2},
+    ),
+    "lambda": (
+        "def entry(a: A):\n    f = lambda x: x + 1\n    y = list(map(lambda v: v, [a.size]))\n"
+        "    if y: pass",
+        {"app.A": 4},
+    ),
+    "generator": (
+        "def gen(a: A):\n    yield a.size\ndef entry(a: A):\n"
+        "    for x in gen(a):\n        if x: pass",
+        {"app.A": 3},
+    ),
+    "async": (
+        "async def get(a: A):\n    return a.size\nasync def entry(a: A):\n"
+        "    if await get(a): pass",
+        {"app.A": 2},
+    ),
+    "recursion": (
+        "def down(a: A, n: int) -> int:\n    return down(a, n - 1) if n else a.size\n"
+        "def entry(a: A):\n    if down(a, 3): pass",
+        {"app.A": 2},
+    ),
+    "stars": (
+        "def pick(*args, **kw):\n    return args[0] + kw['b']\ndef entry(a: A, b: B):\n"
+        "    if pick(a.size, b=b.size): pass",
+        {"app.A": 5, "app.B": 5},
+    ),
+    "property": (
+        "class H:\n    def __init__(self, a: A) -> None:\n        self.n = a.size\n"
+        "    @property\n    def twice(self) -> int:\n        return self.n * 2\n"
+        "def entry(a: A):\n    h = H(a)\n    if h.twice: pass",
+        {"app.H": 1, "app.A": 2},
+    ),
+    "dataclass": (
+        "@dataclass\nclass D:\n    n: int\n    m: int\ndef entry(a: A, b: B):\n"
+        "    d = D(a.size, b.size)\n    if d.m: pass",
+        {"app.D": 1, "app.A": 3, "app.B": 3},
+    ),
+    "override": (
+        "class S(A):\n    def ok(self) -> bool:\n        return self.size > 2\n"
+        "def entry(a: A, b: B):\n    if a.ok(): pass",
+        {"app.S": 3, "app.A": 4},
+    ),
+    "isinstance": (
+        "def entry(a: object):\n    if isinstance(a, (B, C)): pass",
+        {"app.B": 1, "app.C": 1},
+    ),
+    "append": (
+        "def entry(a: A):\n    xs = []\n    xs.append(a.size)\n    if xs: pass",
+        {"app.A": 2},
+    ),
+    "item": (
+        "def entry(a: A):\n    d = {}\n    d['k'] = a.size\n    if d.get('k'): pass",
+        {"app.A": 3},
+    ),
+    "comprehension": (
+        "def entry(a: A, b: B):\n    xs = [b.size for x in range(a.size)]\n    if xs: pass",
+        {"app.A": 3, "app.B": 2},
+    ),
+    "raise": (
+        "def f(a: A, b: B):\n    if a.size: raise ValueError(b)\ndef entry(a: A, b: B):\n"
+        "    try:\n        f(a, b)\n    except ValueError: pass",
+        {"app.A": 3},
+    ),
+}
+"""A body, and the types that its last decision depends on, with their distances."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("body", "types"),
-    [
-        pytest.param("def entry(a: A):\n    if a.size: pass", {"app.A": 1}, id="attribute"),
-        pytest.param(
-            "def entry(a: A, b: B):\n    x = a.size + b.size\n    if x > 3: pass",
-            {"app.A": 2, "app.B": 2},
-            id="arithmetic",
-        ),
-        pytest.param(
-            "def entry(xs: dict[str, A | None]):\n    if xs: pass", {"app.A": 0}, id="elements"
-        ),
-        pytest.param(
-            "def entry(a: A):\n    for x in a.size, 1:\n        if x: pass",
-            {"app.A": 3},
-            id="loop",
-        ),
-        pytest.param(
-            "def entry(a: A):\n    x, (y, z) = 1, (a.size, 2)\n    if y: pass",
-            {"app.A": 1},
-            id="unpacking",
-        ),
-        pytest.param(
-            "def entry(a: A):\n    with open(str(a.size)) as f:\n        if f.read(): pass",
-            {"app.A": 4, "_io.TextIOWrapper": 1, "_io._WrappedBuffer": 1},
-            id="with",
-        ),
-        pytest.param(
-            "def entry(a: A):\n    if (n := a.size) and n > 1: pass", {"app.A": 1}, id="walrus"
-        ),
-        pytest.param(
-            "X = 0\ndef entry(a: A):\n    global X\n    X = a.size\n    if X: pass",
-            {"app.A": 1},
-            id="global",
-        ),
-        pytest.param(
-            "def entry(a: A):\n    def inner():\n        return a.size\n    if inner(): pass",
-            {"app.A": 2},
-            id="closure",
-        ),
-        pytest.param(
-            "def entry(a: A):\n    f = lambda x: x + 1\n    y = list(map(lambda v: v, [a.size]))\n"
-            "    if y: pass",
-            {"app.A": 4},
-            id="lambda",
-        ),
-        pytest.param(
-            "def gen(a: A):\n    yield a.size\ndef entry(a: A):\n"
-            "    for x in gen(a):\n        if x: pass",
-            {"app.A": 3},
-            id="generator",
-        ),
-        pytest.param(
-            "async def get(a: A):\n    return a.size\nasync def entry(a: A):\n"
-            "    if await get(a): pass",
-            {"app.A": 2},
-            id="async",
-        ),
-        pytest.param(
-            "def down(a: A, n: int) -> int:\n    return down(a, n - 1) if n else a.size\n"
-            "def entry(a: A):\n    if down(a, 3): pass",
-            {"app.A": 2},
-            id="recursion",
-        ),
-        pytest.param(
-            "def pick(*args, **kw):\n    return args[0] + kw['b']\ndef entry(a: A, b: B):\n"
-            "    if pick(a.size, b=b.size): pass",
-            {"app.A": 5, "app.B": 5},
-            id="stars",
-        ),
-        pytest.param(
-            "class H:\n    def __init__(self, a: A) -> None:\n        self.n = a.size\n"
-            "    @property\n    def twice(self) -> int:\n        return self.n * 2\n"
-            "def entry(a: A):\n    h = H(a)\n    if h.twice: pass",
-            {"app.H": 1, "app.A": 2},
-            id="property",
-        ),
-        pytest.param(
-            "@dataclass\nclass D:\n    n: int\n    m: int\ndef entry(a: A, b: B):\n"
-            "    d = D(a.size, b.size)\n    if d.m: pass",
-            {"app.D": 1, "app.A": 3, "app.B": 3},
-            id="dataclass",
-        ),
-        pytest.param(
-            "class S(A):\n    def ok(self) -> bool:\n        return self.size > 2\n"
-            "def entry(a: A, b: B):\n    if a.ok(): pass",
-            {"app.S": 3, "app.A": 4},
-            id="override",
-        ),
-        pytest.param(
-            "def entry(a: object):\n    if isinstance(a, (B, C)): pass",
-            {"app.B": 1, "app.C": 1},
-            id="isinstance",
-        ),
-        pytest.param(
-            "def entry(a: A):\n    xs = []\n    xs.append(a.size)\n    if xs: pass",
-            {"app.A": 2},
-            id="append",
-        ),
-        pytest.param(
-            "def entry(a: A):\n    d = {}\n    d['k'] = a.size\n    if d.get('k'): pass",
-            {"app.A": 3},
-            id="item",
-        ),
-        pytest.param(
-            "def entry(a: A, b: B):\n    xs = [b.size for x in range(a.size)]\n    if xs: pass",
-            {"app.A": 3, "app.B": 2},
-            id="comprehension",
-        ),
-        pytest.param(
-            "def f(a: A, b: B):\n    if a.size: raise ValueError(b)\ndef entry(a: A, b: B):\n"
-            "    try:\n        f(a, b)\n    except ValueError: pass",
-            {"app.A": 3},
-            id="raise",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("body", "types"), FLOWS.values(), ids=FLOWS)
 def test_values_are_followed(lab, body, types):
     document = lab.study(textwrap.dedent(CLASSES) + body + "\n")
     last = [t for t in document.targets if t.function == "entry"][-1]

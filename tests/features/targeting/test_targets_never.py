@@ -1,7 +1,5 @@
 """Arms that mypy proves never to be taken, and those that only seem so."""
 
-from __future__ import annotations
-
 import pytest
 from targets_lab import Laboratory
 

@@ -1,7 +1,5 @@
 """Types that un-annotated parameters are seen to have, in real runs of the target."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
@@ -88,10 +86,7 @@ def test_what_is_seen(lab, python):
     found, why = seen(lab, python)
     assert why == ""
     assert found == {
-        "app.Order.__init__": {
-            "when": ["datetime.date"],
-            "lines": ["builtins.list[pathlib.Path]"],
-        },
+        "app.Order.__init__": {"when": ["datetime.date"], "lines": ["builtins.list[pathlib.Path]"]},
         "app.Order.parse": {"return": ["app.Order"]},
         "app.late": {"more": ["datetime.date"], "order": ["app.Order"], "rest": ["pathlib.Path"]},
         "app.steps": {"order": ["app.Order"], "return": ["typing.Iterator[pathlib.Path]"]},
@@ -116,19 +111,17 @@ def test_it_is_done_by_itself_and_kept(lab):
     assert not any(words.startswith("observing types") for words in said)
 
 
-@pytest.mark.parametrize("ends", ["os._exit(0)", "os.abort()", "os.kill(os.getpid(), 9)"])
-def test_a_target_that_ends_its_process(lab, ends):
+@pytest.mark.parametrize(
+    ("ends", "types"),
+    [
+        *((end, ["app.Thing"]) for end in ("os._exit(0)", "os.abort()", "os.kill(os.getpid(), 9)")),
+        ("time.sleep(60)", ["app.Other", "app.Thing"]),
+    ],
+)
+def test_a_target_that_ends_its_process_or_hangs(lab, ends, types):
     lab.write(app=HOSTILE.replace("ENDS", ends), gen=GENERATOR)
     found, why = seen(lab)
-    assert found == {"app.look": {"it": ["app.Thing"]}}
-    assert why.startswith("8 inputs killed the process or took too long, only ")
-
-
-@pytest.mark.slow
-def test_a_target_that_hangs(lab):
-    lab.write(app=HOSTILE.replace("ENDS", "time.sleep(60)"), gen=GENERATOR)
-    found, why = seen(lab)
-    assert found == {"app.look": {"it": ["app.Other", "app.Thing"]}}
+    assert found == {"app.look": {"it": types}}
     assert why.startswith("8 inputs killed the process or took too long, only ")
 
 
@@ -153,20 +146,20 @@ def test_typed_code_is_not_run(lab):
 @pytest.mark.slow
 def test_what_the_generator_imports_counts(lab):
     """It is no part of the application, but what is made is of it."""
+
+    def looked_at():
+        return find_targets(request(lab), cache=lab.cache).observed["app.look"]
+
     things = "class Thing: pass\nclass Other: pass\n"
     lab.write(
         app="def entry(x): look(x)\ndef look(it): pass\n",
         gen="import things\ndef generate(r): return things.MADE()\n",
         things=f"{things}MADE = Thing\n",
     )
-    assert find_targets(request(lab), cache=lab.cache).observed["app.look"] == {
-        "it": ["things.Thing"]
-    }
+    assert looked_at() == {"it": ["things.Thing"]}
     # Longer: Python takes its bytecode for a file of the same second and the same size.
     lab.write(things=f"{things}\n\nMADE = Other\n")
-    assert find_targets(request(lab), cache=lab.cache).observed["app.look"] == {
-        "it": ["things.Other"]
-    }
+    assert looked_at() == {"it": ["things.Other"]}
 
 
 @pytest.mark.slow
@@ -176,24 +169,15 @@ def test_nothing_is_left_of_an_analysis_that_is_ended(lab, tmp_path, number):
     folder = tmp_path / "temporary"
     folder.mkdir()
     argv = [sys.executable, "-P", "-m", "fuzztui.features.targeting.analysis", str(tmp_path)]
-    child = subprocess.Popen(
-        argv,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "TMPDIR": str(folder)},
-    )
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    env = {**os.environ, "TMPDIR": str(folder)}
+    child = subprocess.Popen(argv, stdin=subprocess.PIPE, env=env, **quiet)
     assert child.stdin is not None
     child.stdin.write(request(lab).dumps().encode())
     child.stdin.close()
 
-    def runs() -> list[str]:
-        found = []
-        for file in Path("/proc").glob("[0-9]*/cmdline"):
-            with contextlib.suppress(OSError):  # it ends while we look
-                if bytes(folder) in file.read_bytes():
-                    found.append(str(file))
-        return found
+    def runs() -> bool:
+        return any(bytes(folder) in command for command in _commands())
 
     try:
         wait_until(runs)

@@ -1,7 +1,5 @@
 """Survivors that a user accepts: the file, the log, and undo."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -61,7 +59,7 @@ def accepted(state: State) -> list[str]:
     return [m.id for m in state.mutants.values() if m.accepted]
 
 
-def test_accepted_and_taken_back(state: State, file: Path) -> None:
+def test_accepted_and_taken_back(state, file):
     events, _ = accept_mutants(state, file, AcceptMutants("line=0|1|3", "too rare"), "ada")
     more(state, *events)
     assert accepted(state) == ["m1", "m3"]  # not the killed one
@@ -82,7 +80,7 @@ def test_accepted_and_taken_back(state: State, file: Path) -> None:
     assert changes(state, file) == []
 
 
-def test_the_file_says_which(state: State, file: Path) -> None:
+def test_the_file_says_which(state, file):
     row = '[[mutant]]\nid = "{}"\nverdict = "accepted"\nchange = "{}"\n'
     file.write_text(row.format("m1", "a -> b1") + row.format("m2", "other"))
     more(state, *changes(state, file))
@@ -96,7 +94,7 @@ def test_the_file_says_which(state: State, file: Path) -> None:
     assert state.accepted_mutants == {}
 
 
-def test_verdicts_that_only_the_log_has_are_kept(state: State, file: Path) -> None:
+def test_verdicts_that_only_the_log_has_are_kept(state, file):
     more(state, VerdictsChanged([], [{"id": "m9", "verdict": "accepted", "because": "x"}]))
     events, _ = accept_mutants(state, file, AcceptMutants("m1"), "ada")
     more(state, *events)
@@ -105,21 +103,19 @@ def test_verdicts_that_only_the_log_has_are_kept(state: State, file: Path) -> No
 
 @pytest.mark.parametrize("command", [AcceptMutants("m0"), AcceptMutants("x"), UnacceptMutants("m1"),
                                      AcceptMutants("line=")])  # fmt: skip
-def test_what_cannot_be_accepted(
-    state: State, file: Path, command: AcceptMutants | UnacceptMutants
-) -> None:
+def test_what_cannot_be_accepted(state, file, command):
     with pytest.raises(SupervisorError):
         accept_mutants(state, file, command, "ada")
     assert not file.exists()
 
 
-def test_too_many_at_once(state: State, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_at_once(state, file, monkeypatch):
     monkeypatch.setattr(judging, "MAX_ACCEPTED", 1)
     with pytest.raises(SupervisorError):
         accept_mutants(state, file, AcceptMutants("state=alive"), "ada")
 
 
-def test_undo(file: Path) -> None:
+def test_undo(file):
     def at(*rows: dict[str, str]) -> State:
         state = State()
         more(state, *STARTED, VerdictsChanged([], [{"verdict": "accepted", **r} for r in rows]))
@@ -135,7 +131,7 @@ def test_undo(file: Path) -> None:
     assert inverse(UnacceptMutants("m1"), at(one), at()).commands == (AcceptMutants("id=m1", "x"),)
 
 
-def test_after_the_end(tmp_path: Path, file: Path) -> None:
+def test_after_the_end(tmp_path, file):
     run = tmp_path / "run"
     (run / "supervisor").mkdir(parents=True)
     (run / "campaign.toml").write_text(f'[campaign]\nverdicts = "{file}"\n')

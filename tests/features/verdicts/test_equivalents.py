@@ -1,7 +1,5 @@
 """Mutants that users mark as equivalent reach the verdicts file, and leave it again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

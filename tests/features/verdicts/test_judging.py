@@ -1,7 +1,5 @@
 """Judging findings by ``ctl`` and while a campaign runs; regressions of a later run."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 
@@ -68,7 +66,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "c.verdicts.toml"
 
 
-def test_a_verdict_after_the_end_is_in_the_file_and_in_the_log(tmp_path: Path, file: Path) -> None:
+def test_a_verdict_after_the_end_is_in_the_file_and_in_the_log(tmp_path, file):
     run = a_run(tmp_path / "run", file, found(), found("B", file="crashes/2"))
     assert ctl(run, f"main/{CRASH}", "known", "--note", "issue 12") == DONE
     filed = (read_verdicts(file) or {})["A"]
@@ -92,18 +90,14 @@ def test_a_verdict_after_the_end_is_in_the_file_and_in_the_log(tmp_path: Path, f
         (("", "known"), USAGE), (("s2/crashes/bare", "known"), FAILED),
     ],
 )  # fmt: skip
-def test_what_cannot_be_judged_changes_nothing(
-    tmp_path: Path, file: Path, words: tuple[str, ...], code: int
-) -> None:
+def test_what_cannot_be_judged_changes_nothing(tmp_path, file, words, code):
     run = a_run(tmp_path / "run", file, found(), found("B", "s2"), found("", "s2", "crashes/bare"))
     seq = standing(run).state.seq
     assert ctl(run, *words) == code
     assert (standing(run).state.seq, file.exists()) == (seq, False)
 
 
-def test_a_broken_file_is_an_error_and_stays_as_it_is(
-    tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_broken_file_is_an_error_and_stays_as_it_is(tmp_path, file, capsys):
     run = a_run(tmp_path / "run", file, found())
     file.write_text("[[finding]]\n")
     assert ctl(run, "A", "known") == FAILED
@@ -111,7 +105,7 @@ def test_a_broken_file_is_an_error_and_stays_as_it_is(
     assert file.read_text() == "[[finding]]\n"
 
 
-def test_an_old_run_has_a_file_of_its_own(tmp_path: Path) -> None:
+def test_an_old_run_has_a_file_of_its_own(tmp_path):
     for name, verdicts in (("old", None), ("moved", tmp_path / "gone" / "c.verdicts.toml")):
         run = a_run(tmp_path / name, verdicts, found())
         assert ctl(run, "A", "known") == DONE
@@ -119,7 +113,7 @@ def test_an_old_run_has_a_file_of_its_own(tmp_path: Path) -> None:
         assert set(read_verdicts(verdicts_file(RunDir(run))) or ()) == {"A"}
 
 
-def test_only_what_changed_is_logged(tmp_path: Path, file: Path) -> None:
+def test_only_what_changed_is_logged(tmp_path, file):
     state = State()
     assert changes(state, file) == []
     put(file, FindingVerdict("A", "known"))
@@ -151,7 +145,7 @@ class Running:
         self.record(*self.keeper.at_start(), SupervisorStarted(1, 0.0))
 
 
-def test_a_later_run_reports_what_was_fixed(file: Path) -> None:
+def test_a_later_run_reports_what_was_fixed(file):
     put(file, FindingVerdict("A", "fixed"))
     put(file, FindingVerdict("B", "known"))
     run = Running(file)
@@ -160,13 +154,13 @@ def test_a_later_run_reports_what_was_fixed(file: Path) -> None:
     assert (verdict_of(run.state, "A"), verdict_of(run.state, "B")) == ("regression", "known")
 
 
-def test_a_broken_file_is_an_error_at_the_start(file: Path) -> None:
+def test_a_broken_file_is_an_error_at_the_start(file):
     file.write_text("[[finding]]\n")
     with pytest.raises(SupervisorError, match=":1"):
         Running(file).keeper.at_start()
 
 
-async def test_edits_reach_a_running_campaign(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_edits_reach_a_running_campaign(file, monkeypatch):
     monkeypatch.setattr(keeper, "LOOK_S", 0.0)
     run = Running(file)
     run.start()
@@ -194,7 +188,7 @@ async def test_edits_reach_a_running_campaign(file: Path, monkeypatch: pytest.Mo
     task.cancel()
 
 
-def test_the_first_verdict_of_a_run_without_its_file_keeps_the_others(tmp_path: Path) -> None:
+def test_the_first_verdict_of_a_run_without_its_file_keeps_the_others(tmp_path):
     """A run that was copied from another machine, or a file that was deleted."""
     from fuzztui.kernel.model.verdicts import verdict_of
     from fuzztui.kernel.wire.events import FindingDescribed

@@ -1,7 +1,5 @@
 """Verdicts about mutants in the verdicts file, and what they change of a score."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -43,7 +41,7 @@ def row(n: int, state: str) -> dict[str, object]:
     return {"id": f"m:f:math:{n}:-", "state": state, "before": "a + b", "after": "a - b", **place}
 
 
-def test_verdicts_about_mutants_are_read_and_kept(tmp_path: Path) -> None:
+def test_verdicts_about_mutants_are_read_and_kept(tmp_path):
     file = tmp_path / "c.verdicts.toml"
     assert read_mutant_verdicts(file) == {}
     file.write_text(FILE)
@@ -61,16 +59,14 @@ def test_verdicts_about_mutants_are_read_and_kept(tmp_path: Path) -> None:
         "[[mutant]]\nid = 'x'\nverdict = 'accepted'\nnote = 'x'",
     ],
 )  # fmt: skip
-def test_a_wrong_verdict_about_a_mutant_is_an_error(tmp_path: Path, text: str) -> None:
+def test_a_wrong_verdict_about_a_mutant_is_an_error(tmp_path, text):
     file = tmp_path / "c.verdicts.toml"
     file.write_text(text)
     with pytest.raises(VerdictsError, match=r"mutant|:1|:8"):
         read_mutant_verdicts(file)
 
 
-def test_a_score_leaves_out_equivalent_mutants_and_lists_accepted_ones_apart(
-    tmp_path: Path,
-) -> None:
+def test_a_score_leaves_out_equivalent_mutants_and_lists_accepted_ones_apart(tmp_path):
     file = tmp_path / "c.verdicts.toml"
     file.write_text(FILE)
     rows = [row(0, "alive"), row(1, "alive"), row(2, "killed"), row(3, "killed")]
@@ -92,9 +88,7 @@ def test_a_score_leaves_out_equivalent_mutants_and_lists_accepted_ones_apart(
         MutantVerdict("m:f:math:1:-", "accepted"),  # it is killed
     ],
 )
-def test_a_verdict_that_does_not_fit_changes_nothing_but_is_reported(
-    verdict: MutantVerdict,
-) -> None:
+def test_a_verdict_that_does_not_fit_changes_nothing_but_is_reported(verdict):
     rows = [row(0, "alive"), row(1, "killed")]
     result = judged({"mutants": rows, "warnings": ["w"]}, {verdict.id: verdict})
     assert result["mutants"] == rows

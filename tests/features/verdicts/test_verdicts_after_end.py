@@ -1,7 +1,5 @@
 """Verdicts about mutants of a campaign that has ended: in the log, and for a resumed campaign."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -83,7 +81,7 @@ def states(state: State) -> str:
     return " ".join(m.state for m in state.mutants.values())
 
 
-def test_a_verdict_after_the_end_is_in_the_log_and_reaches_the_engine(tmp_path: Path) -> None:
+def test_a_verdict_after_the_end_is_in_the_log_and_reaches_the_engine(tmp_path):
     run = a_run(tmp_path)
     before = standing(run).state
     assert ctl(run, "mark-equivalent", "operator=math", "--because", "no input can") == DONE
@@ -118,7 +116,7 @@ def test_a_verdict_after_the_end_is_in_the_log_and_reaches_the_engine(tmp_path: 
         (["requeue-mutants", "operator=math"], FAILED),
     ],
 )
-def test_what_cannot_be_judged_changes_nothing(tmp_path: Path, words: list[str], code: int) -> None:
+def test_what_cannot_be_judged_changes_nothing(tmp_path, words, code):
     run = a_run(tmp_path)
     seq = standing(run).state.seq
     assert ctl(run, *words) == code
@@ -126,7 +124,7 @@ def test_what_cannot_be_judged_changes_nothing(tmp_path: Path, words: list[str],
     assert not (run / "out" / "main" / "control.jsonl").exists()
 
 
-def test_a_verdict_is_taken_back_after_the_end(tmp_path: Path) -> None:
+def test_a_verdict_is_taken_back_after_the_end(tmp_path):
     run = a_run(tmp_path)
     before = standing(run).state
     assert ctl(run, "mark-equivalent", "operator=math") == DONE
@@ -144,7 +142,7 @@ def test_a_verdict_is_taken_back_after_the_end(tmp_path: Path) -> None:
     assert set(sent_commands(directory / "control.jsonl")) <= reported.answered
 
 
-def test_what_the_exact_pass_left_out_is_unsettled_again(tmp_path: Path) -> None:
+def test_what_the_exact_pass_left_out_is_unsettled_again(tmp_path):
     verdict = SkipMutants("m:f:math:1:-")
     during = [
         CommandIssued("c9", encode_command(verdict), "me"),
@@ -160,7 +158,7 @@ def test_what_the_exact_pass_left_out_is_unsettled_again(tmp_path: Path) -> None
     assert mutants_summary(now).unsettled == 5
 
 
-def test_a_kill_of_before_the_verdict_comes_back(tmp_path: Path) -> None:
+def test_a_kill_of_before_the_verdict_comes_back(tmp_path):
     kill = MutantState("main", "m:f:math:3:-", "killed", "main/4", "value", 12)
     run = a_run(tmp_path, during=[kill, MutantState("main", kill.id, "skipped")])
     events = run / "out" / "main" / "events.jsonl"
@@ -170,9 +168,7 @@ def test_a_kill_of_before_the_verdict_comes_back(tmp_path: Path) -> None:
     assert (row.state, row.killer, row.trial) == ("killed", "main/4", 12)
 
 
-def test_why_no_verdict_can_be_given_on_a_torn_log(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_why_no_verdict_can_be_given_on_a_torn_log(tmp_path, capsys):
     words = {}
     for name in ("torn", "interrupted"):
         run = tmp_path / name
@@ -190,14 +186,14 @@ def test_why_no_verdict_can_be_given_on_a_torn_log(
 
 
 @pytest.mark.parametrize("how", [{"engine": "zest"}, {"ended": False}])
-def test_only_an_ended_campaign_of_mu2_has_verdicts(tmp_path: Path, how: dict[str, object]) -> None:
+def test_only_an_ended_campaign_of_mu2_has_verdicts(tmp_path, how):
     run = a_run(tmp_path, **how)  # type: ignore[arg-type]
     assert ctl(run, "mark-equivalent", "operator=math") == NOT_RUNNING
     with pytest.raises(SupervisorError):
         judge(run, MarkEquivalent("operator=math"), "me")
 
 
-def test_a_supervisor_that_has_the_run_is_not_disturbed(tmp_path: Path) -> None:
+def test_a_supervisor_that_has_the_run_is_not_disturbed(tmp_path):
     run = a_run(tmp_path)
     lock = RunLock(run)
     with pytest.raises(SupervisorError):

@@ -1,7 +1,5 @@
 """The verdicts file: what is accepted, what is refused, and what a change leaves as it was."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import stat
@@ -123,15 +121,19 @@ def test_what_is_wrong_is_named_and_nothing_changes(file: Path, text: str, names
     assert file.read_text() == text
 
 
-def test_bytes_that_are_no_text(file: Path) -> None:
-    file.write_bytes(b"# a\n# \xff\n")
-    with pytest.raises(VerdictsError, match=":2"):
-        read_verdicts(file)
-
-
-def test_a_file_that_is_too_large(file: Path) -> None:
-    file.write_bytes(b"#" * (MAX_SIZE + 1))
-    with pytest.raises(VerdictsError):
+@pytest.mark.parametrize(
+    ("data", "names"),
+    [
+        (b"# a\n# \xff\n", ":2"),
+        (b"#" * (MAX_SIZE + 1), "verdicts.toml"),
+        (b"[[finding]]\nsignature = %s\nverdict = 'known'\n" % (b"1" * 5000), "too large"),
+        (b"[[finding]]\nsignature = 0x%s\nverdict = 'known'\n" % (b"f" * 5000), ":1"),
+    ],
+    ids=["no text", "too large", "too many digits", "too many hexadecimal digits"],
+)
+def test_what_cannot_be_read_is_an_error(file: Path, data: bytes, names: str) -> None:
+    file.write_bytes(data)
+    with pytest.raises(VerdictsError, match=names):
         read_verdicts(file)
 
 
@@ -187,11 +189,3 @@ def test_writers_of_several_runs_lose_nothing(file: Path) -> None:
     for writer in writers:
         writer.join()
     assert set(read_verdicts(file) or ()) == {f"{w}.{n}" for w in range(4) for n in range(5)}
-
-
-def test_a_number_of_too_many_digits_is_an_error(tmp_path: Path) -> None:
-    file = tmp_path / "c.verdicts.toml"
-    for number in ("1" * 5000, "0x" + "f" * 5000):
-        file.write_text(f'[[finding]]\nsignature = {number}\nverdict = "known"\n')
-        with pytest.raises(VerdictsError):
-            read_verdicts(file)

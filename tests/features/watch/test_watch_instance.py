@@ -1,7 +1,5 @@
 """How a foreign instance is, how old its figures are, what a probe leaves behind."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal
@@ -9,7 +7,7 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from lab_clock import LabClock, aged
+from lab_clock import LabClock
 from watch_lab import PLOT, Fuzzer, row, stats
 
 from fuzztui.features.watch import instance as watch_instance
@@ -24,10 +22,8 @@ from fuzztui.run.observe import stats_reader
 
 
 @pytest.fixture
-def fuzzer(tmp_path):
-    fuzzer = Fuzzer(tmp_path / "main")
-    yield fuzzer
-    fuzzer.die()
+def fuzzer(tmp_path, fuzzers):
+    return fuzzers(tmp_path / "main")
 
 
 @pytest.fixture
@@ -63,8 +59,7 @@ def test_where_locks_tell_nothing_nothing_is_told(fuzzer, monkeypatch):
     assert held(str(fuzzer.path)) is None
     i = instance(fuzzer)
     assert i.standing() == ("running", UNSEEN)  # its figures are of now
-    os.utime(fuzzer.path / "fuzzer_stats", (fuzzer.start,) * 2)
-    os.utime(fuzzer.path / "plot_data", (fuzzer.start,) * 2)
+    fuzzer.age(fuzzer.start)
     assert instance(fuzzer).standing() == ("stopped", "last statistics 60 min ago")
 
 
@@ -107,17 +102,16 @@ def test_another_program_is_none():
 # ------------------------------------------------------------------------------ states
 
 
-def test_running_paused_stalled_stopped_gone(fuzzer, process):
+def test_running_paused_stalled_stopped_gone(fuzzer, process, clock):
     fuzzer.live()
-    (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start, 3600, fuzzer_pid=process.pid))
+    fuzzer.write_stats(3600, fuzzer_pid=process.pid)
     assert instance(fuzzer).standing() == ("running", "")
     process.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
     assert instance(fuzzer).standing()[0] == "paused"
     process.send_signal(signal.SIGCONT)
     os.waitid(os.P_PID, process.pid, os.WCONTINUED | os.WNOWAIT)
-    for name in ("fuzzer_stats", "plot_data"):
-        aged(fuzzer.path / name, 600)
+    fuzzer.age(clock.now - 600)
     i = instance(fuzzer)
     assert i.standing() == ("stalled", "the process exists, but its statistics are 10 min old")
     (_, state, figures) = i.changed_state()
@@ -138,8 +132,7 @@ def test_without_figures(tmp_path):
 
 def test_times_to_come_make_no_negative_age(fuzzer, clock):
     fuzzer.live()
-    for name in ("fuzzer_stats", "plot_data"):
-        aged(fuzzer.path / name, -1e6)
+    fuzzer.age(clock.now + 1e6)
     i = instance(fuzzer)
     assert i.standing() == ("running", "")
     assert i.figures.latest.age == 0
@@ -160,9 +153,8 @@ def figures(fuzzer: Fuzzer) -> WatchedStats:
 
 
 def test_the_newer_of_two_files_counts_and_each_age_is_told(fuzzer, clock):
-    os.utime(fuzzer.path / "fuzzer_stats", (clock.now - 50,) * 2)
-    with (fuzzer.path / "plot_data").open("a") as file:
-        file.write(row(3605, 4_000_000))
+    fuzzer.age(clock.now - 50, "fuzzer_stats")
+    fuzzer.add_row(3605, 4_000_000)
     told = figures(fuzzer).look()
     assert (told.execs, told.stability, told.edges_total, told.favored) == (4_000_000, 99, 1000, 3)
     assert told.age == 0
@@ -179,17 +171,12 @@ def test_nothing_new_is_no_event(fuzzer):
 def test_the_rate_is_of_what_was_executed_between_two_rows(fuzzer):
     f = figures(fuzzer)
     assert f.look().execs_per_sec == 1000.0  # of the rows that were there
-    for s, execs, rate in (
-        (3605, 3_600_500, 100.0),
-        (3610, 3_600_500, 0.0),
-        (3620, 3_700_500, 1e4),
-    ):
-        with (fuzzer.path / "plot_data").open("a") as file:
-            file.write(row(s, execs))
+    for s, execs, rate in ((3605, 3_600_500, 100), (3610, 3_600_500, 0), (3620, 3_700_500, 1e4)):
+        fuzzer.add_row(s, execs)
         assert f.look().execs_per_sec == rate
-        (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start, s))
+        fuzzer.write_stats(s)
         assert f.look().execs_per_sec == rate  # and no average over its life
-    (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start, 3620))
+    fuzzer.write_stats(3620)
     assert f.look().execs_per_sec == 1e4
     (fuzzer.path / "plot_data").write_text(PLOT + row(5))
     assert f.look().execs_per_sec == -1.0  # begun again: nobody knows
@@ -198,16 +185,13 @@ def test_the_rate_is_of_what_was_executed_between_two_rows(fuzzer):
 def test_what_afl_says_at_first_is_no_rate(tmp_path):
     """As 4.04c does it: files at 0 s and every minute, rows from then on, every five seconds."""
     new = Fuzzer(tmp_path / "main", ago=60, run=0)
-    (new.path / "fuzzer_stats").write_text(
-        stats(new.start, 0, execs_done=8, execs_per_sec="16000.00", execs_ps_last_min="0.00")
-    )
+    new.write_stats(0, execs_done=8, execs_per_sec="16000.00", execs_ps_last_min="0.00")
     f = figures(new)
     assert (f.look().execs, f.latest.execs_per_sec) == (8, -1.0)
-    (new.path / "fuzzer_stats").write_text(stats(new.start, 60, execs_done=60_008))
+    new.write_stats(60, execs_done=60_008)
     assert f.look().execs_per_sec == 1000.0
     for s, execs, rate in ((61, 61_500, 1000.0), (66, 71_500, 2000.0), (71, 71_500, 0.0)):
-        with (new.path / "plot_data").open("a") as file:
-            file.write(row(s, execs))
+        new.add_row(s, execs)
         assert f.look().execs_per_sec == rate
     # Another process: what is known is of the one before.
     again = stats(new.start + 90, 71, last_update=new.start + 90, fuzzer_pid=7)
@@ -215,11 +199,10 @@ def test_what_afl_says_at_first_is_no_rate(tmp_path):
     assert f.look().execs_per_sec == -1.0
 
 
-def test_an_earlier_process_has_no_rate_of_the_present_one(fuzzer):
+def test_an_earlier_process_has_no_rate_of_the_present_one(fuzzer, clock):
     """A resumed afl-fuzz writes fuzzer_stats at once, with a rate of 0, and rows after a minute."""
     (fuzzer.path / "plot_data").write_text(PLOT + "".join(map(row, range(3000, 3601, 5))))
-    for name in ("plot_data", "fuzzer_stats"):
-        aged(fuzzer.path / name, 300)
+    fuzzer.age(clock.now - 300)
     live = figures(fuzzer)
     assert live.look().execs_per_sec == 1000
     resumed = {"fuzzer_pid": 77, "execs_ps_last_min": "0.00"}
@@ -232,26 +215,19 @@ def test_an_earlier_process_has_no_rate_of_the_present_one(fuzzer):
 
     assert write(3601, 3501) == [-1, -1]
     for s, rates in ((3665, [-1, 0]), (3670, [200, 200])):  # 0: AFL's own
-        with (fuzzer.path / "plot_data").open("a") as file:
-            file.write(row(s, 3_700_000 + s * 200))
+        fuzzer.add_row(s, 3_700_000 + s * 200)
         assert [each.look().execs_per_sec for each in (live, figures(fuzzer))] == rates
 
 
 def test_no_rate_spans_a_pause(fuzzer):
     f = figures(fuzzer)
     f.look()
-    for s, execs, rate in (
-        (3605, 3_600_500, 100.0),
-        (4205, 3_600_500, 100.0),
-        (4210, 3_601_500, 200.0),
-    ):
-        with (fuzzer.path / "plot_data").open("a") as file:
-            file.write(row(s, execs))
+    for s, execs, rate in ((3605, 3_600_500, 100), (4205, 3_600_500, 100), (4210, 3_601_500, 200)):
+        fuzzer.add_row(s, execs)
         assert f.look().execs_per_sec == rate  # of ten minutes it was stopped for most
     f.interrupted()
     for s, execs, rate in ((4220, 3_601_500, 200.0), (4225, 3_603_000, 300.0)):
-        with (fuzzer.path / "plot_data").open("a") as file:
-            file.write(row(s, execs))
+        fuzzer.add_row(s, execs)
         assert f.look().execs_per_sec == rate
 
 
@@ -259,9 +235,8 @@ def test_the_exact_time_of_a_row_is_that_of_its_file(fuzzer):
     f = figures(fuzzer)
     now = fuzzer.start + 3600
     for s, execs, written in ((3604, 3_700_000, 0.2), (3610, 3_705_300, 5.5), (3615, 3_710_300, 9)):
-        with (fuzzer.path / "plot_data").open("a") as file:
-            file.write(row(s, execs))
-        os.utime(fuzzer.path / "plot_data", (now + written,) * 2)
+        fuzzer.add_row(s, execs)
+        fuzzer.age(now + written, "plot_data")
         told = f.look()
         if s == 3610:  # six seconds of AFL's clock, which were five
             assert told.execs_per_sec == pytest.approx(1000.0, abs=0.1)
@@ -281,7 +256,7 @@ def test_rows_of_old_afl_have_no_executions(tmp_path):
     old = Fuzzer(tmp_path / "main", ago=300, run=0)
     header = "# unix_time, cycles_done, cur_path, paths_total, execs_per_sec\n"
     figures_of = {"execs_done": 8, "execs_per_sec": 5000, "run_time": 0}
-    (old.path / "fuzzer_stats").write_text(stats(old.start, 0, **figures_of))
+    old.write_stats(0, **figures_of)
     (old.path / "plot_data").write_text(f"{header}{old.start}, 0, 1, 2, 5000.00\n")
     f = figures(old)
     assert f.look().execs_per_sec == -1.0
@@ -289,9 +264,9 @@ def test_rows_of_old_afl_have_no_executions(tmp_path):
         file.write(f"{old.start + 5}, 0, 1, 2, 700.00\n")
     assert f.look().execs_per_sec == 700.0
     # It writes no more rows where nothing is found: then its minutes count.
-    os.utime(old.path / "plot_data", (old.start + 5,) * 2)
-    (old.path / "fuzzer_stats").write_text(stats(old.start, 60, execs_done=30_008))
-    os.utime(old.path / "fuzzer_stats", (old.start + 60,) * 2)
+    old.age(old.start + 5, "plot_data")
+    old.write_stats(60, execs_done=30_008)
+    old.age(old.start + 60, "fuzzer_stats")
     assert f.look().execs_per_sec == 500.0
 
 
@@ -305,22 +280,21 @@ def test_an_emptied_file_keeps_the_old_figures(fuzzer):
 
 
 @pytest.mark.parametrize(
-    ("more", "began"),
+    "more",
     [
-        ({}, 0),
-        ({"start_time": 0}, 0),
-        ({"start_time": "9" * 30}, 0),
-        ({"last_update": 0}, 0),
-        ({"last_update": "9" * 15}, 0),
-        ({"run_time": "-1"}, 0),  # then the last row's
-        ({"run_time": "9" * 15}, 0),  # then start_time
+        {},
+        *({"start_time": n} for n in (0, "9" * 30)),
+        *({"last_update": n} for n in (0, "9" * 15)),
+        {"run_time": "-1"},  # then the last row's
+        {"run_time": "9" * 15},  # then start_time
     ],
+    ids=str,
 )
-def test_when_it_began_by_files_that_may_say_anything(fuzzer, more, began):
-    (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start, 3600, **more))
+def test_when_it_began_by_files_that_may_say_anything(fuzzer, more):
+    fuzzer.write_stats(3600, **more)
     f = figures(fuzzer)
     f.look()
-    assert abs(f.began(fuzzer.start + 3600) - fuzzer.start - began) < 5
+    assert abs(f.began(fuzzer.start + 3600) - fuzzer.start) < 5
 
 
 def test_a_resumed_one_began_when_its_own_clock_would_have(fuzzer):
@@ -381,9 +355,7 @@ NAME = "id:000000,sig:06,src:000001,time:40000,execs:23829,op:havoc"
 
 @pytest.mark.parametrize("execs", ["nan", "-1", "", "231827\nexecs_done        : many"])
 def test_what_the_file_has_no_number_for_is_of_the_rows(fuzzer, execs):
-    (fuzzer.path / "fuzzer_stats").write_text(
-        stats(fuzzer.start, 3600, execs_done=execs, corpus_count="nan", edges_found="nan")
-    )
+    fuzzer.write_stats(3600, execs_done=execs, corpus_count="nan", edges_found="nan")
     told = figures(fuzzer).look()
     assert (told.execs, told.corpus, told.edges) == (3_600_000, 12, 50)
 
@@ -403,7 +375,7 @@ def test_names_of_finds_tell_more_than_a_file_that_is_old(tmp_path):
     assert [(e.execs, e.execs_per_sec) for e in told] == [(23829, -1.0)]
     assert not any(isinstance(e, Stats) for e in i.look())
     # AFL deletes all that when it begins again there.
-    (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start, 60, execs_done=30_000))
+    fuzzer.write_stats(60, execs_done=30_000)
     assert i.figures.look().execs == 30_000
     (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start + 90, 0, execs_done=7))
     assert i.figures.look().execs == 7

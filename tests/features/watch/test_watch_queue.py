@@ -1,7 +1,6 @@
-from __future__ import annotations
-
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,18 +94,12 @@ def test_numbered_is_a_set(ids):
     assert all(name in numbered for name in names)
 
 
-def test_number_of():
-    assert number_of("id:000012,src:1") == 12
-    assert number_of("id:1234567") == 1234567
-    for odd in (
-        "",
-        "id:",
-        "id:,",
-        "id:x",
-        "id:12345678901",
-        "idx000001",
-        "id:-00001,",
-        "id:٣",
-        "\udcff",
-    ):
-        assert number_of(odd) == -1
+ODD = ["", "id:", "id:,", "id:x", "id:12345678901", "idx000001", "id:-00001,", "id:٣", "\udcff"]
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("id:000012,src:1", 12), ("id:1234567", 1234567), *((odd, -1) for odd in ODD)],
+)
+def test_number_of(name, number):
+    assert number_of(name) == number

@@ -1,7 +1,5 @@
 """Instances whose process cannot be seen, odd rows, odd names: ``watch`` and ``status`` agree."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time
@@ -10,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from watch_lab import PLOT, Fuzzer, row, stats, watching
+from watch_lab import PLOT, Fuzzer, row, stats
 
 from fuzztui.features.watch.directories import Trees
 from fuzztui.features.watch.instance import STOPPED, UNSEEN
@@ -18,12 +16,6 @@ from fuzztui.features.watch.snapshot import snapshot
 from fuzztui.kernel.model.selectors import throughput
 from fuzztui.kernel.model.state import State
 from fuzztui.run.observe.afl_names import parse_name
-
-
-@pytest.fixture
-def begin(tmp_path):
-    with watching(tmp_path) as begin:
-        yield begin
 
 
 class Remote:
@@ -69,11 +61,11 @@ def states(state: State) -> list[tuple[str, str]]:
     return [(state.state, state.reason), *((i.state, i.reason) for i in state.instances.values())]
 
 
-def test_statistics_that_advance_without_a_lock_are_those_of_a_running_instance(tmp_path, begin):
+def test_statistics_that_advance_without_a_lock_are_those_of_a_running_instance(tmp_path, watch):
     remotes = [Remote(tmp_path / "out" / name) for name in ("m", "s1")]
     for each in remotes:
         each.tick()
-    seen = begin(tmp_path / "out")
+    seen = watch(tmp_path / "out")
     with ticking(*remotes):
         watched = seen.until(lambda s: states(s) == [("running", UNSEEN)] * 3)
         asked = snapshot(Trees([tmp_path / "out"])).state
@@ -91,14 +83,14 @@ def test_a_fresh_copy_is_that_of_a_running_instance_an_old_one_is_not(tmp_path):
     assert found["old"].state == STOPPED
 
 
-def test_an_instance_that_has_just_ended_is_stopped(tmp_path, begin, monkeypatch):
+def test_an_instance_that_has_just_ended_is_stopped(tmp_path, watch, monkeypatch):
     monkeypatch.setattr("fuzztui.features.watch.instance.ROW_S", 0.5)
     fuzzer = Fuzzer(tmp_path / "main", ago=60, run=60)
     fuzzer.live()
-    seen = begin(fuzzer.path)
+    seen = watch(fuzzer.path)
     assert seen.state.state == "running"
     # Its last words, which are read when the lock is free already.
-    (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start, 61))
+    fuzzer.write_stats(61)
     fuzzer.die()
     for _ in range(3):
         seen.look()
@@ -106,10 +98,10 @@ def test_an_instance_that_has_just_ended_is_stopped(tmp_path, begin, monkeypatch
     assert snapshot(Trees([fuzzer.path])).state.state == STOPPED
 
 
-def test_the_lock_that_comes_ends_the_doubt(tmp_path, begin):
+def test_the_lock_that_comes_ends_the_doubt(tmp_path, watch):
     remote = Remote(tmp_path / "main", late=30.0)
     remote.tick()
-    seen = begin(tmp_path / "main")
+    seen = watch(tmp_path / "main")
     assert states(seen.state) == [("running", UNSEEN)] * 2
     remote._fuzzer.live()
     remote.tick()
@@ -118,8 +110,7 @@ def test_the_lock_that_comes_ends_the_doubt(tmp_path, begin):
 
 
 def absurd_end(fuzzer: Fuzzer) -> None:
-    with (fuzzer.path / "plot_data").open("a") as file:
-        file.write(row(3605000, 3_605_000))
+    fuzzer.add_row(3605000, 3_605_000)
 
 
 def absurd_middle(fuzzer: Fuzzer) -> None:
@@ -134,12 +125,12 @@ def colonless(fuzzer: Fuzzer) -> None:
 
 
 @pytest.mark.parametrize("make", [lambda _: None, absurd_end, absurd_middle, colonless])
-def test_status_and_watch_agree(tmp_path, begin, make: Callable[[Fuzzer], None]):
+def test_status_and_watch_agree(tmp_path, watch, make: Callable[[Fuzzer], None]):
     fuzzer = Fuzzer(tmp_path / "main", ago=7200, run=3600)
     make(fuzzer)
     then = fuzzer.start + 3600
     os.utime(fuzzer.path / "plot_data", (then, then))
-    watched, asked = begin(fuzzer.path).state, snapshot(Trees([fuzzer.path])).state
+    watched, asked = watch(fuzzer.path).state, snapshot(Trees([fuzzer.path])).state
     assert watched.t == pytest.approx(3600, abs=2)
     assert asked.t == pytest.approx(watched.t, abs=2)
     for state in (watched, asked):
@@ -151,17 +142,16 @@ def test_status_and_watch_agree(tmp_path, begin, make: Callable[[Fuzzer], None])
     }
 
 
-def test_an_absurd_row_is_dropped_while_it_is_watched(tmp_path, begin):
-    fuzzer = Fuzzer(tmp_path / "main", ago=3600, run=3600)
+def test_an_absurd_row_is_dropped_while_it_is_watched(tmp_path, fuzzers, watch):
+    fuzzer = fuzzers(tmp_path / "main", ago=3600, run=3600)
     fuzzer.live()
-    seen = begin(fuzzer.path)
+    seen = watch(fuzzer.path)
     absurd_end(fuzzer)
     seen.look()
     with (fuzzer.path / "plot_data").open("a") as file:
         file.writelines(row(s) for s in range(3605, 3640, 5))
     state = seen.until(lambda s: s.instances["main"].stats.execs == 3_635_000)
     assert throughput(state) == pytest.approx(1000, rel=0.01)
-    fuzzer.die()
 
 
 @pytest.mark.parametrize(
@@ -187,10 +177,10 @@ def test_odd_names_without_colons_are_no_trouble(name: str):
     assert parse_name(name).id in (-1, 0, 1)
 
 
-def test_findings_of_names_without_colons_have_their_signal(tmp_path, begin):
+def test_findings_of_names_without_colons_have_their_signal(tmp_path, watch):
     fuzzer = Fuzzer(tmp_path / "main", ago=7200, run=3600)
     colonless(fuzzer)
-    state = begin(fuzzer.path).state
+    state = watch(fuzzer.path).state
     (finding,) = state.findings.values()
     assert finding.signature == "by-signal-SIGABRT" and finding.t == pytest.approx(120, abs=1)
     assert sorted(e.id for e in state.entries.values()) == [0, 1]

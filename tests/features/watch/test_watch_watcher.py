@@ -1,13 +1,10 @@
 """From the directories of someone else's fuzzers to a log like our own."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
 
-import pytest
-from watch_lab import PLOT, Fuzzer, row, stats, watching
+from watch_lab import PLOT
 
 from fuzztui.features.watch import history, instance, queue
 from fuzztui.kernel.model.lineage import lineage
@@ -21,25 +18,6 @@ from fuzztui.kernel.wire.events import (
     Message,
     Stats,
 )
-
-
-@pytest.fixture
-def fuzzers():
-    made: list[Fuzzer] = []
-
-    def make(path: Path, **how) -> Fuzzer:
-        made.append(Fuzzer(path, **how))
-        return made[-1]
-
-    yield make
-    for fuzzer in made:
-        fuzzer.die()
-
-
-@pytest.fixture
-def watch(tmp_path):
-    with watching(tmp_path) as begin:
-        yield begin
 
 
 def snapshot_of(directory: Path) -> list[tuple]:
@@ -63,12 +41,8 @@ def test_a_dead_campaign_is_read_whole_and_nothing_is_touched(tmp_path, fuzzers,
     seen.look()
     state = seen.state
     assert snapshot_of(tmp_path / "out") == before
-    assert (state.name, state.engine, state.target, state.state) == (
-        "out",
-        "afl",
-        "target",
-        "stopped",
-    )
+    assert (state.name, state.engine, state.target) == ("out", "afl", "target")
+    assert state.state == "stopped"
     assert "last statistics 60 min ago" in state.reason
     assert abs(state.started_wall - main.start) < 5
     assert abs(state.t - 3600) < 5  # it stands still where the last of it was
@@ -148,8 +122,7 @@ def test_a_deep_queue_is_not_logged_whole(tmp_path, fuzzers, watch, monkeypatch)
     seen.look()
     ids = sorted(e.id for e in seen.state.entries.values())
     assert ids == [0, 1, 3, 6, 12, 25, 50, 100, *range(180, 200)]
-    texts = [r.event.text for r in seen.records if isinstance(r.event, Message)]
-    assert texts == ["172 older queue entries are not listed; AFL's statistics count them"]
+    assert seen.texts == ["172 older queue entries are not listed; AFL's statistics count them"]
     assert seen.state.instances["main"].corpus == 28  # at least what was seen
 
 
@@ -174,8 +147,7 @@ def test_what_happens_is_logged_as_it_happens(tmp_path, fuzzers, watch):
     main.live()
     seen = watch(tmp_path / "out")
     assert (seen.state.state, seen.state.instances["main"].state) == ("running", "running")
-    with (main.path / "plot_data").open("a") as file:
-        file.write(row(3605, 3_610_000))
+    main.add_row(3605, 3_610_000)
     main.put("queue/id:000002,src:000000,time:3600500,execs:1,op:havoc", old=False)
     main.put("crashes/id:000000,sig:06,src:000002,time:3600600,execs:1,op:havoc", old=False)
     state = seen.until(lambda s: s.findings and s.entries)
@@ -183,7 +155,7 @@ def test_what_happens_is_logged_as_it_happens(tmp_path, fuzzers, watch):
     assert state.instances["main"].crashes == 1
     seen.until(lambda s: s.instances["main"].crashes == 1)
     main.die()
-    (main.path / "fuzzer_stats").write_text(stats(main.start, 3610))
+    main.write_stats(3610)
     state = seen.until(lambda s: s.state == "stopped")
     assert state.instances["main"].execs_per_sec == 0.0
     t = state.t
@@ -219,8 +191,7 @@ def test_instances_come_and_go(tmp_path, fuzzers, watch):
     state = seen.until(lambda s: s.state == "stopped")
     assert state.instances["main"].reason == DIRECTORY_GONE
     assert state.reason == ALL_GONE
-    messages = [r.event for r in seen.records if isinstance(r.event, Message)]
-    (gone,) = [m for m in messages if m.level == "warning"]
+    (gone,) = [m for m in seen.events(Message) if m.level == "warning"]
     assert str(main.path) in gone.text
     shutil.rmtree(tmp_path / "out")
     seen.look()
@@ -248,9 +219,8 @@ def test_a_stopped_campaign_says_that_it_was_deleted(tmp_path, fuzzers, watch):
     state = seen.until(lambda s: s.instances["s1"].reason != DIRECTORY_GONE)
     assert state.instances["main"].reason == DIRECTORY_GONE
     assert state.reason != ALL_GONE
-    texts = [r.event.text for r in seen.records if isinstance(r.event, Message)]
-    assert sum(str(tmp_path / "out/main") in text for text in texts) == 1
-    assert sum(str(tmp_path / "out/s1") in text for text in texts) == 2
+    assert sum(str(tmp_path / "out/main") in text for text in seen.texts) == 1
+    assert sum(str(tmp_path / "out/s1") in text for text in seen.texts) == 2
 
 
 def test_ids_that_begin_again(tmp_path, fuzzers, watch, monkeypatch):
@@ -279,7 +249,7 @@ def test_a_resume_is_no_flood_and_no_new_findings(tmp_path, fuzzers, watch, monk
         main.put(f"queue/id:{n:06d},time:{n},orig:{n}")
     main.put("crashes/id:000000,sig:06,src:000001,op:havoc")
     seen = watch(main.path)
-    before = len([r for r in seen.records if isinstance(r.event, EntrySaved)])
+    before = len(seen.events(EntrySaved))
     (main.path / "queue").rename(main.path / "_resume")
     shutil.copytree(main.path / "_resume", main.path / "queue")
     shutil.rmtree(main.path / "_resume")
@@ -287,9 +257,8 @@ def test_a_resume_is_no_flood_and_no_new_findings(tmp_path, fuzzers, watch, monk
     (main.path / "crashes").mkdir()
     for _ in range(4):
         seen.look()
-    events = [r.event for r in seen.records]
-    assert len([e for e in events if isinstance(e, EntrySaved)]) - before <= 5
-    assert len([e for e in events if isinstance(e, FindingSaved)]) == 1
+    assert len(seen.events(EntrySaved)) - before <= 5
+    assert len(seen.events(FindingSaved)) == 1
     main.put("crashes/id:000000,sig:06,src:000001,op:havoc")
     state = seen.until(lambda s: len(s.findings) == 2)
     assert state.instances["main"].crashes == 2
@@ -328,29 +297,20 @@ def test_crashes_are_grouped_by_the_signal_in_their_names(tmp_path, fuzzers, wat
 
 def test_names_of_any_shape(tmp_path, fuzzers, watch):
     odd = [
-        b"\xff\xfe",
-        b"new\nline",
-        b"\x1b[2J\x1b]0;x\x07",
-        b"[bold]",
-        b"id:99999999999999,sig:06",
-        b"id:000000,sig:99999999,src:1+2+3",
-        b"$(touch x)",
-        b"x" * 255,
-        b"\xe2\x80\xae",
-    ]
-    out = os.fsencode(tmp_path) + b"/out"
-    main = fuzzers(Path(os.fsdecode(out + b"/\xff[i]\x1b[2J\n")))
+        os.fsdecode(name)
+        for name in (
+            b"\xff\xfe", b"new\nline", b"\x1b[2J\x1b]0;x\x07", b"[bold]", b"$(touch x)", b"x" * 255,
+            b"\xe2\x80\xae", b"id:99999999999999,sig:06", b"id:000000,sig:99999999,src:1+2+3",
+        )
+    ]  # fmt: skip
+    main = fuzzers(tmp_path / "out" / os.fsdecode(b"\xff[i]\x1b[2J\n"))
     for name in odd:
-        for folder in (b"crashes", b"queue"):
-            (Path(os.fsdecode(os.fsencode(main.path) + b"/" + folder + b"/" + name))).write_bytes(
-                b"x"
-            )
+        for folder in ("crashes", "queue"):
+            (main.path / folder / name).write_bytes(b"x")
     (main.path / "crashes/README.txt").write_text("AFL's own")
     seen = watch(tmp_path / "out")
     state = seen.until(lambda s: len(s.findings) == len(odd))
-    assert {f.file for f in state.findings.values()} == {
-        "crashes/" + os.fsdecode(name) for name in odd
-    }
+    assert {f.file for f in state.findings.values()} == {f"crashes/{name}" for name in odd}
     assert len(state.entries) == len(odd)
 
 
@@ -366,9 +326,8 @@ def test_no_file_is_what_it_should_be(tmp_path, watch):
     seen = watch(out)
     seen.look()
     assert list(seen.state.instances) == ["i0", "i1", "i2", "i3"]
-    warnings = [r.event.text for r in seen.records if isinstance(r.event, Message)]
-    assert any("plot_data cannot be read" in text for text in warnings)
-    assert any("no row that fits" in text for text in warnings)
+    assert any("plot_data cannot be read" in text for text in seen.texts)
+    assert any("no row that fits" in text for text in seen.texts)
     assert not Path("x").exists()
 
 
@@ -376,7 +335,7 @@ def test_one_short_plot_is_a_warning(tmp_path, fuzzers, watch):
     fuzzers(tmp_path / "out/a")
     (fuzzers(tmp_path / "out/b").path / "plot_data").write_text("something else\n")
     seen = watch(tmp_path / "out")
-    (warning,) = [r.event for r in seen.records if isinstance(r.event, Message)]
+    (warning,) = seen.events(Message)
     assert (warning.level, warning.instance) == ("warning", "b")
     assert "AFL's header" in warning.text
 
@@ -393,8 +352,7 @@ def test_what_cannot_be_listed_is_said(tmp_path, fuzzers, watch, monkeypatch):
     monkeypatch.setattr(os, "listdir", refuse)
     seen = watch(main.path)
     seen.look()
-    texts = [r.event.text for r in seen.records if isinstance(r.event, Message)]
-    assert texts == [f"{main.path}/crashes cannot be listed: Permission denied"]
+    assert seen.texts == [f"{main.path}/crashes cannot be listed: Permission denied"]
 
 
 def test_clocks_that_jump(tmp_path, fuzzers, watch):
@@ -423,8 +381,7 @@ def test_the_log_goes_on_when_something_unforeseen_happens(tmp_path, fuzzers, wa
     monkeypatch.setattr(seen.watch, "_looked", fail)
     monkeypatch.setattr("fuzztui.features.watch.watcher.LOOK_S", 0.01)
     seen.watch.run()
-    faults = [r.event.text for r in seen.records if isinstance(r.event, Message)]
-    assert faults == ["while watching: RuntimeError: a fault"]
+    assert seen.texts == ["while watching: RuntimeError: a fault"]
 
 
 def test_a_full_disk_stops_the_looking_and_loses_nothing(tmp_path, fuzzers, watch, monkeypatch):
@@ -453,10 +410,9 @@ def test_hello_comes_again_with_another_process(tmp_path, fuzzers, watch):
     main = fuzzers(tmp_path / "main")
     main.live()
     seen = watch(main.path)
-    (main.path / "fuzzer_stats").write_text(stats(main.start, 3600, fuzzer_pid=4194303))
+    main.write_stats(3600, fuzzer_pid=4194303)
     seen.look()
-    hellos = [r.event for r in seen.records if isinstance(r.event, InstanceHello)]
-    assert [h.pid for h in hellos] == [4194304, 4194303]
+    assert [hello.pid for hello in seen.events(InstanceHello)] == [4194304, 4194303]
 
 
 def test_ancestors_in_the_queues_of_peers_take_bounded_time(tmp_path, fuzzers, watch, monkeypatch):
@@ -470,5 +426,4 @@ def test_ancestors_in_the_queues_of_peers_take_bounded_time(tmp_path, fuzzers, w
     main.put("crashes/id:000000,sig:06,src:000001,time:1,op:havoc")
     seen = watch(tmp_path / "out")
     assert sorted(seen.state.entries) == ["main/1", "s1/1"]
-    texts = [r.event.text for r in seen.records if isinstance(r.event, Message)]
-    assert "1 ancestors of findings, in queues of peers, were not searched" in texts
+    assert "1 ancestors of findings, in queues of peers, were not searched" in seen.texts

@@ -1,7 +1,5 @@
 """``box:RUN``: which run is meant, and which of its files others may read."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a host sends of its log to a hub of many instances."""
 
-from __future__ import annotations
-
 from fuzztui.kernel.wire.events import EntrySaved, Event, Record, Resources, Stats
 from fuzztui.machines.hosts.follow import latest
 from fuzztui.machines.hosts.member import ALL_STATISTICS, gathered_s

@@ -1,7 +1,5 @@
 """A hub saves the findings of suites for Hypothesis: each once, in bounded time, come what may."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

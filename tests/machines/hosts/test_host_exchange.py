@@ -1,7 +1,5 @@
 """Entries on their way between hosts: none is lost, none is sent to a host that has it."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 from pathlib import Path
@@ -73,9 +71,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
     return Hub(tmp_path)
 
 
-async def test_what_is_found_while_a_host_is_compared_reaches_it(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_found_while_a_host_is_compared_reaches_it(hub, monkeypatch):
     hub.found(0, b"zero")
     compare = hub.exchange._missing
 
@@ -90,7 +86,7 @@ async def test_what_is_found_while_a_host_is_compared_reaches_it(
     assert [data for _, _, data in link.got] == [b"zero", b"one"]
 
 
-async def test_only_what_a_host_lacks_is_sent(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_what_a_host_lacks_is_sent(hub, monkeypatch):
     for number in range(3):
         hub.store("a_main", number, b"%d" % number)
     hub.store("b_main", 5, b"2")  # the same content
@@ -109,7 +105,7 @@ async def test_only_what_a_host_lacks_is_sent(hub: Hub, monkeypatch: pytest.Monk
     assert [data for _, _, data in again.got] == [b"three"]
 
 
-async def test_nothing_is_kept_in_memory_for_a_host_that_is_lost(hub: Hub) -> None:
+async def test_nothing_is_kept_in_memory_for_a_host_that_is_lost(hub):
     await hub.serve("b_main", Link(), 0)
     for number in range(100):
         hub.found(number, b"%d" % number)
@@ -119,7 +115,7 @@ async def test_nothing_is_kept_in_memory_for_a_host_that_is_lost(hub: Hub) -> No
     assert len(link.got) == 100
 
 
-async def test_a_host_that_cannot_store_gets_all_when_it_can(hub: Hub) -> None:
+async def test_a_host_that_cannot_store_gets_all_when_it_can(hub):
     hub.found(0, b"zero")
     link = Link(error="disk full")
     for _ in range(3):
@@ -132,7 +128,7 @@ async def test_a_host_that_cannot_store_gets_all_when_it_can(hub: Hub) -> None:
     assert [data for _, _, data in link.got] == [b"zero"]
 
 
-async def test_directories_of_the_hub_travel_and_odd_files_do_not(hub: Hub) -> None:
+async def test_directories_of_the_hub_travel_and_odd_files_do_not(hub):
     hub.store("laptop", 0, b"zero")
     hub.store("laptop", 1, b"x" * (module.MAX_FILE + 1))  # no message could contain it
     hub.store("laptop", 2, b"")
@@ -147,7 +143,7 @@ async def test_directories_of_the_hub_travel_and_odd_files_do_not(hub: Hub) -> N
     assert [(i, data) for i, _, data in link.got] == [("hub_laptop", b"zero")]
 
 
-async def test_the_first_messages_are_small(hub: Hub) -> None:
+async def test_the_first_messages_are_small(hub):
     """A host behind a slow link answers pings only after the message before them."""
     for number in range(40):
         hub.found(number, bytes([number]) * 40_000)
@@ -157,7 +153,7 @@ async def test_the_first_messages_are_small(hub: Hub) -> None:
     assert link.messages[0] < 150_000 < max(link.messages)
 
 
-def test_no_host_is_called_as_the_hub_s_own_directories() -> None:
+def test_no_host_is_called_as_the_hub_s_own_directories():
     assert [place.name for place in places({"me@hub.example.org": {}, "HUB": {}}, 1)] == [
         "hub-2",
         "HUB-3",

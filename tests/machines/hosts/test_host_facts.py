@@ -1,7 +1,5 @@
 """What a host answers about itself."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the facts about a host mean for a campaign, and what ``hosts check`` prints."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

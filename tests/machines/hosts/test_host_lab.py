@@ -1,7 +1,5 @@
 """The hosts that other tests use: what is said about them is so, and nothing of them is left."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

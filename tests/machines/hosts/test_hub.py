@@ -1,7 +1,5 @@
 """Campaigns on real hosts: one complete log, whatever happens to hub, link and hosts."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,7 +36,7 @@ def campaign(hosts: Hosts, tmp_path: Path, request: pytest.FixtureRequest) -> It
         made.fuzztui("ctl", str(made.run), "stop")
 
 
-def test_one_log_of_two_hosts(campaign: HubCampaign, hosts: Hosts) -> None:
+def test_one_log_of_two_hosts(campaign, hosts):
     state = campaign.until(lambda s: len(s.findings) >= 3)
     assert {i.id: i.host for i in state.instances.values()} == {
         "h1_main": "h1", "h2_main": "h2", "h2_s1": "h2",
@@ -61,7 +59,7 @@ def test_one_log_of_two_hosts(campaign: HubCampaign, hosts: Hosts) -> None:
     campaign.check_nothing_lost_or_doubled()
 
 
-def test_finds_of_a_main_reach_the_main_of_another_host(campaign: HubCampaign) -> None:
+def test_finds_of_a_main_reach_the_main_of_another_host(campaign):
     def peers(host: str) -> str:
         where = f"{campaign.over_there}/out/{host}_main/.synced"
         return campaign.hosts[host].run(f"ls {where}", check=False).stdout
@@ -81,9 +79,7 @@ def test_finds_of_a_main_reach_the_main_of_another_host(campaign: HubCampaign) -
     assert not any(n.startswith(".") for n in there)
 
 
-def test_a_command_reaches_the_host_of_its_instance_and_names_its_author(
-    campaign: HubCampaign,
-) -> None:
+def test_a_command_reaches_the_host_of_its_instance_and_names_its_author(campaign):
     campaign.fuzztui("ctl", str(campaign.run), "promote", "h2_s1/1")
     applied = [e for e in campaign.events(CommandApplied) if e.instance == "h2_s1"]
     assert len(applied) == 1
@@ -98,7 +94,7 @@ def test_a_command_reaches_the_host_of_its_instance_and_names_its_author(
     ]
 
 
-def test_a_cut_is_told_and_what_was_sent_meanwhile_is_done_once(campaign: HubCampaign) -> None:
+def test_a_cut_is_told_and_what_was_sent_meanwhile_is_done_once(campaign):
     campaign.hosts["h1"].cut()
     campaign.until(lambda s: s.hosts["h1"].state == "lost")
     sender = subprocess.Popen(
@@ -116,7 +112,7 @@ def test_a_cut_is_told_and_what_was_sent_meanwhile_is_done_once(campaign: HubCam
     assert len([e for e in there if isinstance(e, CommandApplied)]) == 1
 
 
-def test_a_killed_hub_continues_where_it_was(campaign: HubCampaign) -> None:
+def test_a_killed_hub_continues_where_it_was(campaign):
     campaign.kill_hub()
     before = campaign.state()
     pids = {i.id: i.pid for i in before.instances.values()}
@@ -130,7 +126,7 @@ def test_a_killed_hub_continues_where_it_was(campaign: HubCampaign) -> None:
     campaign.check_nothing_lost_or_doubled()
 
 
-def test_a_host_that_was_rebooted_is_resumed(campaign: HubCampaign) -> None:
+def test_a_host_that_was_rebooted_is_resumed(campaign):
     before = campaign.state()
     campaign.hosts["h2"].reboot()
     campaign.until(
@@ -144,9 +140,7 @@ def test_a_host_that_was_rebooted_is_resumed(campaign: HubCampaign) -> None:
     campaign.check_nothing_lost_or_doubled()
 
 
-def test_a_log_that_lost_its_end_in_a_power_cut_is_followed_from_there(
-    campaign: HubCampaign,
-) -> None:
+def test_a_log_that_lost_its_end_in_a_power_cut_is_followed_from_there(campaign):
     host = campaign.hosts["h1"]
     campaign.until(lambda s: s.hosts["h1"].seq > 30)
     host.cut()
@@ -169,7 +163,7 @@ def test_a_log_that_lost_its_end_in_a_power_cut_is_followed_from_there(
             assert kinds.get(record.seq) is type(record.event)
 
 
-def test_a_supervisor_that_died_is_started_again(campaign: HubCampaign) -> None:
+def test_a_supervisor_that_died_is_started_again(campaign):
     host = campaign.hosts["h1"]
     pid = campaign.state().hosts["h1"].pid
     host.inside("kill", "-9", str(pid))
@@ -177,7 +171,7 @@ def test_a_supervisor_that_died_is_started_again(campaign: HubCampaign) -> None:
     campaign.check_nothing_lost_or_doubled()
 
 
-def test_a_full_disk_over_there_is_told_and_loses_nothing(campaign: HubCampaign) -> None:
+def test_a_full_disk_over_there_is_told_and_loses_nothing(campaign):
     host = campaign.hosts["h1"]
     host.fill_disk()
     try:
@@ -188,9 +182,7 @@ def test_a_full_disk_over_there_is_told_and_loses_nothing(campaign: HubCampaign)
     campaign.check_nothing_lost_or_doubled()
 
 
-def test_what_a_small_limit_left_on_hosts_follows_with_a_larger_one(
-    hosts: Hosts, tmp_path: Path
-) -> None:
+def test_what_a_small_limit_left_on_hosts_follows_with_a_larger_one(hosts, tmp_path):
     campaign = HubCampaign(tmp_path, hosts, "small", keep="60KiB")
     campaign.fuzztui(campaign.file, "--detach")
     state = campaign.until(lambda s: s.state == "failed")
@@ -206,7 +198,7 @@ def test_what_a_small_limit_left_on_hosts_follows_with_a_larger_one(
     campaign.stop()
 
 
-def test_a_host_that_was_given_up_is_tried_again_on_request(hosts: Hosts, tmp_path: Path) -> None:
+def test_a_host_that_was_given_up_is_tried_again_on_request(hosts, tmp_path):
     campaign = HubCampaign(tmp_path, hosts, "again")
     campaign.fuzztui("hosts", "check", campaign.file)  # a copy of fuzztui is there
     hosts["h1"].fill_disk()

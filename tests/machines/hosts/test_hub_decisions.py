@@ -1,11 +1,8 @@
 """Decisions of a hub, without any host."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,35 +21,16 @@ from fuzztui.kernel.wire.events import (
     Record,
 )
 from fuzztui.machines.hosts import hub as module
-from fuzztui.machines.hosts.hub import Hub
-from fuzztui.run.campaign import load
-from fuzztui.run.campaign.rundir import RunDir, prepare_run
-
-CAMPAIGN = """
-[engine]
-kind = "zest"
-[target]
-function = "target_here:f"
-[hosts]
-"me@nowhere.invalid" = { instances = 1 }
-"""
 
 
-def hub_in(tmp_path: Path) -> Hub:
-    (tmp_path / "target_here.py").write_text("def f(data: bytes): ...\n")
-    (tmp_path / "c.toml").write_text(CAMPAIGN)
-    prepare_run(tmp_path / "run")
-    run = RunDir(tmp_path / "run")
-    loaded = load(tmp_path / "c.toml", [f"campaign.output={run.path}"])
-    return Hub(loaded, run, lambda _: None, lambda _: None)
+@pytest.fixture
+def hub(hub_of):
+    return hub_of('"me@nowhere.invalid" = {}')
 
 
 @pytest.mark.parametrize("how", ["signal", "command"])
-async def test_ranking_ends_when_the_hub_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
+async def test_ranking_ends_when_the_hub_does(hub, tmp_path, monkeypatch, how):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    hub = hub_in(tmp_path)
     ended: list[bool] = []
 
     begun = asyncio.Event()
@@ -80,8 +58,7 @@ async def test_ranking_ends_when_the_hub_does(
     assert any(isinstance(e, CampaignEnded) for e in ends) is (how == "command")
 
 
-async def test_new_inputs_are_shared_with_the_group(tmp_path: Path) -> None:
-    hub = hub_in(tmp_path)
+async def test_new_inputs_are_shared_with_the_group(hub):
     seen: list[Event] = []
     hub._sharing.saw = seen.append  # type: ignore[method-assign]
     event = FindingSaved("nowhere_main", "crash", "crashes/id:000000")
@@ -89,11 +66,8 @@ async def test_new_inputs_are_shared_with_the_group(tmp_path: Path) -> None:
     assert seen == [event]
 
 
-async def test_no_budget_ends_a_campaign_that_cannot_be_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_budget_ends_a_campaign_that_cannot_be_told(hub, monkeypatch):
     """The command to stop would be rejected, and the hosts would go on without a hub."""
-    hub = hub_in(tmp_path)
     stops: list[str] = []
     enough = module.EndReason("finished", "enough")
     monkeypatch.setattr(module.CampaignLimits, "reached", lambda *_: enough)
@@ -106,10 +80,7 @@ async def test_no_budget_ends_a_campaign_that_cannot_be_told(
     assert stops == ["fuzztui"]
 
 
-async def test_hosts_that_are_not_reached_are_named_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hub = hub_in(tmp_path)
+async def test_hosts_that_are_not_reached_are_named_once(hub, monkeypatch):
     hub._linked = True
     seen: list[Event] = []
     monkeypatch.setattr(hub, "record", lambda *events: seen.extend(events))
@@ -124,10 +95,7 @@ async def test_hosts_that_are_not_reached_are_named_once(
 
 
 @pytest.mark.slow
-def test_findings_of_hosts_are_run_here_and_coverage_says_where_it_is_known(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    hub = hub_in(tmp_path)
+def test_findings_of_hosts_are_run_here_and_coverage_says_where_it_is_known(hub, tmp_path, capfd):
     hub.setup()
     (tmp_path / "run/campaign.toml").write_text(hub._loaded.toml())
     entry = tmp_path / "run/out/nowhere_main/queue/id:000000"
@@ -139,10 +107,7 @@ def test_findings_of_hosts_are_run_here_and_coverage_says_where_it_is_known(
     assert os.listdir(tmp_path / "run/out") == ["nowhere_main"]
 
 
-async def test_a_host_that_is_lost_is_not_idle(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hub = hub_in(tmp_path)
+async def test_a_host_that_is_lost_is_not_idle(hub, monkeypatch):
     monkeypatch.setattr(hub, "_alone", replace(hub._alone, stop_idle_s=10.0))
     stops: list[str] = []
     hub.router = type("R", (), {"submit": lambda _, request: stops.append(request.by)})()  # type: ignore[assignment]
@@ -164,10 +129,7 @@ async def test_a_host_that_is_lost_is_not_idle(
     [((10.0, 0), (20.0, 0), True), ((20.0, 0), (10.0, 0), False), ((10.0, 0), (0.0, 0), True),
      ((0.0, 0), (10.0, 0), False), ((0.0, 50), (0.0, 60), True), ((10.0, 0), (10.0, 0), False)],
 )  # fmt: skip
-async def test_whether_the_budget_was_raised(
-    tmp_path: Path, was: tuple[float, int], now: tuple[float, int], raised: bool
-) -> None:
-    hub = hub_in(tmp_path)
+async def test_whether_the_budget_was_raised(hub, was, now, raised):
     hub.state.budget_s, hub.state.budget_trials = was
     hub._campaign = replace(hub._campaign, budget_s=now[0], budget_trials=now[1])
     hub._changed = was != now

@@ -1,7 +1,5 @@
 """Each kind of engine on real hosts: what it needs is sent there, and what it finds comes back."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import os

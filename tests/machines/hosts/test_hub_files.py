@@ -1,7 +1,5 @@
 """Inputs of other machines on the screens of the hub: copied when they are shown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

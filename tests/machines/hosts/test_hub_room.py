@@ -1,7 +1,5 @@
 """What hosts may fill of the hub's disk: hostile ones over the real protocol, and honest ones."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os
@@ -20,21 +18,9 @@ from fuzztui.kernel.wire.commands import Stop
 from fuzztui.kernel.wire.events import EntrySaved, Message
 from fuzztui.machines.hosts import room as module
 from fuzztui.machines.hosts.fetching import HostFiles
-from fuzztui.machines.hosts.hub import Hub
 from fuzztui.machines.hosts.room import HubRoom, file_cost
-from fuzztui.run.campaign import load
 from fuzztui.run.campaign.places import HostPlace
-from fuzztui.run.campaign.rundir import RunDir, prepare_run
-
-CAMPAIGN = """
-[engine]
-kind = "zest"
-instances = 1
-[target]
-function = "target_here:f"
-[hosts]
-{hosts}
-"""
+from fuzztui.run.campaign.rundir import RunDir
 
 HOSTILE = '''#!{python}
 """In place of ssh: a host that is ready at once, and sends without end."""
@@ -71,15 +57,6 @@ while True:
 '''
 
 
-def hub_of(tmp_path: Path, hosts: str) -> Hub:
-    (tmp_path / "target_here.py").write_text("def f(data: bytes): ...\n")
-    (tmp_path / "c.toml").write_text(CAMPAIGN.format(hosts=hosts))
-    prepare_run(tmp_path / "run")
-    run = RunDir(tmp_path / "run")
-    loaded = load(tmp_path / "c.toml", [f"campaign.output={run.path}"])
-    return Hub(loaded, run, lambda _: None, lambda _: None)
-
-
 def taken(run: Path) -> int:
     """The bytes on the disk of what hosts have sent."""
     parts = [run / "log", run / "out"]
@@ -88,9 +65,7 @@ def taken(run: Path) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["log", "pongs", "findings", "gaps"])
-async def test_a_host_that_sends_without_end_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
+async def test_a_host_that_sends_without_end_is_given_up(tmp_path, hub_of, monkeypatch, how):
     from fuzztui.kernel.wire.codec import encode_record
     from fuzztui.kernel.wire.events import Record
 
@@ -101,7 +76,7 @@ async def test_a_host_that_sends_without_end_is_given_up(
     program.write_text(text.replace("HOW =", f"LINE = {line!r}\nHOW =", 1))
     program.chmod(0o700)
     monkeypatch.setenv("FUZZTUI_SSH", str(program))
-    hub = hub_of(tmp_path, 'bad = { keep = "3MiB" }')
+    hub = hub_of('bad = { keep = "3MiB" }')
     hub.setup()
     await hub.run(lambda: None)
     host = hub.state.hosts["bad"]
@@ -129,11 +104,11 @@ async def test_a_host_that_sends_without_end_is_given_up(
 
 @pytest.mark.slow
 async def test_while_the_disk_is_nearly_full_hosts_keep_what_they_have(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, hub_of, monkeypatch
+):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     there = tmp_path / "there"
-    hub = hub_of(tmp_path, f'here = {{ path = "{there}" }}')
+    hub = hub_of(f'here = {{ path = "{there}" }}')
     hub.setup()
     running = asyncio.ensure_future(hub.run(lambda: None))
     state, free = hub.state, os.statvfs
@@ -177,7 +152,7 @@ def room_of(tmp_path: Path, *places: HostPlace, **records: int) -> HubRoom:
     return HubRoom(RunDir(tmp_path), places, records, lambda _: None)
 
 
-def test_files_and_log_of_an_earlier_hub_count(tmp_path: Path) -> None:
+def test_files_and_log_of_an_earlier_hub_count(tmp_path):
     places = [HostPlace(name, name, 1, keep=1 << 20) for name in ("a", "a-2")]
     room = room_of(tmp_path, *places, a=3000, **{"a-2": 1000})
     (tmp_path / "log/log.jsonl.gz").write_bytes(b"x" * 4000)
@@ -195,31 +170,24 @@ def test_files_and_log_of_an_earlier_hub_count(tmp_path: Path) -> None:
     assert not room.excess("a-2")
 
 
-def test_no_limit(tmp_path: Path) -> None:
+def test_no_limit(tmp_path):
     room = room_of(tmp_path, HostPlace("a", "a", 1, keep=0))
     room.add_files("a", 1 << 50)
     assert room.excess("a") == ""
 
 
-def test_copied_files_are_forgotten_beyond_a_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_copied_files_are_forgotten_beyond_a_limit(tmp_path, monkeypatch):
     monkeypatch.setattr("fuzztui.machines.hosts.fetching.MAX_FETCHED", 250)
 
-    class Host:
-        async def read(self, file: str) -> bytes:
-            return b"x" * 100
+    async def read(host: Any, file: str) -> bytes:
+        return b"x" * 100
 
     state = State()
     state.instances = {"h_main": Instance("h_main", host="h")}
-    files = HostFiles(tmp_path, state, lambda _, file: Host().read(file))
+    files = HostFiles(tmp_path, state, read)
     files.begin()
-
-    async def fetch() -> None:
-        for number in range(100):
-            assert await files.fetch(f"out/h_main/queue/id:{number}") == ""
-
-    asyncio.run(fetch())
+    for number in range(100):
+        assert await files.fetch(f"out/h_main/queue/id:{number}") == ""
     kept = [p for p in (tmp_path / FETCHED).rglob("*") if p.is_file()]
     assert 1 <= len(kept) <= 3
     with contextlib.suppress(StopIteration):

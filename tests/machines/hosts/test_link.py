@@ -1,7 +1,5 @@
 """The hub's end of a connection: what counts as silence, and how often it is made again."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random
@@ -110,7 +108,14 @@ async def linked(
     return processes
 
 
-async def test_a_long_line_on_a_slow_link_is_no_silence(user: User) -> None:
+def sends(data: bytes) -> Callable[[Process], Coroutine[Any, Any, None]]:
+    async def serve(process: Process) -> None:
+        process.stdout.feed_data(HELLO + data)
+
+    return serve
+
+
+async def test_a_long_line_on_a_slow_link_is_no_silence(user):
     async def serve(process: Process) -> None:
         process.stdout.feed_data(HELLO)
         line = frame("records", {"lines": [], "files": [], "last": 1})
@@ -123,22 +128,15 @@ async def test_a_long_line_on_a_slow_link_is_no_silence(user: User) -> None:
     assert len(user.batches) == 1
 
 
-async def test_a_hub_that_takes_long_does_not_blame_the_host(user: User) -> None:
+async def test_a_hub_that_takes_long_does_not_blame_the_host(user):
     user.takes_s = 1.0
-
-    async def serve(process: Process) -> None:
-        process.stdout.feed_data(HELLO + frame("records", {"lines": [], "files": []}))
-
-    await linked(user, serve, 1.3)
+    await linked(user, sends(frame("records", {"lines": [], "files": []})), 1.3)
     assert user.losses == []
     assert len(user.batches) == 1
 
 
-async def test_silence_is_a_loss(user: User) -> None:
-    async def serve(process: Process) -> None:
-        process.stdout.feed_data(HELLO)
-
-    await linked(user, serve, 1.0)
+async def test_silence_is_a_loss(user):
+    await linked(user, sends(b""), 1.0)
     assert len(user.losses) == 1
 
 
@@ -157,9 +155,7 @@ async def test_a_host_that_breaks_each_connection_is_tried_more_and_more_slowly(
     assert len(processes) == len(user.losses) == 3
 
 
-async def test_the_first_pause_is_short_again_after_a_good_connection(
-    user: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_first_pause_is_short_again_after_a_good_connection(user, monkeypatch):
     monkeypatch.setattr(module, "PAUSES_S", (0.01, 10.0))
     monkeypatch.setattr(module, "STABLE_S", 0.02)
 
@@ -171,25 +167,18 @@ async def test_the_first_pause_is_short_again_after_a_good_connection(
     assert len(await linked(user, serve, 1.5)) > 3
 
 
-async def test_a_line_without_an_end(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_line_without_an_end(user, monkeypatch):
     monkeypatch.setattr("fuzztui.machines.hosts.protocol.MAX_FRAME", 1000)
-
-    async def serve(process: Process) -> None:
-        process.stdout.feed_data(HELLO + b"x" * 200_000)
-
-    await linked(user, serve, 0.5)
+    await linked(user, sends(b"x" * 200_000), 0.5)
     assert len(user.losses) == 1
 
 
-async def test_pongs_say_where_the_log_ends(user: User) -> None:
-    async def serve(process: Process) -> None:
-        process.stdout.feed_data(HELLO + frame("pong", {"running": None, "last": 9}))
-
-    await linked(user, serve, 0.4)
+async def test_pongs_say_where_the_log_ends(user):
+    await linked(user, sends(frame("pong", {"running": None, "last": 9})), 0.4)
     assert user.pongs == [(None, 9)]
 
 
-def test_pauses_grow_and_hosts_do_not_come_in_step() -> None:
+def test_pauses_grow_and_hosts_do_not_come_in_step():
     for chance in (0.0, 0.5, 1.0):
         pauses = [pause_s(failed, chance) for failed in range(1, 12)]
         assert pauses == sorted(pauses)

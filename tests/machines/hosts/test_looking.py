@@ -1,7 +1,5 @@
 """Files of a run that others read: where they are, and nothing outside the run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,10 +1,10 @@
 """What a host's log and files become in the hub's: its own names, and nothing outside its place."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -108,10 +108,16 @@ def hub(tmp_path: Path) -> Hub:
 
 
 @pytest.fixture
-def member(hub: Hub, tmp_path: Path) -> HostMember:
+def make_member(hub: Hub, tmp_path: Path) -> Callable[[], HostMember]:
     (tmp_path / "out").mkdir()
     loaded: Any = None
-    return HostMember(hub, loaded, RunDir(tmp_path), HostPlace("a", "a", 2), 0)  # type: ignore[arg-type]
+    place = HostPlace("a", "a", 2)
+    return lambda: HostMember(hub, loaded, RunDir(tmp_path), place, 0)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def member(make_member: Callable[[], HostMember]) -> HostMember:
+    return make_member()
 
 
 def take(member: HostMember, *events: Event, files: dict[str, bytes] | None = None) -> None:
@@ -119,9 +125,7 @@ def take(member: HostMember, *events: Event, files: dict[str, bytes] | None = No
     asyncio.run(member.arrived(Batch(records, files or {})))
 
 
-def test_entries_of_the_main_are_stored_and_passed_on(
-    member: HostMember, hub: Hub, tmp_path: Path
-) -> None:
+def test_entries_of_the_main_are_stored_and_passed_on(member, hub, tmp_path):
     name = "id:000003,src:000000,time:9,execs:1,op:havoc"
     take(
         member,
@@ -135,7 +139,7 @@ def test_entries_of_the_main_are_stored_and_passed_on(
     assert len(list((tmp_path / "out/a_main/queue").iterdir())) == 4
 
 
-def test_entries_are_passed_on_by_their_ids(member: HostMember, hub: Hub, tmp_path: Path) -> None:
+def test_entries_are_passed_on_by_their_ids(member, hub, tmp_path):
     names = [f"id:{number:06d},op:x" for number in (2, 0, 1)]
     take(
         member,
@@ -145,9 +149,15 @@ def test_entries_are_passed_on_by_their_ids(member: HostMember, hub: Hub, tmp_pa
     assert [name for _, name, _ in hub.exchange.passed] == sorted(names)
 
 
-async def test_nothing_is_taken_while_the_disk_here_is_full(
-    member: HostMember, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+CRASH = "crashes/id:000000,sig:06"
+
+
+def taking_a_crash(member: HostMember) -> asyncio.Task[None]:
+    records = [Record(1, 0.0, FindingSaved("a_main", "crash", CRASH))]
+    return asyncio.ensure_future(member.arrived(Batch(records, {f"a_main/{CRASH}": b"x"})))
+
+
+async def test_nothing_is_taken_while_the_disk_here_is_full(member, hub, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "FULL_S", 0.01)
     monkeypatch.setattr(storing, "FULL_S", 0.01)
     write, full = storing.replace_bytes, [True]
@@ -158,9 +168,7 @@ async def test_nothing_is_taken_while_the_disk_here_is_full(
         write(path, *rest)
 
     monkeypatch.setattr(storing, "replace_bytes", replace_bytes)
-    file = "crashes/id:000000,sig:06"
-    records = [Record(1, 0.0, FindingSaved("a_main", "crash", file))]
-    taking = asyncio.ensure_future(member.arrived(Batch(records, {f"a_main/{file}": b"x"})))
+    taking = taking_a_crash(member)
     await until(lambda: hub.events)
     assert [type(e) for e in hub.events] == [Message]
     full.clear()
@@ -169,8 +177,8 @@ async def test_nothing_is_taken_while_the_disk_here_is_full(
     assert hub.state.findings == {}
     hub.writable = True
     await taking
-    assert list(hub.state.findings) == [f"a_main/{file}"]
-    assert (tmp_path / "out/a_main" / file).read_bytes() == b"x"
+    assert list(hub.state.findings) == [f"a_main/{CRASH}"]
+    assert (tmp_path / "out/a_main" / CRASH).read_bytes() == b"x"
     assert len(hub.events) == 2
 
 
@@ -192,7 +200,7 @@ async def test_nothing_is_taken_while_the_disk_here_is_full(
         InputShown("a_main", "/secret"),
     ],
 )
-def test_events_that_no_host_has_are_left_out(member: HostMember, hub: Hub, event: Event) -> None:
+def test_events_that_no_host_has_are_left_out(member, hub, event):
     take(member, event, Message("info", "next"))
     assert [type(r.event) for r in hub.records if r.host] == [Message]
     assert set(hub.state.hosts) == {"a"}
@@ -200,20 +208,18 @@ def test_events_that_no_host_has_are_left_out(member: HostMember, hub: Hub, even
     assert not hub.state.entries
 
 
-def test_a_record_that_comes_again_is_left_out(member: HostMember, hub: Hub) -> None:
+def test_a_record_that_comes_again_is_left_out(member, hub):
     for _ in range(2):
         take(member, Message("info", "one"))
     assert len(hub.events) == 1
 
 
-def test_no_directory_of_this_machine_is_a_host_s(member: HostMember, hub: Hub) -> None:
+def test_no_directory_of_this_machine_is_a_host_s(member, hub):
     take(member, InstanceHello("a_main", "zest", [], "1", directory="/etc"))
     assert hub.state.instances["a_main"].directory == ""
 
 
-async def test_a_supervisor_that_ended_is_not_started_before_its_log_is_read(
-    member: HostMember, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_supervisor_that_ended_is_not_started_before_its_log_is_read(member, monkeypatch):
     starts: list[int] = []
 
     async def start() -> None:
@@ -238,9 +244,7 @@ async def test_a_supervisor_that_ended_is_not_started_before_its_log_is_read(
         "a_main/crashes/" + "x" * 300, "", "a_main//x",
     ],
 )  # fmt: skip
-def test_no_file_is_stored_elsewhere(
-    member: HostMember, hub: Hub, tmp_path: Path, path: str
-) -> None:
+def test_no_file_is_stored_elsewhere(member, hub, tmp_path, path):
     take(member, files={path: b"bad"})
     stored = [p for p in tmp_path.rglob("*") if p.is_file()]
     assert stored == []
@@ -249,7 +253,7 @@ def test_no_file_is_stored_elsewhere(
     assert len(hub.events) == 1  # only the first is reported
 
 
-def test_another_hosts_names_are_not_taken(member: HostMember, hub: Hub, tmp_path: Path) -> None:
+def test_another_hosts_names_are_not_taken(member, hub, tmp_path):
     take(
         member,
         FindingSaved("b_main", "crash", "crashes/id:000000"),
@@ -259,7 +263,7 @@ def test_another_hosts_names_are_not_taken(member: HostMember, hub: Hub, tmp_pat
     assert not (tmp_path / "out/b_main").exists()
 
 
-def test_passive_instances_of_a_host_get_its_name(member: HostMember, hub: Hub) -> None:
+def test_passive_instances_of_a_host_get_its_name(member, hub):
     take(
         member,
         PassiveInstance("b_main", "another host"),
@@ -274,7 +278,7 @@ def test_passive_instances_of_a_host_get_its_name(member: HostMember, hub: Hub) 
     assert hub.state.entries["a_main/2"].sync == "b_main"
 
 
-def test_positions_follow_the_hosts_numbers(member: HostMember, hub: Hub) -> None:
+def test_positions_follow_the_hosts_numbers(member, hub):
     take(member, Message("info", "one"), CommandIssued("log.c1"), Message("info", "three"))
     assert hub.state.hosts["a"].seq == 3
     assert [e.text for e in hub.events if isinstance(e, Message)] == ["one", "three"]
@@ -285,9 +289,7 @@ def hello(last: int, boot: str = "one", hub: str = "log") -> Hello:
 
 
 @pytest.mark.parametrize(("last", "whose"), [(0, "other"), (3, "other"), (3, "")])
-async def test_a_run_of_another_hub_is_left_alone(
-    member: HostMember, hub: Hub, last: int, whose: str
-) -> None:
+async def test_a_run_of_another_hub_is_left_alone(member, hub, last, whose):
     assert await member.connected(hello(last, hub=whose)) is None
     assert hub.state.hosts["a"].state == member.campaign_state == "failed"
 
@@ -318,27 +320,28 @@ def test_a_host_that_was_lost_for_long_is_followed_from_its_last_record(
     assert hub.state.hosts["a"].seq == after
 
 
-def test_an_interpreter_may_be_in_the_root_directory() -> None:
+def test_an_interpreter_may_be_in_the_root_directory():
     assert PathsHere({}, "/python3").here("/etc/passwd", "a") == "a:/etc/passwd"
 
 
-def test_files_that_were_sent_there_have_their_paths_here(member: HostMember, hub: Hub) -> None:
+def about_file(path: str, lines: dict[str, str], frames: list[Any]) -> list[Event]:
+    """An event of each kind that names files."""
+    main = "a_main"
+    return [
+        SourceFile(main, path, "a", "aa", "1-9"),
+        LinesCovered(main, 1, lines, {path: "0"}),
+        MutantsFound(main, "a", "a.py", path, [{"id": "m", "line": 1}]),
+        FindingDescribed(main, "crash", "crashes/id:000000", frames=frames),
+    ]
+
+
+def test_files_that_were_sent_there_have_their_paths_here(member, hub):
     there, other = "/data/shipped/run/shipped/tree0-p/a.py", "/usr/lib/shipped/b.py"  # installed
     frames: list[Any] = [{"function": "f", "file": there, "line": 3}, {"file": other}]
-    take(
-        member,
-        SourceFile("main", there, "a", "aa", "1-9"),
-        LinesCovered("main", 1, {there: "1-2", other: "1"}, {there: "0"}),
-        MutantsFound("main", "a", "a.py", there, [{"id": "m", "line": 1}]),
-        FindingDescribed("main", "crash", "crashes/id:000000", frames=frames),
-    )
-    source, lines, mutants, finding = hub.events[-4:]
-    assert isinstance(source, SourceFile) and source.path == "/project/p/a.py"
-    assert isinstance(lines, LinesCovered) and lines.branches == {"/project/p/a.py": "0"}
-    assert lines.lines == {"/project/p/a.py": "1-2", other: "1"}
-    assert isinstance(mutants, MutantsFound) and mutants.path == "/project/p/a.py"
-    assert isinstance(finding, FindingDescribed)
-    assert finding.frames == [{"function": "f", "file": "/project/p/a.py", "line": 3}, *frames[1:]]
+    take(member, *about_file(there, {there: "1-2", other: "1"}, frames))
+    here = "/project/p/a.py"
+    frames_here = [{"function": "f", "file": here, "line": 3}, *frames[1:]]
+    assert hub.events[-4:] == about_file(here, {here: "1-2", other: "1"}, frames_here)
 
 
 @pytest.mark.parametrize(
@@ -351,30 +354,15 @@ def test_files_that_were_sent_there_have_their_paths_here(member: HostMember, hu
         "/etc",
     ],
 )
-def test_other_files_are_not_those_of_this_machine(
-    member: HostMember, hub: Hub, secret: str
-) -> None:
+def test_other_files_are_not_those_of_this_machine(member, hub, secret):
     """Screens and reports would show them."""
-    take(
-        member,
-        SourceFile("main", secret, "a", "aa", "1-9"),
-        LinesCovered("main", 1, {secret: "1-2"}, {secret: "0"}),
-        MutantsFound("main", "a", "a.py", secret, [{"id": "m", "line": 1}]),
-        FindingDescribed("main", "crash", "crashes/id:000000", frames=[{"file": secret}]),
-    )
-    source, lines, mutants, finding = hub.events[-4:]
+    take(member, *about_file(secret, {secret: "1-2"}, [{"file": secret}]))
     away = f"a:{secret}"
-    assert isinstance(source, SourceFile) and source.path == away
-    assert isinstance(lines, LinesCovered)
-    assert (lines.lines, lines.branches) == ({away: "1-2"}, {away: "0"})
-    assert isinstance(mutants, MutantsFound) and mutants.path == away
-    assert isinstance(finding, FindingDescribed) and finding.frames == [{"file": away}]
+    assert hub.events[-4:] == about_file(away, {away: "1-2"}, [{"file": away}])
 
 
 @pytest.mark.parametrize("elsewhere", [0, 90_000])
-def test_an_id_may_leave_out_only_what_its_host_has_imported(
-    member: HostMember, hub: Hub, monkeypatch: pytest.MonkeyPatch, elsewhere: int
-) -> None:
+def test_an_id_may_leave_out_only_what_its_host_has_imported(member, hub, monkeypatch, elsewhere):
     monkeypatch.setattr(member._inputs, "_elsewhere", lambda main: elsewhere)
     monkeypatch.setattr(
         "fuzztui.machines.hosts.entries.replace_bytes", lambda path, *_: made.append(path)
@@ -387,9 +375,7 @@ def test_an_id_may_leave_out_only_what_its_host_has_imported(
     assert len(made) == (90_001 if elsewhere else 0)
 
 
-async def test_a_host_that_cannot_say_what_it_has_is_not_relayed_again(
-    member: HostMember, hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_host_that_cannot_say_what_it_has_is_not_relayed_again(member, hub, monkeypatch):
     hub.record(HostState("a", "connected", boot="one"))
     take_ = Message("info", "x")
     hub.log_from_host(Record(3, 1.0, take_, "a"), take_)
@@ -402,6 +388,18 @@ async def test_a_host_that_cannot_say_what_it_has_is_not_relayed_again(
         await member._position(hello(3, "two"))
     assert hub.state.hosts["a"].seq == 3
     assert await member._position(hello(0, "two")) == 0  # the log over there was deleted
+
+
+def shipping(member: HostMember, monkeypatch: pytest.MonkeyPatch, ask: Any, ship: Any) -> None:
+    """Start with these questions to the host, and this way of sending files there."""
+    monkeypatch.setattr(member.link, "ask", ask)
+    monkeypatch.setattr(module, "ship", ship)
+    monkeypatch.setattr(member, "_shipment", lambda: SimpleNamespace(campaign_text=""))
+
+
+def runs(hub: Hub) -> None:
+    event = CampaignState("running")
+    hub.log_from_host(Record(1, 1.0, event, "a"), event)
 
 
 @pytest.mark.parametrize("ran", [True, False])
@@ -418,13 +416,9 @@ async def test_a_host_that_ran_and_cannot_be_started_now_is_tried_again(
     async def ship(*_: Any) -> None:
         pass
 
-    monkeypatch.setattr(member.link, "ask", ask)
-    monkeypatch.setattr(module, "ship", ship)
-    cargo = type("Cargo", (), {"campaign_text": ""})
-    monkeypatch.setattr(member, "_shipment", cargo)
+    shipping(member, monkeypatch, ask, ship)
     if ran:
-        take_ = CampaignState("running")
-        hub.log_from_host(Record(1, 1.0, take_, "a"), take_)
+        runs(hub)
     await member._start()
     assert (member.campaign_state == "failed") is not ran
     if ran:
@@ -453,12 +447,9 @@ async def test_a_campaign_that_is_stopped_before_it_began_on_a_host_has_ended_th
     async def ship(*_: Any) -> None:
         hub.leaving = hub.ending = True
 
-    monkeypatch.setattr(member.link, "ask", ask)
-    monkeypatch.setattr(module, "ship", ship)
-    monkeypatch.setattr(member, "_shipment", type("Cargo", (), {"campaign_text": ""}))
+    shipping(member, monkeypatch, ask, ship)
     if ran:
-        event = CampaignState("running")
-        hub.log_from_host(Record(1, 1.0, event, "a"), event)
+        runs(hub)
     if when == "before":
         await ship()
     await member._start()
@@ -469,12 +460,10 @@ async def test_a_campaign_that_is_stopped_before_it_began_on_a_host_has_ended_th
 
 @pytest.mark.parametrize("raised", [True, False])
 async def test_a_host_that_ran_while_the_budget_was_raised_goes_on(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: bool
-) -> None:
+    hub, make_member, monkeypatch, raised
+):
     hub.budget_raised = raised
-    (tmp_path / "out").mkdir()
-    loaded: Any = None
-    member = HostMember(hub, loaded, RunDir(tmp_path), HostPlace("a", "a", 2), 0)  # type: ignore[arg-type]
+    member = make_member()
     starts: list[str] = []
 
     async def start() -> None:
@@ -488,9 +477,7 @@ async def test_a_host_that_ran_while_the_budget_was_raised_goes_on(
     assert starts == ([""] if raised else [])
 
 
-def test_a_host_beyond_its_limit_is_given_up_without_its_records(
-    member: HostMember, hub: Hub, tmp_path: Path
-) -> None:
+def test_a_host_beyond_its_limit_is_given_up_without_its_records(member, hub, tmp_path):
     files = {f"a_main/crashes/id:{number:06d}": b"x" * (KEEP // 2) for number in range(5)}
     take(member, Message("info", "one"), files=files)
     assert member.campaign_state == "failed"
@@ -516,19 +503,17 @@ async def test_nothing_is_taken_while_the_disk_here_is_nearly_full(
 
     monkeypatch.setattr(module, "FULL_S", 0.01)
     hub.room.full = Nearly("nearly")
-    file = "crashes/id:000000,sig:06"
-    records = [Record(1, 0.0, FindingSaved("a_main", "crash", file))]
-    taking = asyncio.ensure_future(member.arrived(Batch(records, {f"a_main/{file}": b"x"})))
+    taking = taking_a_crash(member)
     await until(lambda: Nearly.looks > 3)
     assert not hub.events
     assert not (tmp_path / "out/a_main").exists()
     hub.room.full = ""
     await taking
-    assert list(hub.state.findings) == [f"a_main/{file}"]
-    assert (tmp_path / "out/a_main" / file).read_bytes() == b"x"
+    assert list(hub.state.findings) == [f"a_main/{CRASH}"]
+    assert (tmp_path / "out/a_main" / CRASH).read_bytes() == b"x"
 
 
-def test_a_file_that_comes_again_counts_once(member: HostMember, hub: Hub) -> None:
+def test_a_file_that_comes_again_counts_once(member, hub):
     for _ in range(20):
         take(member, files={"a_main/.unsafe": b"x" * (KEEP // 4)})
     assert hub.room.excess("a") == ""

@@ -1,7 +1,5 @@
 """A mirrored run, with a server on this machine in place of ssh."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -80,12 +80,12 @@ async def test_all_arrives_with_its_mode(pair):
 
 
 async def test_odd_names(pair):
-    for name in (b"\xff", b"a\nb", "ü €".encode(), b"-rf", b"x" * 255):
-        Path(os.fsdecode(os.fsencode(pair.tree) + b"/" + name)).write_bytes(name)
+    names = {b"\xff", b"a\nb", "ü €".encode(), b"-rf", b"x" * 255}
+    for name in names:
+        (pair.tree / os.fsdecode(name)).write_bytes(name)
     await pair.ship()
-    assert {os.fsencode(p.name): p.read_bytes() for p in pair.there.iterdir()} == {
-        name: name for name in (b"\xff", b"a\nb", "ü €".encode(), b"-rf", b"x" * 255)
-    }
+    there = {os.fsencode(p.name): p.read_bytes() for p in pair.there.iterdir()}
+    assert there == {name: name for name in names}
 
 
 async def test_only_what_has_changed_is_sent_again(pair):
@@ -231,25 +231,12 @@ def row(path: str, **other):
 @pytest.mark.parametrize(
     "bad",
     [
-        row("../x"),
-        row("a/../../x"),
-        row("/etc/x"),
-        row("a//b"),
-        row("./a"),
-        row(""),
-        row("a\0b"),
-        row("x" * 300),
+        *map(row, ["../x", "a/../../x", "/etc/x", "a//b", "./a", "", "a\0b", "x" * 300, 7]),
         row("a/" * 600 + "b"),
-        row(7),
-        row("a", size=-1),
-        row("a", size=1 << 40),
-        row("a", size=True),
-        row("a", hash="../../x"),
-        row("a", hash="0" * 31),
+        *(row("a", size=size) for size in (-1, 1 << 40, True)),
+        *(row("a", hash=hash) for hash in ("../../x", "0" * 31)),
         row("a", mode=0o4755),
-        ["a"],
-        "a",
-        None,
+        *(["a"], "a", None),
     ],
 )
 def test_a_path_that_leads_elsewhere(tmp_path, bad):

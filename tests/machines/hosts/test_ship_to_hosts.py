@@ -1,7 +1,5 @@
 """fuzztui and a campaign on real hosts: by ssh, with what goes wrong there."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -77,7 +75,7 @@ async def error(place: HostPlace) -> HostError:
     return raised.value
 
 
-async def test_starts_at_once_with_an_empty_cache(hosts: Hosts) -> None:
+async def test_starts_at_once_with_an_empty_cache(hosts):
     assert all(await asyncio.gather(*(shown(place("h1")) for _ in range(4))))
     assert hosts["h1"].run(f"ls -A {LIB}").stdout.split() == [bundle().hash]
     before = hosts["h1"].run(f"stat -c %i {LIB}/*").stdout
@@ -85,7 +83,7 @@ async def test_starts_at_once_with_an_empty_cache(hosts: Hosts) -> None:
     assert hosts["h1"].run(f"stat -c %i {LIB}/*").stdout == before
 
 
-async def test_old_copies_are_removed_but_for_the_newest(hosts: Hosts) -> None:
+async def test_old_copies_are_removed_but_for_the_newest(hosts):
     hosts["h1"].run(
         f"mkdir -p {LIB}; cd {LIB}; for i in 1 2 3 4 5; do mkdir $i; touch -d @$i $i/{IN_USE}; done"
     )
@@ -94,17 +92,17 @@ async def test_old_copies_are_removed_but_for_the_newest(hosts: Hosts) -> None:
     assert len(left) == KEPT and {bundle().hash, "5"} <= {*left}
 
 
-async def test_a_shell_that_talks(hosts: Hosts) -> None:
+async def test_a_shell_that_talks(hosts):
     hosts["h1"].run("echo 'echo hello; printf partial' > ~/.bashrc")
     assert "Linux" in await shown(place("h1"))
 
 
-async def test_a_cache_that_may_not_be_written(hosts: Hosts) -> None:
+async def test_a_cache_that_may_not_be_written(hosts):
     hosts["h1"].run("mkdir ~/.cache; chmod 500 ~/.cache")
     assert "XDG_CACHE_HOME" in (await error(place("h1"))).advice
 
 
-async def test_a_full_disk(hosts: Hosts) -> None:
+async def test_a_full_disk(hosts):
     hosts["h2"].fill_disk()
     try:
         found = await error(place("h2"))
@@ -114,7 +112,7 @@ async def test_a_full_disk(hosts: Hosts) -> None:
     assert "Linux" in await shown(place("h2"))
 
 
-async def test_what_ssh_refuses(hosts: Hosts, tmp_path: Path, monkeypatch) -> None:
+async def test_what_ssh_refuses(hosts, tmp_path, monkeypatch):
     assert "key" in (await error(HostPlace("h1", "nobody@h1", 1))).reason
     assert "such host" in (await error(HostPlace("x", "fuzz@h9.invalid", 1))).reason
     assert "Python 3.11" in (await error(place("h1", python="/no/python3"))).advice
@@ -127,7 +125,7 @@ async def test_what_ssh_refuses(hosts: Hosts, tmp_path: Path, monkeypatch) -> No
 
 
 @pytest.mark.nightly
-async def test_a_link_that_is_cut_while_fuzztui_is_sent(hosts: Hosts) -> None:
+async def test_a_link_that_is_cut_while_fuzztui_is_sent(hosts):
     hosts["h1"].slow(2000)
     try:
         starting = asyncio.ensure_future(error(place("h1")))
@@ -174,7 +172,7 @@ def check(hosts: Hosts, *args: object) -> tuple[int, dict[str, dict]]:
     }
 
 
-def test_hosts_that_are_ready(hosts: Hosts, campaign: Path) -> None:
+def test_hosts_that_are_ready(hosts, campaign):
     code, found = check(hosts, campaign)
     assert code == 0, found
     assert found.keys() == {"h1", "h2"}
@@ -192,7 +190,7 @@ def test_hosts_that_are_ready(hosts: Hosts, campaign: Path) -> None:
         wait_until(lambda host=host: not host.run("pgrep -u fuzz python", check=False).stdout)
 
 
-def test_a_module_that_only_one_host_lacks(hosts: Hosts, campaign: Path) -> None:
+def test_a_module_that_only_one_host_lacks(hosts, campaign):
     (campaign.parent / "attr_of_this_test.py").unlink()
     site = hosts["h1"].run("python3 -c 'import site; print(site.getusersitepackages())'").stdout
     hosts["h1"].run(f"mkdir -p {site.strip()}; touch {site.strip()}/attr_of_this_test.py")
@@ -204,7 +202,7 @@ def test_a_module_that_only_one_host_lacks(hosts: Hosts, campaign: Path) -> None
     assert str(campaign) in found["h2"]["target"]["text"]
 
 
-def test_one_host_of_three_is_gone(hosts: Hosts, campaign: Path) -> None:
+def test_one_host_of_three_is_gone(hosts, campaign):
     hosts["h2"].run("mkdir ~/elsewhere; chmod 500 ~/elsewhere")
     code, found = check(hosts, campaign, "--host", "fuzz@h9.invalid*2")
     assert code == 1
@@ -213,7 +211,7 @@ def test_one_host_of_three_is_gone(hosts: Hosts, campaign: Path) -> None:
     assert [*found["h9"]] == ["reached"] and found["h9"]["reached"]["state"] == "failed"
 
 
-def test_afl_targets(hosts: Hosts, tmp_path: Path) -> None:
+def test_afl_targets(hosts, tmp_path):
     text = '[target]\ncommand = ["cat", "@@"]\n[engine]\nkind = "afl"\n[hosts]\n"fuzz@h1" = {}\n'
     (tmp_path / "a.toml").write_text(text)
     code, found = check(hosts, tmp_path / "a.toml")
@@ -223,7 +221,7 @@ def test_afl_targets(hosts: Hosts, tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_many_files_over_a_slow_link(hosts: Hosts, campaign: Path) -> None:
+def test_many_files_over_a_slow_link(hosts, campaign):
     for i in range(300):
         (campaign.parent / f"seeds/{i}").write_bytes(bytes([i % 256]) * 1000)
     (campaign.parent / "large.bin").write_bytes(os.urandom(700_000))
@@ -236,9 +234,7 @@ def test_many_files_over_a_slow_link(hosts: Hosts, campaign: Path) -> None:
     assert (code, found["h1"]["target"]["state"]) == (0, "ok")
 
 
-def test_a_host_that_refuses_the_key_does_not_hold_up_the_others(
-    hosts: Hosts, campaign: Path
-) -> None:
+def test_a_host_that_refuses_the_key_does_not_hold_up_the_others(hosts, campaign):
     text = CAMPAIGN.replace('"fuzz@h2"', '"nobody@h2"') + "[campaign]\nbudget = 20000\n"
     campaign.write_text(text)
     argv = [sys.executable, "-m", "fuzztui", str(campaign), "--headless", "--json"]
@@ -251,7 +247,7 @@ def test_a_host_that_refuses_the_key_does_not_hold_up_the_others(
     assert {row["name"]: row["state"] for row in last["hosts"]} == {"h1": "ended", "h2": "failed"}
 
 
-def test_without_hosts(hosts: Hosts, campaign: Path) -> None:
+def test_without_hosts(hosts, campaign):
     campaign.write_text(CAMPAIGN.partition("[hosts]")[0])
     assert check(hosts, campaign) == (2, {})
     assert check(hosts) == (2, {})

@@ -1,7 +1,5 @@
 """The campaign file of a host: its paths are those over there, and what is shipped is enough."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
@@ -270,10 +268,8 @@ def test_options_of_instances_that_a_host_does_not_have(project):
     project.make("prog", mode=0o755)
     loaded = afl(project, engine='[engine.options]\nmain = []\ns1 = []\ns2 = ["-Z"]')
     loaded = load(project.file, hosts=["user@box*2", "other*3"])
-    assert set(project.arrive(shipment(loaded, BOX, 0)).campaign.engine["options"]) == {
-        "main",
-        "s1",
-    }
+    campaign = project.arrive(shipment(loaded, BOX, 0)).campaign
+    assert set(campaign.engine["options"]) == {"main", "s1"}
 
 
 def test_mutants_are_built_on_the_host(project):

@@ -1,7 +1,5 @@
 """Only some hosts at a time connect; one that hangs does not hold up the others."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,7 +20,7 @@ from fuzztui.run.campaign.places import HostPlace
 from fuzztui.run.campaign.rundir import RunDir
 
 
-async def test_so_many_at_a_time_in_order() -> None:
+async def test_so_many_at_a_time_in_order():
     turns, go = Turns(3), asyncio.Semaphore(0)
     begun: list[int] = []
 
@@ -50,7 +48,7 @@ async def test_so_many_at_a_time_in_order() -> None:
     assert begun == [0, 1, 2, 3, 5, 6, 7]
 
 
-async def test_a_turn_that_hangs_ends_early_and_once() -> None:
+async def test_a_turn_that_hangs_ends_early_and_once():
     turns, go = Turns(1, 0.02), asyncio.Event()
     begun: list[str] = []
 
@@ -95,9 +93,7 @@ class Hub:
 
 
 @pytest.mark.parametrize("round_", ["first", "again"])
-async def test_hosts_of_a_hub_connect_in_turns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, round_: str
-) -> None:
+async def test_hosts_of_a_hub_connect_in_turns(tmp_path, monkeypatch, round_):
     places = [HostPlace(f"h{n}", f"h{n}", 1) for n in range(30)]
     hub = Hub(tmp_path, places)
     now = most = 0

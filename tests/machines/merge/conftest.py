@@ -1,7 +1,5 @@
 """Runs that are only a log and files, as a machine leaves them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A campaign file and a log, as a machine leaves them."""
 
-from __future__ import annotations
-
 from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignStarted,

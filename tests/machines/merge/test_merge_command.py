@@ -1,7 +1,5 @@
 """``fuzztui merge RUN...``: what the merged run contains, and what cannot be merged."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

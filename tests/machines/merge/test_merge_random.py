@@ -1,7 +1,5 @@
 """Merging random logs, also damaged and hostile ones: nothing raises, nothing is counted twice."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

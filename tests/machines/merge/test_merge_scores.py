@@ -1,7 +1,5 @@
 """``fuzztui merge FILE.json...``: scores of shards and of several corpora, and kill matrices."""
 
-from __future__ import annotations
-
 import json
 import random
 

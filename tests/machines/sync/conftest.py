@@ -1,7 +1,5 @@
 """Runs with a queue and a state, which need no engine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -91,3 +89,18 @@ def machines(tmp_path, shared):
         return Machine(tmp_path / "runs" / host, host, directory or shared, **about)
 
     return make
+
+
+@pytest.fixture
+def a(machines):
+    return machines("a")
+
+
+@pytest.fixture
+def b(machines):
+    return machines("b")
+
+
+@pytest.fixture
+def c(machines):
+    return machines("c")

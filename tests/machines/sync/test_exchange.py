@@ -1,7 +1,5 @@
 """One pass of a sync: what is pushed, what is pulled, and what others cannot spoil."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -38,11 +36,16 @@ def by_hand(shared, name, *entries, age=60):
     return queue
 
 
+def imported(fuzzer, count):
+    """It has imported so many entries of a_main."""
+    (fuzzer / ".synced").mkdir(parents=True)
+    (fuzzer / ".synced/a_main").write_bytes(struct.pack("<I", count))
+
+
 # ------------------------------------------------------------------ both ways
 
 
-def test_finds_travel_both_ways_and_only_once(machines):
-    a, b = machines("a"), machines("b")
+def test_finds_travel_both_ways_and_only_once(a, b):
     a.find(0, b"seed")
     a.find(1, b"only a")
     b.find(0, b"seed")
@@ -58,8 +61,7 @@ def test_finds_travel_both_ways_and_only_once(machines):
     assert source_of(str(a.run.out / "b_main")) == str(a.shared / "b_main")
 
 
-def test_what_came_from_outside_is_not_pushed_but_what_secondaries_found_is(machines):
-    a = machines("a")
+def test_what_came_from_outside_is_not_pushed_but_what_secondaries_found_is(a):
     a.passive("b_main")
     make_passive(a.run.out / "hub_main", "a hub")
     a.find(0, b"from b", sync="b_main")
@@ -71,8 +73,7 @@ def test_what_came_from_outside_is_not_pushed_but_what_secondaries_found_is(mach
     assert list(a.shows().values()) == [b"from s1", b"an added seed"]
 
 
-def test_a_third_machine_gets_each_entry_once(machines):
-    a, b, c = machines("a"), machines("b"), machines("c")
+def test_a_third_machine_gets_each_entry_once(a, b, c):
     a.find(0, b"x")
     a.sync()
     b.sync()
@@ -83,8 +84,7 @@ def test_a_third_machine_gets_each_entry_once(machines):
     assert (c.has("a_main"), c.has("b_main")) == ([b"x"], [b"y"])
 
 
-def test_an_entry_that_was_renumbered_or_trimmed_is_not_pushed_again(machines):
-    a = machines("a")
+def test_an_entry_that_was_renumbered_or_trimmed_is_not_pushed_again(a):
     path = a.find(4, b"long entry")
     a.sync()
     path.write_bytes(b"long")
@@ -119,8 +119,7 @@ def test_a_later_run_with_the_same_name_gets_what_an_earlier_one_has_left(machin
 # ------------------------------------------------------------------ ids
 
 
-def test_ids_have_no_gaps_and_are_never_given_twice(machines):
-    a = machines("a")
+def test_ids_have_no_gaps_and_are_never_given_twice(a):
     for n in range(0, 9, 3):
         a.find(n, bytes([65 + n]))
     a.sync()
@@ -135,41 +134,35 @@ def test_ids_have_no_gaps_and_are_never_given_twice(machines):
     assert [a.shows()[ids[n]] for n in (1, 3, 4)] == [b"", b"D", b"new"]
 
 
-def test_ids_that_a_fuzzer_has_imported_are_not_used_again(machines, shared):
-    a = machines("a")
+def test_ids_that_a_fuzzer_has_imported_are_not_used_again(a, shared):
     a.find(0, b"0")
     a.find(1, b"1")
     a.sync()
     by_hand(shared, "hand")
-    (shared / "hand/.synced").mkdir()
-    (shared / "hand/.synced/a_main").write_bytes(struct.pack("<I", 2))
+    imported(shared / "hand", 2)
     shutil.rmtree(shared / "a_main")
     assert a.again().sync(a.state).pushed == 2
     assert [parse_shared(n).id for n, data in a.shows().items() if data] == [2, 3]
     assert sorted(entry_ids(a.exchange.mine / "queue")) == [0, 1, 2, 3]
 
 
-def test_a_passive_instance_that_was_deleted_goes_on_after_what_was_imported(machines):
-    a, b = machines("a"), machines("b")
+def test_a_passive_instance_that_was_deleted_goes_on_after_what_was_imported(a, b):
     a.find(0, b"0")
     a.sync()
     b.sync()
-    (b.run.out / "main/.synced").mkdir(parents=True)
-    (b.run.out / "main/.synced/a_main").write_bytes(struct.pack("<I", 1))
+    imported(b.run.out / "main", 1)
     shutil.rmtree(b.run.out / "a_main")
     b.again().sync(b.state)
     assert b.has("a_main") == [b"", b"0"]
 
 
 @pytest.mark.parametrize("number", [4294967295, 99999999])
-def test_an_absurd_id_fills_no_disk(machines, shared, number):
-    a = machines("a")
+def test_an_absurd_id_fills_no_disk(a, shared, number):
     a.find(0, b"0")
     a.sync()
     (a.exchange.mine / f"queue/id:{number},x").write_bytes(b"x")
     by_hand(shared, "hand")
-    (shared / "hand/.synced").mkdir()
-    (shared / "hand/.synced/a_main").write_bytes(struct.pack("<I", 4294967295))
+    imported(shared / "hand", 4294967295)
     a.sync()
     assert len(a.shows()) == 2
 
@@ -177,8 +170,7 @@ def test_an_absurd_id_fills_no_disk(machines, shared, number):
 # ------------------------------------------------------------------ unsafe
 
 
-def test_entries_that_kill_workers_travel_as_such(machines):
-    a, b, c = machines("a"), machines("b"), machines("c")
+def test_entries_that_kill_workers_travel_as_such(a, b, c):
     a.find(0, b"fine")
     a.find(1, b"kills")
     b.sync()
@@ -196,8 +188,7 @@ def test_entries_that_kill_workers_travel_as_such(machines):
     assert a.sync().unsafe == 0
 
 
-def test_an_unsafe_entry_is_marked_before_it_is_there(machines, monkeypatch):
-    a = machines("a")
+def test_an_unsafe_entry_is_marked_before_it_is_there(a, monkeypatch):
     a.find(0, b"kills")
     Unsafe(a.run.instance("main")).add(0)
     monkeypatch.setattr("fuzztui.machines.sync.queues.QueueWriter.put", lambda *_: 1 / 0)
@@ -210,32 +201,27 @@ def test_an_unsafe_entry_is_marked_before_it_is_there(machines, monkeypatch):
 # ------------------------------------------------------------------ crashes
 
 
-def test_crashes_of_all_own_instances_are_pushed_once(machines):
-    a = machines("a")
+def test_crashes_of_all_own_instances_are_pushed_once(a):
     a.crash("id:000000,sig:06,op:x", b"boom")
     a.crash("id:000000,sig:11", b"boom 2", "s1")
     a.crash("id:000001,sig:11", b"boom", "s1")
     assert a.sync().crashes == 2
     assert a.again().sync(a.state).crashes == 0
-    assert sorted(p.read_bytes() for p in (a.exchange.mine / "crashes").iterdir()) == [
-        b"boom",
-        b"boom 2",
-    ]
+    pushed = sorted(p.read_bytes() for p in (a.exchange.mine / "crashes").iterdir())
+    assert pushed == [b"boom", b"boom 2"]
 
 
 # ------------------------------------------------------------------ strangers
 
 
-def test_an_afl_fuzz_by_hand_joins_without_more(machines, shared):
-    a = machines("a")
+def test_an_afl_fuzz_by_hand_joins_without_more(a, shared):
     by_hand(shared, "hand", b"one", b"two")
     assert a.sync().pulled == {"hand": 2}
     assert a.has("hand") == [b"one", b"two"]
     assert a.sync().pulled == {}
 
 
-def test_hostile_files_of_others_are_left_where_they_are(machines, shared, tmp_path):
-    a = machines("a")
+def test_hostile_files_of_others_are_left_where_they_are(a, shared, tmp_path):
     queue = by_hand(shared, "hand", b"fine")
     (tmp_path / "secret").write_text("secret")
     (queue / "id:000001,link").symlink_to(tmp_path / "secret")
@@ -255,16 +241,14 @@ def test_hostile_files_of_others_are_left_where_they_are(machines, shared, tmp_p
 
 
 @pytest.mark.parametrize("peer", [".hidden", "a b", "x\n", "-x", "é", "n" * 101])
-def test_directories_with_other_names_are_no_peers(machines, shared, peer):
-    a = machines("a")
+def test_directories_with_other_names_are_no_peers(a, shared, peer):
     by_hand(shared, peer, b"x")
     (shared / "link").symlink_to(shared / peer)
     assert a.sync().pulled == {}
     assert sorted(p.name for p in a.run.out.iterdir()) == []
 
 
-def test_half_written_files_wait(machines, shared):
-    a = machines("a")
+def test_half_written_files_wait(a, shared):
     queue = by_hand(shared, "hand", b"young", age=0)
     content = digest(b"whole")
     (shared / "b_main/queue").mkdir(parents=True)
@@ -278,8 +262,7 @@ def test_half_written_files_wait(machines, shared):
     assert a.sync().pulled == {"b_main": 1, "hand": 1}
 
 
-def test_a_file_that_changes_while_it_is_read_waits(machines, shared, monkeypatch):
-    a = machines("a")
+def test_a_file_that_changes_while_it_is_read_waits(a, shared, monkeypatch):
     by_hand(shared, "hand", b"abc")
     real = peers_module.open_regular
 
@@ -294,8 +277,7 @@ def test_a_file_that_changes_while_it_is_read_waits(machines, shared, monkeypatc
 
 
 @pytest.mark.parametrize("about", [b"[]", b"\xff", b"[" * 4000, b'{"engine": 7}', b""])
-def test_what_a_peer_says_about_itself_may_be_anything(machines, shared, about):
-    a = machines("a")
+def test_what_a_peer_says_about_itself_may_be_anything(a, shared, about):
     by_hand(shared, "hand", b"x")
     (shared / "hand/.fuzztui.json").write_bytes(about)
     a.sync()
@@ -313,8 +295,7 @@ def test_a_run_of_another_campaign_is_not_imported(machines, other):
     assert (list(result.others), result.pulled) == (["b_main"], {})
 
 
-def test_names_that_are_taken_in_the_run_get_a_number(machines, shared):
-    a = machines("a")
+def test_names_that_are_taken_in_the_run_get_a_number(a, shared):
     by_hand(shared, "main", b"of a stranger called main")
     make_passive(a.run.out / "hand", "a hub")
     by_hand(shared, "hand", b"h")
@@ -329,8 +310,7 @@ def test_names_that_are_taken_in_the_run_get_a_number(machines, shared):
 # ------------------------------------------------------------------ accidents
 
 
-def test_a_full_disk_leaves_nothing_half(machines, monkeypatch):
-    a = machines("a")
+def test_a_full_disk_leaves_nothing_half(a, monkeypatch):
     a.find(0, b"0")
     a.find(1, b"1" * 100)
     real = os.write
@@ -345,15 +325,13 @@ def test_a_full_disk_leaves_nothing_half(machines, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         a.sync()
     assert a.shows() == {}
-    assert {p.name for p in a.exchange.mine.iterdir()} == {
-        ".fuzztui.json", ".lock", "crashes", "queue",
-    }  # fmt: skip
+    left = {p.name for p in a.exchange.mine.iterdir()}
+    assert left == {".fuzztui.json", ".lock", "crashes", "queue"}
     monkeypatch.undo()
     assert a.sync().pushed == 2
 
 
-def test_a_directory_that_is_gone_is_not_made_again(machines, shared):
-    a = machines("a")
+def test_a_directory_that_is_gone_is_not_made_again(a, shared):
     a.find(0, b"0")
     a.sync()
     shared.rename(shared.with_name("away"))
@@ -364,8 +342,7 @@ def test_a_directory_that_is_gone_is_not_made_again(machines, shared):
     assert a.sync().pushed == 0
 
 
-def test_it_is_deleted_in_the_middle(machines, shared, monkeypatch):
-    a = machines("a")
+def test_it_is_deleted_in_the_middle(a, shared, monkeypatch):
     a.find(0, b"0")
     a.find(1, b"1")
     a.exchange._progress = lambda what, done, of: done == 1 and shutil.rmtree(shared)
@@ -376,18 +353,13 @@ def test_it_is_deleted_in_the_middle(machines, shared, monkeypatch):
     assert a.sync().pushed == 2
 
 
-def test_one_sync_of_a_run_at_a_time(machines):
-    a = machines("a")
-    with (
-        only_one(a.run),
-        pytest.raises(SyncError, match="another 'fuzztui sync' of this run"),
-        only_one(a.run),
-    ):
+def test_one_sync_of_a_run_at_a_time(a):
+    another = pytest.raises(SyncError, match="another 'fuzztui sync' of this run")
+    with only_one(a.run), another, only_one(a.run):
         pass
 
 
-def test_a_name_that_another_machine_uses_now_is_refused(machines, tmp_path, shared):
-    a = machines("a")
+def test_a_name_that_another_machine_uses_now_is_refused(a, tmp_path, shared):
     a.sync()
     other = type(a)(tmp_path / "other", "a", shared)
     other.about = other.about.__class__(engine="zest", target="m:f", host="else", run=other.tag)
@@ -398,9 +370,8 @@ def test_a_name_that_another_machine_uses_now_is_refused(machines, tmp_path, sha
     assert json.loads((shared / "a_main/.fuzztui.json").read_text())["host"] == "else"
 
 
-def test_files_are_as_open_as_the_directory(machines, shared):
+def test_files_are_as_open_as_the_directory(a, shared):
     shared.chmod(0o750)
-    a = machines("a")
     a.find(0, b"0")
     a.sync()
     (file,) = (shared / "a_main/queue").iterdir()
@@ -408,8 +379,7 @@ def test_files_are_as_open_as_the_directory(machines, shared):
     assert (shared / "a_main").stat().st_mode & 0o777 == 0o750
 
 
-def test_dropped_entries_keep_their_names(machines):
-    a, b = machines("a"), machines("b")
+def test_dropped_entries_keep_their_names(a, b):
     for n in range(3):
         a.find(n, bytes([n + 65]))
     a.sync()
@@ -433,8 +403,7 @@ def test_the_default_name_is_one(monkeypatch):
     assert default_name("12345678") == "host-12345678"
 
 
-def test_a_late_pass_only_pushes(machines):
-    a, b = machines("a"), machines("b")
+def test_a_late_pass_only_pushes(a, b):
     b.find(0, b"b")
     b.sync()
     a.find(0, b"a")
@@ -453,16 +422,12 @@ def test_of_a_campaign_on_several_machines_each_hosts_main_is_pushed(machines):
     make_passive(hub.run.out / "far_main", "elsewhere")
     hub.find(4, b"from far away", instance="box_main", sync="hub_far_main")
     assert hub.sync().pushed == 3
-    assert sorted(hub.shows().values()) == [
-        b"found on bay",
-        b"found on box",
-        b"from box's secondary",
-    ]
+    shown = sorted(hub.shows().values())
+    assert shown == [b"found on bay", b"found on box", b"from box's secondary"]
     assert hub.again().sync(hub.state).pushed == 0
 
 
-def test_what_kills_workers_is_known_by_its_content_whoever_has_it(machines, shared):
-    a, b, c = machines("a"), machines("b"), machines("c")
+def test_what_kills_workers_is_known_by_its_content_whoever_has_it(a, b, c, shared):
     by_hand(shared, "hand", b"kills")
     b.find(0, b"kills")
     b.sync()
@@ -473,8 +438,7 @@ def test_what_kills_workers_is_known_by_its_content_whoever_has_it(machines, sha
     assert not (c.run.out / "hand").exists()
 
 
-def test_a_later_process_tells_instances_of_earlier_ones_what_is_unsafe(machines):
-    a, b = machines("a"), machines("b")
+def test_a_later_process_tells_instances_of_earlier_ones_what_is_unsafe(a, b):
     a.find(0, b"kills")
     a.sync()
     b.sync()

@@ -1,7 +1,5 @@
 """``fuzztui sync`` as a user gives it: answers, errors, signals."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Adding seeds: what is written, what is refused, and that our own engines take it."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Building a target and gathering seeds: what every AFL++ campaign needs before it starts."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Callable

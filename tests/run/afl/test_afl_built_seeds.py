@@ -1,7 +1,5 @@
 """``engine.seeds`` of AFL++ that ``target.build`` makes: "$BUILD/NAME"."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

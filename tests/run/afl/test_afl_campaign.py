@@ -1,7 +1,5 @@
 """The campaign file of an AFL++ campaign."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

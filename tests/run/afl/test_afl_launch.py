@@ -1,7 +1,5 @@
 """What an afl-fuzz is started with: fresh, resumed, one of many, as the user wants it."""
 
-from __future__ import annotations
-
 import ctypes
 import dataclasses
 import json
@@ -12,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import campaigns
 import pytest
 from waiting import DEADLINE_S
 
@@ -20,7 +19,6 @@ from fuzztui.kernel.wire.commands import TypeCommand, names_of
 from fuzztui.run.afl import launcher, shared_memory
 from fuzztui.run.afl.launcher import AflFuzz, has_work
 from fuzztui.run.afl.shared_memory import remove_segments
-from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.fleet import parse_options, spread
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
 from fuzztui.run.process.identity import ProcessId, boot_time
@@ -46,34 +44,16 @@ def afl(monkeypatch):
 
 def campaign(home: RunDir, instances: int = 1, trials: int = 0, seed: int = 7, **tables):
     target = {
-        "command": ["/bin/target", "@@"],
-        "build": "",
-        "source": "/src",
-        "cmplog": "",
-        "timeout_s": 1.0,
-        "memory_bytes": 0,
-        "env": {},
-        "cwd": "/src",
-    }
+        "command": ["/bin/target", "@@"], "build": "", "source": "/src", "cmplog": "",
+        "timeout_s": 1.0, "memory_bytes": 0, "env": {}, "cwd": "/src",
+    }  # fmt: skip
     engine = {"seeds": [], "dictionary": [], "extra_args": [], "options": {}, "afl_path": None}
     for name, value in tables.items():
         table = target if name in target else engine
         assert name in table
         table[name] = value
-    return Campaign(
-        file=Path("/c.toml"),
-        name="c",
-        output=home.path,
-        seed=seed,
-        budget_s=0.0,
-        budget_trials=trials,
-        stop_crashes=0,
-        stop_idle_s=0.0,
-        kind="afl",
-        instances=instances,
-        target=target,
-        engine=engine,
-    )
+    about = {"output": home.path, "seed": seed, "budget_trials": trials, "instances": instances}
+    return campaigns.campaign(kind="afl", target=target, engine=engine, **about)
 
 
 def started(afl, home, index: int = 0, **changes):
@@ -196,17 +176,10 @@ def test_shared_memory_of_a_dead_process_is_removed(afl, home, monkeypatch):
 
 
 def test_budget_limits_and_dictionaries(afl, home):
-    argv = started(
-        afl,
-        home,
-        index=1,
-        instances=2,
-        trials=101,
-        timeout_s=0.0201,
-        memory_bytes=200 << 20,
-        dictionary=["/a.dict", "/b.dict"],
-    ).argv
-    words = " ".join(argv)
+    limits = {"trials": 101, "timeout_s": 0.0201, "memory_bytes": 200 << 20}
+    dictionaries = ["/a.dict", "/b.dict"]
+    start = started(afl, home, index=1, instances=2, dictionary=dictionaries, **limits)
+    words = " ".join(start.argv)
     assert "-S s1 -t 20+ -m 200 -x /a.dict -x /b.dict -E 50 -s 8 -p explore -- /bin" in words
 
 
@@ -333,10 +306,8 @@ def test_the_spread_is_that_of_afls_documentation():
     assert schedules[:8] == ["explore", "exploit", "coe", "rare", "lin", "quad", "seek", "fast"]
     cmplog = [options for options in secondaries if "-c" in options.flags]
     assert len(cmplog) == 8
-    assert {options.arguments[options.arguments.index("-l") + 1] for options in cmplog} == {
-        "2",
-        "2AT",
-    }
+    levels = {options.arguments[options.arguments.index("-l") + 1] for options in cmplog}
+    assert levels == {"2", "2AT"}
     assert sum("-Z" in options.flags for options in secondaries) == 5
     assert sum("AFL_DISABLE_TRIM" in options.env for options in secondaries) == 8
 

@@ -1,7 +1,5 @@
 """Why afl-fuzz ended, from what 4.04c really prints (``test_afl_run.py`` provokes it)."""
 
-from __future__ import annotations
-
 import pytest
 
 from fuzztui.run.afl.refusal import (

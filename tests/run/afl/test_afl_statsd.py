@@ -1,7 +1,5 @@
 """The live figures of afl-fuzz: what it sends, what it forgets, who else may send."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket
@@ -61,10 +59,24 @@ def known(execs, **figures):
 
 
 @pytest.fixture
-def gauges(home, clock):
-    gauges = Gauges(home, "main")
-    yield gauges
-    gauges.close()
+def supervised(home, clock):
+    """Makes the gauges of a supervisor; those of the one before are closed."""
+    made: list[Gauges] = []
+
+    def make(*known: Instance) -> Gauges:
+        for gauges in made:
+            gauges.close()
+        made.append(Gauges(home, "main", *known))
+        return made[-1]
+
+    yield make
+    for gauges in made:
+        gauges.close()
+
+
+@pytest.fixture
+def gauges(supervised):
+    return supervised()
 
 
 def send(home: RunDir, packet: str | bytes) -> None:
@@ -122,24 +134,22 @@ def test_a_clock_that_was_set_back_does_not_make_an_old_file_the_newest(
     assert last is None or (last.corpus, last.edges, last.cycles) == (30, 9, 3)
 
 
-def test_executions_that_a_killed_afl_forgets_are_kept(gauges, home, clock):
+def test_executions_that_a_killed_afl_forgets_are_kept(gauges, supervised, home, clock):
     told(gauges, home, clock, 90_000)
     # Killed, and resumed from a fuzzer_stats that was 30 s old.
     gauges.interrupted()
     assert told(gauges, home, clock, 60_000).execs == 90_000
     assert told(gauges, home, clock, 61_000).execs == 91_000
-    gauges.close()
-    again = Gauges(home, "main", known(91_000))  # another supervisor
+    again = supervised(known(91_000))  # another supervisor
     assert told(again, home, clock, 62_000).execs == 92_000
     again.close()
     (home.supervisor / "statsd-main.json").unlink()  # the machine lost power, afl-fuzz too
-    last = Gauges(home, "main", known(92_000))
+    last = supervised(known(92_000))
     assert told(last, home, clock, 60_500).execs == 92_000
     assert told(last, home, clock, 60_600).execs == 92_100
-    last.close()
 
 
-def test_cycles_and_edges_go_on_when_afl_is_killed(gauges, home, clock, tmp_path):
+def test_cycles_and_edges_go_on_when_afl_is_killed(gauges, supervised, home, clock, tmp_path):
     assert told(gauges, home, clock, 90_000, edges=400, cycles=7).cycles == 7
     gauges.interrupted()
     # Resumed: the queue is still to be run again, and the file was older.
@@ -152,11 +162,10 @@ def test_cycles_and_edges_go_on_when_afl_is_killed(gauges, home, clock, tmp_path
     (tmp_path / "out/main/fuzzer_stats").write_text(
         FILE.format(execs=60_000).replace("edges_found : 6", "edges_found : 0")
     )
-    last = Gauges(home, "main", known(91_000, edges=410, edges_total=1000, cycles=9))
+    last = supervised(known(91_000, edges=410, edges_total=1000, cycles=9))
     assert last.look() is None  # the log has newer ones
     both = told(last, home, clock, 60_000, edges=3, cycles=0)
     assert (both.execs, both.cycles, both.edges, both.edges_total) == (91_000, 9, 410, 1000)
-    last.close()
 
 
 def test_a_file_that_a_resumed_afl_has_written_lowers_no_count(gauges, home, clock, tmp_path):
@@ -171,11 +180,10 @@ def test_a_file_that_a_resumed_afl_has_written_lowers_no_count(gauges, home, clo
     assert told(gauges, home, clock, 60_200, cycles=5).cycles == 8
 
 
-def test_another_program_has_other_edges(home, clock, tmp_path):
+def test_another_program_has_other_edges(supervised, home, clock, tmp_path):
     (tmp_path / "out/main/fuzzer_stats").write_text(FILE.format(execs=10))
-    gauges = Gauges(home, "main", known(5, edges=800, edges_total=999))
+    gauges = supervised(known(5, edges=800, edges_total=999))
     assert told(gauges, home, clock, 5000, edges=9).edges == 9
-    gauges.close()
 
 
 @pytest.mark.parametrize("stray", [0, 10, 4 * 10**18, 99999999999999999999])
@@ -186,29 +194,25 @@ def test_a_strangers_packet_changes_no_count(gauges, home, clock, stray):
     assert json.loads((home.supervisor / "statsd-main.json").read_text())["lost"] == 0
 
 
-def test_figures_are_taken_up_after_days_without_a_supervisor(home, clock, tmp_path):
+def test_figures_are_taken_up_after_days_without_a_supervisor(supervised, home, clock, tmp_path):
     (tmp_path / "out/main/fuzzer_stats").write_text(FILE.format(execs=9 * 10**9))
-    again = Gauges(home, "main", known(1000))
+    again = supervised(known(1000))
     assert told(again, home, clock, 9 * 10**9 + 5).execs == 9 * 10**9 + 5
-    again.close()
 
 
-def test_the_port_outlives_the_supervisor(gauges, home):
+def test_the_port_outlives_the_supervisor(gauges, supervised, home):
     port = statsd_port(home, "main")
-    gauges.close()
-    again = Gauges(home, "main")
+    supervised()
     assert statsd_port(home, "main") == port > 0
-    again.close()
 
 
-def test_a_port_that_somebody_took_is_replaced(gauges, home):
+def test_a_port_that_somebody_took_is_replaced(gauges, supervised, home):
     port = statsd_port(home, "main")
     gauges.close()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
         stranger.bind(("127.0.0.1", port))
-        again = Gauges(home, "main")
+        supervised()
         assert statsd_port(home, "main") not in (0, port)
-        again.close()
 
 
 @pytest.fixture
@@ -225,13 +229,13 @@ def stranger(gauges, home):
 
 
 def test_a_port_that_was_taken_from_a_living_one_is_told_and_the_age_is_true(
-    stranger, home, clock, tmp_path
+    stranger, supervised, home, clock, tmp_path
 ):
     port = statsd_port(home, "main")
     file = tmp_path / "out/main/fuzzer_stats"
     file.write_text(FILE.format(execs=77))
     observer = DirectoryObserver(home.out, State(), Offsets(0, {}), {})
-    observer.add("main", Gauges(home, "main", known(5000)))
+    observer.add("main", supervised(known(5000)))
     events = [e for _ in range(3) for e in observer.poll().events]
     (told,) = [e for e in events if isinstance(e, Message) and e.level == "warning"]
     assert (told.instance, told.text) == (
@@ -257,9 +261,9 @@ def test_a_port_that_was_taken_from_a_living_one_is_told_and_the_age_is_true(
     observer.close()
 
 
-def test_a_port_that_is_free_again_is_taken_again(stranger, home, clock):
+def test_a_port_that_is_free_again_is_taken_again(stranger, supervised, home, clock):
     port = statsd_port(home, "main")
-    again = Gauges(home, "main", known(5000))
+    again = supervised(known(5000))
     assert [n.level for n in again.notes()] == ["warning"]
     assert told(again, home, clock, 6000, after=9) is None  # the stranger has it
     stranger.close()
@@ -272,27 +276,24 @@ def test_a_port_that_is_free_again_is_taken_again(stranger, home, clock):
     fresh = told(again, home, clock, 7000)
     assert (fresh.execs, fresh.age) == (7000, 0)
     assert again.notes() == []
-    again.close()
 
 
-def test_the_next_start_has_another_port(stranger, home, clock):
+def test_the_next_start_has_another_port(stranger, supervised, home, clock):
     port = statsd_port(home, "main")
-    again = Gauges(home, "main", known(5000))
+    again = supervised(known(5000))
     again.look(last=True)  # its process has ended
     assert statsd_port(home, "main") not in (0, port)
     assert told(again, home, clock, 6000).execs == 6000
-    again.close()
 
 
 def test_who_takes_over_tells_nothing_older_than_the_log_and_no_rate_of_afls(
-    gauges, home, clock, tmp_path
+    gauges, supervised, home, clock, tmp_path
 ):
     """The supervisor was killed after 12 seconds; the file is afl-fuzz's first one."""
     file = tmp_path / "out/main/fuzzer_stats"
     file.write_text(FILE.format(execs=9))  # 4 edges and 2 cycles fewer than the log has
     told(gauges, home, clock, 5000, edges=46)
-    gauges.close()
-    again = Gauges(home, "main", known(5000))
+    again = supervised(known(5000))
     again.interrupted()  # it is adopted, perhaps paused
     for _ in range(3):
         clock.now += 1
@@ -305,11 +306,10 @@ def test_who_takes_over_tells_nothing_older_than_the_log_and_no_rate_of_afls(
     again.close()
     stats = f"start_time : {1_700_000_000}\nlast_update : {1_700_000_010}\n"
     file.write_text(FILE.format(execs=5700) + stats)
-    last = Gauges(home, "main", known(5600))
+    last = supervised(known(5600))
     newer = last.look()
     assert newer is not None
     assert (newer.execs, newer.execs_per_sec) == (5700, -1)
-    last.close()
 
 
 def test_without_packets_the_file_counts(gauges, home, clock, tmp_path):
@@ -325,12 +325,11 @@ def test_a_flood_and_rubbish_are_survived(gauges, home, clock):
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"port": 99999, "lost": -1}', '{"port": "x"}'])
-def test_a_damaged_memory_is_a_fresh_start(home, clock, text):
+def test_a_damaged_memory_is_a_fresh_start(supervised, home, clock, text):
     (home.supervisor / "statsd-main.json").write_text(text)
-    gauges = Gauges(home, "main")
+    supervised()
     assert statsd_port(home, "main") > 0
     assert json.loads((home.supervisor / "statsd-main.json").read_text())["lost"] == 0
-    gauges.close()
 
 
 @given(st.binary(max_size=300))

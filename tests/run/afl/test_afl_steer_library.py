@@ -1,7 +1,5 @@
 """steer.c through ctypes: asked as afl-fuzz asks it, steered as the supervisor steers."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os
@@ -163,12 +161,17 @@ def fuzzer(build, tmp_path, monkeypatch):
         one.stop()
 
 
+@pytest.fixture
+def f(fuzzer) -> Fuzzer:
+    """With five entries, of which none is promoted or skipped."""
+    return fuzzer()
+
+
 # ------------------------------------------------------------------- commands
 
 
 @pytest.mark.slow
-def test_a_skipped_entry_is_refused_until_it_is_reset(fuzzer):
-    f = fuzzer()
+def test_a_skipped_entry_is_refused_until_it_is_reset(f):
     assert f.picks(3)
     skip = f.told("skip", 3)
     assert not f.picks(3)
@@ -181,8 +184,7 @@ def test_a_skipped_entry_is_refused_until_it_is_reset(fuzzer):
     assert f.steered() == {3: ""}
 
 
-def test_a_promoted_entry_is_the_only_one_until_it_is_fuzzed(fuzzer):
-    f = fuzzer()
+def test_a_promoted_entry_is_the_only_one_until_it_is_fuzzed(f):
     f.told("skip", 2)
     promote = f.told("promote", 2)
     assert not f.picks(1)
@@ -196,8 +198,7 @@ def test_a_promoted_entry_is_the_only_one_until_it_is_fuzzed(fuzzer):
     assert f.picks(1) and f.picks(2)
 
 
-def test_promoted_entries_come_in_the_order_of_asking(fuzzer):
-    f = fuzzer()
+def test_promoted_entries_come_in_the_order_of_asking(f):
     for entry in (4, 1):
         f.told("promote", entry)
     assert [e for e in (0, 1, 2, 3, 4, 0, 1, 2) if f.picks(e)] == [4, 1, 2]
@@ -205,8 +206,7 @@ def test_promoted_entries_come_in_the_order_of_asking(fuzzer):
 
 
 @pytest.mark.parametrize("verb", ["skip", "reset"])
-def test_another_command_ends_a_promotion(fuzzer, verb):
-    f = fuzzer()
+def test_another_command_ends_a_promotion(f, verb):
     f.told("promote", 3)
     assert not f.picks(0)
     f.told(verb, 3)
@@ -216,8 +216,7 @@ def test_another_command_ends_a_promotion(fuzzer, verb):
     assert f.steered() == {3: "skipped" if verb == "skip" else ""}
 
 
-def test_entries_that_are_not_there(fuzzer):
-    f = fuzzer()
+def test_entries_that_are_not_there(f):
     for verb in VERBS:
         f.told(verb, 77)
     assert f.picks(0)
@@ -244,15 +243,13 @@ def hand(f: Fuzzer, *lines: bytes) -> None:
 @pytest.mark.parametrize(
     "entry", ["-1", "1.5", "true", '"3"', "1e3", "99999999999999999999", "null", "[3]", "{}"]
 )
-def test_absurd_numbers(fuzzer, entry):
-    f = fuzzer()
+def test_absurd_numbers(f, entry):
     hand(f, b'{"id":"x","command":{"c":"skip","entry":%s}}\n' % entry.encode())
     assert all(f.picks(e) for e in range(5))
     assert f.answers() == {"x": "NO there is no queue entry of that number"}
 
 
-def test_what_is_not_for_it(fuzzer):
-    f = fuzzer()
+def test_what_is_not_for_it(f):
     append(f.control, "p", Pause("main"))
     append(f.control, "a", AddSeed('{"c":"skip","entry":3}'))
     hand(
@@ -276,8 +273,7 @@ def test_what_is_not_for_it(fuzzer):
     assert f.answers() == {'e"é': "entry 3 is skipped from now on"}
 
 
-def test_a_line_counts_when_it_has_its_end(fuzzer):
-    f = fuzzer()
+def test_a_line_counts_when_it_has_its_end(f):
     hand(f, b'{"id":"a","command":{"c":"skip","entry":1')
     assert f.picks(1)
     hand(f, b'}}\n{"id":"b","comm')
@@ -287,8 +283,7 @@ def test_a_line_counts_when_it_has_its_end(fuzzer):
     assert list(f.answers()) == ["a", "b"]
 
 
-def test_names_without_a_number_are_never_refused(fuzzer):
-    f = fuzzer()
+def test_names_without_a_number_are_never_refused(f):
     f.told("skip", 1)
     assert not f.picks(1)
     for name in ("aabbccddeeff", "id:", "id:x", "id:9999999999,", "queue/", ""):
@@ -324,8 +319,7 @@ def test_it_does_not_refuse_the_same_entry_for_ever(fuzzer):
     assert f.picks(0)
 
 
-def test_it_does_not_refuse_everything_for_ever(fuzzer):
-    f = fuzzer()
+def test_it_does_not_refuse_everything_for_ever(f):
     f.told("skip", 1)
     f.told("skip", 2)
     assert until_accepted(f, 1, 2)  # 0 3 4 are there, but afl-fuzz never picks them
@@ -334,8 +328,7 @@ def test_it_does_not_refuse_everything_for_ever(fuzzer):
     assert sum(isinstance(e, Message) for e in f.said()) == 1
 
 
-def test_having_given_in_it_waits_until_something_was_fuzzed(fuzzer):
-    f = fuzzer()
+def test_having_given_in_it_waits_until_something_was_fuzzed(f):
     f.told("skip", 1)
     f.told("skip", 2)
     while not f.picks(1, fuzz=False):
@@ -382,8 +375,7 @@ def test_an_entry_that_is_left_early_was_fuzzed(fuzzer):
 # ------------------------------------------------------------------- restarts
 
 
-def test_after_a_restart_what_was_skipped_is_found_by_its_new_number(fuzzer):
-    f = fuzzer()
+def test_after_a_restart_what_was_skipped_is_found_by_its_new_number(f):
     f.told("skip", 1)
     f.told("skip", 2)
     f.told("promote", 2)
@@ -401,9 +393,8 @@ def test_after_a_restart_what_was_skipped_is_found_by_its_new_number(fuzzer):
     assert f.answers() == {**before, "c4": "entry 3 takes its usual turn"}
 
 
-def test_without_the_names_of_then_nothing_is_skipped(fuzzer):
+def test_without_the_names_of_then_nothing_is_skipped(f):
     """An entry file that a user removed, or another queue altogether."""
-    f = fuzzer()
     f.told("skip", 1)
     assert not f.picks(1)
     Path(f.name(1)).unlink()
@@ -412,8 +403,7 @@ def test_without_the_names_of_then_nothing_is_skipped(fuzzer):
     assert f.steered() == {1: ""}
 
 
-def test_what_was_asked_before_the_start_is_answered_but_not_done(fuzzer):
-    f = fuzzer()
+def test_what_was_asked_before_the_start_is_answered_but_not_done(f):
     f.told("promote", 1)
     assert not f.picks(0)
     f.told("skip", 3)
@@ -427,8 +417,7 @@ def test_what_was_asked_before_the_start_is_answered_but_not_done(fuzzer):
     assert len(f.answers()) == 2
 
 
-def test_its_predecessor_died_in_the_middle_of_an_answer(fuzzer):
-    f = fuzzer()
+def test_its_predecessor_died_in_the_middle_of_an_answer(f):
     f.stop()
     f.events.write_bytes(b'{"k":"command_applied","id":"c0"}\n{"k":"command_app')
     f.start()
@@ -440,8 +429,7 @@ def test_its_predecessor_died_in_the_middle_of_an_answer(fuzzer):
     assert [json.loads(x)["id"] for x in lines[2:]] == [1, "c1", 2, "c2"]
 
 
-def test_a_control_file_that_was_replaced_is_not_obeyed_twice(fuzzer):
-    f = fuzzer()
+def test_a_control_file_that_was_replaced_is_not_obeyed_twice(f):
     f.told("skip", 1)
     f.told("reset", 1)
     assert f.picks(1)
@@ -471,8 +459,7 @@ def test_without_being_told_where_it_does_nothing(build, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("which", ["control", "events"])
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda p: os.symlink("/etc/passwd", p)])
-def test_something_else_in_a_files_place(fuzzer, which, make):
-    f = fuzzer()
+def test_something_else_in_a_files_place(f, which, make):
     f.stop()
     make(getattr(f, which))
     f.start()
@@ -486,8 +473,7 @@ def test_something_else_in_a_files_place(fuzzer, which, make):
         assert list(f.answers()) == ["c1"]
 
 
-def test_the_run_directory_vanishes(fuzzer):
-    f = fuzzer()
+def test_the_run_directory_vanishes(f):
     f.told("skip", 1)
     assert not f.picks(1)
     shutil.rmtree(f.home)
@@ -495,8 +481,7 @@ def test_the_run_directory_vanishes(fuzzer):
         assert f.picks(2) and not f.picks(1)
 
 
-def test_answers_wait_while_the_disk_is_full(fuzzer):
-    f = fuzzer()
+def test_answers_wait_while_the_disk_is_full(f):
     f.told("skip", 1)
     assert not f.picks(1)
     size = f.events.stat().st_size

@@ -1,7 +1,5 @@
 """What an afl-fuzz is started with that mutates inputs as text."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from pathlib import Path

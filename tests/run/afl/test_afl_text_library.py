@@ -1,7 +1,5 @@
 """text.c through ctypes: asked as afl-fuzz asks it, steered as the supervisor steers."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

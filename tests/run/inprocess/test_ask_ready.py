@@ -1,7 +1,5 @@
 """Would a campaign start? Asked of the target's interpreter, which may do whatever it likes."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Which constants the choices in inputs select, for whatever command runs them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What an engine records of an input for an exported test."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

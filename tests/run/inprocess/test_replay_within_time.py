@@ -1,7 +1,5 @@
 """Inputs that are run on the present target, within a time."""
 
-from __future__ import annotations
-
 import pytest
 from lab_clock import LabClock
 

@@ -1,7 +1,5 @@
 """One instance's life and the campaign's limits, without a supervisor."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import subprocess
@@ -45,6 +43,7 @@ class Desk:
     def __init__(self) -> None:
         self.log: list[object] = []
         self.changed = asyncio.Event()
+        self.task: asyncio.Task[None] | None = None
 
     def record(self, *events: Event) -> None:
         self.log += events
@@ -101,22 +100,34 @@ def make(tmp_path):
     (tmp_path / "out").mkdir()
 
     def make(launcher=None, before=None, **changes) -> tuple[InstanceLife, Desk]:
-        context = Desk()
-        life = InstanceLife(
-            campaign(**changes),
-            RunDir(tmp_path),
-            0,
-            launcher=launcher or Launcher(),
-            context=context,
-            before=before,
-        )
-        return life, context
+        desk = Desk()
+        launcher = launcher or Launcher()
+        parts = campaign(**changes), RunDir(tmp_path), 0
+        return InstanceLife(*parts, launcher=launcher, context=desk, before=before), desk
 
     yield make
     kill_marked(tmp_path)
 
 
-async def test_a_launcher_that_takes_its_time_stops_nobody_else(make):
+@pytest.fixture
+async def start(make, monkeypatch):
+    """A life that runs; what has not ended is stopped after the test."""
+    started: list[tuple[InstanceLife, Desk]] = []
+
+    def start(*args, delay_s=life_module.FIRST_DELAY_S, **kwargs) -> tuple[InstanceLife, Desk]:
+        monkeypatch.setattr(life_module, "FIRST_DELAY_S", delay_s)
+        life, desk = make(*args, **kwargs)
+        desk.task = asyncio.ensure_future(life.run())
+        started.append((life, desk))
+        return life, desk
+
+    yield start
+    for life, desk in started:
+        await life.end(EndReason("stopped", ""))
+        await desk.task
+
+
+async def test_a_launcher_that_takes_its_time_stops_nobody_else(start):
     """It may have to wait for a compiler."""
     begun, others = threading.Event(), threading.Event()
 
@@ -126,41 +137,38 @@ async def test_a_launcher_that_takes_its_time_stops_nobody_else(make):
             assert others.wait(DEADLINE_S)
             return super().prepare(campaign, home, index)
 
-    life, context = make(Slow())
-    task = asyncio.ensure_future(life.run())
+    life, desk = start(Slow())
     await until(begun.is_set)
     others.set()
-    await reach(life, context, "starting")
+    await reach(life, desk, "starting")
     await life.end(EndReason("stopped", "enough"))
-    await task
+    await desk.task
     assert life.state == "stopped"
 
 
-async def reach(life: InstanceLife, context: Desk, state: str) -> None:
+async def reach(life: InstanceLife, desk: Desk, state: str) -> None:
     while life.state != state:
-        context.changed.clear()
-        await asyncio.wait_for(context.changed.wait(), DEADLINE_S)
+        desk.changed.clear()
+        await asyncio.wait_for(desk.changed.wait(), DEADLINE_S)
 
 
-async def test_what_a_killed_process_left_is_removed_also_if_it_is_not_started_again(make):
+async def test_what_a_killed_process_left_is_removed_also_if_it_is_not_started_again(start):
     launcher = Launcher()
-    life, context = make(launcher)
-    task = asyncio.ensure_future(life.run())
-    await reach(life, context, "starting")
+    life, desk = start(launcher)
+    await reach(life, desk, "starting")
     assert launcher.cleaned == []
     life.signal(signal.SIGKILL)
-    await reach(life, context, "restarting")
+    await reach(life, desk, "restarting")
     await life.end(EndReason("finished", "its budget is used up"))
-    await task
-    assert context.states == ["starting", "restarting", "finished"]
+    await desk.task
+    assert desk.states == ["starting", "restarting", "finished"]
     assert launcher.cleaned == [life.directory]
 
 
-async def test_figures_are_signs_of_life_and_their_standstill_an_alarm(make, monkeypatch):
-    life, context = make()
-    task = asyncio.ensure_future(life.run())
-    await reach(life, context, "starting")
-    (hello,) = [e for e in context.log if isinstance(e, InstanceHello)]
+async def test_figures_are_signs_of_life_and_their_standstill_an_alarm(start):
+    life, desk = start()
+    await reach(life, desk, "starting")
+    (hello,) = [e for e in desk.log if isinstance(e, InstanceHello)]
     assert (hello.engine, hello.pid) == ("test", life.pid)
     assert hello.capabilities == ["pause", "resume", "stop"]
     life.on_stats(Stats("main", execs=0))
@@ -181,34 +189,30 @@ async def test_figures_are_signs_of_life_and_their_standstill_an_alarm(make, mon
     assert life.state == "paused"  # which is no stall
     life.set_paused(False)
     await life.end(EndReason("stopped", "enough"))
-    await task
-    assert context.states == [
+    await desk.task
+    assert desk.states == [
         *("starting", "running", "stalled", "running", "paused", "running", "stopped")
     ]
-    assert context.log[-1].reason == "enough"
-    assert context.log[-2] == "last look"
+    assert desk.log[-1].reason == "enough"
+    assert desk.log[-2] == "last look"
 
 
-async def test_an_engine_that_never_comes_up_is_an_alarm_too(make):
-    life, context = make()
-    task = asyncio.ensure_future(life.run())
-    await reach(life, context, "starting")
+async def test_an_engine_that_never_comes_up_is_an_alarm_too(start):
+    life, desk = start()
+    await reach(life, desk, "starting")
     life.launcher.stall_s = -1.0
     life.watch_progress()
     assert life.state == "stalled"
-    assert "since the start" in context.log[-1].reason
-    await life.end(EndReason("stopped", ""))
-    await task
+    assert "since the start" in desk.log[-1].reason
 
 
-async def test_a_paused_one_starts_paused(make):
-    life, _ = make(before=Instance("main", state="paused"))
-    task = asyncio.ensure_future(life.run())
+async def test_a_paused_one_starts_paused(start):
+    life, desk = start(before=Instance("main", state="paused"))
     await until(lambda: life.pid and psutil.Process(life.pid).status() == psutil.STATUS_STOPPED)
     life.mark_running()
     assert life.state == "paused"
     await life.end(EndReason("stopped", ""))
-    await task
+    await desk.task
     assert life.state == "stopped"
 
 
@@ -217,35 +221,33 @@ async def test_a_shortage_is_waited_out_and_hopelessness_is_not(make, monkeypatc
     launcher = Launcher("raise SystemExit(0)")
     launcher.finishes = True
     launcher.errors = [OSError(28, "No space left on device", "/full")]
-    life, context = make(launcher)
+    life, desk = make(launcher)
     await asyncio.wait_for(life.run(), DEADLINE_S)
-    assert context.states == ["restarting", "starting", "finished"]
-    assert "/full: No space left on device" in context.log[1].reason
+    assert desk.states == ["restarting", "starting", "finished"]
+    assert "/full: No space left on device" in desk.log[1].reason
     launcher.errors = [PermissionError(13, "Permission denied", "/bin/x")]
-    life, context = make(launcher)
+    life, desk = make(launcher)
     await life.run()
-    assert context.states == ["failed"]
-    assert context.log[-1].reason == "cannot start: /bin/x: Permission denied"
+    assert desk.states == ["failed"]
+    assert desk.log[-1].reason == "cannot start: /bin/x: Permission denied"
 
 
-async def test_an_end_that_nobody_asked_for_is_no_end(make, monkeypatch):
+async def test_an_end_that_nobody_asked_for_is_no_end(start):
     """Whatever sent the SIGTERM: a campaign is not to fuzz on with one instance less."""
-    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.2)
     launcher = Launcher("import signal, sys; signal.signal(15, lambda *_: sys.exit(0)); " + READY)
-    life, context = make(launcher)
-    task = asyncio.ensure_future(life.run())
+    life, desk = start(launcher, delay_s=0.2)
     await ready(life)
     life.on_stats(Stats("main", execs=10))
     life.signal(signal.SIGTERM)
-    await reach(life, context, "restarting")
+    await reach(life, desk, "restarting")
     said = "exited without being asked to (exit status 0); again in 0.2 s"
-    assert context.log[-1].reason == said
-    await reach(life, context, "starting")
+    assert desk.log[-1].reason == said
+    await reach(life, desk, "starting")
     assert life.restarts == 1
     launcher.finishes = True
     await ready(life)
     life.signal(signal.SIGTERM)
-    await task
+    await desk.task
     assert (life.state, life.restarts) == ("finished", 1)
 
 
@@ -270,47 +272,47 @@ async def halts(life: InstanceLife, status: str) -> None:
     life.watch_signals()
 
 
-async def test_one_that_somebody_else_stops_is_paused_until_it_goes_on(make):
-    life, context = make(Launcher(READY))
-    task = asyncio.ensure_future(life.run())
-    await ready(life)
+async def stopped(life: InstanceLife) -> None:
     life.signal(signal.SIGSTOP)
     await halts(life, "T")
+
+
+async def continued(life: InstanceLife) -> None:
+    life.signal(signal.SIGCONT)
+    await halts(life, "S")
+
+
+async def test_one_that_somebody_else_stops_is_paused_until_it_goes_on(start):
+    life, desk = start(Launcher(READY))
+    await ready(life)
+    await stopped(life)
     assert (life.state, life.paused) == ("paused", False)
-    assert context.log[-2].reason == "stopped by a signal (SIGSTOP)"
+    assert desk.log[-2].reason == "stopped by a signal (SIGSTOP)"
     life.launcher.stall_s = -1.0
     life.watch_progress()
     assert life.state == "paused"
-    life.signal(signal.SIGCONT)
-    await halts(life, "S")
+    await continued(life)
     assert life.state == "starting"  # it has not begun yet
     life.on_stats(Stats("main", execs=10))
-    life.signal(signal.SIGSTOP)
-    await halts(life, "T")
+    await stopped(life)
     assert life.state == "paused"
     life.on_stats(Stats("main", execs=11))  # a packet that was in progress
     assert life.state == "paused"
-    life.signal(signal.SIGCONT)
-    await halts(life, "S")
+    await continued(life)
     assert life.state == "running"
     # A user's pause of one that is stopped already is that person's to end.
-    life.signal(signal.SIGSTOP)
-    await halts(life, "T")
+    await stopped(life)
     life.set_paused(True)
-    assert (life.state, context.log[-1].reason) == ("paused", "")
+    assert (life.state, desk.log[-1].reason) == ("paused", "")
     life.watch_signals()
     life.set_paused(False)
-    life.signal(signal.SIGCONT)
-    await halts(life, "S")
+    await continued(life)
     assert life.state == "running"
     assert life.restarts == 0
-    await life.end(EndReason("stopped", ""))
-    await task
 
 
-async def test_what_slows_a_process_down_does_not_stop_it(make):
-    life, context = make(Launcher(READY))
-    task = asyncio.ensure_future(life.run())
+async def test_what_slows_a_process_down_does_not_stop_it(start):
+    life, desk = start(Launcher(READY))
     await ready(life)
     life.on_stats(Stats("main", execs=10))
     for _ in range(5):
@@ -318,76 +320,61 @@ async def test_what_slows_a_process_down_does_not_stop_it(make):
         life.watch_signals()
         life.signal(signal.SIGCONT)
         life.watch_signals()
-    assert context.states == ["starting", "running"]
-    await life.end(EndReason("stopped", ""))
-    await task
+    assert desk.states == ["starting", "running"]
 
 
-async def test_a_stop_from_outside_does_not_outlive_the_process(make):
+async def test_a_stop_from_outside_does_not_outlive_the_process(start):
     before = Instance("main", state="paused", reason=standstill.HALTED)
-    life, _ = make(Launcher(READY), before=before)
+    life, _ = start(Launcher(READY), before=before)
     assert not life.paused
-    task = asyncio.ensure_future(life.run())
     await ready(life)
     life.watch_signals()
     assert life.state == "starting"
-    await life.end(EndReason("stopped", ""))
-    await task
 
 
-async def test_health_resets_the_back_off(make, monkeypatch):
-    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.001)
+async def test_health_resets_the_back_off(start, monkeypatch):
     monkeypatch.setattr(life_module, "HEALTHY_S", 0.0)
-    life, context = make(Launcher("raise SystemExit(1)"))
-    task = asyncio.ensure_future(life.run())
+    life, desk = start(Launcher("raise SystemExit(1)"), delay_s=0.001)
     await until(lambda: life.restarts >= 4)
-    await life.end(EndReason("stopped", ""))
-    await task
-    reasons = [e.reason for e in context.log if getattr(e, "state", "") == "restarting"]
+    reasons = [e.reason for e in desk.log if getattr(e, "state", "") == "restarting"]
     assert {r.rpartition("again in ")[2] for r in reasons} == {"0.001 s"}
 
 
 async def test_a_share_that_is_used_up_is_an_end_however_it_died(make):
-    life, context = make(Launcher("import os; os.kill(os.getpid(), 9)"), budget_trials=100)
+    life, desk = make(Launcher("import os; os.kill(os.getpid(), 9)"), budget_trials=100)
     life.execs = 100
     await life.run()
-    assert context.states == ["starting", "finished"]
+    assert desk.states == ["starting", "finished"]
 
 
 async def test_ended_before_it_began(make):
-    life, context = make()
+    life, desk = make()
     await life.end(EndReason("stopped", "no"))
     await life.run()
-    assert context.states == ["stopped"]
+    assert desk.states == ["stopped"]
     assert life.over
 
 
-async def test_signal_words(make, monkeypatch):
-    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 30.0)
-    for code, words in (
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
         ("import os; os.kill(os.getpid(), 35)", "killed by signal 35"),
         ("raise SystemExit(42)", "status 42"),
-    ):
-        life, context = make(Launcher(code))
-        task = asyncio.ensure_future(life.run())
-        await reach(life, context, "restarting")
-        assert words in context.log[-1].reason
-        await life.end(EndReason("stopped", ""))
-        await task
+    ],
+    ids=["signal", "status"],
+)
+async def test_how_a_process_ended_is_the_reason(start, code, reason):
+    life, desk = start(Launcher(code), delay_s=30.0)
+    await reach(life, desk, "restarting")
+    assert reason in desk.log[-1].reason
 
 
 # ------------------------------------------------------------------------- the limits
 
 
-def state(**instances: Instance) -> State:
-    return State(instances=instances)
-
-
 def test_budgets():
-    some = state(
-        main=Instance("main", stats=Stats("main", 60), crash_files=1),
-        s1=Instance("s1", stats=Stats("s1", 40)),
-    )
+    main = Instance("main", stats=Stats("main", 60), crash_files=1)
+    some = State(instances={"main": main, "s1": Instance("s1", stats=Stats("s1", 40))})
     assert spent(campaign(), some, 1e9) == ""
     assert spent(campaign(budget_s=10), some, 9.9) == ""
     assert spent(campaign(budget_s=600), some, 600) == "the budget of 10 min is used up"
@@ -434,19 +421,12 @@ def test_the_time_budget_waits_for_the_first_execution_but_not_for_ever():
 
 def test_a_campaign_ends_when_no_new_edge_is_covered():
     limits = CampaignLimits(campaign(stop_edges_s=10), 100)
-
-    def state(edges=7):
-        return State(
-            instances={
-                "main": Instance("main", stats=Stats("main", edges=edges)),
-                "s": Instance("s", stats=Stats("s", edges=6)),
-            }
-        )
-
-    assert limits.reached(state(), 105) is None
-    assert limits.reached(state(), 114.9) is None
-    ending = limits.reached(state(), 115)
-    assert ending == EndReason("finished", "no new edge for 10 s (stop.edges)")
+    edges = {"main": 7, "s": 6}
+    some = {name: Instance(name, stats=Stats(name, edges=n)) for name, n in edges.items()}
+    state = State(instances=some)
+    assert limits.reached(state, 105) is None
+    assert limits.reached(state, 114.9) is None
+    assert limits.reached(state, 115) == EndReason("finished", "no new edge for 10 s (stop.edges)")
 
 
 # ------------------------------------------------------------------------- standstills
@@ -483,28 +463,24 @@ def measured(life: InstanceLife, seconds: float, cpu: float = 0.0, step: float =
             life.measured(cpu)
 
 
-async def test_a_standstill_ends_in_a_restart_and_many_in_a_failure(make, monkeypatch):
-    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
-    life, context = make(Still(READY))
-    task = asyncio.ensure_future(life.run())
+async def test_a_standstill_ends_in_a_restart_and_many_in_a_failure(start):
+    life, desk = start(Still(READY), delay_s=0.01)
     for _ in range(standstill.STANDSTILLS + 1):
         pid = await stalls(life)
         measured(life, standstill.STILL_S / 2)
         assert psutil.pid_exists(pid)
         measured(life, standstill.STILL_S)
         assert await is_gone(pid), "it was not killed for standing still"
-    await asyncio.wait_for(task, 60)
-    reasons = [e.reason for e in context.log if getattr(e, "state", "") == "restarting"]
+    await asyncio.wait_for(desk.task, 60)
+    reasons = [e.reason for e in desk.log if getattr(e, "state", "") == "restarting"]
     assert len(reasons) == standstill.STANDSTILLS
     assert all("no CPU time" in reason for reason in reasons)
     assert life.state == "failed"
-    assert ", 4 times without an execution in between" in context.log[-1].reason
+    assert ", 4 times without an execution in between" in desk.log[-1].reason
 
 
-async def test_an_execution_in_between_is_progress(make, monkeypatch):
-    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
-    life, _ = make(Still(READY))
-    task = asyncio.ensure_future(life.run())
+async def test_an_execution_in_between_is_progress(start):
+    life, _ = start(Still(READY), delay_s=0.01)
     for n in range(standstill.STANDSTILLS + 2):
         await stalls(life)
         measured(life, 1.5 * standstill.STILL_S)
@@ -513,14 +489,11 @@ async def test_an_execution_in_between_is_progress(make, monkeypatch):
         life.watch_progress()
         (life.directory / "ready").touch()
     assert life.restarts == standstill.STANDSTILLS + 2
-    await life.end(EndReason("stopped", ""))
-    await task
 
 
-async def test_what_is_no_standstill(make, monkeypatch, tmp_path):
+async def test_what_is_no_standstill(start, monkeypatch, tmp_path):
     """Work, a suspended machine, a pause, a full disk: nothing is started again for these."""
-    life, _ = make(Still(READY))
-    task = asyncio.ensure_future(life.run())
+    life, _ = start(Still(READY))
     await stalls(life)
     measured(life, 10 * standstill.STILL_S, cpu=0.3)
     measured(life, 4 * 3600.0, step=3600.0)
@@ -536,8 +509,6 @@ async def test_what_is_no_standstill(make, monkeypatch, tmp_path):
     monkeypatch.setattr(standstill, "check_writable", full)
     measured(life, 10 * standstill.STILL_S)
     assert (life.state, life.restarts) == ("stalled", 0)
-    await life.end(EndReason("stopped", ""))
-    await task
 
 
 TRACEABLE = "import ctypes; ctypes.CDLL(None).prctl(0x59616d61, ctypes.c_ulong(-1), 0, 0, 0)\n"
@@ -553,9 +524,8 @@ sys.stdin.read()
 """
 
 
-async def test_one_that_a_debugger_holds_stands_still_for_as_long_as_that_takes(make):
-    life, _ = make(Still(TRACEABLE + READY))
-    task = asyncio.ensure_future(life.run())
+async def test_one_that_a_debugger_holds_stands_still_for_as_long_as_that_takes(start):
+    life, _ = start(Still(TRACEABLE + READY))
     await stalls(life)
     command = [sys.executable, "-c", TRACE, str(life.pid)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as debugger:
@@ -566,43 +536,35 @@ async def test_one_that_a_debugger_holds_stands_still_for_as_long_as_that_takes(
             measured(life, 10 * standstill.STILL_S)
             assert (life.state, life.restarts, life._standstill.why) == ("stalled", 0, "")
         debugger.stdin.close()
-    await life.end(EndReason("stopped", ""))
-    await task
     if attached != b"True\n":
         pytest.skip("ptrace is not allowed here")
 
 
-async def test_a_standstill_names_the_process_that_is_stopped(make, monkeypatch):
-    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 30.0)
+async def test_a_standstill_names_the_process_that_is_stopped(start):
     child = "import os, signal\nif not os.fork(): os.kill(os.getpid(), signal.SIGSTOP)\n"
-    life, context = make(Still(child + READY))
-    task = asyncio.ensure_future(life.run())
+    life, desk = start(Still(child + READY), delay_s=30.0)
     await stalls(life)
     (child,) = psutil.Process(life.pid).children()
     await until(lambda: child.status() == psutil.STATUS_STOPPED)
     measured(life, 2 * standstill.STILL_S)
-    await reach(life, context, "restarting")
-    assert f"process {child.pid} is stopped by a signal" in context.log[-1].reason
-    await life.end(EndReason("stopped", ""))
-    await task
+    await reach(life, desk, "restarting")
+    assert f"process {child.pid} is stopped by a signal" in desk.log[-1].reason
 
 
-def warned(context) -> list[str]:
-    return [e.text for e in context.log if isinstance(e, Message) and e.level == "warning"]
+def warned(desk) -> list[str]:
+    return [e.text for e in desk.log if isinstance(e, Message) and e.level == "warning"]
 
 
 async def halted(life: InstanceLife, looks: int) -> None:
     """Stop its process, see that, and look so often."""
-    life.signal(signal.SIGSTOP)
-    await halts(life, "T")
+    await stopped(life)
     for _ in range(looks - 2):
         life.watch_signals()
 
 
-async def test_an_engine_of_ours_that_is_stopped_for_too_long_is_continued(make):
+async def test_an_engine_of_ours_that_is_stopped_for_too_long_is_continued(start):
     """Its target may have done that, as it may stop its parent; the second time it is known to."""
-    life, context = make(Still(READY))
-    task = asyncio.ensure_future(life.run())
+    life, desk = start(Still(READY))
     await stalls(life)
     few, many = standstill.BAD_HALT_LOOKS, standstill.HALT_LOOKS
     for looks, stays in ((few, True), (many - few, False), (few, False)):
@@ -616,11 +578,9 @@ async def test_an_engine_of_ours_that_is_stopped_for_too_long_is_continued(make)
             continue
         await halts(life, "S")
         assert life.state in ("starting", "running")
-    said = warned(context)
+    said = warned(desk)
     assert len(said) == 2
     assert "time 2" in said[1]
-    await life.end(EndReason("stopped", ""))
-    await task
 
 
 STOPS_AGAIN = """\
@@ -632,21 +592,18 @@ signal.signal(signal.SIGCONT, again)
 """
 
 
-async def test_one_that_stops_again_at_once_is_continued_again_and_again(make):
+async def test_one_that_stops_again_at_once_is_continued_again_and_again(start):
     """However it is looked at, it is never seen running in between."""
-    life, context = make(Still(STOPS_AGAIN + READY))
-    task = asyncio.ensure_future(life.run())
+    life, desk = start(Still(STOPS_AGAIN + READY))
     await stalls(life)
     await halted(life, standstill.HALT_LOOKS)
     for times in (1, 2, 3):
         await until((life.directory / "stops").exists)
         (life.directory / "stops").unlink()
-        assert len(warned(context)) == times
+        assert len(warned(desk)) == times
         await halts(life, "T")
         for _ in range(standstill.BAD_HALT_LOOKS - 2):
             life.watch_signals()
-    await life.end(EndReason("stopped", ""))
-    await task
 
 
 async def stops_again(life: InstanceLife, looks: int) -> None:
@@ -660,12 +617,8 @@ async def stops_again(life: InstanceLife, looks: int) -> None:
 
 
 @pytest.mark.slow
-async def test_one_that_is_always_continued_in_vain_starts_again_and_fails_in_the_end(
-    make, monkeypatch
-):
-    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
-    life, context = make(Still(STOPS_AGAIN + READY))
-    task = asyncio.ensure_future(life.run())
+async def test_one_that_is_always_continued_in_vain_starts_again_and_fails_in_the_end(start):
+    life, desk = start(Still(STOPS_AGAIN + READY), delay_s=0.01)
     for _ in range(standstill.STANDSTILLS + 1):
         pid = await stalls(life)
         await halted(life, standstill.HALT_LOOKS - 1)
@@ -675,32 +628,27 @@ async def test_one_that_is_always_continued_in_vain_starts_again_and_fails_in_th
         for _ in range(standstill.BAD_HALT_LOOKS):
             life.watch_signals()
         assert await is_gone(pid), "it is continued without end"
-    await asyncio.wait_for(task, 60)
-    restarts = [e for e in context.log if getattr(e, "state", "") == "restarting"]
+    await asyncio.wait_for(desk.task, 60)
+    restarts = [e for e in desk.log if getattr(e, "state", "") == "restarting"]
     assert len(restarts) == standstill.STANDSTILLS
     assert all("SIGSTOP" in e.reason for e in restarts)
     assert life.state == "failed"
 
 
 @pytest.mark.slow
-async def test_one_that_executes_in_between_is_continued_for_ever(make):
-    life, context = make(Still(STOPS_AGAIN + READY))
-    task = asyncio.ensure_future(life.run())
+async def test_one_that_executes_in_between_is_continued_for_ever(start):
+    life, desk = start(Still(STOPS_AGAIN + READY))
     pid = await stalls(life)
     await halted(life, standstill.HALT_LOOKS - 1)
     for n in range(2 * standstill.CONTINUES):
         await stops_again(life, standstill.BAD_HALT_LOOKS if n else 1)
         life.on_stats(Stats("main", execs=1 + n))
-        assert (life.pid, len(warned(context))) == (pid, 1 + n)
-    await life.end(EndReason("stopped", ""))
-    await task
+        assert (life.pid, len(warned(desk))) == (pid, 1 + n)
 
 
-async def test_fewer_executions_are_no_execution(make, monkeypatch):
+async def test_fewer_executions_are_no_execution(start):
     """A new process may begin its figure at 0, or fall back when it reads an old one."""
-    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
-    life, _ = make(Still(READY))
-    task = asyncio.ensure_future(life.run())
+    life, desk = start(Still(READY), delay_s=0.01)
     life.on_stats(Stats("main", execs=100))
     for n in range(standstill.STANDSTILLS + 1):
         await stalls(life)
@@ -709,35 +657,29 @@ async def test_fewer_executions_are_no_execution(make, monkeypatch):
         pid = life.pid
         measured(life, 1.5 * standstill.STILL_S)
         assert await is_gone(pid)
-    await asyncio.wait_for(task, 60)
+    await asyncio.wait_for(desk.task, 60)
     assert life.state == "failed"
 
 
-async def test_one_whose_worker_runs_on_is_continued_soon(make):
+async def test_one_whose_worker_runs_on_is_continued_soon(start):
     child = "import os, time\nif not os.fork(): time.sleep(1000)\n"
-    life, context = make(Still(child + READY))
-    task = asyncio.ensure_future(life.run())
+    life, desk = start(Still(child + READY))
     await stalls(life)
     await halted(life, standstill.BAD_HALT_LOOKS)
     await halts(life, "S")
     assert life.state != "paused"
-    assert len(warned(context)) == 1
-    await life.end(EndReason("stopped", ""))
-    await task
+    assert len(warned(desk)) == 1
 
 
-async def test_afl_fuzz_is_continued_too_but_not_soon(make):
+async def test_afl_fuzz_is_continued_too_but_not_soon(start):
     """A pause of its process group leaves its fork server running, which has a session."""
     child = "import os, time\nif not os.fork(): time.sleep(1000)\n"
-    life, context = make(Launcher(child + READY))
-    task = asyncio.ensure_future(life.run())
+    life, desk = start(Launcher(child + READY))
     await ready(life)
     await halted(life, standstill.HALT_LOOKS - 1)
     assert life.state == "paused"
-    (said,) = [e for e in context.log if isinstance(e, Message)]
+    (said,) = [e for e in desk.log if isinstance(e, Message)]
     assert said.level == "info"
     life.watch_signals()
     await halts(life, "S")
-    assert len(warned(context)) == 1
-    await life.end(EndReason("stopped", ""))
-    await task
+    assert len(warned(desk)) == 1

@@ -1,5 +1,4 @@
-from __future__ import annotations
-
+import contextlib
 import ctypes
 import errno
 import os
@@ -109,24 +108,20 @@ def test_an_unchanged_directory_is_not_listed(listing, tmp_path, clock, monkeypa
     assert listing.look(10) == []
 
 
-def test_a_file_that_is_being_written_waits_for_its_size(tmp_path):
+@pytest.mark.parametrize(
+    ("later", "is_listed"),
+    [(GRAIN_S + YOUNG_S, True), (YOUNG_S + 0.2, False)],
+    ids=["it waits for its size", "it is looked at again without a listing"],
+)
+def test_a_young_file(tmp_path, monkeypatch, later, is_listed):
     put(tmp_path, "id:000000", b"")
     clock = LabClock(tmp_path.stat().st_mtime)
     listing = Listing(tmp_path, set(), monotonic=clock, wall=clock)
     assert listing.look(10) == []
     put(tmp_path, "id:000000", b"whole")
-    clock.now += GRAIN_S + YOUNG_S
-    assert listing.look(10) == [NewFile("id:000000", 5)]
-
-
-def test_a_young_file_is_looked_at_again_without_a_listing(tmp_path, monkeypatch):
-    put(tmp_path, "id:000000", b"")
-    clock = LabClock(tmp_path.stat().st_mtime)
-    listing = Listing(tmp_path, set(), monotonic=clock, wall=clock)
-    assert listing.look(10) == []
-    put(tmp_path, "id:000000", b"whole")
-    monkeypatch.setattr(os, "listdir", lambda path: pytest.fail("listed again"))
-    clock.now += YOUNG_S + 0.2
+    if not is_listed:
+        monkeypatch.setattr(os, "listdir", lambda path: pytest.fail("listed again"))
+    clock.now += later
     assert listing.look(10) == [NewFile("id:000000", 5)]
 
 
@@ -197,15 +192,17 @@ def test_times_to_come_are_at_rest_too(listing, tmp_path, clock, monkeypatch):
     assert names(listing.look(10)) == ["two"]
 
 
-def test_no_directory_is_no_queue(tmp_path, clock):
-    for make in (os.mkfifo, lambda p: p.symlink_to(tmp_path), lambda p: p.write_text("x")):
-        queue = tmp_path / "queue"
-        make(queue)
-        listing = Listing(queue, set(), monotonic=clock, wall=clock)
-        assert listing.check()
-        assert listing.look(10) == []
-        assert listing.problem == ""
-        queue.unlink()
+@pytest.mark.parametrize(
+    "make",
+    [os.mkfifo, lambda p: p.symlink_to(p.parent), lambda p: p.write_text("x")],
+    ids=["fifo", "symlink", "file"],
+)
+def test_no_directory_is_no_queue(tmp_path, clock, make):
+    make(tmp_path / "queue")
+    listing = Listing(tmp_path / "queue", set(), monotonic=clock, wall=clock)
+    assert listing.check()
+    assert listing.look(10) == []
+    assert listing.problem == ""
 
 
 def test_a_directory_that_cannot_be_listed_has_a_problem(listing, tmp_path, monkeypatch):
@@ -318,18 +315,29 @@ def test_a_network_file_system_is_only_polled(watcher, tmp_path, monkeypatch):
 # --------------------------------------------------------------------- the observer
 
 
-def observer(out: Path, state: State | None = None, **kwargs: object) -> DirectoryObserver:
-    made = DirectoryObserver(out, state or State(), Offsets(0, {}), {}, **kwargs)
+@pytest.fixture
+def main(tmp_path: Path) -> Path:
     for directory in ("queue", "crashes", "hangs"):
-        (out / "main" / directory).mkdir(parents=True, exist_ok=True)
-    assert made.add("main") == []
-    return made
+        (tmp_path / "out/main" / directory).mkdir(parents=True)
+    return tmp_path / "out/main"
 
 
-def test_entries_findings_events_and_figures(tmp_path):
-    out = tmp_path / "out"
-    seen = observer(out)
-    main = out / "main"
+@pytest.fixture
+def observer(main: Path):
+    """Makes observers of the instance main; all are closed in the end."""
+    with contextlib.ExitStack() as closing:
+
+        def make(state: State | None = None, **kwargs: object) -> DirectoryObserver:
+            made = DirectoryObserver(main.parent, state or State(), Offsets(0, {}), {}, **kwargs)
+            closing.callback(made.close)
+            assert made.add("main") == []
+            return made
+
+        yield make
+
+
+def test_entries_findings_events_and_figures(observer, main):
+    seen = observer()
     put(main / "queue", "id:000000,time:0,execs:0,orig:seed", b"12345")
     put(main / "queue", "id:000001,src:000000,time:7,execs:70,op:havoc,rep:2,+cov")
     put(main / "crashes", "id:000000,sig:06,src:000001,time:8,execs:80,op:splice")
@@ -338,21 +346,13 @@ def test_entries_findings_events_and_figures(tmp_path):
     (main / "events.jsonl").write_text('{"k":"entry_described","instance":"x","id":1,"edges":3}\n')
     (main / "fuzzer_stats").write_text("execs_done : 90\nsaved_crashes : 1\n")
     events = seen.observe_final("main").events
-    seen.close()
     assert [e for e in events if isinstance(e, EntrySaved)] == [
         EntrySaved("main", 0, "queue/id:000000,time:0,execs:0,orig:seed", op="orig:seed", size=5),
         EntrySaved(
-            "main",
-            1,
-            "queue/id:000001,src:000000,time:7,execs:70,op:havoc,rep:2,+cov",
-            [0],
-            "havoc,rep:2",
-            time_ms=7,
-            execs=70,
-            size=1,
-            cov=True,
+            "main", 1, "queue/id:000001,src:000000,time:7,execs:70,op:havoc,rep:2,+cov", [0],
+            "havoc,rep:2", time_ms=7, execs=70, size=1, cov=True,
         ),
-    ]
+    ]  # fmt: skip
     findings = {e.file: e for e in events if isinstance(e, FindingSaved)}
     assert findings["crashes/any other name"].id == -1
     assert findings["crashes/id:000000,sig:06,src:000001,time:8,execs:80,op:splice"].sig == 6
@@ -363,42 +363,36 @@ def test_entries_findings_events_and_figures(tmp_path):
     assert [(s.execs, s.crashes, s.hangs) for s in stats] == [(90, 2, 1)]
 
 
-def test_what_the_state_knows_is_not_logged_again(tmp_path):
-    out = tmp_path / "out"
-    first = observer(out)
+def test_what_the_state_knows_is_not_logged_again(observer, main):
+    first = observer()
     for n in range(5):
-        put(out / "main" / "queue", f"id:{n:06d},src:000000")
-        put(out / "main" / "crashes", f"odd {n}")
-        put(out / "main" / "queue", f"{n}" * 40)  # AFL_SHA1_FILENAMES
+        put(main / "queue", f"id:{n:06d},src:000000")
+        put(main / "crashes", f"odd {n}")
+        put(main / "queue", f"{n}" * 40)  # AFL_SHA1_FILENAMES
     events = first.observe_final("main").events
-    first.close()
     state = State()
     apply(state, [Record(n, 0.0, event) for n, event in enumerate(events, 1)])
     assert len(state.entries) == 10
     assert len(state.findings) == 5
-    again = observer(out, state)
-    put(out / "main" / "queue", "another odd one")
+    again = observer(state)
+    put(main / "queue", "another odd one")
     fresh = again.observe_final("main").events
-    again.close()
     assert [e.file for e in fresh] == ["queue/another odd one"]
     assert fresh[0].id == -6
 
 
-def test_a_finding_that_was_only_described_is_still_found(tmp_path):
+def test_a_finding_that_was_only_described_is_still_found(observer, main):
     from fuzztui.kernel.wire.events import FindingDescribed
 
     state = State()
     apply(state, [Record(1, 0.0, FindingDescribed("main", "crash", "crashes/id:000000"))])
-    seen = observer(tmp_path / "out", state)
-    put(tmp_path / "out/main/crashes", "id:000000")
+    seen = observer(state)
+    put(main / "crashes", "id:000000")
     assert [type(e) for e in seen.observe_final("main").events] == [FindingSaved]
-    seen.close()
 
 
-def test_hostile_files_in_the_place_of_ours(tmp_path):
-    out = tmp_path / "out"
-    seen = observer(out)
-    main = out / "main"
+def test_hostile_files_in_the_place_of_ours(observer, main):
+    seen = observer()
     os.mkfifo(main / "fuzzer_stats")
     os.mkfifo(main / "events.jsonl")
     assert seen.poll().events == []  # and did not block
@@ -410,12 +404,11 @@ def test_hostile_files_in_the_place_of_ours(tmp_path):
     (main / "fuzzer_stats").unlink()
     (main / "fuzzer_stats").mkdir()
     assert seen.observe_final("main").events == []
-    seen.close()
 
 
-def test_an_empty_stats_file_keeps_the_old_figures(tmp_path):
-    seen = observer(tmp_path / "out")
-    stats = tmp_path / "out/main/fuzzer_stats"
+def test_an_empty_stats_file_keeps_the_old_figures(observer, main):
+    seen = observer()
+    stats = main / "fuzzer_stats"
     stats.write_text("execs_done : 5\n")
     assert [e.execs for e in seen.observe_final("main").events] == [5]
     stats.write_text("")
@@ -424,14 +417,13 @@ def test_an_empty_stats_file_keeps_the_old_figures(tmp_path):
     assert [e.execs for e in seen.observe_final("main").events] == [6]
     stats.write_text("execs_done : 6\n\n")  # rewritten, and nothing new in it
     assert seen.observe_final("main").events == []
-    seen.close()
 
 
-def test_figures_are_bounded_in_rate(tmp_path, monkeypatch):
+def test_figures_are_bounded_in_rate(observer, main, monkeypatch):
     clock = LabClock(1000.0)
     monkeypatch.setattr(stats_reader, "time", clock)
-    seen = observer(tmp_path / "out")
-    stats = tmp_path / "out/main/fuzzer_stats"
+    seen = observer()
+    stats = main / "fuzzer_stats"
     logged = []
     for n in range(50):
         stats.write_text(f"execs_done : {n}\n")
@@ -440,49 +432,44 @@ def test_figures_are_bounded_in_rate(tmp_path, monkeypatch):
         clock.now += stats_reader.EVERY_S / 16  # exact in binary
     logged += seen.observe_final("main").events
     assert [e.execs for e in logged] == [0, 16, 32, 48, 49]
-    seen.close()
 
 
-def test_foreign_lines_are_counted_in_one_warning(tmp_path):
-    seen = observer(tmp_path / "out")
-    (tmp_path / "out/main/events.jsonl").write_bytes(b"x\n" * 1000 + b'{"k":"stats"}\n')
+def test_foreign_lines_are_counted_in_one_warning(observer, main):
+    seen = observer()
+    (main / "events.jsonl").write_bytes(b"x\n" * 1000 + b'{"k":"stats"}\n')
     (warning,) = seen.observe_final("main").events
     assert isinstance(warning, Message)
     assert (warning.level, warning.instance) == ("warning", "main")
     assert "1,001 lines" in warning.text
-    seen.close()
 
 
-def test_a_deep_queue_comes_in_pieces(tmp_path, monkeypatch):
+def test_a_deep_queue_comes_in_pieces(observer, main, monkeypatch):
     monkeypatch.setattr("fuzztui.run.observe.directory.FINDS_AT_ONCE", 100)
-    queue = tmp_path / "out/main/queue"
-    queue.mkdir(parents=True)
+    queue = main / "queue"
     for n in range(350):
         put(queue, f"id:{n:06d}")
         os.utime(queue / f"id:{n:06d}", (1, 1))
-    seen = observer(tmp_path / "out")
+    seen = observer()
     sizes, behind = [], True
     while behind:
         batch = seen.poll()
         sizes.append(len(batch.events))
         behind = batch.behind
     assert sizes == [100, 100, 100, 50]
-    seen.close()
 
 
-def test_the_watcher_wakes_the_observer_and_its_overflow_rescans(tmp_path):
+def test_the_watcher_wakes_the_observer_and_its_overflow_rescans(observer, main):
     told = threading.Event()
-    seen = observer(tmp_path / "out", wake=told.set)
+    seen = observer(wake=told.set)
     seen.poll()
-    put(tmp_path / "out/main/crashes", "id:000000")
+    put(main / "crashes", "id:000000")
     assert told.wait(DEADLINE_S)
     assert [e.file for e in seen.poll().events] == ["crashes/id:000000"]
-    seen._watcher.remove(str(tmp_path / "out/main/crashes"))
-    put(tmp_path / "out/main/crashes", "id:000001")
-    os.utime(tmp_path / "out/main/crashes/id:000001", (1, 1))
+    seen._watcher.remove(str(main / "crashes"))
+    put(main / "crashes", "id:000001")
+    os.utime(main / "crashes/id:000001", (1, 1))
     seen._watcher._inotify.handle_event(OVERFLOW)
     assert [e.file for e in seen.poll().events] == ["crashes/id:000001"]
-    seen.close()
 
 
 def test_offsets_of_instances_that_are_not_observed_stay(tmp_path):

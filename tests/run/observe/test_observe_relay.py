@@ -1,11 +1,10 @@
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter, deque
 from dataclasses import replace
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -31,21 +30,22 @@ from fuzztui.kernel.wire.events import (
 from fuzztui.run.observe.relay import CHUNK, Logged, Offsets, Relay, end_torn_line, relayed
 
 
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "events.jsonl"
+
+
 def relay(path, offset=0, done=None):
     return Relay(path, "main", offset, done or Logged())
 
 
-def test_the_directory_says_which_instance(tmp_path):
-    path = tmp_path / "events.jsonl"
+def test_the_directory_says_which_instance(path):
     path.write_text('{"k":"message","level":"info","text":"t","instance":"other"}\n{"k":"new"}\n')
-    assert relay(path).read() == [
-        Message("info", "t", "main"),
-        Unknown("new", {"instance": "main"}),
-    ]
+    read = [Message("info", "t", "main"), Unknown("new", {"instance": "main"})]
+    assert relay(path).read() == read
 
 
-def test_a_torn_line_waits_for_its_end(tmp_path):
-    path = tmp_path / "events.jsonl"
+def test_a_torn_line_waits_for_its_end(path):
     line = encode_event(Message("info", "täxt", "main")).encode() + b"\n"
     tail = relay(path)
     assert tail.read() == []
@@ -59,8 +59,7 @@ def test_a_torn_line_waits_for_its_end(tmp_path):
     assert tail.skipped_lines() is None
 
 
-def test_a_dead_writers_line_is_ended(tmp_path):
-    path = tmp_path / "events.jsonl"
+def test_a_dead_writers_line_is_ended(path):
     end_torn_line(path)
     assert not path.exists()
     path.write_bytes(b'{"k":"mess')
@@ -74,13 +73,9 @@ def test_a_dead_writers_line_is_ended(tmp_path):
     assert "1 line that is no event" in warning.text
 
 
-def test_lines_that_are_no_event_of_an_engines(tmp_path):
-    path = tmp_path / "events.jsonl"
+def test_lines_that_are_no_event_of_an_engines(path):
     lines = [
-        b"",
-        b"[]",
-        b"{}",
-        b"\xff\xfe",
+        *(b"", b"[]", b"{}", b"\xff\xfe"),
         b'{"k":"campaign_ended","state":"finished"}',
         b'{"k":"stats","instance":"main","execs":1}',
         b'{"k":"entry_described","id":"one"}',
@@ -99,16 +94,14 @@ def test_lines_that_are_no_event_of_an_engines(tmp_path):
     assert "8 lines" in warning.text
 
 
-def test_an_endless_line_is_passed_over(tmp_path):
-    path = tmp_path / "events.jsonl"
+def test_an_endless_line_is_passed_over(path):
     path.write_bytes(b"x" * (2 * MAX_EVENT + 7) + b'\n{"k":"future"}\n')
     tail = relay(path)
     assert tail.read(last=True) == [Unknown("future", {"instance": "main"})]
     assert tail.offset == path.stat().st_size
 
 
-def test_a_program_of_thousands_of_mutants_comes_in_parts(tmp_path):
-    path = tmp_path / "events.jsonl"
+def test_a_program_of_thousands_of_mutants_comes_in_parts(path):
     item = {"id": "x" * 100, "line": 3, "before": "y" * 120, "after": "z" * 120}
     told = [MutantsFound("main", f"m{n}", mutants=[item] * 200) for n in range(20)]
     path.write_text("".join(encode_event(e) + "\n" for e in told))
@@ -124,16 +117,14 @@ def test_a_program_of_thousands_of_mutants_comes_in_parts(tmp_path):
     assert not tail.behind
 
 
-def test_a_torn_line_is_not_asked_for_again_and_again(tmp_path):
-    path = tmp_path / "events.jsonl"
+def test_a_torn_line_is_not_asked_for_again_and_again(path):
     path.write_text('{"k":"a"}\n{"k":"mess')
     tail = relay(path)
     assert len(tail.read()) == 1
     assert not tail.behind
 
 
-def test_a_file_that_became_shorter_is_read_from_its_start(tmp_path):
-    path = tmp_path / "events.jsonl"
+def test_a_file_that_became_shorter_is_read_from_its_start(path):
     path.write_text('{"k":"a"}\n')
     tail = relay(path, offset=500)
     assert [e.name for e in tail.read()] == ["a"]
@@ -304,8 +295,7 @@ def test_what_was_lost_changes_nothing_that_is_newer(tmp_path_factory, events, d
     assert known(after) == known(before)
 
 
-def test_a_line_like_one_that_the_log_holds_is_new_once_the_file_was_read(tmp_path):
-    path = tmp_path / "events.jsonl"
+def test_a_line_like_one_that_the_log_holds_is_new_once_the_file_was_read(path):
     line = MutantState("main", "a", "alive")
     path.write_text(encode_event(line) + "\n")
     own = Message("info", "said by the supervisor", "main")
@@ -329,8 +319,7 @@ def test_offsets_from_before_records_were_lost_are_a_fresh_start(tmp_path):
     assert Offsets.load(path, 10).seq == 7, "as earlier versions wrote it"
 
 
-def test_an_old_state_of_a_mutant_is_not_recorded_behind_its_kill(tmp_path):
-    path = tmp_path / "events.jsonl"
+def test_an_old_state_of_a_mutant_is_not_recorded_behind_its_kill(path):
     old, other = (MutantState("main", key, "alive") for key in "ab")
     kill = MutantState("main", "a", "killed")
     path.write_text("".join(f"{encode_event(e)}\n" for e in (old, other, kill)))

@@ -1,7 +1,6 @@
 """What a resume of afl-fuzz does to its directories, while we look and while we do not."""
 
-from __future__ import annotations
-
+import contextlib
 import math
 import os
 import shutil
@@ -69,6 +68,20 @@ def finds(main) -> SavedInputs:
     return SavedInputs(str(main), "main", NoWatcher())
 
 
+@pytest.fixture
+def observer(main):
+    """Makes observers of the instance main; all are closed in the end."""
+    with contextlib.ExitStack() as closing:
+
+        def make(state: State | None = None, **kwargs: object) -> DirectoryObserver:
+            made = DirectoryObserver(main.parent, state or State(), Offsets(0, {}), {}, **kwargs)
+            closing.callback(made.close)
+            made.add("main")
+            return made
+
+        yield make
+
+
 def files(events) -> list[str]:
     return [e.file for e in events if isinstance(e, (EntrySaved, FindingSaved))]
 
@@ -119,11 +132,10 @@ def test_the_end_of_a_directory_is_no_event_once_it_is_known(main):
     watcher.close()
 
 
-def test_a_queue_that_is_numbered_anew_is_told_again(main):
+def test_a_queue_that_is_numbered_anew_is_told_again(observer, main):
     """afl-fuzz reverses it: every other resume gives the same names."""
     state = State()
-    seen = DirectoryObserver(main.parent, state, Offsets(0, {}), {})
-    seen.add("main")
+    seen = observer(state)
     first = "id:000001,src:000000,time:5,execs:8,op:havoc,rep:2,+cov"
     there = ["id:000000,time:0,execs:0,orig:a", first]
     back = ["id:000001,time:0,execs:0,orig:a", f"id:000000,time:0,execs:0,orig:{first}"]
@@ -141,7 +153,6 @@ def test_a_queue_that_is_numbered_anew_is_told_again(main):
         seq += len(events)
         for entry in state.entries.values():
             assert (main / entry.file).is_file()
-    seen.close()
     assert [r.event.file for r in state.recent if isinstance(r.event, EntrySaved)] == [
         f"queue/{name}" for name in ("0a1b2c3d", *there)
     ], "the rest is no news"
@@ -176,7 +187,7 @@ def test_a_name_that_comes_again_after_all_was_deleted_is_another_finding(finds,
     assert files(finds.look(10, last=True)) == ["crashes/./id:000000,sig:06"]
 
 
-def test_a_resume_while_nobody_looked(main):
+def test_a_resume_while_nobody_looked(observer, main):
     """What the log knows is not told again, wherever it lies now; all the rest is."""
     state = State()
     names = [f"crashes/id:00000{n},sig:06" for n in (0, 1)]
@@ -186,10 +197,8 @@ def test_a_resume_while_nobody_looked(main):
     put(main / "crashes.2026-01-01-00:00:00", "id:000002,sig:06")
     put(main / "crashes", "id:000000,sig:06")
     put(main / "hangs.2026-01-01-00:00:00", "id:000000,src:000001")
-    seen = DirectoryObserver(main.parent, state, Offsets(0, {}), {})
-    seen.add("main")
+    seen = observer(state)
     events = seen.observe_final("main").events
-    seen.close()
     assert {(e.category, e.file) for e in events} == {
         ("crash", "crashes/./id:000000,sig:06"),
         ("crash", "crashes.2026-01-01-00:00:00/id:000002,sig:06"),
@@ -197,15 +206,13 @@ def test_a_resume_while_nobody_looked(main):
     }
 
 
-def test_the_count_shown_is_over_all_starts(main):
+def test_the_count_shown_is_over_all_starts(observer, main):
     for n in range(3):
         put(main / "crashes.2026-01-01-00:00:00", f"id:00000{n},sig:06")
     put(main / "hangs", "id:000000")
     (main / "fuzzer_stats").write_text("execs_done : 9\nsaved_crashes : 0\n")
-    seen = DirectoryObserver(main.parent, State(), Offsets(0, {}), {})
-    seen.add("main")
+    seen = observer()
     (stats,) = [e for e in seen.observe_final("main").events if isinstance(e, Stats)]
-    seen.close()
     assert (stats.crashes, stats.hangs) == (3, 1)
 
 
@@ -224,11 +231,10 @@ def test_nothing_is_made_and_what_comes_later_is_found(tmp_path):
     seen.close()
 
 
-def test_a_replaced_directory_is_watched_again(main, monkeypatch):
+def test_a_replaced_directory_is_watched_again(observer, main, monkeypatch):
     monkeypatch.setattr("fuzztui.run.observe.saved_inputs.CHECK_S", 0.0)
     told = threading.Event()
-    seen = DirectoryObserver(main.parent, State(), Offsets(0, {}), {}, told.set)
-    seen.add("main")
+    seen = observer(wake=told.set)
     put(main / "crashes", "id:000000,sig:06")
     told.wait(DEADLINE_S)
     assert files(seen.poll().events) == ["crashes/id:000000,sig:06"]
@@ -242,7 +248,6 @@ def test_a_replaced_directory_is_watched_again(main, monkeypatch):
     while not events:
         events = seen.poll().events
     assert files(events) == ["crashes/id:000001,sig:06"]
-    seen.close()
 
 
 def test_every_directory_is_watched_once(main):
@@ -321,10 +326,8 @@ def test_peers_are_told_at_once_and_then_once_a_minute(tmp_path, monkeypatch):
     assert told == [5, 65, 125, 185, 245]
 
 
-def test_the_observer_tells_peers(main):
+def test_the_observer_tells_peers(observer, main):
     put(main / ".synced", "s1")
     (main / ".synced/s1").write_bytes((3).to_bytes(4, "little"))
-    seen = DirectoryObserver(main.parent, State(), Offsets(0, {}), {})
-    seen.add("main")
+    seen = observer()
     assert seen.observe_final("main").events == [Synced("main", {"s1": 3})]
-    seen.close()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 from hypothesis import given
@@ -59,22 +57,10 @@ def read(raw: bytes) -> Stats:
 
 def test_todays_file():
     assert read(AFL_4) == Stats(
-        "main",
-        execs=123456,
-        execs_per_sec=2057.6,
-        corpus=81,
-        favored=12,
-        pending=40,
-        crashes=2,
-        hangs=1,
-        edges=341,
-        edges_total=65536,
-        cycles=3,
-        cur_item=7,
-        max_depth=5,
-        stability=99.53,
+        "main", execs=123456, execs_per_sec=2057.6, corpus=81, favored=12, pending=40, crashes=2,
+        hangs=1, edges=341, edges_total=65536, cycles=3, cur_item=7, max_depth=5, stability=99.53,
         age=1.5,
-    )
+    )  # fmt: skip
 
 
 def test_names_of_afl_2():

@@ -1,7 +1,5 @@
 """How a campaign ends: who waits gives way, and what is said of instances that ended."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 
@@ -32,10 +30,17 @@ class Job:
             raise
 
 
-async def test_a_job_is_waited_for_while_the_campaign_goes_on():
+@pytest.fixture
+async def waited_for():
+    """A job that has begun, what ends it, and the wait for it."""
     halt, job = StopRequest(), Job()
     waiting = asyncio.ensure_future(halt.wait(job.run()))
     await job.begun.wait()
+    return halt, job, waiting
+
+
+async def test_a_job_is_waited_for_while_the_campaign_goes_on(waited_for):
+    halt, job, waiting = waited_for
     assert not waiting.done()
     job.may_end.set()
     await waiting
@@ -43,10 +48,8 @@ async def test_a_job_is_waited_for_while_the_campaign_goes_on():
     assert halt.end_reason is None
 
 
-async def test_a_job_is_given_up_when_the_campaign_ends():
-    halt, job = StopRequest(), Job()
-    waiting = asyncio.ensure_future(halt.wait(job.run()))
-    await job.begun.wait()
+async def test_a_job_is_given_up_when_the_campaign_ends(waited_for):
+    halt, job, waiting = waited_for
     halt.set(STOP)
     with pytest.raises(CampaignStopping):
         await waiting
@@ -70,10 +73,8 @@ async def test_the_error_of_a_job_is_its_own():
         await StopRequest().wait(fail())
 
 
-async def test_who_waits_can_be_cancelled_and_the_job_goes_with_it():
-    halt, job = StopRequest(), Job()
-    waiting = asyncio.ensure_future(halt.wait(job.run()))
-    await job.begun.wait()
+async def test_who_waits_can_be_cancelled_and_the_job_goes_with_it(waited_for):
+    _, job, waiting = waited_for
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting

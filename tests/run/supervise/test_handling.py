@@ -1,7 +1,5 @@
 """Handlers of commands: every command gets one result, also if its handler fails."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

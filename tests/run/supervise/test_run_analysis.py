@@ -1,7 +1,5 @@
 """A run's document of goals: found once, and again when the program is another one."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -86,7 +84,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     return Lab(tmp_path, monkeypatch)
 
 
-def test_a_program_that_is_what_it_was_is_left_alone(lab: Lab) -> None:
+def test_a_program_that_is_what_it_was_is_left_alone(lab):
     assert lab.first() == []
     before = lab.home.targets.stat()
     assert lab.again() == []
@@ -104,7 +102,7 @@ def test_a_program_that_is_what_it_was_is_left_alone(lab: Lab) -> None:
         ("gens.py", "gens.py has changed: its types are analysed again"),
     ],
 )
-def test_what_has_changed_is_analysed_again_once(lab: Lab, file: str, words: str) -> None:
+def test_what_has_changed_is_analysed_again_once(lab, file, words):
     lab.first()
     lab.write(file, "D = 4")
     assert lab.again() == [Message("info", words)]
@@ -113,7 +111,7 @@ def test_what_has_changed_is_analysed_again_once(lab: Lab, file: str, words: str
     assert lab.again() == []
 
 
-def test_several_and_what_is_gone_are_named(lab: Lab) -> None:
+def test_several_and_what_is_gone_are_named(lab):
     lab.first()
     (lab.root / "shop" / "price.py").unlink()
     lab.write("gens.py", "D = 4")
@@ -121,7 +119,7 @@ def test_several_and_what_is_gone_are_named(lab: Lab) -> None:
     assert told.text == "gens.py and shop.price have changed: their types are analysed again"
 
 
-def test_constants_stay_as_entries_mean_what_they_do_by_them(lab: Lab) -> None:
+def test_constants_stay_as_entries_mean_what_they_do_by_them(lab):
     lab.result = replace(lab.result, constants=(AnalysedConstant("one", "==", "shop/price.py:1"),))
     lab.first()
     lab.result = replace(lab.result, constants=(AnalysedConstant("two", "==", "shop/price.py:1"),))
@@ -131,7 +129,7 @@ def test_constants_stay_as_entries_mean_what_they_do_by_them(lab: Lab) -> None:
     assert lab.document.notes == ("analysis 2",)
 
 
-def test_what_is_no_program_at_the_moment_is_not_analysed(lab: Lab) -> None:
+def test_what_is_no_program_at_the_moment_is_not_analysed(lab):
     lab.first()
     before = lab.document
     lab.write("shop/price.py", "def broken(:")
@@ -146,9 +144,7 @@ def test_what_is_no_program_at_the_moment_is_not_analysed(lab: Lab) -> None:
     assert [told.level for told in lab.again()] == ["info"]
 
 
-def test_an_analysis_that_fails_leaves_what_there_is_and_is_tried_again(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_analysis_that_fails_leaves_what_there_is_and_is_tried_again(lab, monkeypatch):
     def fails(request: Request, progress: object) -> TargetingAnalysis:
         raise TargetsError("mypy is not to be had")
 
@@ -166,7 +162,7 @@ def test_an_analysis_that_fails_leaves_what_there_is_and_is_tried_again(
 
 
 @pytest.mark.slow
-def test_a_full_disk_leaves_what_there_is(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_what_there_is(lab, monkeypatch):
     def full(file: Path, text: str) -> None:
         raise OSError(28, "No space left on device", str(file))
 
@@ -186,9 +182,7 @@ def test_a_full_disk_leaves_what_there_is(lab: Lab, monkeypatch: pytest.MonkeyPa
     assert lab.document != before
 
 
-def test_sources_that_cannot_be_found_now_are_no_reason_not_to_start(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sources_that_cannot_be_found_now_are_no_reason_not_to_start(lab, monkeypatch):
     def hangs(request: Request, progress: object) -> AnalysedApplication:
         raise subprocess.TimeoutExpired("python", 60)
 
@@ -199,7 +193,7 @@ def test_sources_that_cannot_be_found_now_are_no_reason_not_to_start(
     assert "timed out after 60 seconds" in told.text
 
 
-def test_what_failed_at_first_is_tried_again(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_failed_at_first_is_tried_again(lab, monkeypatch):
     def fails(request: Request, progress: object) -> AnalysedApplication:
         raise TargetsError("no python")
 
@@ -214,7 +208,7 @@ def test_what_failed_at_first_is_tried_again(lab: Lab, monkeypatch: pytest.Monke
     assert lab.document.targets
 
 
-def test_what_is_edited_meanwhile_is_analysed_once_more(lab: Lab) -> None:
+def test_what_is_edited_meanwhile_is_analysed_once_more(lab):
     def edit() -> None:
         if lab.analyses == 1:
             lab.write("shop/price.py", "B = 2")
@@ -228,7 +222,7 @@ def test_what_is_edited_meanwhile_is_analysed_once_more(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("file", ["shop/price.py", "gens.py"])
-def test_who_goes_on_editing_is_not_waited_for(lab: Lab, file: str) -> None:
+def test_who_goes_on_editing_is_not_waited_for(lab, file):
     lab.meanwhile = lambda: lab.write(file, f"B = {lab.analyses + 1}")
     once, twice = lab.first()
     assert (once.level, twice.level, lab.analyses) == ("info", "warning", 2)
@@ -238,7 +232,7 @@ def test_who_goes_on_editing_is_not_waited_for(lab: Lab, file: str) -> None:
     assert told.text == f"{file} has changed: its types are analysed again"
 
 
-def test_a_run_of_an_older_fuzztui_knows_its_modules_only(lab: Lab) -> None:
+def test_a_run_of_an_older_fuzztui_knows_its_modules_only(lab):
     lab.first()
     (lab.home.supervisor / "analysed.json").unlink()
     assert lab.again() == []
@@ -248,7 +242,7 @@ def test_a_run_of_an_older_fuzztui_knows_its_modules_only(lab: Lab) -> None:
     assert len(lab.again()) == 1
 
 
-def test_a_program_in_which_no_type_decides_any_more(lab: Lab) -> None:
+def test_a_program_in_which_no_type_decides_any_more(lab):
     lab.first()
     lab.write("shop/price.py", "D = 4")
     lab.result = replace(lab.result, targets=())
@@ -256,6 +250,6 @@ def test_a_program_in_which_no_type_decides_any_more(lab: Lab) -> None:
     assert told == Message("warning", "no mutation is targeted now, all are random: analysis 2")
 
 
-def test_a_document_that_cannot_be_read_is_the_engines_to_refuse(lab: Lab) -> None:
+def test_a_document_that_cannot_be_read_is_the_engines_to_refuse(lab):
     lab.home.targets.write_text("[")
     assert (lab.again(), lab.analyses) == ([], 0)

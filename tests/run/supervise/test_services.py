@@ -1,7 +1,5 @@
 """The services of a campaign: what they get, and what is left to do when it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from types import ModuleType, SimpleNamespace
@@ -83,33 +81,27 @@ def test_two_services_with_one_command_are_refused(made):
         services.handlers({})
 
 
-def test_a_service_gets_what_it_asks_for(made):
-    async def campaign():
-        noted = Noted()
-        services, events = made(Service(), noted)
-        assert services.directories == ["noted"]
-        assert list(services.handlers({})) == ["note"]
-        assert services.at_start() == [Message("info", "started")]
-        services.start()
-        await asyncio.sleep(0)
-        services.saw(Message("info", "x"))
-        assert services.pending() == ""
-        await services.finish(is_stopped=False)
-        await services.ended("finished", "budget")
-        assert noted.calls == ["run", Message("info", "x"), "close", ("finished", "budget")]
-        assert "at the end" in events[0].text  # an error there ends nothing else
-        await services._tasks.close()
-
-    asyncio.run(campaign())
+async def test_a_service_gets_what_it_asks_for(made):
+    noted = Noted()
+    services, events = made(Service(), noted)
+    assert services.directories == ["noted"]
+    assert list(services.handlers({})) == ["note"]
+    assert services.at_start() == [Message("info", "started")]
+    services.start()
+    await asyncio.sleep(0)
+    services.saw(Message("info", "x"))
+    assert services.pending() == ""
+    await services.finish(is_stopped=False)
+    await services.ended("finished", "budget")
+    assert noted.calls == ["run", Message("info", "x"), "close", ("finished", "budget")]
+    assert "at the end" in events[0].text  # an error there ends nothing else
+    await services._tasks.close()
 
 
-def test_an_error_of_a_check_is_not_hidden(made):
-    async def finished():
-        services, _ = made(Endless(KeyError("x")))
-        await services.finish(is_stopped=False)
-
+async def test_an_error_of_a_check_is_not_hidden(made):
+    services, _ = made(Endless(KeyError("x")))
     with pytest.raises(KeyError):
-        asyncio.run(finished())
+        await services.finish(is_stopped=False)
 
 
 class Broken(Service):
@@ -144,23 +136,20 @@ def package(monkeypatch, tmp_path):
     return make
 
 
-def test_an_error_of_a_packages_service_is_recorded_once_and_ends_no_other(package):
-    async def campaign():
-        events = []
-        noted = Noted()
+async def test_an_error_of_a_packages_service_is_recorded_once_and_ends_no_other(package):
+    events = []
+    noted = Noted()
 
-        def record(event):
-            events.append(event)
-            services.saw(event)
+    def record(event):
+        events.append(event)
+        services.saw(event)
 
-        services = Services([*package(lambda _: [Broken()], record), noted], Tasks(record), record)
-        services.saw(Message("info", "x"))
-        assert services.pending() == services.pending() == ""
-        await services.finish(is_stopped=False)
-        assert "close" in noted.calls
-        return [event.text for event in events]
-
-    texts = asyncio.run(campaign())
+    services = Services([*package(lambda _: [Broken()], record), noted], Tasks(record), record)
+    services.saw(Message("info", "x"))
+    assert services.pending() == services.pending() == ""
+    await services.finish(is_stopped=False)
+    assert "close" in noted.calls
+    texts = [event.text for event in events]
     assert [text.split(": ")[:2] for text in texts] == [
         ["feature tide", name] for name in ("saw", "pending", "finish", "close")
     ]
@@ -204,17 +193,14 @@ def test_a_service_may_refuse_the_start(package):
         package(refuse)
 
 
-def test_a_stop_ends_the_wait_and_what_is_left_is_recorded(made):
-    async def stopped():
-        noted = Noted()
-        services, events = made(Endless(), noted)
-        assert services.pending() == "checking 1 finding"
-        task = asyncio.ensure_future(services.finish(is_stopped=False))
-        await asyncio.sleep(0)
-        assert noted.calls == []  # closed when the others have finished
-        services.hurry()
-        await task
-        assert noted.calls == ["close"]
-        return events
-
-    assert [e.kind for e in asyncio.run(stopped())] == ["message"]
+async def test_a_stop_ends_the_wait_and_what_is_left_is_recorded(made):
+    noted = Noted()
+    services, events = made(Endless(), noted)
+    assert services.pending() == "checking 1 finding"
+    task = asyncio.ensure_future(services.finish(is_stopped=False))
+    await asyncio.sleep(0)
+    assert noted.calls == []  # closed when the others have finished
+    services.hurry()
+    await task
+    assert noted.calls == ["close"]
+    assert [e.kind for e in events] == ["message"]

@@ -1,7 +1,5 @@
 """``campaign.group``: what members of the group can read of a run, and what stays private."""
 
-from __future__ import annotations
-
 import grp
 import os
 import stat

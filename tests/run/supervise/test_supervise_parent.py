@@ -1,7 +1,5 @@
 """Whoever starts a campaign may leave while it is being started."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

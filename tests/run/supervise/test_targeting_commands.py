@@ -1,7 +1,5 @@
 """Weights, pins and shares on their way: to all that can, and to those that begin later."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

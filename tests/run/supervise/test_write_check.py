@@ -1,7 +1,5 @@
 """Directories in which nothing can be written while the log still can."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os
@@ -15,9 +13,7 @@ from fuzztui.run.supervise.write_check import Notice, WriteCheck
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC])
-def test_it_is_reported_once_and_when_it_is_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
+def test_it_is_reported_once_and_when_it_is_over(tmp_path, monkeypatch, number):
     said: list[Message] = []
     shown: list[str] = []
     check = WriteCheck(said.append, shown.append)
@@ -39,7 +35,7 @@ def test_it_is_reported_once_and_when_it_is_over(
     assert shown[-1] == ""
 
 
-def test_one_part_does_not_wipe_the_words_of_another() -> None:
+def test_one_part_does_not_wipe_the_words_of_another():
     shown: list[str] = []
     notice = Notice(shown.append)
     log, directories = notice.setter("log"), notice.setter("directories")

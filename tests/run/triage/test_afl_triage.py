@@ -1,6 +1,7 @@
 """Running findings again, with small scripts for targets: no AFL++ and no gdb is needed."""
 
 import asyncio
+import contextlib
 import errno
 import re
 import shlex
@@ -81,118 +82,110 @@ def campaign(tmp_path, monkeypatch):
 def crash(campaign):
     """``crash(line)``: what comes of that input."""
 
-    def run(line, sig=11, **kwargs):
-        async def job():
-            with open_sandbox(TargetProgram.of(campaign(**kwargs)), line.encode()) as place:
-                return await examine_input(place, "crash", sig)
-
-        return asyncio.run(job())
+    async def run(line, sig=11, **kwargs):
+        with open_sandbox(TargetProgram.of(campaign(**kwargs)), line.encode()) as place:
+            return await examine_input(place, "crash", sig)
 
     return run
 
 
-def test_a_signal_is_told_by_name(crash):
-    verdict = crash("null")
+async def test_a_signal_is_told_by_name(crash):
+    verdict = await crash("null")
     assert verdict.title == "SIGSEGV"
     assert verdict.signature.startswith("SIGSEGV-")
     assert "gdb is not installed" in verdict.detail
-    assert crash("null\nother").signature == verdict.signature
+    assert (await crash("null\nother")).signature == verdict.signature
     assert not verdict.ended
 
 
-def test_an_assertion_is_quoted_and_tells_causes_apart(crash):
-    verdict = crash("abort")
-    assert "Assertion `n < 4' failed." in verdict.detail
+async def test_an_assertion_is_quoted(crash):
+    assert "Assertion `n < 4' failed." in (await crash("abort")).detail
 
 
-def test_a_sanitizers_report_is_the_truth(crash):
-    verdict = crash("asan")
+async def test_a_sanitizers_report_is_the_truth(crash):
+    verdict = await crash("asan")
     assert verdict.title == "heap-buffer-overflow in \\e[31mevil[/x]\\u202e (READ)"
     assert verdict.place == "t.c:7 in \\e[31mevil[/x]\\u202e"
     assert "\x1b" not in verdict.detail
     assert verdict.signature.startswith("heap-buffer-overflow-")
 
 
-def test_what_does_not_crash_again(crash):
-    verdict = crash("nothing", sig=6)
+async def test_what_does_not_crash_again(crash):
+    verdict = await crash("nothing", sig=6)
     assert verdict.title == "did not crash again (AFL++ saw SIGABRT)"
     assert verdict.signature == "did-not-crash-SIGABRT"
     assert "exit status 3" in verdict.detail
     assert verdict.ended
 
 
-def test_an_exit_status_that_is_a_crash(crash):
-    assert crash("x", target='env = { AFL_CRASH_EXITCODE = "3" }').title.startswith("exit status 3")
+async def test_an_exit_status_that_is_a_crash(crash):
+    verdict = await crash("x", target='env = { AFL_CRASH_EXITCODE = "3" }')
+    assert verdict.title.startswith("exit status 3")
 
 
-def test_words_of_a_target_are_harmless(crash):
-    detail = crash("bytes").detail
+async def test_words_of_a_target_are_harmless(crash):
+    detail = (await crash("bytes")).detail
     assert "\\e[2J" in detail
     assert detail.isprintable() or set(detail) - {"\n"} == {c for c in detail if c.isprintable()}
 
 
-def test_output_without_measure_is_cut(crash):
-    verdict = crash("print", target='timeout = "1h"')
+async def test_output_without_measure_is_cut(crash):
+    verdict = await crash("print", target='timeout = "1h"')
     assert verdict.ended
     assert len(verdict.detail) < 8192
 
 
-def test_the_environment_is_the_targets_alone(crash, tmp_path):
-    verdict = crash("env", target='env = { A = "b c\'$(x)", "N-M" = "", ASAN_OPTIONS = "x=1" }')
+async def test_the_environment_is_the_targets_alone(crash):
+    table = 'env = { A = "b c\'$(x)", "N-M" = "", ASAN_OPTIONS = "x=1" }'
+    verdict = await crash("env", target=table)
     assert "b c'$(x) none x=1:symbolize=1" in verdict.detail
 
 
-def run_hang(campaign, line, hang_ms=300):
-    async def job():
-        limits = f'timeout = "0.3s"\nenv={{AFL_HANG_TMOUT="{hang_ms}"}}'
-        subject = TargetProgram.of(campaign(target=limits))
-        with open_sandbox(subject, line.encode()) as place:
-            return await examine_input(place, "hang"), place
-
-    return asyncio.run(job())
+async def run_hang(campaign, line, hang_ms=300):
+    limits = f'timeout = "0.3s"\nenv={{AFL_HANG_TMOUT="{hang_ms}"}}'
+    subject = TargetProgram.of(campaign(target=limits))
+    with open_sandbox(subject, line.encode()) as place:
+        return await examine_input(place, "hang"), place
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ["loop", "term"])
-def test_no_end(campaign, line):
-    verdict, place = run_hang(campaign, line)
+async def test_no_end(campaign, line):
+    verdict, place = await run_hang(campaign, line)
     assert verdict.title == "no end within 0.6 s"
     assert verdict.signature.startswith("hang-")
     assert marked(place.mark.run) == []
 
 
-def test_a_hang_that_ends_in_time(campaign):
-    verdict, _ = run_hang(campaign, "x", 20_000)
+async def test_a_hang_that_ends_in_time(campaign):
+    verdict, _ = await run_hang(campaign, "x", 20_000)
     assert re.match(r"ended after \d", verdict.title)
     assert (verdict.signature, verdict.ended) == ("ended-in-time", True)
-    verdict, _ = run_hang(campaign, "null", 20_000)
+    verdict, _ = await run_hang(campaign, "null", 20_000)
     assert verdict.title == "SIGSEGV"
 
 
-def test_nothing_is_left_behind(crash, tmp_path, monkeypatch):
+async def test_nothing_is_left_behind(crash, tmp_path, monkeypatch):
     benches = tmp_path / "benches"  # of its own: other tests make and remove theirs meanwhile
     benches.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(benches))
-    assert crash("child").ended
+    assert (await crash("child")).ended
     assert "sleep 1000.25" not in commands()
     assert [*benches.iterdir()] == []
     assert children() == set()
 
 
-def test_cancelling_ends_the_target(tmp_path):
-    async def job():
-        mark = ProcessMark(tmp_path, "x")
-        running = asyncio.ensure_future(
-            execute(["/bin/sh", "-c", "setsid sleep 99 & sleep 99"], mark, cwd=tmp_path, limit=99)
-        )
-        await until(lambda: len(marked(tmp_path, "x")) >= 3)
-        assert len(children()) == 1
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-        assert marked(tmp_path, "x") == []
-        assert children() == set()
-
-    asyncio.run(job())
+async def test_cancelling_ends_the_target(tmp_path):
+    mark = ProcessMark(tmp_path, "x")
+    running = asyncio.ensure_future(
+        execute(["/bin/sh", "-c", "setsid sleep 99 & sleep 99"], mark, cwd=tmp_path, limit=99)
+    )
+    await until(lambda: len(marked(tmp_path, "x")) >= 3)
+    assert len(children()) == 1
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert marked(tmp_path, "x") == []
+    assert children() == set()
 
 
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs util-linux")
@@ -218,27 +211,20 @@ asyncio.run(execute(["nice", "sh", "-c", "exec sleep 99"], mark, cwd=place, limi
         ProcessMark(tmp_path, "x").kill_leftovers()
 
 
-def test_the_supervisors_reaper_leaves_statuses_to_us(tmp_path):
-    async def job():
-        loop = asyncio.get_running_loop()
-        Reaper(children).start(loop)
-        command = ["/bin/sh", "-c", "sleep 0.01 & kill -SEGV $$"]
-        for _ in range(10):
-            outcome = await execute(command, ProcessMark(tmp_path, "x"), cwd=tmp_path, limit=9)
-            assert outcome.signal == 11
-        loop.remove_signal_handler(signal.SIGCHLD)
-
-    asyncio.run(job())
+async def test_the_supervisors_reaper_leaves_statuses_to_us(tmp_path):
+    loop = asyncio.get_running_loop()
+    Reaper(children).start(loop)
+    command = ["/bin/sh", "-c", "sleep 0.01 & kill -SEGV $$"]
+    for _ in range(10):
+        outcome = await execute(command, ProcessMark(tmp_path, "x"), cwd=tmp_path, limit=9)
+        assert outcome.signal == 11
+    loop.remove_signal_handler(signal.SIGCHLD)
 
 
-def test_both_ends_of_a_long_output_are_kept(tmp_path):
-    async def job():
-        code = "import sys; sys.stderr.write('a' + 'x' * 5_000_000 + 'z')"
-        return await execute(
-            [sys.executable, "-c", code], ProcessMark(tmp_path, "x"), cwd=tmp_path, limit=30
-        )
-
-    outcome = asyncio.run(job())
+async def test_both_ends_of_a_long_output_are_kept(tmp_path):
+    code = "import sys; sys.stderr.write('a' + 'x' * 5_000_000 + 'z')"
+    argv = [sys.executable, "-c", code]
+    outcome = await execute(argv, ProcessMark(tmp_path, "x"), cwd=tmp_path, limit=30)
     assert outcome.output.startswith(b"ax")
     assert outcome.output.endswith(b"xz")
     assert b"bytes left out" in outcome.output
@@ -303,6 +289,14 @@ def test_inputs_are_shown_short():
     assert printable(b"x" * 5000) == "x" * 200 + "..."
 
 
+@contextlib.asynccontextmanager
+async def running(triage):
+    job = asyncio.ensure_future(triage.run())
+    yield job
+    job.cancel()
+    await asyncio.gather(job, return_exceptions=True)
+
+
 class Office:
     """A run with findings in it, its log and its triage."""
 
@@ -324,32 +318,27 @@ class Office:
         apply(self.state, [Record(self.state.seq + 1, 1.0, event)])
 
     async def until(self, count):
-        job = asyncio.ensure_future(self.triage.run())
+        async with running(self.triage) as job:
 
-        def described() -> bool:
-            assert not job.done()
-            return sum(isinstance(e, FindingDescribed) for e in self.events) >= count
+            def described() -> bool:
+                assert not job.done()
+                return sum(isinstance(e, FindingDescribed) for e in self.events) >= count
 
-        await until(described)
-        job.cancel()
-        await asyncio.gather(job, return_exceptions=True)
+            await until(described)
 
     @property
     def titles(self):
         return {e.file: e.title for e in self.events if isinstance(e, FindingDescribed)}
 
 
-def test_findings_are_described_as_they_come(campaign, tmp_path):
+async def test_findings_are_described_as_they_come(campaign, tmp_path):
     office = Office(campaign(), tmp_path / "run", ["null", "x", "asan", "null\n2"])
 
-    async def job():
-        for event in office.saved:
-            office.record(event)
-            office.triage.saw(event)
-            office.triage.saw(event)
-        await office.until(4)
-
-    asyncio.run(job())
+    for event in office.saved:
+        office.record(event)
+        office.triage.saw(event)
+        office.triage.saw(event)
+    await office.until(4)
     assert len([e for e in office.events if isinstance(e, FindingDescribed)]) == 4
     assert office.titles["crashes/0"] == "SIGSEGV"
     assert office.titles["crashes/1"] == "did not crash again (AFL++ saw SIGSEGV)"
@@ -357,42 +346,33 @@ def test_findings_are_described_as_they_come(campaign, tmp_path):
     assert office.state.findings["main/crashes/0"].input == "null"
     # Described is described: the next supervisor has nothing to do.
     again = AflTriage(campaign(), office.home, office.record, office.state)
-    asyncio.run(no_work(again))
+    async with running(again):
+        await until(lambda: again._more._waiters)  # it has seen what there is, and waits for more
+        assert again.waiting == 0
 
 
-async def no_work(triage):
-    job = asyncio.ensure_future(triage.run())
-    await until(lambda: triage._more._waiters)  # it has seen what there is, and waits for more
-    assert triage.waiting == 0
-    job.cancel()
-    await asyncio.gather(job, return_exceptions=True)
-
-
-def test_the_next_supervisor_takes_up_what_is_left(campaign, tmp_path):
+async def test_the_next_supervisor_takes_up_what_is_left(campaign, tmp_path):
     office = Office(campaign(), tmp_path / "run", ["null", "x"])
     for event in office.saved:
         office.record(event)
-    asyncio.run(office.until(2))
+    await office.until(2)
     assert len(office.titles) == 2
 
 
-def test_errors_are_descriptions_too(campaign, tmp_path, monkeypatch):
+async def test_errors_are_descriptions_too(campaign, tmp_path, monkeypatch):
     made = campaign()
     office = Office(made, tmp_path / "run", ["null", "null", "null"])
     (office.home.instance("main") / "crashes/0").unlink()
 
-    async def job():
-        office.triage.saw(office.saved[0])
-        await office.until(1)
-        monkeypatch.setattr(triage, "examine_file", broken)
-        office.triage.saw(office.saved[1])
-        await office.until(2)
-        monkeypatch.undo()
-        (tmp_path / "target").unlink()
-        office.triage.saw(office.saved[2])
-        await office.until(3)
-
-    asyncio.run(job())
+    office.triage.saw(office.saved[0])
+    await office.until(1)
+    monkeypatch.setattr(triage, "examine_file", broken)
+    office.triage.saw(office.saved[1])
+    await office.until(2)
+    monkeypatch.undo()
+    (tmp_path / "target").unlink()
+    office.triage.saw(office.saved[2])
+    await office.until(3)
     details = [e.detail for e in office.events]
     assert "no longer exists" in details[0]
     assert "internal error" in details[1]
@@ -400,7 +380,7 @@ def test_errors_are_descriptions_too(campaign, tmp_path, monkeypatch):
     assert {e.signature for e in office.events} == {""}  # it is tried again by the next supervisor
 
 
-def test_what_the_machine_lacks_now_is_tried_again(campaign, tmp_path, monkeypatch):
+async def test_what_the_machine_lacks_now_is_tried_again(campaign, tmp_path, monkeypatch):
     office = Office(campaign(), tmp_path / "run", ["null"])
     real, tries, delays = triage.examine_file, [], []
 
@@ -410,29 +390,26 @@ def test_what_the_machine_lacks_now_is_tried_again(campaign, tmp_path, monkeypat
             raise OSError(errno.ENOSPC, "No space left on device")
         return await real(*args, **kwargs)
 
-    async def job():
-        loop = asyncio.get_running_loop()
-        later = loop.call_later
+    loop = asyncio.get_running_loop()
+    later = loop.call_later
 
-        def soon(delay, call, *args, **kwargs):
-            ours = getattr(call, "__name__", "") == "_put"
-            if ours:
-                delays.append(delay)
-            return later(0 if ours else delay, call, *args, **kwargs)
+    def soon(delay, call, *args, **kwargs):
+        ours = getattr(call, "__name__", "") == "_put"
+        if ours:
+            delays.append(delay)
+        return later(0 if ours else delay, call, *args, **kwargs)
 
-        monkeypatch.setattr(loop, "call_later", soon)
-        office.triage.saw(office.saved[0])
-        await office.until(2)
-
+    monkeypatch.setattr(loop, "call_later", soon)
     monkeypatch.setattr(triage, "examine_file", full)
-    asyncio.run(job())
+    office.triage.saw(office.saved[0])
+    await office.until(2)
     first, second = office.events
     assert "No space left" in first.detail
     assert (first.signature, second.title) == ("", "SIGSEGV")
     assert delays == [5, 10, 20]
 
 
-def test_benches_are_in_the_run_and_swept(campaign, tmp_path):
+async def test_benches_are_in_the_run_and_swept(campaign, tmp_path):
     office = Office(campaign(), tmp_path / "run", ["loop"])
     benches = office.home.supervisor / "bench"
     (benches / "fuzztui-0-left/cwd").mkdir(parents=True)
@@ -441,17 +418,12 @@ def test_benches_are_in_the_run_and_swept(campaign, tmp_path):
     outside.mkdir()
     (benches / "fuzztui-0-link").symlink_to(outside)
 
-    async def job():
-        office.triage.saw(office.saved[0])
-        run = asyncio.ensure_future(office.triage.run())
+    office.triage.saw(office.saved[0])
+    async with running(office.triage):
         await until(children)
         (one,) = [path for path in benches.iterdir() if not path.is_symlink()]
         assert (one / "input").read_text() == "loop"
         assert one.stat().st_mode & 0o077 == 0
-        run.cancel()
-        await asyncio.gather(run, return_exceptions=True)
-
-    asyncio.run(job())
     assert not [path for path in benches.iterdir() if not path.is_symlink()]
     assert outside.is_dir()
 
@@ -460,19 +432,14 @@ async def broken(*args, **kwargs):
     raise RuntimeError("gdb is broken")
 
 
-def test_the_end_finishes_what_is_left(campaign, tmp_path):
+async def test_the_end_finishes_what_is_left(campaign, tmp_path):
     office = Office(campaign(), tmp_path / "run", ["null"] * 5)
 
-    async def job():
-        run = asyncio.ensure_future(office.triage.run())
+    async with running(office.triage):
         for event in office.saved:
             office.triage.saw(event)
         await until(children)  # one is in progress
         await office.triage.finish()
-        run.cancel()
-        await asyncio.gather(run, return_exceptions=True)
-
-    asyncio.run(job())
     assert set(office.titles.values()) == {"SIGSEGV"}
     assert len(office.titles) == 5
 
@@ -491,18 +458,13 @@ def test_everybody_has_a_turn(campaign, tmp_path):
     assert sorted(order) == [f"crashes/{n}" for n in range(6)] + [f"hangs/{n}" for n in range(3)]
 
 
-def test_a_cancelled_finding_is_not_lost(campaign, tmp_path):
+async def test_a_cancelled_finding_is_not_lost(campaign, tmp_path):
     made = campaign(target='timeout = "1h"')  # nobody could wait for it
     office = Office(made, tmp_path / "run", ["loop"])
 
-    async def job():
-        office.triage.saw(office.saved[0])
-        run = asyncio.ensure_future(office.triage.run())
+    office.triage.saw(office.saved[0])
+    async with running(office.triage):
         await until(children)
-        run.cancel()
-        await asyncio.gather(run, return_exceptions=True)
-
-    asyncio.run(job())
     assert office.events == []
     assert office.triage.waiting == 1
 
@@ -540,16 +502,17 @@ def tmin(tmp_path, monkeypatch, campaign):
     return Minimiser(home, partial(minimise, made, home), LONGEST_S).minimise
 
 
-def test_minimising_tells_how_far_it_is_and_takes_turns(tmin, tmp_path):
+def quiet(words, part):
+    pass
+
+
+async def test_minimising_tells_how_far_it_is_and_takes_turns(tmin, tmp_path):
     heard: dict[str, list[tuple[str, float]]] = {"a": [], "b": []}
 
-    async def job():
-        def one(name):
-            return tmin(Minimise(f"crashes/{name}"), lambda *told: heard[name].append(told))
+    def one(name):
+        return tmin(Minimise(f"crashes/{name}"), lambda *told: heard[name].append(told))
 
-        return await asyncio.gather(one("a"), one("b"))
-
-    words = asyncio.run(job())
+    words = await asyncio.gather(one("a"), one("b"))
     assert all(said.startswith("5 -> 2 bytes: ") for said in words)
     assert heard["b"][0] == ("waiting for another finding to be minimised", -1.0)
     assert not any("waits" in said for said, _ in heard["a"])
@@ -559,15 +522,15 @@ def test_minimising_tells_how_far_it_is_and_takes_turns(tmin, tmp_path):
 
 
 @pytest.mark.slow
-def test_minimising_ends_in_time_with_the_best_so_far(tmin, tmp_path, monkeypatch):
+async def test_minimising_ends_in_time_with_the_best_so_far(tmin, tmp_path, monkeypatch):
     monkeypatch.setenv("HOLD", "1")
     monkeypatch.setattr(tmin.__self__, "_longest_s", 2.0)  # in which it has to set its trap
-    words = asyncio.run(tmin(Minimise("crashes/a"), lambda *told: None))
+    words = await tmin(Minimise("crashes/a"), quiet)
     assert words.startswith("5 -> 3 bytes: ")
     assert "; stopped after 2 s: more may be possible" in words
     (tmp_path / "afl-tmin").write_text(TMIN.replace("trap", "false"))
     with pytest.raises(SupervisorError, match="stopped after 2 s before it wrote a result"):
-        asyncio.run(tmin(Minimise("crashes/a"), lambda *told: None))
+        await tmin(Minimise("crashes/a"), quiet)
 
 
 async def test_what_waits_or_is_minimised_can_be_cancelled(tmp_path):
@@ -581,9 +544,6 @@ async def test_what_waits_or_is_minimised_can_be_cancelled(tmp_path):
         begun.set()
         await until(search.stop)
         return f"{file.name} smaller"
-
-    def quiet(words, part):
-        pass
 
     minimiser = Minimiser(home, one, LONGEST_S)
     first, second = Minimise("crashes/a", "s1"), Minimise("crashes/b", "s1")
@@ -600,22 +560,19 @@ async def test_what_waits_or_is_minimised_can_be_cancelled(tmp_path):
         await minimiser.cancel(CancelMinimise("crashes/a", "s1"), quiet)
 
 
-def test_minimise_without_the_tool(campaign, tmp_path):
+async def test_minimise_without_the_tool(campaign, tmp_path):
     home = RunDir(tmp_path / "run")
     (home.instance("s1") / "crashes").mkdir(parents=True)
     file = home.instance("s1") / "crashes/id:0"
     file.write_text("null")
 
-    def quiet(words, part):
-        pass
-
     with pytest.raises(SupervisorError, match="afl-tmin was not found"):
-        asyncio.run(minimise(campaign(), home, file, tmp_path / "out", Search(quiet, 1.0)))
+        await minimise(campaign(), home, file, tmp_path / "out", Search(quiet, 1.0))
     minimises = Minimiser(home, partial(minimise, campaign(), home), LONGEST_S).minimise
     with pytest.raises(SupervisorError, match="afl-tmin was not found"):
-        asyncio.run(minimises(Minimise("crashes/id:0"), quiet))
+        await minimises(Minimise("crashes/id:0"), quiet)
     with pytest.raises(SupervisorError, match="no such finding"):
-        asyncio.run(minimises(Minimise("crashes/id:1", "s1"), quiet))
+        await minimises(Minimise("crashes/id:1", "s1"), quiet)
     assert minimised_path(home, file) == home.path / "minimised/s1/id:0"
     assert minimised_path(home, tmp_path / "x") == home.path / "minimised/x"
 

@@ -1,7 +1,5 @@
 """When a hanging program is stopped for its stack: never before it had its time."""
 
-from __future__ import annotations
-
 import signal
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """From changed lines to functions: what has changed, and what has only moved."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Unified diffs: which lines they change, what the file was, and what is refused."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

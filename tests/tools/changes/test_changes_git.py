@@ -1,7 +1,5 @@
 """Changes since a branch, from real git repositories."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The reports of ``fuzztui ci``: valid for their readers, whatever a target calls its errors."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
@@ -70,14 +68,12 @@ CASES = {
 
 @pytest.fixture(params=CASES)
 def found(request: pytest.FixtureRequest, tmp_path: Path) -> CiOutcome:
-    survivors = [
-        survivor(),
-        survivor(1, change=f"{HOSTILE} -> a - b", id=HOSTILE, function=HOSTILE),
-    ]
+    hostile = survivor(1, change=f"{HOSTILE} -> a - b", id=HOSTILE, function=HOSTILE)
+    survivors = [survivor(), hostile]
     return outcome(tmp_path, *CASES[request.param], survivors=survivors, notes=[HOSTILE])
 
 
-def test_sarif_is_valid(found: CiOutcome) -> None:
+def test_sarif_is_valid(found):
     document = json.loads(json.dumps(sarif(found)))
     jsonschema.Draft4Validator(SCHEMA).validate(document)
     (run,) = document["runs"]
@@ -87,23 +83,22 @@ def test_sarif_is_valid(found: CiOutcome) -> None:
     assert len(rules) == len(set(rules))
 
 
-def test_the_schema_refuses_what_is_wrong(tmp_path: Path) -> None:
+def test_the_schema_refuses_what_is_wrong(tmp_path):
     document = sarif(outcome(tmp_path, finding()))
     document["runs"][0]["results"][0]["level"] = "fatal"
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft4Validator(SCHEMA).validate(document)
 
 
-def test_places_and_levels_in_sarif(tmp_path: Path) -> None:
+def test_places_and_levels_in_sarif(tmp_path):
     known = finding(5, is_open=False, verdict="known")
     (run,) = sarif(outcome(tmp_path, known, finding()))["runs"]
     new, old, note = run["results"]
     place = new["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "src/m.py", "uriBaseId": "SRCROOT"}
     assert place["region"] == {"startLine": 1}
-    assert (new["ruleId"], new["level"], new["baselineState"]) == (
-        "crash/ValueError", "error", "new",
-    )  # fmt: skip
+    assert (new["ruleId"], new["level"]) == ("crash/ValueError", "error")
+    assert new["baselineState"] == "new"
     assert "suppressions" in old and "suppressions" not in new
     assert (note["ruleId"], note["level"]) == ("survivor", "note")
 
@@ -119,7 +114,7 @@ def test_reports_name_no_directory_of_the_user(tmp_path: Path, *, absolute: bool
     assert 'File "src/m.py", line 1' in texts[3] or absolute
 
 
-def test_a_fingerprint_stays_when_lines_move(tmp_path: Path) -> None:
+def test_a_fingerprint_stays_when_lines_move(tmp_path):
     (tmp_path / "src").mkdir()
     file = tmp_path / "src/m.py"
     file.write_text("raise ValueError\nother = 1\n")
@@ -131,7 +126,7 @@ def test_a_fingerprint_stays_when_lines_move(tmp_path: Path) -> None:
     assert finding(9).fingerprint(one.source)  # a line that is not there
 
 
-def test_junit_is_read(found: CiOutcome, tmp_path: Path) -> None:
+def test_junit_is_read(found, tmp_path):
     write_reports(found, tmp_path, {})
     xml = JUnitXml.fromfile(str(tmp_path / JUNIT))
     (suite,) = xml
@@ -143,14 +138,14 @@ def test_junit_is_read(found: CiOutcome, tmp_path: Path) -> None:
     assert len(skipped) == suite.skipped == len(found.findings) - len(found.open_findings)
 
 
-def test_annotations_are_one_line_each_and_not_more_than_are_shown(found: CiOutcome) -> None:
+def test_annotations_are_one_line_each_and_not_more_than_are_shown(found):
     lines = list(github(found))
     assert all(line.startswith(("::error ", "::warning ")) for line in lines)
     assert all(line.isprintable() for line in lines)  # so that a text begins no other command
     assert sum(line.startswith("::error") for line in lines) == min(MOST, len(found.open_findings))
 
 
-def test_annotations_name_file_and_line(tmp_path: Path) -> None:
+def test_annotations_name_file_and_line(tmp_path):
     odd = finding(location=CodeLocation("a,b:c%.py", 3), title="50% done")
     error, warning = github(outcome(tmp_path, odd))
     assert error == "::error file=a%2Cb%3Ac%25.py,line=3,title=fuzztui finding::50%25 done"
@@ -159,7 +154,7 @@ def test_annotations_name_file_and_line(tmp_path: Path) -> None:
     assert list(github(unnoted)) == []
 
 
-def test_plain_lines(found: CiOutcome) -> None:
+def test_plain_lines(found):
     lines = list(plain(found))
     assert all(line.isprintable() for line in lines)
     assert any(line.startswith("src/m.py:1: ") for line in lines)
@@ -167,14 +162,14 @@ def test_plain_lines(found: CiOutcome) -> None:
     assert len(lines) == (number if number < 50 else 50 + 2 + 1)
 
 
-def test_code_quality_has_unique_fingerprints(tmp_path: Path) -> None:
+def test_code_quality_has_unique_fingerprints(tmp_path):
     rows = gitlab(outcome(tmp_path, finding(), finding(), finding(location=None)))
     assert [row["severity"] for row in rows] == ["critical", "critical", "minor"]
     assert len({row["fingerprint"] for row in rows}) == 3
     assert rows[0]["location"] == {"path": "src/m.py", "lines": {"begin": 1}}
 
 
-def test_markdown_shows_text_as_it_is(found: CiOutcome) -> None:
+def test_markdown_shows_text_as_it_is(found):
     text = markdown(found)
     assert len(text.encode()) <= MAX_BYTES + 100
     outside = re.sub(r"^(````*)text\n.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
@@ -182,28 +177,18 @@ def test_markdown_shows_text_as_it_is(found: CiOutcome) -> None:
     assert all(ch.isprintable() or ch == "\n" for ch in text)
 
 
-@pytest.mark.parametrize(
-    "signature",
-    [
-        "E @ m.py:1 in f",
-        'a "quoted" \\ one ```',
-        "\x1b[31m\u202e\0\x7f\r\n```\n</details> \U0001f600",
-    ],
-)
-def test_the_summary_has_a_verdict_that_is_valid_in_the_file(
-    tmp_path: Path, signature: str
-) -> None:
+ODD = "\x1b[31m\u202e\0\x7f\r\n```\n</details> \U0001f600"
+
+
+@pytest.mark.parametrize("signature", ["E @ m.py:1 in f", 'a "quoted" \\ one ```', ODD])
+def test_the_summary_has_a_verdict_that_is_valid_in_the_file(tmp_path, signature):
     file = tmp_path / "c.verdicts.toml"
     known = finding(1, is_open=False, verdict="known")
     given = [finding(signature=signature, title=HOSTILE), known]
     text = markdown(outcome(tmp_path, *given, verdicts="c.verdicts.toml"))
-    blocks = [
-        block
-        for _, block in re.findall(r"^(````*)text\n(.*?)^\1$", text, flags=re.MULTILINE | re.DOTALL)
-        if block.startswith("[[finding]]")
-    ]
-    assert len(blocks) == 1
-    file.write_text("".join(blocks))
+    found = re.findall(r"^(````*)text\n(.*?)^\1$", text, flags=re.MULTILINE | re.DOTALL)
+    (block,) = [block for _, block in found if block.startswith("[[finding]]")]
+    file.write_text(block)
     verdicts = read_verdicts(file)
     assert verdicts is not None
     assert {name: v.verdict for name, v in verdicts.items()} == {signature: "known"}
@@ -211,7 +196,7 @@ def test_the_summary_has_a_verdict_that_is_valid_in_the_file(
     assert "c.verdicts.toml" in text
 
 
-def test_a_finding_that_can_have_no_new_verdict_has_no_block(tmp_path: Path) -> None:
+def test_a_finding_that_can_have_no_new_verdict_has_no_block(tmp_path):
     for odd in (
         finding(verdict="regression"), finding(signature="by-signal-SIGSEGV"),
         finding(signature="x" * 300), finding(signature="\ud800"), finding(signature=""),
@@ -219,7 +204,7 @@ def test_a_finding_that_can_have_no_new_verdict_has_no_block(tmp_path: Path) -> 
         assert "[[finding]]" not in markdown(outcome(tmp_path, odd))
 
 
-def test_the_summary_of_a_job_is_appended(tmp_path: Path) -> None:
+def test_the_summary_of_a_job_is_appended(tmp_path):
     summary = tmp_path / "step"
     summary.write_text("before\n")
     write_reports(outcome(tmp_path, finding()), tmp_path, {"GITHUB_STEP_SUMMARY": str(summary)})
@@ -228,13 +213,13 @@ def test_the_summary_of_a_job_is_appended(tmp_path: Path) -> None:
         json.loads((tmp_path / name).read_text())
 
 
-def test_the_code_is_that_of_the_first_gate_that_fails(tmp_path: Path) -> None:
+def test_the_code_is_that_of_the_first_gate_that_fails(tmp_path):
     assert outcome(tmp_path).code == 10
     assert outcome(tmp_path, gates=[Gate("a", "", 0), Gate("b", "", 11)]).code == 11
     assert outcome(tmp_path, gates=[]).code == 0
 
 
-def test_calls_of_a_traceback(tmp_path: Path) -> None:
+def test_calls_of_a_traceback(tmp_path):
     for name in ("h.py", "m.py"):
         (tmp_path / name).touch()
     detail = (
@@ -261,7 +246,7 @@ def test_calls_of_a_traceback(tmp_path: Path) -> None:
     [("m.py", True), ("src/p/m.py", True), (".tox/m.py", False), ("x/site-packages/m.py", False),
      ("../m.py", False), ("venv/m.py", False), ("a\0b.py", False), ("circle/m.py", False)],
 )  # fmt: skip
-def test_code_of_the_repository(tmp_path: Path, name: str, inside: bool) -> None:
+def test_code_of_the_repository(tmp_path, name, inside):
     (tmp_path / "circle").symlink_to("circle")
     if "\0" not in name and "circle" not in name:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -272,9 +257,7 @@ def test_code_of_the_repository(tmp_path: Path, name: str, inside: bool) -> None
 @pytest.mark.parametrize(
     "name", ["<string>", "<attrs generated init lib.A-7>", "<lambdifygenerated-3>", "page.html"]
 )
-def test_no_report_names_a_file_that_does_not_exist(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_report_names_a_file_that_does_not_exist(tmp_path, name, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a relative name is one in the current directory
     (tmp_path / "h.py").touch()
     detail = (
@@ -284,14 +267,13 @@ def test_no_report_names_a_file_that_does_not_exist(
     frames = stack_frames(detail, tmp_path)
     assert [frame.location for frame in frames] == [CodeLocation("h.py", 3), None]
     made = outcome(tmp_path, finding(frames=frames, location=frames[0].location))
-    files = [
-        json.dumps(sarif(made)), json.dumps(gitlab(made)), *github(made), junit(made).decode(),
-    ]  # fmt: skip
+    files = [json.dumps(sarif(made)), json.dumps(gitlab(made)), *github(made)]
+    files.append(junit(made).decode())
     assert not any(name in text for text in files)
     assert sum("h.py" in text for text in files) == 4
 
 
-def test_a_survivor_marks_its_expression(tmp_path: Path) -> None:
+def test_a_survivor_marks_its_expression(tmp_path):
     place = CodeLocation("src/m.py", 3, column=5, end_line=4, end_column=9)
     made = outcome(tmp_path, survivors=[survivor(location=place)])
     log = sarif(made)

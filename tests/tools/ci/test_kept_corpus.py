@@ -1,7 +1,5 @@
 """The kept corpus: what is added, and that nothing is lost."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The outcomes that a kept corpus has from an earlier run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Corpus files of libFuzzer and Go."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest

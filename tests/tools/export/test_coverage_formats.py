@@ -1,7 +1,5 @@
 """Reports of line coverage."""
 
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pytest file: what is in it, by running it."""
 
-from __future__ import annotations
-
 import ast
 import runpy
 import subprocess
@@ -98,7 +96,7 @@ def run(home: Path) -> dict[str, int]:
 
 
 @pytest.mark.slow
-def test_each_kind_of_outcome_passes_and_a_change_fails(home: Path) -> None:
+def test_each_kind_of_outcome_passes_and_a_change_fails(home):
     long = "line 'x' \"y\"\n" * 30
     bad = {"outcome": "invalid", "error": raised("", "KeyError", "'no\\n key'")}
     failure = {"outcome": "failure", "error": raised("", "RuntimeError", "")}
@@ -133,9 +131,7 @@ def test_each_kind_of_outcome_passes_and_a_change_fails(home: Path) -> None:
         assert run(home).get("failed", 0) >= 1, old
 
 
-def test_the_file_claims_confirmed_kills_alone_and_names_what_it_does_not_compare(
-    home: Path,
-) -> None:
+def test_the_file_claims_confirmed_kills_alone_and_names_what_it_does_not_compare(home):
     claimed = case("id:0", "ab", ["AB", 2, True], kills=("m:f:x:0:-", "m:f:x:1:-"))
     assert "mutant" not in export(home, [claimed]).text
     claimed.confirmed = claimed.kills[:1]
@@ -154,18 +150,18 @@ def test_the_file_claims_confirmed_kills_alone_and_names_what_it_does_not_compar
 
 
 @pytest.mark.slow
-def test_a_target_named_like_a_helper_is_called_by_its_module(home: Path) -> None:
+def test_a_target_named_like_a_helper_is_called_by_its_module(home):
     export(home, [case("id:1", "abc", 3)], function="same")
     assert run(home) == {"passed": 1}
 
 
 @pytest.mark.slow
-def test_the_comparison_of_the_harness_decides(home: Path) -> None:
+def test_the_comparison_of_the_harness_decides(home):
     export(home, [case("id:1", "ab", ["aB"])], compare=f"{home}/harness.py:alike")
     assert run(home) == {"passed": 1}
 
 
-def test_a_name_that_cannot_be_imported_is_no_target(home: Path) -> None:
+def test_a_name_that_cannot_be_imported_is_no_target(home):
     for function in ("os.system('x')", "a b", "x\nimport os"):
         with pytest.raises(CannotExport):
             export(home, [case("id:1", "a")], function=function)
@@ -185,13 +181,13 @@ def test_a_name_that_cannot_be_imported_is_no_target(home: Path) -> None:
         {"argument": 3},
     ],
 )
-def test_a_record_with_anything_but_literals_is_damaged(change: dict[str, Any]) -> None:
+def test_a_record_with_anything_but_literals_is_damaged(change):
     with pytest.raises(RecordError):
         Recorded.of({"outcome": "success", **change})
 
 
 @pytest.mark.slow
-def test_hostile_names_are_escaped(home: Path) -> None:
+def test_hostile_names_are_escaped(home):
     hostile = '"""\nimport os\nos._exit(9)\n"""\x1b[31m'
     made = export(
         home,
@@ -213,7 +209,7 @@ def test_hostile_names_are_escaped(home: Path) -> None:
     assert run(home) == {"passed": 1, "xfailed": 1}
 
 
-def test_the_first_tests_are_those_that_kill_most() -> None:
+def test_the_first_tests_are_those_that_kill_most():
     def row(name: str, kills: list[int], edges: list[int], size: int = 1) -> dict[str, Any]:
         outcome = "failure" if name == "crash" else "success"
         return {"file": name, "sha256": "", "size": size, "outcome": outcome, "edges": edges,
@@ -236,7 +232,7 @@ def test_the_first_tests_are_those_that_kill_most() -> None:
     assert [r.file for r, _, _ in chosen_rows(matrix)] == ["kills", "edges"]
 
 
-def test_a_value_is_shown_by_the_function_of_the_campaign(home: Path) -> None:
+def test_a_value_is_shown_by_the_function_of_the_campaign(home):
     shown = f"{home}/harness.py:same"
     made = export(home, [case("id:1", "ab", 3)], shows=shown)
     assert "same(parse(" in made.text
@@ -251,8 +247,6 @@ def test_a_value_is_shown_by_the_function_of_the_campaign(home: Path) -> None:
         (['m:f"; import os', "m", "m:f()", "a/b.py:f", ":f", "m:"], ()),
     ],
 )
-def test_a_proposal_is_a_reference_and_nothing_else(
-    instead: list[str], kept: tuple[str, ...]
-) -> None:
+def test_a_proposal_is_a_reference_and_nothing_else(instead, kept):
     value = {**written("x"), "unseen": ["y"], "instead": instead}
     assert Recorded.of({"outcome": "success", "value": value}).instead == kept

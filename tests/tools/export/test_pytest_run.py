@@ -1,7 +1,5 @@
 """Running an exported file: which tests fail, and which only on another date."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

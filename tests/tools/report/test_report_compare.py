@@ -37,17 +37,8 @@ def state_of(
         (1.0, ev.Stats("main", 100 * edges, corpus=5, edges=edges, edges_total=total)),
     ]
     if mutants:
-        items = [
-            {
-                "id": f"m{n}",
-                "line": n,
-                "function": "f",
-                "operator": "o",
-                "before": "a",
-                "after": "b",
-            }
-            for n in range(mutants)
-        ]
+        about = {"function": "f", "operator": "o", "before": "a", "after": "b"}
+        items = [{"id": f"m{n}", "line": n, **about} for n in range(mutants)]
         timed.append((0.0, ev.MutantsFound("main", "l", "l.py", "/l.py", items)))
     for n, (signature, t) in enumerate(dict(found).items()):
         timed.append((t, ev.FindingSaved("main", "crash", f"crashes/{n}")))

@@ -1,7 +1,5 @@
 """The source in a report: what stands beside and below its lines."""
 
-from __future__ import annotations
-
 import pytest
 from strict_html import StrictPage
 

@@ -1,7 +1,5 @@
 """What a trial counts, from the answers of an engine."""
 
-from __future__ import annotations
-
 import pytest
 
 from fuzztui.run.inprocess.ask import NoAnswer
