@@ -6,10 +6,13 @@ import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from engine_lab import Lab
 from homes import FUZZTUI, Home
+from supervised import Supervised, rack
 from terminal import Terminal
 from waiting import wait_until
 
@@ -20,6 +23,21 @@ def home(tmp_path):
     home = Home(tmp_path)
     yield home
     home.kill_everything()
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    """A place for engines; those that still run at the end are killed."""
+    made = Lab(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
+    """``made(**plan)``: a campaign of fake engines."""
+    with rack(tmp_path) as make:
+        yield make
 
 
 @pytest.fixture
