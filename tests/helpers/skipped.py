@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,6 +73,11 @@ def needs_afl(*names: str) -> pytest.MarkDecorator:
     """Mark a test that starts programs of AFL++: these, or afl-fuzz."""
     missing = not all(map(shutil.which, names or ("afl-fuzz",)))
     return pytest.mark.skipif(missing, reason="afl++ is not installed")
+
+
+def nightly(*values: object) -> list[Any]:
+    """Values of a parameter with which a test runs in the night only."""
+    return [pytest.param(value, marks=pytest.mark.nightly) for value in values]
 
 
 def lacking(file: Path) -> str:
