@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -162,16 +163,16 @@ class Odd(Exception):
 @pytest.mark.parametrize(
     ("head", "act", "trials", "said"),
     [
-        ("", "sys.exit(2)", 400, {"title": "SystemExit: 2", "place": "app.py:16 in target"}),
+        ("", "sys.exit(2)", 400, {"title": "SystemExit: 2", "place": "app.py:16 in target*"}),
         ("", "os._exit(0)", 60, {"title": "the process exited with status 0"}),
         ("import ctypes\n", "ctypes.string_at(0)", 40,
          {"title": "the process was killed by SIGSEGV", "place": IN_TARGET,
-          "file": "crashes/id:000000,sig:11,"}),
+          "file": "crashes/id:000000,sig:11,*"}),
         # A SIGKILL may come from anybody: the input is tried again before it is blamed.
         ("import signal\n", "os.kill(os.getpid(), signal.SIGKILL)", 30,
          {"title": "the process was killed by SIGKILL"}),
         ("def f(n):\n    return g(n)\ndef g(n):\n    return f(n + 1)\n", "f(0)", 400,
-         {"title": "RecursionError: maximum recursion depth exceeded", "place": "app.py in f"}),
+         {"title": "RecursionError: maximum recursion depth exceeded*", "place": "app.py in f"}),
         ("import other\n", "other.spin()", 40, {"category": "hang", "place": IN_TARGET}),
         ("import itertools\n", "sum(itertools.count())", 12,
          {"category": "hang", "place": IN_TARGET}),
@@ -181,7 +182,7 @@ class Odd(Exception):
         (HOSTILE_TEXT.format(FOREVER), "raise Odd('[/x]\\x1b')", 40, {"title": "Odd"}),
         (HOSTILE_TEXT.format("os._exit(9)"), "raise Odd", 20,
          {"title": "the process exited with status 9"}),
-        ("calls = []\n", f"calls.append(1)\n{LATER}", 400, {"detail": "Flaky: "}),
+        ("calls = []\n", f"calls.append(1)\n{LATER}", 400, {"detail": "Flaky: *"}),
     ],
     ids=["sys.exit", "os._exit", "segfault", "kills itself", "recursion", "loop elsewhere",
          "loop in C", "catches everything", "swallows the timeout", "text without end",
@@ -193,8 +194,8 @@ def test_what_an_input_does_is_one_finding(
     lab.write("other.py", "def spin():\n    while True: pass\n")
     directory = campaign(lab, head + wrapped(act), trials)
     event = only_finding(directory)
-    for key, text in said.items():
-        assert str(event[key]).startswith(text), event
+    for key, pattern in said.items():
+        assert fnmatchcase(str(event[key]), pattern), event
     assert len(names(directory, "crashes")) + len(names(directory, "hangs")) == 1
 
 
