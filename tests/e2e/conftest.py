@@ -10,11 +10,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from engine_lab import Lab
-from homes import FUZZTUI, Home
-from supervised import Supervised, rack
-from terminal import Terminal
-from waiting import wait_until
+
+# Their assertions show values, too.
+pytest.register_assert_rewrite("engine_lab", "first_lab", "homes", "supervised")
+
+from engine_lab import Lab  # noqa: E402
+from homes import FUZZTUI, Home  # noqa: E402
+from supervised import Supervised, rack  # noqa: E402
+from terminal import Terminal  # noqa: E402
+from waiting import wait_until  # noqa: E402
 
 
 @pytest.fixture
