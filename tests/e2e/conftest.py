@@ -6,12 +6,19 @@ import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from homes import FUZZTUI, Home
-from terminal import Terminal
-from waiting import wait_until
+
+# Their assertions show values, too.
+pytest.register_assert_rewrite("engine_lab", "first_lab", "homes", "supervised")
+
+from engine_lab import Lab  # noqa: E402
+from homes import FUZZTUI, Home  # noqa: E402
+from supervised import Supervised, rack  # noqa: E402
+from terminal import Terminal  # noqa: E402
+from waiting import wait_until  # noqa: E402
 
 
 @pytest.fixture
@@ -20,6 +27,21 @@ def home(tmp_path):
     home = Home(tmp_path)
     yield home
     home.kill_everything()
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    """A place for engines; those that still run at the end are killed."""
+    made = Lab(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
+    """``made(**plan)``: a campaign of fake engines."""
+    with rack(tmp_path) as make:
+        yield make
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from homes import write_seeds
+from shared import HOME
 from waiting import DEADLINE_S, wait_until
 
 import fuzztui
@@ -34,6 +36,10 @@ class Lab:
         (package / "fuzztui").symlink_to(_PACKAGE)
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
         self.env |= {"PYTHONPATH": str(package), "FUZZTUI_RUN": str(root)}
+        # Hypothesis' tables of characters take it a second: made once, for all.
+        self.env["XDG_CACHE_HOME"] = str(Path(os.environ[HOME]) / "cache")
+        # Which other tests of this process may have set.
+        self.env.pop("HYPOTHESIS_STORAGE_DIRECTORY", None)
         self.running: list[subprocess.Popen[bytes]] = []
 
     def write(self, name: str, text: str) -> Path:
@@ -92,13 +98,74 @@ class Lab:
                 f" {len(events(spec.parent))} events\n{log}"
             ) from None
 
+    def finish(self, spec: Path, timeout: float = 90, **popen: Any) -> Path:
+        """Run an engine to its end, without an error. Returns its directory."""
+        status = self.run(spec, timeout, **popen)
+        assert status == 0, (spec.parent / "worker.log").read_text(errors="replace")[-2000:]
+        return spec.parent
+
+    def campaign(
+        self, function: str, instance: str = "main", timeout: float = 90, **keys: Any
+    ) -> Path:
+        """:meth:`finish` of a new :meth:`spec`."""
+        return self.finish(self.spec(function, instance, **keys), timeout)
+
+    def seeds(self, *inputs: str | bytes, **named: str | bytes) -> list[str]:
+        return write_seeds(self.root, *inputs, **named)
+
+    def ask(self, spec: Path, *words: object) -> subprocess.CompletedProcess[str]:
+        """Run ``python -m fuzztui.engines SPEC words``, which does not fuzz."""
+        argv = [self.python, "-P", "-m", "fuzztui.engines", str(spec), *map(str, words)]
+        return subprocess.run(
+            argv, cwd=self.root, env=self.env, capture_output=True, text=True, check=False,
+            timeout=DEADLINE_S,
+        )  # fmt: skip
+
+    def repro(self, spec: Path, data: Path | bytes) -> tuple[int, str]:
+        """Run one input again. Returns the exit status and what was printed."""
+        if isinstance(data, bytes):
+            (self.root / "input").write_bytes(data)
+            data = self.root / "input"
+        done = self.ask(spec, "--repro", data)
+        return done.returncode, done.stdout + done.stderr
+
     def run_until(self, what: Callable[[], object], spec: Path, timeout: float = 300) -> None:
         """Start, and end it as soon as ``what()`` holds, if it has not come to its end before."""
         engine = self.start(spec)
         wait_until(lambda: engine.poll() is not None or what(), timeout)
-        if engine.poll() is None:
-            engine.terminate()
+        self.end(engine)
+
+    @staticmethod
+    def end(engine: subprocess.Popen[bytes], number: int = signal.SIGTERM) -> None:
+        """Stop an engine, unless it has ended by itself; it does so without an error."""
+        engine.send_signal(number)
         assert engine.wait(DEADLINE_S) == 0
+
+    @staticmethod
+    def goes_on(directory: Path, trials: int = 0) -> None:
+        """Wait until it has executed more than so many trials from now on."""
+        before = execs(directory)
+        wait_until(lambda: execs(directory) > before + trials)
+
+    @staticmethod
+    def messages(directory: Path, level: str = "") -> list[str]:
+        """The texts of its messages, of one level if it is given."""
+        return [e["text"] for e in events(directory, "message") if not level or e["level"] == level]
+
+    @staticmethod
+    def findings(directory: Path) -> dict[str, dict[str, Any]]:
+        """The last description of each finding, by its signature."""
+        return {e["signature"]: e for e in events(directory, "finding_described")}
+
+    @staticmethod
+    def counted(directory: Path) -> int:
+        """Trials, each with one outcome; and the files of findings are as many as it says."""
+        figures = {key: int(value) for key, value in stats(directory).items() if value.isdecimal()}
+        outcomes = ("valid_inputs", "invalid_inputs", "failed_inputs", "total_tmout")
+        assert sum(figures[key] for key in outcomes) == figures["execs_done"]
+        assert figures["saved_crashes"] == len(names(directory, "crashes"))
+        assert figures["saved_hangs"] == len(names(directory, "hangs"))
+        return figures["execs_done"]
 
     def close(self) -> None:
         for process in self.running:

@@ -9,13 +9,19 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 from waiting import DEADLINE_S, wait_until
 
 from fuzztui.cli.runs import standing
 from fuzztui.cli.status import status_object
+from fuzztui.features.source.fold import LineCoverage
+from fuzztui.kernel.log.reader import LogReader
+from fuzztui.kernel.model.fold import apply
+from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire.events import Event
 
 BIN = Path(sys.executable).parent
 FUZZTUI = str(BIN / "fuzztui")
@@ -33,6 +39,35 @@ expected = ["tomllib.TOMLDecodeError"]
 [engine]
 kind = "zest"
 """
+
+
+AFL_ENV = {
+    "AFL_NO_UI": "1", "AFL_SKIP_CPUFREQ": "1", "AFL_NO_AFFINITY": "1",
+    "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1",
+}  # fmt: skip
+"""What lets an afl-fuzz that a test starts by itself run on any machine."""
+
+
+def write_seeds(directory: Path, *inputs: str | bytes, **named: str | bytes) -> list[str]:
+    """Write inputs, numbered or named, into the folder "seeds". Returns ``engine.seeds``."""
+    folder = directory / "seeds"
+    folder.mkdir(exist_ok=True)
+    for name, data in ({str(n): data for n, data in enumerate(inputs)} | named).items():
+        (folder / name).write_bytes(data.encode() if isinstance(data, str) else data)
+    return [str(folder)]
+
+
+def compiled(
+    directory: Path, source: str, *flags: str, compiler: str = "afl-cc", name: str = "t", **env: str
+) -> Path:
+    """Compile a program in C below ``directory``. Returns its path."""
+    (directory / f"{name}.c").write_text(source)
+    argv = [compiler, *flags, "-o", name, f"{name}.c"]
+    subprocess.run(
+        argv, cwd=directory, env=os.environ | env, check=True, capture_output=True,
+        timeout=DEADLINE_S,
+    )  # fmt: skip
+    return directory / name
 
 
 def of_trials(
@@ -77,6 +112,19 @@ def kill_holder(run: Path) -> None:
     wait_until(free)
 
 
+def logged(run: Path, kind: type[Event] = Event) -> list[Any]:
+    """The events of a kind in a run's log."""
+    return [r.event for r in LogReader(run).records() if isinstance(r.event, kind)]
+
+
+def covered(run: Path) -> tuple[State, LineCoverage]:
+    """The state at the end of a run's log, and the lines that it has as covered."""
+    state, lines = State(), LineCoverage()
+    apply(state, LogReader(run).records())
+    lines.take(state)
+    return state, lines
+
+
 class Home:
     """A directory of a user's with one campaign in it, and the command to drive it."""
 
@@ -105,6 +153,31 @@ class Home:
         assert code is None or done.returncode == code, (args, done)
         assert "Traceback" not in done.stderr, done.stderr
         return done.stdout
+
+    def popen(self, *args: str, **streams: Any) -> subprocess.Popen[str]:
+        """Start ``fuzztui args``, with its output as text in pipes."""
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen([FUZZTUI, *args], cwd=self.path, env=self.env, **pipes | streams)
+
+    def headless(self, budget: str, *args: str, code: int | None = 0) -> str:
+        """Run the campaign until its budget is used up."""
+        budget = f"campaign.budget={budget}"
+        return self(str(self.file), "--headless", "--set", budget, *args, code=code)
+
+    def stop(self) -> None:
+        """Stop the campaign, and wait until its supervisor has ended."""
+        self("ctl", str(self.run), "stop")
+        wait_until(lambda: self.status_pid() is None)
+
+    def fuzzes(self, program: str, kind: str, *inputs: bytes, **named: bytes) -> None:
+        """Make ``parse`` of a module ``prog`` the target of an engine, with these seeds."""
+        (self.path / "prog.py").write_text(program)
+        text = self.file.read_text().replace('"tomllib:loads"', '"prog:parse"\ninclude = ["prog"]')
+        text = text.replace("tomllib.TOMLDecodeError", "ValueError").replace('"zest"', f'"{kind}"')
+        if inputs or named:
+            write_seeds(self.path, *inputs, **named)
+            text += 'seeds = ["seeds"]\n'
+        self.file.write_text(text)
 
     def status(self) -> dict:
         """What ``fuzztui status --json`` prints, without a new Python for each look."""

@@ -6,12 +6,13 @@ import json
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 from homes import kill_holder
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.kernel.log.files import tail_name
 from fuzztui.kernel.log.reader import LogReader
@@ -21,7 +22,7 @@ from fuzztui.kernel.remote.lock import running
 from fuzztui.kernel.remote.protocol import CommandAnswer
 from fuzztui.kernel.session import LiveClock, Session
 from fuzztui.kernel.wire.codec import encode_record
-from fuzztui.kernel.wire.commands import Command
+from fuzztui.kernel.wire.commands import Command, Stop
 from fuzztui.kernel.wire.events import EntryDescribed, EntrySaved, Event, FindingSaved, Record
 from fuzztui.run.campaign import load, write_frozen
 from fuzztui.run.campaign.rundir import prepare_run
@@ -49,8 +50,16 @@ def rack(directory: Path) -> Iterator[Callable[..., Supervised]]:
             campaign.clean_up()
 
 
+def busy(state: State) -> bool:
+    return state.state == "running" and len(state.entries) >= 5
+
+
 class Supervised:
     """One run directory of an engine's ``kind``; ``plan`` is :class:`fake_engine.Plan`'s fields."""
+
+    busy = staticmethod(busy)
+    target = engine = more = ""
+    """Lines of these tables of the campaign file, and tables below them; else the fake engine's."""
 
     def __init__(self, directory: Path, kind: str = "zest", **plan: object) -> None:
         self.directory = directory
@@ -63,26 +72,49 @@ class Supervised:
 
     def freeze(self, *overrides: str, instances: int = 1) -> None:
         fake = json.dumps(json.dumps(self.plan))
+        target = self.target or (
+            f'function = "tomllib:loads"\npython = "{self.python}"\nenv = {{ FAKE = {fake} }}'
+        )
         self.file.write_text(
             f"""
 [campaign]
-name = "fake"
+name = "test"
 output = "{self.run}"
 [target]
-function = "tomllib:loads"
-python = "{self.python}"
-env = {{ FAKE = {fake} }}
+{target}
 [engine]
 kind = "{self.kind}"
 instances = {instances}
+{self.engine}
+{self.more}
 """
         )
+        self.write_run(overrides)
+
+    def write_run(self, overrides: Iterable[str]) -> None:
+        """Make the run directory of the campaign file; its paths start at its folder."""
         prepare_run(self.run)
-        write_frozen(load(self.file, overrides), self.run)
+        write_frozen(load(self.file, [*overrides], cwd=self.directory), self.run)
 
     def start(self, *overrides: str, instances: int = 1) -> int:
         self.freeze(*overrides, instances=instances)
         return start(self.run)
+
+    def at_work(self, *overrides: str, instances: int = 1) -> Self:
+        """Start it, and wait until it has found something. Returns itself."""
+        self.start(*overrides, instances=instances)
+        self.until(self.busy)
+        return self
+
+    def ran(self, *overrides: str, instances: int = 1) -> State:
+        """Start it; the state at the end that it comes to by itself."""
+        self.start(*overrides, instances=instances)
+        return self.over()
+
+    def restart(self, *overrides: str, instances: int = 1) -> int:
+        """Kill the supervisor, and start another one."""
+        self.kill_supervisor()
+        return self.start(*overrides, instances=instances)
 
     # ------------------------------------------------------------ what is there
 
@@ -167,6 +199,11 @@ instances = {instances}
         finally:
             client.close()
 
+    def stop(self) -> State:
+        """Stop the campaign; its state then."""
+        assert self.send(Stop(), DEADLINE_S).ok
+        return self.over()
+
     def kill_supervisor(self) -> None:
         assert running(self.run)
         kill_holder(self.run)
@@ -180,6 +217,13 @@ instances = {instances}
         """Open the gate (``gate_at``) at which these wait."""
         for name in instances or ("main",):
             (self.run / "out" / name / "go").touch()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clean_up()
+        assert not self.marked()
 
     def clean_up(self) -> None:
         kill_holder(self.run)

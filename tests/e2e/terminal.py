@@ -47,10 +47,14 @@ class Terminal:
             raise AssertionError(f"tmux {args[0]}: {done.stderr}")
         return done.stdout
 
-    def keys(self, *keys: str) -> None:
-        """Type; names as tmux has them (Enter, Escape, Tab, C-p)."""
+    def keys(self, *keys: str, then: str | Callable[[str], bool] = "") -> str:
+        """Type; names as tmux has them (Enter, Escape, Tab, C-p).
+
+        With ``then``: wait until the screen shows that; returns the screen.
+        """
         for key in keys:
             self._tmux("send-keys", "-t", "0", key)
+        return self.wait(then) if then else ""
 
     def text(self) -> str:
         """What is on the screen now."""

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from homes import FUZZTUI, Home
+from homes import FUZZTUI, Home, compiled, write_seeds
+from skipped import needs_afl
 from waiting import DEADLINE_S, wait_until
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
-]
+pytestmark = [pytest.mark.slow, needs_afl()]
 
 TARGET = r"""
 #include <stdio.h>
@@ -44,12 +42,8 @@ def afl(home: Home):
     """A campaign file with a program whose path has a space."""
     place = home.path / "a program"
     place.mkdir()
-    (place / "target.c").write_text(TARGET)
-    subprocess.run(["afl-cc", "-o", "target", "target.c"], cwd=place, check=True,
-                   capture_output=True, timeout=60)  # fmt: skip
-    (home.path / "seeds").mkdir()
-    for name, data in SEEDS.items():
-        (home.path / "seeds" / name).write_bytes(data)
+    compiled(place, TARGET, name="target")
+    write_seeds(home.path, **SEEDS)
     home.file.write_text(f"""
 [campaign]
 name = "e2e"

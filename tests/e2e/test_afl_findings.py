@@ -1,9 +1,6 @@
 """What AFL++ has saved, run again for real: compiled targets, gdb, sanitizers, afl-tmin."""
 
-from __future__ import annotations
-
 import asyncio
-import os
 import re
 import shutil
 import subprocess
@@ -11,7 +8,7 @@ from functools import partial
 
 import pytest
 from commands import commands
-from homes import FUZZTUI
+from homes import FUZZTUI, compiled
 
 from fuzztui.features.minimise.handlers import Minimiser
 from fuzztui.features.minimise.program_inputs import minimise
@@ -116,16 +113,7 @@ def zoo(tmp_path_factory):
     home = tmp_path_factory.mktemp("zoo")
 
     def compile_it(name, source, *flags, compiler="afl-cc", **env):
-        (home / f"{name}.c").write_text(source)
-        command = [compiler, f"{name}.c", "-O1", "-o", name, *flags]
-        subprocess.run(
-            command,
-            cwd=home,
-            env={**os.environ, **env},
-            check=True,
-            capture_output=True,
-            timeout=60,
-        )
+        compiled(home, source, "-O1", *flags, compiler=compiler, name=name, **env)
 
     compile_it("g", SOURCE, "-g")
     compile_it("n", SOURCE, "-s")

@@ -1,14 +1,12 @@
 """The oracle of a program, beside the real AFL++: a compiler of ours with two bugs in it."""
 
-from __future__ import annotations
-
 import os
-import shutil
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
+from skipped import needs_afl
 from supervised import Supervised
 from waiting import wait_until
 
@@ -18,17 +16,14 @@ from fuzztui.cli.parser import parse
 from fuzztui.cli.repro import repro
 from fuzztui.kernel.model.passive import ORACLE
 from fuzztui.kernel.model.state import Finding, State
-from fuzztui.kernel.wire.commands import Minimise, Stop
+from fuzztui.kernel.wire.commands import Minimise
 from fuzztui.kernel.wire.events import CampaignEnded, FindingSaved, Message
 from fuzztui.run.campaign import load, write_frozen
 from fuzztui.run.campaign.rundir import prepare_run
 from fuzztui.run.process.identity import marked
 from fuzztui.run.supervise.daemon import start
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
-]
+pytestmark = [pytest.mark.slow, needs_afl()]
 
 SAMPLE = Path(__file__).parents[2] / "sample_campaigns" / "calc-oracle.toml"
 
@@ -44,10 +39,8 @@ class Calc(Supervised):
 
 @pytest.fixture
 def calc(tmp_path):
-    made = Calc(tmp_path, "afl")
-    yield made
-    made.clean_up()
-    assert not made.marked()
+    with Calc(tmp_path, "afl") as made:
+        yield made
 
 
 def found(state: State) -> dict[str, Finding]:
@@ -88,13 +81,11 @@ def test_both_bugs_are_found_told_run_again_and_made_smaller(calc, capsys):
     [process] = marked(calc.run, ORACLE)
     os.kill(process.pid, signal.SIGKILL)
     wait_until(lambda: [p.pid for p in marked(calc.run, ORACLE)] not in ([], [process.pid]))
-    assert calc.send(Stop(), 60).ok
-    calc.over()
+    calc.stop()
     before = [e for e in calc.events(FindingSaved) if e.instance == ORACLE]
     start(calc.run)
     calc.until(lambda s: s.state == "running" and s.instances["main"].pid)
-    calc.send(Stop(), 60)
-    calc.over()
+    calc.stop()
     after = [e for e in calc.events(FindingSaved) if e.instance == ORACLE]
     assert [e.file for e in after[: len(before)]] == [e.file for e in before]
     signatures = [r.signature for r in calc.state().findings.values() if r.instance == ORACLE]
@@ -115,13 +106,7 @@ def test_the_command_line_makes_it_smaller_too(calc, tmp_path, capsys):
     crashes = calc.run / "out" / ORACLE / "crashes"
     crashes.mkdir(parents=True)
     (crashes / "id:000000").write_bytes(b"1 + 2 * (3 + 4);\n(17 - 38) * 2;\n")
-    argv = [
-        "minimise",
-        str(calc.run),
-        f"{ORACLE}/crashes/id:000000",
-        "--output",
-        str(tmp_path / "m"),
-    ]
+    argv = ["minimise", str(calc.run), f"{ORACLE}/crashes/id:000000", "-o", str(tmp_path / "m")]
     assert minimise(parse(argv)) == 0
     small = (tmp_path / "m").read_bytes()
     assert len(small) <= 16

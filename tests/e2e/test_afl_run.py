@@ -1,7 +1,5 @@
 """Real campaigns of the real AFL++: fleets that are killed, adopted, stopped, refused."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -9,31 +7,20 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from homes import FUZZTUI
+from homes import AFL_ENV, FUZZTUI, compiled, write_seeds
+from skipped import needs_afl
 from supervised import Supervised
 from waiting import wait_until
 
 from fuzztui.kernel.remote.lock import running
-from fuzztui.kernel.wire.commands import AddSeed, Pause, Resume, SkipCurrent, Stop
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    EntrySaved,
-    FindingSaved,
-    InstanceHello,
-    InstanceState,
-    Resources,
-    Stats,
-    SupervisorStarted,
-)
+from fuzztui.kernel.wire import events as ev
+from fuzztui.kernel.wire.commands import AddSeed, Pause, Resume, SkipCurrent
 from fuzztui.run.campaign import load, write_frozen
 from fuzztui.run.campaign.rundir import SupervisorError, prepare_run
 from fuzztui.run.process.identity import ProcessId
 from fuzztui.run.supervise.daemon import start
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
-]
+pytestmark = [pytest.mark.slow, needs_afl()]
 
 TARGET = r"""
 #include <stdio.h>
@@ -57,43 +44,33 @@ int main(int argc, char **argv) {
 def programs(tmp_path_factory):
     """The target, instrumented and plain, and a shell script."""
     directory = tmp_path_factory.mktemp("programs")
-    (directory / "target.c").write_text(TARGET)
     for compiler, name in (("afl-cc", "target"), ("cc", "plain")):
-        subprocess.run(
-            [compiler, "-o", name, "target.c"],
-            cwd=directory, check=True, capture_output=True, timeout=60,
-        )  # fmt: skip
+        compiled(directory, TARGET, compiler=compiler, name=name)
     (directory / "script").write_text("#!/bin/sh\ncat\n")
     (directory / "script").chmod(0o755)
     return directory
 
 
+def at_work(state) -> bool:
+    """All instances execute, and main has found something."""
+    return (
+        state.state == "running"
+        and all(i.state == "running" and i.stats.execs > 0 for i in state.instances.values())
+        and any(e.instance == "main" and "orig:" not in e.file for e in state.entries.values())
+    )
+
+
 class Fleet(Supervised):
     """A campaign of afl-fuzz; its target is one of ``programs``."""
+
+    busy = staticmethod(at_work)
+    engine = 'seeds = ["seeds"]'
 
     def __init__(self, directory: Path, programs: Path) -> None:
         super().__init__(directory, "afl")
         self.programs = programs
-        (directory / "seeds").mkdir()
-        (directory / "seeds" / "hello").write_text("hello\n")
-
-    def freeze(self, *overrides: str, instances: int = 2) -> None:
-        self.file.write_text(
-            f"""
-[campaign]
-name = "fleet"
-output = "{self.run}"
-[target]
-command = ["{self.programs}/target", "@@"]
-timeout = "200ms"
-[engine]
-kind = "afl"
-instances = {instances}
-seeds = ["seeds"]
-"""
-        )
-        prepare_run(self.run)
-        write_frozen(load(self.file, overrides, cwd=self.directory), self.run)
+        self.target = f'command = ["{programs}/target", "@@"]\ntimeout = "200ms"'
+        write_seeds(directory, hello="hello\n")
 
     def pid(self, name: str) -> int:
         """Of its process; waited for while there is none (to kill 0 is to kill ourselves)."""
@@ -108,19 +85,8 @@ seeds = ["seeds"]
 
 @pytest.fixture
 def fleet(tmp_path, programs):
-    fleet = Fleet(tmp_path, programs)
-    yield fleet
-    fleet.clean_up()
-    assert not fleet.marked()
-
-
-def at_work(state) -> bool:
-    """All instances execute, and main has found something."""
-    return (
-        state.state == "running"
-        and all(i.state == "running" and i.stats.execs > 0 for i in state.instances.values())
-        and any(e.instance == "main" and "orig:" not in e.file for e in state.entries.values())
-    )
+    with Fleet(tmp_path, programs) as fleet:
+        yield fleet
 
 
 def names(fleet, instance: str, part: str) -> set[str]:
@@ -140,7 +106,7 @@ def stands_still(fleet, name: str) -> int:
     def still() -> bool:
         nonlocal execs, looks
         now = fleet.state().instances[name].stats.execs
-        measured = sum(e.instance == name for e in fleet.events(Resources))
+        measured = sum(e.instance == name for e in fleet.events(ev.Resources))
         if now != execs:
             execs, looks = now, measured
         return measured >= looks + 2
@@ -151,14 +117,14 @@ def stands_still(fleet, name: str) -> int:
 
 def nothing_goes_back(fleet) -> None:
     """Since the last takeover: nothing older than what the log had, no rate without two counts."""
-    before: dict[str, Stats] = {}
-    after: dict[str, list[Stats]] = {"main": [], "s1": []}
+    before: dict[str, ev.Stats] = {}
+    after: dict[str, list[ev.Stats]] = {"main": [], "s1": []}
     records = fleet.records()
-    (*_, taken_over) = (r.seq for r in records if isinstance(r.event, SupervisorStarted))
+    (*_, taken_over) = (r.seq for r in records if isinstance(r.event, ev.SupervisorStarted))
     for r in records:
-        if isinstance(r.event, Stats) and r.seq < taken_over:
+        if isinstance(r.event, ev.Stats) and r.seq < taken_over:
             before[r.event.instance] = r.event
-        elif isinstance(r.event, Stats):
+        elif isinstance(r.event, ev.Stats):
             after[r.event.instance].append(r.event)
     for name, last in before.items():
         told = [last, *after[name]]
@@ -174,7 +140,7 @@ def nothing_goes_back(fleet) -> None:
 def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     fleet.start(instances=2)
     state = fleet.until(at_work)
-    hello = {e.instance: e for e in fleet.events(InstanceHello)}
+    hello = {e.instance: e for e in fleet.events(ev.InstanceHello)}
     assert hello["main"].engine == "afl-fuzz"
     assert hello["main"].version[0].isdigit()
     assert {"pause", "resume", "stop", "skip-current"} <= set(hello["s1"].capabilities)
@@ -201,7 +167,7 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     for pid in pids.values():
         os.kill(pid, 0)
     start(fleet.run)
-    assert fleet.events(SupervisorStarted)[-1].adopted == ["main", "s1"]
+    assert fleet.events(ev.SupervisorStarted)[-1].adopted == ["main", "s1"]
     fleet.until(at_work)
     assert {name: fleet.pid(name) for name in pids} == pids
     nothing_goes_back(fleet)
@@ -217,37 +183,32 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     assert fleet.send(AddSeed(str(fleet.directory / "more"))).ok
 
     # Stopped: no process is left, and every file is in the log.
-    fleet.send(Stop())
-    state = fleet.over()
+    state = fleet.stop()
     assert state.state == "stopped"
     assert fleet.marked() == []
     assert not any(map(ProcessId.of, pids.values()))
-    logged = {e.file for e in fleet.events(EntrySaved) if e.instance == "s1"}
+    logged = {e.file for e in fleet.events(ev.EntrySaved) if e.instance == "s1"}
     assert {f"queue/{n}" for n in names(fleet, "s1", "queue")} <= logged
-    found = {Path(e.file).name for e in fleet.events(FindingSaved)}
+    found = {Path(e.file).name for e in fleet.events(ev.FindingSaved)}
     assert names(fleet, "s1", "crashes") - {"README.txt"} <= found
 
 
 def test_an_instance_that_the_campaign_has_no_more_ends_cleanly(fleet):
-    fleet.start(instances=2)
-    fleet.until(at_work)
+    fleet.at_work(instances=2)
     before = fleet.until(lambda s: s.instances["s1"].stats.execs > 2000).instances["s1"]
     written = (fleet.run / "out/s1/fuzzer_stats").stat().st_mtime_ns
-    fleet.kill_supervisor()
-    fleet.start(instances=1)
+    fleet.restart(instances=1)
     state = fleet.until(lambda s: s.instances["s1"].state == "stopped")
     assert state.instances["s1"].reason == "no longer part of the campaign"
     assert (fleet.run / "out/s1/fuzzer_stats").stat().st_mtime_ns > written
-    counts = [e.execs for e in fleet.events(Stats) if e.instance == "s1"]
+    counts = [e.execs for e in fleet.events(ev.Stats) if e.instance == "s1"]
     assert counts == sorted(counts)
     assert state.instances["s1"].stats.execs > before.stats.execs
-    fleet.send(Stop())
-    fleet.over()
+    fleet.stop()
 
 
 def test_signals_from_outside_pause_it_and_end_nothing(fleet):
-    fleet.start(instances=2)
-    fleet.until(at_work)
+    fleet.at_work(instances=2)
     pid = fleet.pid("s1")
     os.kill(pid, signal.SIGSTOP)
     state = fleet.until(lambda s: s.instances["s1"].state == "paused")
@@ -258,23 +219,20 @@ def test_signals_from_outside_pause_it_and_end_nothing(fleet):
     os.kill(pid, signal.SIGTERM)
     state = fleet.until(lambda s: s.instances["s1"].pid not in (0, pid) and at_work(s))
     assert state.instances["s1"].restarts == 1
-    (why,) = [e.reason for e in fleet.events(InstanceState) if e.state == "restarting"]
+    (why,) = [e.reason for e in fleet.events(ev.InstanceState) if e.state == "restarting"]
     assert why.startswith("exited without being asked to (exit status 0)")
-    fleet.send(Stop())
-    assert fleet.over().state == "stopped"
+    assert fleet.stop().state == "stopped"
 
 
 def test_limits_of_its_own_are_ends(fleet):
-    fleet.start("engine.options={main=['-V', '3'], s1=['-E', '900']}", instances=2)
-    state = fleet.over()
+    state = fleet.ran("engine.options={main=['-V', '3'], s1=['-E', '900']}", instances=2)
     assert (state.state, {i.state for i in state.instances.values()}) == ("finished", {"finished"})
     assert [i.restarts for i in state.instances.values()] == [0, 0]
 
 
 def test_every_entry_has_its_file_however_often_it_was_resumed(fleet):
     """Every resume reverses the queue: the first and the third give the same names."""
-    fleet.start(instances=1)
-    fleet.until(at_work)
+    fleet.at_work(instances=1)
     for _ in range(3):
         killed = fleet.pid("main")
         os.kill(killed, signal.SIGKILL)
@@ -291,13 +249,11 @@ def test_every_entry_has_its_file_however_often_it_was_resumed(fleet):
             assert entry.file.startswith(f"queue/id:{entry.id:06d},")
             assert "id:" not in entry.op
     assert any(e.first >= 0 for e in state.entries.values())
-    fleet.send(Stop())
-    fleet.over()
+    fleet.stop()
 
 
 def test_no_figure_goes_back_when_afl_is_killed_and_resumed(fleet):
-    fleet.start(instances=1)
-    fleet.until(at_work)
+    fleet.at_work(instances=1)
     for again in range(3):
         state = fleet.until(lambda s: s.instances["main"].stats.edges > 0)
         killed, execs = fleet.pid("main"), state.instances["main"].stats.execs
@@ -308,9 +264,8 @@ def test_no_figure_goes_back_when_afl_is_killed_and_resumed(fleet):
             fleet.start(instances=1)
         fleet.until(lambda s, old=killed: s.instances["main"].pid not in (0, old))
         fleet.until(lambda s, n=execs: s.instances["main"].stats.execs > n)
-    fleet.send(Stop())
-    fleet.over()
-    told = [r.event for r in fleet.records() if isinstance(r.event, Stats)]
+    fleet.stop()
+    told = [r.event for r in fleet.records() if isinstance(r.event, ev.Stats)]
     assert len(told) >= 4  # one of each start
     for field in ("execs", "edges", "cycles", "max_depth"):
         figures = [getattr(stats, field) for stats in told]
@@ -320,14 +275,12 @@ def test_no_figure_goes_back_when_afl_is_killed_and_resumed(fleet):
 
 
 def test_a_campaign_that_ended_is_resumed_with_all_its_work(fleet):
-    fleet.start("campaign.budget=8s", instances=1)
-    state = fleet.over()
+    state = fleet.ran("campaign.budget=8s", instances=1)
     assert (state.state, "8 s" in state.reason) == ("finished", True)
     execs = state.instances["main"].stats.execs
     entries = len(names(fleet, "main", "queue"))
     assert (execs > 0, entries > 1) == (True, True)
-    fleet.start("campaign.budget=16s", instances=2)
-    state = fleet.over()
+    state = fleet.ran("campaign.budget=16s", instances=2)
     assert state.instances["main"].stats.execs > execs
     assert len(names(fleet, "main", "queue")) >= entries
     assert " -i - " in fleet.starts("main")[1]
@@ -336,14 +289,12 @@ def test_a_campaign_that_ended_is_resumed_with_all_its_work(fleet):
 
 def test_figures_that_a_kill_tore_do_not_stand_in_the_way(fleet):
     """4.04c leaves an empty file when it is killed in its first moments, and refuses it then."""
-    fleet.start("campaign.budget=2s", instances=1)
-    fleet.over()
+    fleet.ran("campaign.budget=2s", instances=1)
     figures = fleet.run / "out/main/fuzzer_stats"
     figures.write_bytes(b"")
     fleet.start(instances=1)
     wait_until(lambda: figures.exists() and b"start_time" in figures.read_bytes())
-    assert fleet.send(Stop()).ok
-    assert fleet.over().state == "stopped"
+    assert fleet.stop().state == "stopped"
     assert figures.with_name("fuzzer_stats.torn").read_bytes() == b""
     assert b"start_time" in figures.read_bytes()
 
@@ -353,17 +304,15 @@ def test_the_spread_is_one_that_afl_takes(fleet):
     fleet.start('engine.options={s3=["-L", "0"]}', instances=4)
     state = fleet.until(lambda s: len(s.instances) == 4 and at_work(s))
     assert all(i.restarts == 0 for i in state.instances.values())
-    hello = {e.instance: e for e in fleet.events(InstanceHello)}
+    hello = {e.instance: e for e in fleet.events(ev.InstanceHello)}
     assert " -L 0 " in fleet.starts("s3")[0]
     assert "MOpt" in hello["s3"].unable["promote"]
     assert "promote" in hello["s2"].capabilities
-    fleet.send(Stop())
-    fleet.over()
+    fleet.stop()
 
 
 def test_a_budget_of_executions_is_kept(fleet):
-    fleet.start("campaign.budget=4000 execs", instances=2)
-    state = fleet.over()
+    state = fleet.ran("campaign.budget=4000 execs", instances=2)
     assert state.state == "finished"
     assert "4,000 trials" in state.reason
     assert 4000 <= sum(i.stats.execs for i in state.instances.values()) < 5000
@@ -371,8 +320,7 @@ def test_a_budget_of_executions_is_kept(fleet):
 
 def test_the_first_crash_ends_it(fleet):
     (fleet.directory / "seeds" / "near").write_text('"near\n')
-    fleet.start("stop.crashes=1", instances=1)
-    state = fleet.over()
+    state = fleet.ran("stop.crashes=1", instances=1)
     assert state.state == "finished"
     assert "stop.crashes" in state.reason
     assert names(fleet, "main", "crashes")
@@ -383,13 +331,12 @@ def test_the_first_crash_ends_it(fleet):
 
 def refused(fleet, *overrides: str) -> str:
     """Why the only instance, and with it the campaign, failed; nothing was tried twice."""
-    fleet.start(*overrides, instances=1)
-    state = fleet.over()
+    state = fleet.ran(*overrides, instances=1)
     assert state.state == "failed"
-    assert fleet.events(CampaignEnded)[-1].state == "failed"
+    assert fleet.events(ev.CampaignEnded)[-1].state == "failed"
     assert state.instances["main"].restarts == 0
     assert len(fleet.starts("main")) == 1
-    reason = fleet.events(InstanceState)[-1].reason
+    reason = fleet.events(ev.InstanceState)[-1].reason
     assert reason.startswith("afl-fuzz: ")
     assert reason.isprintable()
     return reason
@@ -407,23 +354,20 @@ def seeds(fleet, **files: str) -> str:
     return f"engine.seeds={directory}"
 
 
-def test_a_target_that_is_not_instrumented(fleet):
-    assert "No instrumentation detected: build" in refused(fleet, command(fleet, "plain"))
-
-
-def test_a_target_that_is_a_shell_script(fleet):
-    assert "is a shell script" in refused(fleet, command(fleet, "script"))
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("plain", "No instrumentation detected: build"), ("script", "is a shell script")],
+)
+def test_a_target_that_afl_refuses(fleet, name, why):
+    assert why in refused(fleet, command(fleet, name))
 
 
 def test_a_target_that_crashes_on_every_seed_and_then_gets_a_good_one(fleet):
     bad = seeds(fleet, one="!1", two="!2")
     assert "does not crash" in refused(fleet, bad)
     (fleet.directory / "bad" / "good").write_text("hello\n")
-    fleet.start(bad, instances=1)
-    state = fleet.until(at_work)
-    assert state.instances["main"].state == "running"
-    fleet.send(Stop())
-    fleet.over()
+    fleet.at_work(bad, instances=1)
+    fleet.stop()
 
 
 def test_a_target_that_hangs_on_every_seed(fleet):
@@ -443,8 +387,7 @@ def test_a_directory_in_use_is_waited_for(fleet):
         ["afl-fuzz", "-i", fleet.directory / "seeds", "-o", fleet.run / "out", "-M", "main",
          "--", fleet.programs / "target", "@@"],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env={**os.environ, "AFL_NO_UI": "1", "AFL_SKIP_CPUFREQ": "1", "AFL_NO_AFFINITY": "1",
-             "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1"},
+        env={**os.environ, **AFL_ENV},
     )  # fmt: skip
     try:
         wait_until((fleet.run / "out/main/fuzzer_stats").exists)
@@ -455,8 +398,7 @@ def test_a_directory_in_use_is_waited_for(fleet):
         stranger.wait(60)
     fleet.until(lambda s: s.instances["main"].state == "running" and at_work(s))
     assert " -i - " in fleet.starts("main")[-1]
-    fleet.send(Stop())
-    fleet.over()
+    fleet.stop()
 
 
 # ------------------------------------------------------------- before anything is started
@@ -499,12 +441,10 @@ def test_a_target_that_is_built_runs(fleet):
         f"AFL_LLVM_CMPLOG=1 $CC -o cmplog {fleet.programs}/target.c'",
         "target.cmplog=cmplog",
     )
-    fleet.start(*overrides, instances=1)
-    fleet.until(at_work)
+    fleet.at_work(*overrides, instances=1)
     assert f"-c {fleet.run}/build/cmplog -l 2 " in fleet.starts("main")[0]
-    assert fleet.events(Stats)[-1].instance == "main"
-    fleet.send(Stop())
-    fleet.over()
+    assert fleet.events(ev.Stats)[-1].instance == "main"
+    fleet.stop()
 
 
 def test_empty_seeds_are_refused(fleet):
@@ -544,5 +484,4 @@ def test_the_sample_of_a_real_library_runs(fleet):
             and all(i.stats.execs > 1000 and i.restarts == 0 for i in s.instances.values())
         ),
     )
-    fleet.send(Stop())
-    assert fleet.over().state == "stopped"
+    assert fleet.stop().state == "stopped"

@@ -1,23 +1,15 @@
 """Real campaigns of AFL++ whose target stops a process: itself, its fork server, afl-fuzz."""
 
-from __future__ import annotations
-
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from homes import compiled, write_seeds
+from skipped import needs_afl, nightly
 from supervised import Supervised
 
-from fuzztui.kernel.wire.commands import Stop
 from fuzztui.kernel.wire.events import EntrySaved, FindingSaved, InstanceState, Message
-from fuzztui.run.campaign import load, write_frozen
-from fuzztui.run.campaign.rundir import prepare_run
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
-]
+pytestmark = [pytest.mark.slow, needs_afl()]
 
 TARGET = r"""
 #include <signal.h>
@@ -70,41 +62,19 @@ if "fuzztui.run.supervise" in sys.orig_argv:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> Path:
-    directory = tmp_path_factory.mktemp("program")
-    (directory / "t.c").write_text(TARGET)
-    subprocess.run(
-        ["afl-cc", "-o", "t", "t.c"], cwd=directory, check=True, capture_output=True, timeout=60
-    )
-    return directory / "t"
+    return compiled(tmp_path_factory.mktemp("program"), TARGET)
 
 
 class Stopping(Supervised):
     """A campaign of one afl-fuzz; its target stops ``whom``."""
 
+    engine = 'seeds = ["seeds"]'
+
     def __init__(self, directory: Path, program: Path, whom: str) -> None:
         super().__init__(directory, "afl")
-        self.program, self.whom = program, whom
-        (directory / "seeds").mkdir()
-        (directory / "seeds" / "hello").write_text("hello\n")
-
-    def freeze(self, *overrides: str, instances: int = 1) -> None:
-        self.file.write_text(
-            f"""
-[campaign]
-name = "stops"
-output = "{self.run}"
-[target]
-command = ["{self.program}", "@@"]
-timeout = "200ms"
-env = {{ MARK = "{self.directory}/mark", WHOM = "{self.whom}" }}
-[engine]
-kind = "afl"
-instances = {instances}
-seeds = ["seeds"]
-"""
-        )
-        prepare_run(self.run)
-        write_frozen(load(self.file, overrides, cwd=self.directory), self.run)
+        mark = f'{{ MARK = "{directory}/mark", WHOM = "{whom}" }}'
+        self.target = f'command = ["{program}", "@@"]\ntimeout = "200ms"\nenv = {mark}'
+        write_seeds(directory, hello="hello\n")
 
 
 @pytest.fixture
@@ -129,8 +99,7 @@ def goes_on(s: Stopping) -> None:
     """It executes more than it had, and can be stopped."""
     before = s.state().instances["main"].stats.execs
     s.until(lambda st: st.instances["main"].stats.execs > before + 100)
-    assert s.send(Stop()).ok
-    s.over()
+    s.stop()
     assert not s.marked()
     logged = [e.file for e in s.events(EntrySaved)]
     assert set(logged) >= {f"queue/{p.name}" for p in s.run.glob("out/main/queue/id:*")}
@@ -138,9 +107,7 @@ def goes_on(s: Stopping) -> None:
     assert len(hangs) == len(set(hangs)) == len([*s.run.glob("out/main/hangs*/id:*")])
 
 
-@pytest.mark.parametrize(
-    "whom", ["fork server", pytest.param("group of the fork server", marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize("whom", ["fork server", *nightly("group of the fork server")])
 def test_a_stopped_fork_server_is_a_standstill(campaign, whom):
     s = campaign(whom)
     s.until(lambda st: st.instances["main"].restarts)

@@ -1,7 +1,5 @@
 """The real afl-fuzz, steered."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -10,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from homes import AFL_ENV, compiled
 from waiting import wait_until
 
 from fuzztui.kernel.wire.codec import decode_event
@@ -46,25 +45,13 @@ int main(void) {
   }
 }
 """
-CALM = {
-    "AFL_NO_UI": "1",
-    "AFL_SKIP_CPUFREQ": "1",
-    "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1",
-    "AFL_NO_AFFINITY": "1",
-    "AFL_SYNC_TIME": "1",
-}
 
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("target")
-    (directory / "t.c").write_text(TARGET)
     # -fno-builtin: afl-clang-fast would take the comparison apart, and fuzzing find it.
-    flags = ["-O1", "-fno-builtin", "-o", directory / "t"]
-    subprocess.run(
-        ["afl-clang-fast", *flags, directory / "t.c"], check=True, capture_output=True, timeout=100
-    )
-    return directory / "t"
+    flags = ["-O1", "-fno-builtin"]
+    return compiled(tmp_path_factory.mktemp("t"), TARGET, *flags, compiler="afl-clang-fast")
 
 
 class Afl:
@@ -87,7 +74,8 @@ class Afl:
         assert library, why
         env = {
             **os.environ,
-            **CALM,
+            **AFL_ENV,
+            "AFL_SYNC_TIME": "1",
             "AFL_CUSTOM_MUTATOR_LIBRARY": str(library),
             "FUZZTUI_CONTROL": str(self.dir / "control.jsonl"),
             "FUZZTUI_EVENTS": str(self.dir / "events.jsonl"),

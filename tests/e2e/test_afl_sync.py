@@ -1,7 +1,5 @@
 """``fuzztui sync`` with real fuzzers: an afl-fuzz by hand, two runs of AFL++, two of zest."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -11,7 +9,7 @@ import subprocess
 
 import psutil
 import pytest
-from homes import FUZZTUI
+from homes import AFL_ENV, FUZZTUI, compiled
 from waiting import wait_until
 
 needs_afl = pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed")
@@ -59,9 +57,7 @@ def place(tmp_path):
 
 @pytest.fixture
 def target(place):
-    (place / "target.c").write_text(TARGET)
-    command = ["afl-cc", "-o", "target", "target.c"]
-    subprocess.run(command, cwd=place, check=True, capture_output=True, timeout=60)
+    compiled(place, TARGET, name="target")
 
 
 def campaign(place, name, seed, *, kind="afl"):
@@ -129,10 +125,7 @@ def test_an_afl_fuzz_that_was_started_by_hand_joins_both_ways(place, target):
     (place / "seeds-hand").mkdir()
     (place / "seeds-hand/s").write_bytes(RIGHT)
     # Short intervals between its imports, which are 20 minutes otherwise.
-    env = {
-        **os.environ, "AFL_NO_UI": "1", "AFL_SKIP_CPUFREQ": "1", "AFL_SYNC_TIME": "1",
-        "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1", "AFL_NO_AFFINITY": "1",
-    }  # fmt: skip
+    env = {**os.environ, **AFL_ENV, "AFL_SYNC_TIME": "1"}
     hand = subprocess.Popen(
         ["afl-fuzz", "-i", "seeds-hand", "-o", "shared", "-S", "hand", "--", "./target", "@@"],
         cwd=place, env=env, stdout=subprocess.DEVNULL,

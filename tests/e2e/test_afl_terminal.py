@@ -1,25 +1,20 @@
 """The AFL++ samples as a newcomer runs them: one command in a real terminal."""
 
-from __future__ import annotations
-
 import re
 import shlex
-import shutil
 import tomllib
 from pathlib import Path
 
 import pytest
 from homes import FUZZTUI
+from skipped import needs_afl
 from waiting import wait_until
 
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.remote.lock import running
 from fuzztui.kernel.wire.events import CommandApplied, CommandIssued
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
-]
+pytestmark = [pytest.mark.slow, needs_afl()]
 
 
 SAMPLES = Path(__file__).parents[2] / "sample_campaigns"
@@ -50,8 +45,7 @@ def test_the_buggy_sample_is_built_crashes_and_is_understood(home, fuzztui):
     # The sanitizer's word for it, and where: the crash was run again.
     text = screen.wait(lambda t: "AddressSanitizer" in t and "buffer-overflow" in t)
     assert "unpack" in text
-    screen.keys("q")
-    screen.wait("exit=10")
+    screen.keys("q", then="exit=10")
     run = home.status()
     assert run["state"] == "finished"
     finding = next(f for f in run["findings"] if "overflow" in f["title"])
@@ -78,10 +72,8 @@ def test_a_library_of_debians_is_fuzzed_watched_and_steered(home, fuzztui):
     # A second pair of eyes that needs no campaign file, and one without a screen.
     watching = fuzztui(run, "watch", f"{run}/out", columns=100, rows=30)
     watching.wait(lambda t: "s1" in t and "watched" in t)
-    watching.keys("p")
-    watching.wait("watched only")
-    watching.keys("q")
-    watching.wait("exit=0")
+    watching.keys("p", then="watched only")
+    watching.keys("q", then="exit=0")
     assert "s1" in home("status", f"{run}/out")
 
     # Pause one: it stops executing, the other continues; resumed, its rate is honest.
@@ -120,8 +112,6 @@ def test_a_library_of_debians_is_fuzzed_watched_and_steered(home, fuzztui):
     (home.path / "seed").write_bytes(b"\x89PNG\r\n\x1a\nnonsense")
     assert home("ctl", run, "add-seed", "seed").startswith("applied")
 
-    screen.keys("x")
-    screen.wait("Stop the campaign")
-    screen.keys("y")
-    screen.wait("STOPPED")
+    screen.keys("x", then="Stop the campaign")
+    screen.keys("y", then="STOPPED")
     wait_until(lambda: running(home.path / run) is None)

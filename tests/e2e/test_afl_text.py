@@ -1,7 +1,5 @@
 """Real campaigns of the real AFL++ that mutate inputs as text."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -11,22 +9,20 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from homes import AFL_ENV, compiled, write_seeds
+from skipped import needs_afl
 from supervised import Supervised
 from waiting import wait_until
 
 from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS, HAVOC, NAMES
-from fuzztui.kernel.wire.commands import Pause, PromoteEntry, Resume, SetMixture, SkipEntry, Stop
+from fuzztui.kernel.wire.commands import Pause, PromoteEntry, Resume, SetMixture, SkipEntry
 from fuzztui.kernel.wire.events import InstanceHello
-from fuzztui.run.campaign import load, write_frozen
-from fuzztui.run.campaign.rundir import SupervisorError, prepare_run
+from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.process.library import text_library
 from fuzztui.run.supervise.daemon import start
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
-]
+pytestmark = [pytest.mark.slow, needs_afl()]
 
 NEWEST = Path("/tmp/afl422bin")
 """An AFL++ 4.22a that was built by hand, where there is one."""
@@ -64,46 +60,19 @@ SEED = "x = 1;\nwhile (x < 10 && y == 2) {\n  f(x + 1, y - 2, z * 3);\n}\nif (a)
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("program")
-    (directory / "t.c").write_text(TARGET)
-    subprocess.run(
-        ["afl-clang-fast", "-O1", "-o", directory / "t", directory / "t.c"],
-        check=True, capture_output=True, timeout=100,
-    )  # fmt: skip
-    return directory / "t"
+    return compiled(tmp_path_factory.mktemp("t"), TARGET, "-O1", compiler="afl-clang-fast")
 
 
 class Fleet(Supervised):
     """A campaign with a table ``[text]``."""
 
+    more = "[text]\nhavoc = 0.3\ntext = 0.7"
+
     def __init__(self, directory: Path, program: Path, afl_path: str) -> None:
         super().__init__(directory, "afl")
-        self.program, self.afl_path = program, afl_path
-        (directory / "seeds").mkdir()
-        (directory / "seeds" / "a").write_text(SEED)
-        (directory / "seeds" / "b").write_text(SEED.replace("&&", "+ -").replace("{", "!{"))
-
-    def freeze(self, *overrides: str, instances: int = 1) -> None:
-        self.file.write_text(
-            f"""
-[campaign]
-name = "text"
-output = "{self.run}"
-[target]
-command = ["{self.program}"]
-timeout = "500ms"
-[engine]
-kind = "afl"
-instances = {instances}
-seeds = ["seeds"]
-{self.afl_path}
-[text]
-havoc = 0.3
-text = 0.7
-"""
-        )
-        prepare_run(self.run)
-        write_frozen(load(self.file, overrides, cwd=self.directory), self.run)
+        self.target = f'command = ["{program}"]\ntimeout = "500ms"'
+        self.engine = f'seeds = ["seeds"]\n{afl_path}'
+        write_seeds(directory, a=SEED, b=SEED.replace("&&", "+ -").replace("{", "!{"))
 
     def dir(self, name: str) -> Path:
         return self.run / "out" / name
@@ -131,10 +100,8 @@ def fleet(request, tmp_path, program):
     if request.param == "newest" and not (NEWEST / "afl-fuzz").exists():
         pytest.skip("no newer AFL++")
     path = f'afl_path = "{NEWEST}"' if request.param == "newest" else ""
-    fleet = Fleet(tmp_path, program, path)
-    yield fleet
-    fleet.clean_up()
-    assert not fleet.marked()
+    with Fleet(tmp_path, program, path) as fleet:
+        yield fleet
 
 
 OPERATORS = re.compile(r",op:([a-z0-9+-]+),rep:[1-8](,\+cov)?")
@@ -201,8 +168,7 @@ def test_operators_are_named_counted_and_steered(fleet):
     assert fleet.block().text == 1.0
     assert fleet.trials() > trials
     assert sum(arm.found for arm in fleet.block().arms) >= found
-    fleet.send(Stop(), 60)
-    fleet.over()
+    fleet.stop()
     trials = fleet.trials()
     start(fleet.run)
     fleet.goes_on()
@@ -260,15 +226,13 @@ def test_a_plain_afl_fuzz_can_use_it(tmp_path, program):
     """With nothing of ours but the library."""
     library, why = text_library()
     assert library, why
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "a").write_text(SEED)
+    (seeds,) = write_seeds(tmp_path, SEED)
     env = {
-        **os.environ, "AFL_NO_UI": "1", "AFL_SKIP_CPUFREQ": "1", "AFL_NO_AFFINITY": "1",
-        "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1", "AFL_CUSTOM_MUTATOR_ONLY": "1",
+        **os.environ, **AFL_ENV, "AFL_CUSTOM_MUTATOR_ONLY": "1",
         "AFL_CUSTOM_MUTATOR_LIBRARY": str(library), "FUZZTUI_TEXT_BLOCK": str(tmp_path / "block"),
     }  # fmt: skip
     subprocess.run(
-        ["afl-fuzz", "-E", "30000", "-i", tmp_path / "in", "-o", tmp_path / "out", "--", program],
+        ["afl-fuzz", "-E", "30000", "-i", seeds, "-o", tmp_path / "out", "--", program],
         env=env, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=300,
     )  # fmt: skip
     block = read_block(tmp_path / "block")

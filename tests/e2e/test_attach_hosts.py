@@ -1,7 +1,5 @@
 """A run on another machine: looked at, steered, and never doubled, over links that are cut."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import os
@@ -174,26 +172,20 @@ def test_nothing_is_lost_or_doubled_when_the_link_is_cut(box: Host, way) -> None
 def test_the_screen_over_a_link_that_is_cut(box: Host, terminal) -> None:
     screen = terminal("attach", "fuzz@h1:c")
     screen.wait("RUNNING")
-    screen.keys("p")
-    screen.wait("PAUSED")
-    screen.keys("p")
-    screen.wait("RUNNING")
-    screen.keys("3")
-    screen.wait("boom")
+    screen.keys("p", then="PAUSED")
+    screen.keys("p", then="RUNNING")
+    screen.keys("3", then="boom")
     screen.wait("abc")  # the input, copied when it was shown
     screen.wait("ssh fuzz@h1")  # how to reproduce it over there
     box.cut()
     try:
         screen.wait("not connected since")
-        screen.keys("p")
-        screen.wait("not sent")
+        screen.keys("p", then="not sent")
     finally:
         box.mend()
     screen.wait(lambda text: "not connected since" not in text)
-    screen.keys("p")
-    screen.wait("PAUSED")
-    screen.keys("p")
-    screen.wait("RUNNING")
+    screen.keys("p", then="PAUSED")
+    screen.keys("p", then="RUNNING")
     screen.keys("q")
     assert "fuzztui attach fuzz@h1:" in screen.wait("exit=0")
     assert {e["by"] for e in events("h1:c", "command_issued")} == {ours()}
@@ -230,10 +222,8 @@ def test_a_member_of_the_group_looks_and_does_not_steer(box: Host, terminal) -> 
         assert fetch(mirror.directory, "out/../../../../etc/passwd")
     screen = terminal("attach", spec)
     screen.wait("RUNNING")
-    screen.keys("p")
-    screen.wait("only look")
-    screen.keys("q")
-    screen.wait("exit=0")
+    screen.keys("p", then="only look")
+    screen.keys("q", then="exit=0")
     # The same on the host itself, where no link refuses anything.
     code = (
         "import sys; from pathlib import Path;"

@@ -1,7 +1,5 @@
 """Each benchmark and experiment runs: its smoke mode takes its whole path, with tiny budgets."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """``fuzztui ci`` in a scratch repository: green, a bug comes in, red at the right line, mended."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -21,6 +19,8 @@ from fuzztui.cli.output import CliError
 from fuzztui.cli.runs import standing
 from fuzztui.kernel.model.selectors import totals
 from fuzztui.kernel.remote.lock import running
+
+pytestmark = pytest.mark.slow
 
 PROGRAM = """\
 LIMIT = 3
@@ -119,7 +119,6 @@ def project(tmp_path: Path):
     made.kill_everything()
 
 
-@pytest.mark.slow
 def test_green_red_and_green_again(project: Project) -> None:
     project.fuzz()
     baseline = json.loads(project.output("score.json"))
@@ -159,7 +158,6 @@ def test_green_red_and_green_again(project: Project) -> None:
     (project.path / "fuzz.verdicts.toml").unlink()
 
 
-@pytest.mark.slow
 def test_a_kept_input_with_another_outcome_is_a_finding_until_a_verdict(project: Project) -> None:
     today = "import time\n" + PROGRAM.replace('if data[:1] == b"("', "return time.time()\n    if 0")
     project.write("prog.py", PROGRAM)
@@ -185,7 +183,6 @@ def test_a_kept_input_with_another_outcome_is_a_finding_until_a_verdict(project:
     project.ci("--budget", "0")
 
 
-@pytest.mark.slow
 def test_a_bug_that_only_fuzzing_finds_is_kept_and_replayed(project: Project) -> None:
     project.ci("--budget", "0")
     bad = PROGRAM.replace("LIMIT)", "LIMIT)\n    raise KeyError(n)").replace(
@@ -201,7 +198,6 @@ def test_a_bug_that_only_fuzzing_finds_is_kept_and_replayed(project: Project) ->
     project.ci("--since", "main", "--budget", "0")
 
 
-@pytest.mark.slow
 def test_gates_for_survivors_on_changed_lines(project: Project) -> None:
     project.ci("--budget", "0")
     kept = project.kept()
@@ -222,7 +218,6 @@ def test_gates_for_survivors_on_changed_lines(project: Project) -> None:
     assert project.kept() == kept
 
 
-@pytest.mark.slow
 def test_what_is_refused(project: Project) -> None:
     project.ci("--since", "nonsense", code=USAGE)
     project.ci("--baseline", "prog.py", code=USAGE)
@@ -248,7 +243,6 @@ def parse(data: bytes):
 """
 
 
-@pytest.mark.slow
 def test_the_end_of_the_process_is_the_same_finding_in_the_replay(project: Project) -> None:
     project.write("prog.py", DEADLY)
     project.write("fuzztui-ci/corpus/inputs/d", "d")
@@ -264,7 +258,6 @@ def test_the_end_of_the_process_is_the_same_finding_in_the_replay(project: Proje
     project.fuzz()
 
 
-@pytest.mark.slow
 def test_choices_of_a_generator_keep_their_meaning(project: Project) -> None:
     project.write("gen.py", "def make(draw):\n    return draw.text('abc', 0, 20)\n")
     project.write("prog.py", 'def parse(text):\n    return text == "a constant"\n')
@@ -284,14 +277,12 @@ def test_choices_of_a_generator_keep_their_meaning(project: Project) -> None:
     assert (project.path / "fuzztui-ci/run/constants.json").read_text() == before
 
 
-@pytest.mark.slow
 def test_a_gate_without_a_score_does_not_pass(project: Project) -> None:
     for name in ("a", "b"):
         (project.path / "fuzztui-ci/corpus/inputs" / name).unlink()
     project.ci("--budget", "0", "--fail-under", "50", code=FAILED)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["none", "two inputs"])
 def test_what_was_not_fuzzed_is_not_green(project: Project, corpus: str) -> None:
     if corpus == "none":
@@ -308,7 +299,6 @@ def test_what_was_not_fuzzed_is_not_green(project: Project, corpus: str) -> None
         project.ci("--budget", "1s", "--since", "main", code=FAILED)
 
 
-@pytest.mark.slow
 def test_fuzzing_that_measures_nothing_is_not_green(project: Project) -> None:
     project.write("inner.py", PROGRAM)
     project.write("prog.py", "from inner import parse\ndef never(n): return n + 1\n")
@@ -316,7 +306,6 @@ def test_fuzzing_that_measures_nothing_is_not_green(project: Project) -> None:
     assert "inner.py" in project.output("summary.md")
 
 
-@pytest.mark.slow
 def test_steps_without_time_say_how_many_inputs_are_left(project: Project) -> None:
     for n in range(40):
         project.write(f"fuzztui-ci/corpus/inputs/{n}", f"({n}")
@@ -330,14 +319,12 @@ def test_steps_without_time_say_how_many_inputs_are_left(project: Project) -> No
     assert json.loads(project.output("corpus/outcomes.json")) == known
 
 
-@pytest.mark.slow
 def test_kept_inputs_are_recorded_before_anything_is_fuzzed(project: Project) -> None:
     found: list[str] = []
     project.fuzz(look=lambda: found.extend(json.loads(project.output("corpus/outcomes.json"))))
     assert len(found) == 2
 
 
-@pytest.mark.slow
 def test_a_campaign_ends_at_the_time_limit_of_who_follows_it(project: Project) -> None:
     run = project.path / "run"
     output = f"campaign.output={run}"
@@ -347,7 +334,6 @@ def test_a_campaign_ends_at_the_time_limit_of_who_follows_it(project: Project) -
     assert running(run) is None
 
 
-@pytest.mark.slow
 def test_seeds_are_not_counted_as_kept_inputs(project: Project) -> None:
     for name in ("c", "d", "e"):
         project.write(f"seeds/{name}", name)
@@ -357,7 +343,6 @@ def test_seeds_are_not_counted_as_kept_inputs(project: Project) -> None:
     assert words in project.stderr
 
 
-@pytest.mark.slow
 def test_a_changed_value_of_a_seed_is_a_finding_after_a_run_without_fuzzing(
     project: Project,
 ) -> None:
@@ -372,7 +357,6 @@ def test_a_changed_value_of_a_seed_is_a_finding_after_a_run_without_fuzzing(
     project.ci("--since", "main", "--budget", "0")
 
 
-@pytest.mark.slow
 def test_jobs_judge_a_shard_each(project: Project) -> None:
     project.ci("--budget", "0")
     whole = json.loads(project.output("score.json"))

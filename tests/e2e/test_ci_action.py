@@ -1,7 +1,5 @@
 """The GitHub Action: its scripts, run by bash in a shallow clone, as for a pull request."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

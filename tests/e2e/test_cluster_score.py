@@ -3,12 +3,10 @@
 import json
 import os
 import signal
-import subprocess
 
 import psutil
 import pytest
 from dask_cluster import Cluster, dask_process
-from homes import FUZZTUI
 from waiting import wait_until
 
 from fuzztui.run.process.identity import ProcessId, descendants
@@ -57,16 +55,9 @@ def parse(data: bytes):
 
 @pytest.fixture
 def run(home):
-    (home.path / "prog.py").write_text(PROGRAM)
-    seeds = home.path / "seeds"
-    seeds.mkdir()
     inputs = [b"abc", b"de", b"nil", b"0123456789", b"(a(b)c)((", b"))", b"x y z " * 9]
-    for n, data in enumerate(inputs):
-        (seeds / f"s{n}").write_bytes(data)
-    text = home.file.read_text().replace('"tomllib:loads"', '"prog:parse"\ninclude = ["prog"]')
-    text = text.replace('"tomllib.TOMLDecodeError"', '"ValueError"').replace('"zest"', '"mu2"')
-    home.file.write_text(text + 'seeds = ["seeds"]\n')
-    home(str(home.file), "--headless", "--set", "campaign.budget=300 trials")
+    home.fuzzes(PROGRAM, "mu2", *inputs)
+    home.headless("300 trials")
     return home
 
 
@@ -78,14 +69,8 @@ def cluster(tmp_path_factory):
 
 
 def on(cluster):
-    return [
-        "--parts",
-        "5",
-        "--cluster",
-        cluster.address,
-        "--cluster-tls",
-        os.path.dirname(cluster.tls.key),
-    ]
+    tls = os.path.dirname(cluster.tls.key)
+    return ["--parts", "5", "--cluster", cluster.address, "--cluster-tls", tls]
 
 
 HERE = ["--cluster", "local", "--jobs", "2", "--parts", "5"]
@@ -127,14 +112,7 @@ def test_the_same_matrix(run, cluster):
 
 
 def started(run, *argv):
-    return subprocess.Popen(
-        [FUZZTUI, "score", str(run.run), "--json", *argv],
-        cwd=run.path,
-        env=run.env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return run.popen("score", str(run.run), "--json", *argv)
 
 
 def test_a_worker_is_killed_in_the_middle(run, cluster):

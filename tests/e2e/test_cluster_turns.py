@@ -5,6 +5,7 @@ import signal
 
 import pytest
 from dask_cluster import Cluster, dask_process
+from first_lab import fuzzing
 from test_first_python_run import First
 from waiting import wait_until
 
@@ -28,15 +29,9 @@ def placed(tmp_path, cluster):
 
     def begin(*more, **budgets):
         tls = os.path.dirname(cluster.tls.key)
-        placed.begin(
-            "mutants.use=parallel",
-            "mutants.cluster=true",
-            "engine.instances=2",
-            f'cluster.scheduler="{cluster.address}"',
-            f'cluster.tls="{tls}"',
-            *more,
-            **budgets,
-        )
+        there = (f'cluster.scheduler="{cluster.address}"', f'cluster.tls="{tls}"')
+        turns = ("mutants.use=parallel", "mutants.cluster=true", "engine.instances=2")
+        placed.begin(*turns, *there, *more, **budgets)
 
     placed.on_cluster = begin
     yield placed
@@ -60,20 +55,11 @@ def on_workers(cluster, placed):
     return found
 
 
-def fuzzing(state):
-    """Mutants whose fuzzers execute."""
-    return [
-        state.mutants[i.mutant]
-        for i in state.instances.values()
-        if i.mutant and i.state == "running" and i.stats.execs
-    ]
-
-
 def test_turns_run_on_the_workers(placed, cluster):
     placed.on_cluster(budget="16000 trials", per_mutant="2000 trials")
     placed.until(lambda s: len(fuzzing(s)) >= 1)
     assert on_workers(cluster, placed)
-    state = placed.finished()
+    state = placed.over()
     assert (state.state, state.stage) == ("finished", "target"), placed.stderr()
     turns = placed.stages("done")
     assert len(turns) >= 2
@@ -115,6 +101,6 @@ def test_a_killed_worker_and_a_killed_supervisor(placed, cluster):
 
 def test_a_cluster_that_does_not_answer_is_told(placed, cluster):
     placed.on_cluster('cluster.scheduler="tls://127.0.0.1:9"')
-    state = placed.finished()
+    state = placed.over()
     assert state.state == "failed"
     assert "tls://127.0.0.1:9" in state.reason

@@ -38,9 +38,9 @@ def test_a_headless_run_to_its_budget(home):
     assert len(list((home.run / "out/main/queue").glob("id:*"))) == last["corpus"]
 
     # Again: it has finished. A larger budget continues in the same log.
-    again = home(str(home.file), "--headless", "--set", "campaign.budget=2000 trials")
+    again = home.headless("2000 trials")
     assert "finished" in again
-    home(str(home.file), "--headless", "--set", "campaign.budget=3000 trials")
+    home.headless("3000 trials")
     assert home.status()["execs"] == 3000
 
 
@@ -82,8 +82,7 @@ def test_the_same_command_rejoins_and_resumes(home):
     home.detach()
     assert "rejoining" in home.stderr
     assert home.supervisor() == pid
-    home("ctl", str(home.run), "stop")
-    wait_until(lambda: home.status_pid() is None)
+    home.stop()
     stopped = home.status()
     home.detach()
     assert "resuming" in home.stderr
@@ -163,10 +162,7 @@ def test_another_campaign_is_refused_its_directory(home):
 
 @pytest.mark.slow
 def test_interrupted_headless_stops_the_campaign(home):
-    process = subprocess.Popen(
-        [FUZZTUI, str(home.file), "--headless"], cwd=home.path, env=home.env,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    process = home.popen(str(home.file), "--headless")
     assert process.stdout.readline()  # it follows: whom a signal ends before has stopped nothing
     wait_until(lambda: home.status_pid() and home.status()["execs"] > 100)
     process.send_signal(signal.SIGINT)
@@ -210,13 +206,7 @@ def test_a_mistyped_command_is_told_its_neighbour(home):
 
 @pytest.mark.slow
 def test_two_at_the_same_moment_share_one_campaign(home):
-    both = [
-        subprocess.Popen(
-            [FUZZTUI, str(home.file), "--detach"], cwd=home.path, env=home.env,
-            stderr=subprocess.PIPE, text=True,
-        )
-        for _ in range(2)
-    ]  # fmt: skip
+    both = [home.popen(str(home.file), "--detach", stdout=None) for _ in range(2)]
     said = [process.communicate(timeout=60)[1] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     assert home.status()["state"] in ("starting", "running")
@@ -226,7 +216,7 @@ def test_two_at_the_same_moment_share_one_campaign(home):
 def test_what_a_file_chose_reaches_no_terminal_raw(home):
     name = r"a\u001b[31m\u202e"
     home.file.write_text(home.file.read_text().replace('"e2e"', f'"{name}"'))
-    home(str(home.file), "--headless", "--set", "campaign.budget=200")
+    home.headless("200")
     assert r"a\e[31m\u202e" in home.stderr
     assert "\x1b" not in home.stderr
 
@@ -268,8 +258,7 @@ def test_survives_sigkill_of_everything(home):
     wait_until(lambda: home.status()["execs"] > before)
     now = {p.name for p in (home.run / "out/main/queue").glob("id:*")}
     assert queue <= now
-    home("ctl", str(home.run), "stop")
-    wait_until(lambda: home.status_pid() is None)
+    home.stop()
     status = home.status()
     files = {p.name for p in (home.run / "out/main/queue").glob("id:*")}
     assert status["corpus"] == len(files)
@@ -284,14 +273,13 @@ def test_a_pause_does_not_stand_in_the_way_of_a_larger_budget(home):
     paused = home.status()["elapsed_s"]
     wait_until(lambda: home.status()["elapsed_s"] > paused + 6)
     home("ctl", str(home.run), "resume")
-    home("ctl", str(home.run), "stop")
-    wait_until(lambda: home.status_pid() is None)
+    home.stop()
     ran = int(home.status()["running_s"])  # however long the commands took
-    home(str(home.file), "--headless", "--set", f"campaign.budget={ran + 1}s")
+    home.headless(f"{ran + 1}s")
     assert home.status()["state"] == "finished"
     more = int(home.status()["running_s"]) + 2
     assert home.status()["elapsed_s"] > more, "with the pause it has had all that"
-    home(str(home.file), "--headless", "--set", f"campaign.budget={more}s")
+    home.headless(f"{more}s")
     assert home.status()["running_s"] >= more
     assert home.status()["reason"] == f"the budget of {more} s is used up"
 
@@ -300,8 +288,7 @@ def test_a_pause_does_not_stand_in_the_way_of_a_larger_budget(home):
 def test_a_refused_start_leaves_the_run_as_it_was(home):
     home.detach("--set", "campaign.budget=1h")
     wait_until(lambda: home.status()["execs"] > 500 and home.status()["elapsed_s"] > 2)
-    home("ctl", str(home.run), "stop")
-    wait_until(lambda: home.status_pid() is None)
+    home.stop()
     frozen = (home.run / "campaign.toml").read_text()
     home(str(home.file), "--detach", "--set", "campaign.budget=1s", code=1)
     assert "has finished: the budget of 1 s" in home.stderr
@@ -316,7 +303,7 @@ def test_a_refused_start_leaves_the_run_as_it_was(home):
 
 @pytest.mark.slow
 def test_a_moved_run_goes_on_by_its_own_file(home):
-    home(str(home.file), "--headless", "--set", "campaign.budget=500 trials")
+    home.headless("500 trials")
     moved = home.path / "moved"
     home.run.rename(moved)
     assert json.loads(home("status", str(moved / "campaign.toml"), "--json"))["execs"] == 500
@@ -340,7 +327,7 @@ def test_nobody_reads_what_we_print(home):
 
 @pytest.mark.slow
 def test_repro_into_a_reader_that_has_gone(home):
-    home(str(home.file), "--headless", "--set", "campaign.budget=2s", code=None)
+    home.headless("2s", code=None)
     entry = next((home.run / "out/main/queue").glob("id:*"))
     reader, writer = os.pipe()
     os.close(reader)
@@ -354,7 +341,7 @@ def test_repro_into_a_reader_that_has_gone(home):
 
 @pytest.mark.slow
 def test_repro_in_a_damaged_run(home):
-    home(str(home.file), "--headless", "--set", "campaign.budget=200 trials")
+    home.headless("200 trials")
     entry = next((home.run / "out/main/queue").glob("id:000000*"))
     spec = home.run / "out/main/spec.json"
     good = spec.read_text()
@@ -368,10 +355,7 @@ def test_repro_in_a_damaged_run(home):
 
 @pytest.mark.slow
 def test_a_run_that_is_deleted_while_it_is_followed(home):
-    command = [FUZZTUI, str(home.file), "--headless"]
-    with subprocess.Popen(
-        command, cwd=home.path, env=home.env, stderr=subprocess.PIPE, text=True
-    ) as following:
+    with home.popen(str(home.file), "--headless", stdout=None) as following:
         wait_until(lambda: home.status_pid() and home.status()["execs"] > 0)
         home.run.rename(home.path / "away")
         _, words = following.communicate(timeout=60)
@@ -405,7 +389,7 @@ def test_a_run_that_began_without_constants_goes_on_without_them(home):
     home.file.write_text(
         home.file.read_text().replace("[engine]", 'generator = "gen.py:make"\n\n[engine]')
     )
-    home(str(home.file), "--headless", "--set", "campaign.budget=100 trials")
+    home.headless("100 trials")
     # As an earlier version has left it, which accepted the key and drew no constants.
     frozen = home.run / "campaign.toml"
     home.file.write_text(home.file.read_text() + "constants = true\n")

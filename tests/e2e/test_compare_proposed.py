@@ -1,7 +1,5 @@
 """Values that cannot be compared as a whole: what is proposed works when it is pasted."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -4,10 +4,9 @@ import json
 import os
 import re
 import signal
-import subprocess
 
 import pytest
-from homes import FUZZTUI, GENERATED, Home
+from homes import GENERATED, Home, write_seeds
 from waiting import wait_until
 
 from fuzztui.cli.mutants import own_campaign, python_campaign
@@ -98,21 +97,15 @@ def kills_of(run, folder):
 @pytest.fixture
 def harness(home):
     """A run of the harness above by zest, two instances."""
-    (home.path / "prog.py").write_text(HARNESS)
-    text = home.file.read_text().replace('"tomllib:loads"', '"prog:parse"\ninclude = ["prog"]')
-    text = text.replace('expected = ["tomllib.TOMLDecodeError"]', 'timeout = "300ms"')
-    seeds = home.path / "seeds"
-    seeds.mkdir()
-    for name, data in (("a", b"a"), ("w", b"w"), ("wx", b"wx"), ("z", b"zz")):
-        (seeds / name).write_bytes(data)
-    home.file.write_text(text + 'seeds = ["seeds"]\ninstances = 2\n')
-    home(str(home.file), "--headless", "--set", "campaign.budget=40 trials", code=None)
+    home.fuzzes(HARNESS, "zest", a=b"a", w=b"w", wx=b"wx", z=b"zz")
+    text = home.file.read_text().replace('expected = ["ValueError"]', 'timeout = "300ms"')
+    home.file.write_text(text + "instances = 2\n")
+    home.headless("40 trials", code=None)
     return home
 
 
 def test_a_run_of_zest(home):
-    home(str(home.file), "--headless", "--set", "campaign.budget=3000 trials",
-         "--set", "engine.instances=2")  # fmt: skip
+    home.headless("3000 trials", "--set", "engine.instances=2")
     before = tree(home.run)
     out = home("corpus", "minimise", str(home.run), "-o", "small", "--jobs", "2")
     kept, of, edges = map(int, re.search(r"(\d+) of (\d+) entr\w+, all (\d+) edges", out).groups())
@@ -147,7 +140,7 @@ def test_a_run_of_zest(home):
 
 def test_a_run_of_mu2(home):
     home.file.write_text(home.file.read_text().replace('"zest"', '"mu2"'))
-    home(str(home.file), "--headless", "--set", "campaign.budget=1500 trials")
+    home.headless("1500 trials")
     out = home("corpus", "minimise", str(home.run), "-o", "small")
     kept, of, edges, kills = map(int, re.findall(r"\d+", out))
     assert kept < of
@@ -231,11 +224,11 @@ def test_entries_that_kill_hang_and_flicker(harness):
 def test_sigterm_leaves_no_copies_behind(harness):
     harness.env["TMPDIR"] = str(harness.path / "tmp")
     (harness.path / "tmp").mkdir()
-    words = [FUZZTUI, "corpus", "minimise", str(harness.run), "-o", "small"]
-    process = subprocess.Popen(words, cwd=harness.path, env=harness.env, stderr=subprocess.DEVNULL)
+    process = harness.popen("corpus", "minimise", str(harness.run), "-o", "small")
     wait_until(lambda: any((harness.path / "tmp").iterdir()))
     process.terminate()
-    assert process.wait(60) == -signal.SIGTERM
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGTERM
     assert [*(harness.path / "tmp").iterdir()] == []
 
 
@@ -260,10 +253,9 @@ def test_choices_of_other_constants_are_not_merged(home):
     (home.path / "gen.py").write_text("def make(r):\n    return r.text('abc', 0, 9)\n")
     (home.path / "app.py").write_text("def check(text):\n    return text == 'magic'\n")
     home.file.write_text(GENERATED.format(kind="zest") + "constants = true\n")
-    home(str(home.file), "--headless", "--set", "campaign.budget=200 trials")
+    home.headless("200 trials")
     other = home.path / "other"
-    home(str(home.file), "--headless", "--set", "campaign.budget=50 trials",
-         "--set", f"campaign.output={other}")  # fmt: skip
+    home.headless("50 trials", "--set", f"campaign.output={other}")
     home("corpus", "merge", "kept", str(home.run), str(other))
     for part in ("inputs", "findings"):
         (home.path / "ci" / part).mkdir(parents=True)
@@ -284,9 +276,8 @@ def test_only_seeds_that_are_needed_are_used(harness):
     (seeds / "K").write_bytes(b"K")
     harness.file.write_text(harness.file.read_text() + "minimise_seeds = true\n")
     out = harness.path / "new"
-    start = (str(harness.file), "--headless", "--set", "campaign.budget=60 trials",
-             "--set", f"campaign.output={out}")  # fmt: skip
-    harness(*start, code=10)
+    output = ("--set", f"campaign.output={out}")
+    harness.headless("60 trials", *output, code=10)
     used = set(tree(out / "seeds").values())
     assert used == {b"a", b"w", b"wx", b"K"}
     harness("check", str(harness.file))
@@ -294,7 +285,7 @@ def test_only_seeds_that_are_needed_are_used(harness):
     (message,) = [e for e in logged if e["k"] == "message" and "seeds" in e["text"]]
     assert "4 of 25" in message["text"]
     made = (out / "minimised-seeds.json").stat().st_mtime_ns
-    harness(*start[:3], "campaign.budget=90 trials", *start[4:], code=10)
+    harness.headless("90 trials", *output, code=10)
     assert (out / "minimised-seeds.json").stat().st_mtime_ns == made  # known from the first start
     assert set(tree(out / "seeds").values()) == used
 
@@ -305,9 +296,7 @@ def test_with_mu2_the_seeds_that_kill_are_needed_too(tmp_path):
     (tmp_path / "harness.py").write_text(
         "import lib\ndef target(s: str):\n    return lib.long(s)\n"
     )
-    (tmp_path / "seeds").mkdir()
-    for n, text in enumerate(["", "a", "ab", "abcd"]):
-        (tmp_path / "seeds" / str(n)).write_text(text)
+    write_seeds(tmp_path, "", "a", "ab", "abcd")
     home.file.write_text(
         '[campaign]\nbudget = "30 trials"\noutput = "run"\n'
         '[target]\nfunction = "harness.py:target"\n'
@@ -329,8 +318,7 @@ def test_an_invalid_mutant_says_on_which_input_and_how_the_original_differs(tmp_
         "def cut(text):\n    return SEEN, len(text) > LIMIT\n"
     )
     (tmp_path / "harness.py").write_text("import lib\ndef target(s: str):\n    return lib.cut(s)\n")
-    (tmp_path / "seeds").mkdir()
-    (tmp_path / "seeds" / "a").write_text("ab")
+    write_seeds(tmp_path, "ab")
     home.file.write_text(
         '[campaign]\nbudget = "30 trials"\noutput = "run"\n[target]\n'
         'function = "harness.py:target"\ninclude = ["lib"]\n'

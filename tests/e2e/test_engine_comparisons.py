@@ -1,13 +1,12 @@
 """Whole runs in which operands of comparisons must be put into inputs."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from engine_lab import Lab, events, names, stats
+
+pytestmark = pytest.mark.slow
 
 COMPUTED = '''
 import hashlib
@@ -33,13 +32,6 @@ def make(source):
 """
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    lab = Lab(tmp_path)
-    yield lab
-    lab.close()
-
-
 def outcome(lab: Lab, instance: str, **keys: Any) -> tuple[int, Path]:
     """The edges of a run of 20,000 trials, and its directory."""
     keys = {"budget_trials": 20_000, "sync_dir": str(lab.root / "alone"), **keys}
@@ -50,7 +42,6 @@ def outcome(lab: Lab, instance: str, **keys: Any) -> tuple[int, Path]:
     return int(stats(spec.parent)["edges_found"]), spec.parent
 
 
-@pytest.mark.slow
 def test_keys_that_are_computed(lab: Lab) -> None:
     lab.write("app.py", COMPUTED)
     without, _ = outcome(lab, "without", engine={"comparisons": False})
@@ -73,7 +64,6 @@ def test_keys_that_are_computed(lab: Lab) -> None:
     assert trials[-1]["compare"] >= len(made)
 
 
-@pytest.mark.slow
 def test_in_the_choice_that_drew_the_operand(lab: Lab) -> None:
     lab.write("app.py", COMPUTED)
     lab.write("drawn.py", DRAWN)
@@ -85,7 +75,6 @@ def test_in_the_choice_that_drew_the_operand(lab: Lab) -> None:
     assert [n for n in names(directory, "queue") if ",op:compare" in n]
 
 
-@pytest.mark.slow
 def test_a_target_that_dies_when_it_is_recorded(lab: Lab) -> None:
     """Such a run is in the journal: the next worker does not repeat it."""
     lab.write("app.py", (
@@ -105,7 +94,6 @@ def test_a_target_that_dies_when_it_is_recorded(lab: Lab) -> None:
     assert len(events(directory, "message")) == 1
 
 
-@pytest.mark.slow
 def test_entries_are_recorded_again_in_a_small_share_of_the_trials(lab: Lab) -> None:
     lab.write("app.py", 'def target(text: str) -> bool:\n    return "needle" in text\n')
     _, directory = outcome(lab, "main")
@@ -136,7 +124,6 @@ def target(text, data, number):
 """
 
 
-@pytest.mark.slow
 def test_in_what_a_strategy_draws(lab: Lab) -> None:
     lab.write("app.py", GIVEN)
     lab.write("test_app.py", PROPERTY)

@@ -1,7 +1,5 @@
 """A generator of zest and mu2 that draws the application's constants."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -74,7 +72,7 @@ def test_choices_mean_the_same_when_the_program_has_changed(home: Home) -> None:
     home("minimise", "run", str(finding), "-o", str(smallest), code=None)
     assert "frobnicate" in home("repro", "run", str(smallest), code=10) + home.stderr
     pool = (home.run / "constants.json").read_text()
-    home(str(home.file), "--headless", "--set", "campaign.budget=4000 trials", code=None)
+    home.headless("4000 trials", code=None)
     assert home.status()["execs"] == 4000
     assert (home.run / "constants.json").read_text() == pool
 

@@ -1,13 +1,10 @@
 """Hangs of whole runs: what waits or is slow is none; one slow place is one cause."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_lab import Lab, events, names, stats
+from engine_lab import Lab, names, stats
 
 pytestmark = pytest.mark.slow
 
@@ -43,19 +40,15 @@ def sleeps(data: bytes):
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    made = Lab(tmp_path)
-    made.write("app.py", APP)
-    yield made
-    made.close()
+def lab(lab: Lab) -> Lab:
+    lab.write("app.py", APP)
+    return lab
 
 
 def ran(lab: Lab, function: str, **target: Any) -> Path:
     """The directory of a run of three trials; the limits by the clock allow for much load."""
     target = {"include": ["app"], "timeout_s": 0.3, "timeout_wall": 30, **target}
-    spec = lab.spec(f"app:{function}", budget_trials=3, target=target)
-    assert lab.run(spec, timeout=300) == 0
-    return spec.parent
+    return lab.campaign(f"app:{function}", timeout=300, budget_trials=3, target=target)
 
 
 def test_what_waits_does_not_hang(lab: Lab) -> None:
@@ -68,18 +61,17 @@ def test_what_is_only_slow_is_not_saved(lab: Lab) -> None:
     directory = ran(lab, "slow", timeout_confirm=4)
     assert names(directory, "hangs") == []
     assert stats(directory)["total_tmout"] == "3"
-    said = [e["text"] for e in events(directory, "message") if "not saved as a hang" in e["text"]]
-    assert len(said) == 1
+    assert sum("not saved as a hang" in text for text in lab.messages(directory)) == 1
 
 
 def test_one_slow_place_is_one_cause(lab: Lab) -> None:
     directory = ran(lab, "endless")
-    (hang,) = {e["signature"]: e for e in events(directory, "finding_described")}.values()
+    (hang,) = lab.findings(directory).values()
     assert (hang["category"], hang["place"]) == ("hang", "app.py in burn")
     assert len(names(directory, "hangs")) == 1
 
 
 def test_what_sleeps_forever_ends_by_the_clock(lab: Lab) -> None:
     directory = ran(lab, "sleeps", timeout_wall=2)
-    (hang,) = {e["signature"]: e for e in events(directory, "finding_described")}.values()
+    (hang,) = lab.findings(directory).values()
     assert (hang["category"], hang["place"]) == ("hang", "app.py in sleeps")

@@ -1,10 +1,5 @@
 """What an engine reports about lines, also of code that runs once, late or never again."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from engine_lab import Lab, events
 
@@ -56,13 +51,6 @@ def never():
 """
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    lab = Lab(tmp_path)
-    yield lab
-    lab.close()
-
-
 def covered(lab: Lab, name: str) -> set[int]:
     path = str(lab.src / name)
     every = events(lab.out / "main", "lines_covered")
@@ -72,15 +60,8 @@ def covered(lab: Lab, name: str) -> set[int]:
 def test_lines_of_cached_failing_and_late_code(lab: Lab) -> None:
     lab.write("app.py", APP)
     lab.write("late.py", LATE)
-    seeds = lab.root / "seeds"
-    seeds.mkdir()
-    for number, data in enumerate((b"x", b"l")):
-        (seeds / f"{number}").write_bytes(data)
-    spec = lab.spec(
-        "app:target", target={"include": ["app", "late"]}, engine={"seeds": [str(seeds)]},
-        budget_trials=60,
-    )  # fmt: skip
-    assert lab.run(spec) == 0
+    keys = {"target": {"include": ["app", "late"]}, "engine": {"seeds": lab.seeds("x", "l")}}
+    lab.campaign("app:target", budget_trials=60, **keys)
     assert covered(lab, "app.py") == {
         1, 4, 5, 7, 8, 9, 10, 13, 14, 15, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
     }  # fmt: skip
@@ -91,18 +72,10 @@ def test_lines_of_cached_failing_and_late_code(lab: Lab) -> None:
     before = events(lab.out / "main", "lines_covered")
 
     # A new worker continues; a changed file is reported again, with the lines of the queue.
-    spec = lab.spec(
-        "app:target", target={"include": ["app", "late"]}, engine={"seeds": [str(seeds)]},
-        budget_trials=70,
-    )  # fmt: skip
-    assert lab.run(spec) == 0
+    lab.campaign("app:target", budget_trials=70, **keys)
     assert events(lab.out / "main", "lines_covered") == before
     lab.write("app.py", APP.replace("    a = n\n", "    n += b''\n    a = n\n"))
-    spec = lab.spec(
-        "app:target", target={"include": ["app", "late"]}, engine={"seeds": [str(seeds)]},
-        budget_trials=80,
-    )  # fmt: skip
-    assert lab.run(spec) == 0
+    lab.campaign("app:target", budget_trials=80, **keys)
     files = [f for f in events(lab.out / "main", "source_file") if f["path"] == app["path"]]
     assert len({f["sha"] for f in files}) == 2
     path = app["path"]

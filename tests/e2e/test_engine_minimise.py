@@ -1,22 +1,19 @@
 """Findings of engines of ours made smaller, by the engine, the command and the supervisor."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 from engine_lab import Lab
-from homes import FUZZTUI, Home
-from shared import HOME
+from homes import Home
 from waiting import wait_until
 
 from fuzztui.kernel.remote.client import ControlClient
@@ -137,14 +134,11 @@ class Accounts(RuleBasedStateMachine):
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    made = Lab(tmp_path)
-    made.write("app.py", APP)
-    made.write("machine.py", MACHINE)
-    made.env["XDG_CACHE_HOME"] = str(Path(os.environ[HOME]) / "cache")
-    made.env.pop("HYPOTHESIS_STORAGE_DIRECTORY", None)
-    yield made
-    made.close()
+def lab(lab: Lab) -> Lab:
+    lab.write("app.py", APP)
+    lab.write("machine.py", MACHINE)
+    lab.env["PYTHONHASHSEED"] = "0"
+    return lab
 
 
 class Answer:
@@ -165,21 +159,11 @@ def minimised(lab: Lab, function: str, data: bytes, *more: str, **keys: Any) -> 
     at = lab.spec(function, target=target, **keys)
     file = lab.root / "input"
     file.write_bytes(data)
-    argv = [lab.python, "-P", "-m", "fuzztui.engines", str(at), "--minimise", str(file), *more]
-    run = subprocess.run(
-        argv, env={**lab.env, "PYTHONHASHSEED": "0"}, capture_output=True, text=True, check=False
-    )
-    return Answer(data, run)
+    return Answer(data, lab.ask(at, "--minimise", file, *more))
 
 
 def repro(lab: Lab, data: bytes) -> str:
-    file = lab.root / "small"
-    file.write_bytes(data)
-    argv = [lab.python, "-P", "-m", "fuzztui.engines", str(lab.out / "main/spec.json")]
-    run = subprocess.run(
-        [*argv, "--repro", str(file)], env=lab.env, capture_output=True, text=True, check=False
-    )
-    return run.stdout + run.stderr
+    return lab.repro(lab.out / "main/spec.json", data)[1]
 
 
 NOISE = bytes(range(128, 168))
@@ -242,18 +226,11 @@ def test_what_is_known_is_kept_whatever_ends_it(lab: Lab) -> None:
 
 def test_stateful_tests(lab: Lab) -> None:
     """From many steps of chance to the two that it takes."""
-    at = lab.spec("machine:Accounts", engine={"kind": "spoton"}, budget_trials=400, seed=3,
-                  target={"include": ["machine"], "timeout_s": 5.0})  # fmt: skip
-    assert lab.run(at, timeout=300) == 0
-    crash = next((lab.out / "main/crashes").glob("id:*"))
-    before = repro(lab, crash.read_bytes())
-    found = minimised(
-        lab,
-        "machine:Accounts",
-        crash.read_bytes(),
-        engine={"kind": "spoton"},
-        target={"include": ["machine"], "timeout_s": 5.0},
-    )
+    keys = {"engine": {"kind": "spoton"}, "target": {"include": ["machine"], "timeout_s": 5.0}}
+    main = lab.campaign("machine:Accounts", timeout=300, budget_trials=400, seed=3, **keys)
+    crash = next((main / "crashes").glob("id:*")).read_bytes()
+    before = repro(lab, crash)
+    found = minimised(lab, "machine:Accounts", crash, **keys)
     assert found.end == ""
     after = repro(lab, found.best)
     steps = [line.partition(": ")[2] for line in after.splitlines() if line.startswith("Draw ")]
@@ -324,8 +301,7 @@ def test_the_command(campaign: Home) -> None:
     assert re.fullmatch(r"input: \[\d+, \d+\]", rest[0])
     assert rest[1].startswith("failure: OverflowError: ")
     assert small.stat().st_mode & 0o777 == 0o600
-    campaign("ctl", "run", "stop")
-    wait_until(lambda: campaign.status_pid() is None)
+    campaign.stop()
     campaign("minimise", "run", str(file), "-o", str(campaign.path / "small"))
     assert (campaign.path / "small").read_bytes() == small.read_bytes()
     seed = campaign.path / "seed"
@@ -336,11 +312,8 @@ def test_the_command(campaign: Home) -> None:
 
 def test_the_supervisor_does_it_and_tells_how_far_it_is(campaign: Home) -> None:
     file = finding(campaign)
-    client = ControlClient(campaign.run, "test")
-    try:
+    with closing(ControlClient(campaign.run, "test")) as client:
         result = client.send(Minimise(f"crashes/{file.name}", "main"), 120)
-    finally:
-        client.close()
     small = campaign.run / "minimised/main" / file.name
     assert result.ok, result
     assert f" -> {len(small.read_bytes())} bytes: {small} (" in result.detail
@@ -364,10 +337,7 @@ def test_ctrl_c_before_it_has_begun(campaign: Home) -> None:
     file, imported = finding(campaign), campaign.path / "imported"
     slow = f"import pathlib, time\npathlib.Path({str(imported)!r}).touch()\ntime.sleep(300)\n"
     (campaign.path / "app.py").write_text(slow + APP)
-    process = subprocess.Popen(
-        [FUZZTUI, "minimise", "run", str(file)],
-        cwd=campaign.path, env=campaign.env, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    process = campaign.popen("minimise", "run", str(file))
     wait_until(imported.exists)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
@@ -391,11 +361,8 @@ def test_the_smallest_so_far_is_kept_when_the_caller_is_gone(
     campaign: Home, large: Path, end: signal.Signals | None
 ) -> None:
     output = campaign.path / "small"
-    process = subprocess.Popen(
-        [FUZZTUI, "minimise", "run", str(large), "-o", str(output), "--progress", "--until-eof"],
-        cwd=campaign.path, env=campaign.env, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+    words = ("minimise", "run", str(large), "-o", str(output), "--progress", "--until-eof")
+    process = campaign.popen(*words, stdin=subprocess.PIPE)
     assert process.stdin and process.stdout and process.stderr
     while not re.search(r"59 -> (\d|[1-4]\d) bytes", process.stderr.readline()):
         assert process.poll() is None
@@ -421,7 +388,7 @@ def test_the_engine_reports_the_smallest_when_its_group_is_stopped(
     file.write_bytes(b"a(b(c[d(e)f(g]h)" + NOISE)
     argv = [lab.python, "-P", "-m", "fuzztui.engines", str(at), "--minimise", str(file)]
     process = subprocess.Popen(
-        argv, env={**lab.env, "PYTHONHASHSEED": "0"}, stdout=subprocess.PIPE, text=True,
+        argv, env=lab.env, stdout=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip
     assert process.stdout
@@ -451,10 +418,8 @@ def test_a_screen_that_is_killed_leaves_no_minimising_behind(
     campaign("ctl", "run", "stop")
     screen = terminal("attach", str(campaign.run), columns=120, rows=40)
     screen.wait("STOPPED")
-    screen.keys("3")
-    screen.wait("Traceback")
-    screen.keys("m")
-    screen.wait(lambda text: re.search(r"59 -> (\d|[1-4]\d) bytes", text))
+    screen.keys("3", then="Traceback")
+    screen.keys("m", then=lambda text: re.search(r"59 -> (\d|[1-4]\d) bytes", text))
     command = psutil.Process(screen.pid("minimise"))
     os.kill(screen.pid("attach"), signal.SIGKILL)
     wait_until(lambda: not command.is_running() or command.status() == psutil.STATUS_ZOMBIE)
@@ -463,12 +428,9 @@ def test_a_screen_that_is_killed_leaves_no_minimising_behind(
 
 
 def test_ctrl_c_keeps_the_smallest_so_far(campaign: Home, large: Path) -> None:
-    file, output = large, campaign.path / "small"
+    output = campaign.path / "small"
     terminal, stderr = os.openpty()
-    process = subprocess.Popen(
-        [FUZZTUI, "minimise", "run", str(file), "-o", str(output)],
-        cwd=campaign.path, env=campaign.env, stdout=subprocess.PIPE, stderr=stderr, text=True,
-    )  # fmt: skip
+    process = campaign.popen("minimise", "run", str(large), "-o", str(output), stderr=stderr)
     os.close(stderr)
     shown = b""
     while not re.search(rb"59 -> (\d|[1-4]\d) bytes", shown):  # it has got somewhere

@@ -1,11 +1,7 @@
 """What is a bug beside crashes and hangs: messages, and a second implementation."""
 
-from __future__ import annotations
-
 import json
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,30 +50,8 @@ def slow(text: str):
 '''
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    lab = Lab(tmp_path)
-    yield lab
-    lab.close()
-
-
 def seeds(lab: Lab, *texts: str) -> dict[str, object]:
-    folder = lab.root / "seeds"
-    folder.mkdir(exist_ok=True)
-    for number, text in enumerate(texts):
-        (folder / f"{number:02d}").write_text(text)
-    return {"seeds": [str(folder)], "constants": False}
-
-
-def findings(directory: Path) -> dict[str, dict[str, object]]:
-    return {e["signature"]: e for e in events(directory, "finding_described")}
-
-
-def repro(lab: Lab, spec: Path, file: Path) -> subprocess.CompletedProcess[str]:
-    argv = [lab.python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", str(file)]
-    return subprocess.run(
-        argv, env=lab.env, capture_output=True, text=True, timeout=60, check=False
-    )
+    return {"seeds": lab.seeds(*texts), "constants": False}
 
 
 @pytest.mark.slow
@@ -92,11 +66,9 @@ def test_texts_that_never_end_are_cut(lab: Lab, text: str, code: int, said: str)
         f"class Odd(ValueError):\n    def {text}(self):\n        while True: pass\n\n"
         f"def target(data):\n    if {code}: raise Odd\n    return Odd()\n",
     )
-    spec = lab.spec("test_app:target")
-    (lab.root / "input").write_bytes(b"abc")
-    done = repro(lab, spec, lab.root / "input")
-    assert done.returncode == code
-    assert said in done.stdout + done.stderr
+    status, printed = lab.repro(lab.spec("test_app:target"), b"abc")
+    assert status == code
+    assert said in printed
 
 
 @pytest.mark.slow
@@ -110,7 +82,7 @@ def test_a_message_makes_an_expected_exception_a_failure(lab: Lab) -> None:
         oracle={"message": "internal error.*"},
     )
     assert lab.run(spec) == 0
-    found = findings(spec.parent)
+    found = lab.findings(spec.parent)
     assert sorted(found) == [
         "app.CompileError saying 'internal error #' @ app.py:7 in target",
         "app.CompileError saying 'internal error in another place' @ app.py:9 in target",
@@ -123,23 +95,26 @@ def test_a_message_makes_an_expected_exception_a_failure(lab: Lab) -> None:
     assert "raise CompileError(f" in str(event["detail"])
     assert (stats(spec.parent)["failed_inputs"], stats(spec.parent)["invalid_inputs"]) == ("3", "1")
     for name in names(spec.parent, "crashes"):
-        done = repro(lab, spec, spec.parent / "crashes" / name)
-        assert done.returncode == 1
-        assert done.stdout.startswith("failure: app.CompileError: ")
+        status, said = lab.repro(spec, spec.parent / "crashes" / name)
+        assert status == 1
+        assert said.startswith("failure: app.CompileError: ")
+
+
+def against(lab: Lab, other: str, *texts: str, trials: int, **oracle: bool) -> Path:
+    """Run ``target`` of :data:`JSONS` on texts, and another function beside it; the spec."""
+    lab.write("app.py", JSONS)
+    keys = {"budget_trials": trials, "target": {"expected": ["ValueError"], "timeout_s": 0.3}}
+    oracle = {"against": f"app:{other}", **oracle}
+    spec = lab.spec("app:target", other, engine=seeds(lab, *texts), oracle=oracle, **keys)
+    lab.finish(spec)
+    return spec
 
 
 @pytest.mark.slow
 def test_a_second_implementation_that_does_something_else(lab: Lab) -> None:
-    lab.write("app.py", JSONS)
-    spec = lab.spec(
-        "app:target",
-        budget_trials=5,
-        target={"expected": ["ValueError"]},
-        engine=seeds(lab, "1", "NaN", '{"a": 1, "a": 2.5}', "[", "[Infinity]"),
-        oracle={"against": "app:strict", "always": True},
-    )
-    assert lab.run(spec) == 0
-    found = findings(spec.parent)
+    texts = ("1", "NaN", '{"a": 1, "a": 2.5}', "[", "[Infinity]")
+    spec = against(lab, "strict", *texts, trials=5, always=True)
+    found = lab.findings(spec.parent)
     assert sorted(found) == [
         "differs @ accepted / ValueError: no constant Infinity",
         "differs @ accepted / ValueError: no constant NaN",
@@ -156,50 +131,25 @@ def test_a_second_implementation_that_does_something_else(lab: Lab) -> None:
     event = found["differs @ accepted / ValueError: no constant NaN"]
     assert "app:strict rejected it: ValueError: no constant NaN" in str(event["detail"])
     assert stats(spec.parent)["failed_inputs"] == "0"
-    done = repro(lab, spec, spec.parent / str(event["file"]))
-    assert done.returncode == 1
-    assert "success: nan\ndiffers: app:target accepted it, app:strict rejected it: Value" in (
-        done.stdout
-    )
-    (lab.root / "fine").write_text("[1]")
-    done = repro(lab, spec, lab.root / "fine")
-    assert (done.returncode, done.stdout) == (0, "success: [1]\napp:strict does the same\n")
+    status, said = lab.repro(spec, spec.parent / str(event["file"]))
+    assert status == 1
+    assert "success: nan\ndiffers: app:target accepted it, app:strict rejected it: Value" in said
+    assert lab.repro(spec, b"[1]") == (0, "success: [1]\napp:strict does the same\n")
 
 
 @pytest.mark.slow
 def test_it_is_run_on_what_is_saved_only(lab: Lab) -> None:
     """The second one covers nothing new: it is no entry of the queue."""
-    lab.write("app.py", JSONS)
-    spec = lab.spec(
-        "app:target",
-        budget_trials=2,
-        target={"expected": ["ValueError"]},
-        engine=seeds(lab, "1", "2", "NaN"),
-        oracle={"against": "app:strict"},
-    )
-    assert lab.run(spec) == 0
-    assert not events(spec.parent, "finding_described")
+    spec = against(lab, "strict", "1", "2", "NaN", trials=2)
+    assert not lab.findings(spec.parent)
 
 
 @pytest.mark.slow
 def test_a_second_implementation_that_dies_or_hangs(lab: Lab) -> None:
-    lab.write("app.py", JSONS)
-    options = {"target": {"expected": ["ValueError"], "timeout_s": 0.3}, "budget_trials": 3}
-    engine = seeds(lab, "1", "2", "3")
-    spec = lab.spec(
-        "app:target", engine=engine, oracle={"against": "app:dies", "always": True}, **options
-    )
-    assert lab.run(spec) == 0
+    spec = against(lab, "dies", "1", "2", "3", trials=3, always=True)
     (event,) = events(spec.parent, "finding_described")
     assert (event["title"], event["input"]) == ("the process exited with status 9", "2")
-    spec = lab.spec(
-        "app:target",
-        "other",
-        engine=engine,
-        oracle={"against": "app:slow", "always": True},
-        **options,
-    )
-    assert lab.run(spec) == 0
+    spec = against(lab, "slow", "1", "2", "3", trials=3, always=True)
     (event,) = events(spec.parent, "finding_described")
     assert event["signature"] == "differs @ accepted / timeout"
 
@@ -213,18 +163,15 @@ def test_two_libraries_of_toml(lab: Lab) -> None:
         "def target(text: str): return tomllib.loads(text)\n"
         "def against(text: str): return tomli.loads(text)\n",
     )
-    spec = lab.spec(
+    directory = lab.campaign(
         "app:target",
         budget_trials=600,
-        target={
-            "include": ["tomllib"],
-            "expected": ["tomllib.TOMLDecodeError", "tomli.TOMLDecodeError"],
-        },
+        target={"include": ["tomllib"],
+                "expected": ["tomllib.TOMLDecodeError", "tomli.TOMLDecodeError"]},
         engine=seeds(lab, 'a = 1\n[b]\nc = "d"\ne = [1.5, 1979-05-27]\n', 'a = "\\x41"', "a = 1:2"),
         oracle={"against": "app:against", "always": True},
-    )
-    assert lab.run(spec) == 0
-    told = [e for e in events(spec.parent, "finding_described") if e["category"] == "differs"]
+    )  # fmt: skip
+    told = [e for e in events(directory, "finding_described") if e["category"] == "differs"]
     assert told
     assert not [e for e in told if "values" in str(e["signature"])]
     newer = sys.version_info >= (3, 15)  # the standard library follows
@@ -253,3 +200,12 @@ def test_spec_without_a_table(lab: Lab) -> None:
     spec = lab.spec("app:target", budget_trials=1)
     assert "oracle" not in json.loads(spec.read_text())
     assert lab.run(spec) == 0
+
+
+def test_repro_shows_what_the_choices_make(lab: Lab) -> None:
+    lab.write("app.py", "def target(d): return d")
+    file = lab.write("gen.py", "def pair(r): return (r.integer(0, 9), [r.boolean()])")
+    generator = f"{file}:pair"
+    spec = lab.spec("app:target", target={"generator": generator})
+    said = "input: (0, [False])\nsuccess: (0, [False])\n"
+    assert lab.repro(spec, b"\x00" * 20) == (0, said)

@@ -1,7 +1,5 @@
 """What a generator made of each entry and finding is in the log."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,11 +1,7 @@
 """Runs with and without the probes of covered cells: the same trials, kept for the same reasons."""
 
-from __future__ import annotations
-
 import shutil
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,13 +78,11 @@ SUBJECTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    made = Lab(tmp_path)
+def lab(lab: Lab) -> Lab:
     for name, source in {"ini": INI, "page": HTML, "remembers": REMEMBERS}.items():
-        made.write(f"{name}.py", source)
-    made.write("gen.py", GENERATOR)
-    yield made
-    made.close()
+        lab.write(f"{name}.py", source)
+    lab.write("gen.py", GENERATOR)
+    return lab
 
 
 def run(lab: Lab, subject: str, first: int, trials: list[int], **engine: Any) -> dict[str, Any]:

@@ -1,12 +1,9 @@
 """Whole runs of the text engine: the same with and without C, steering, restarts, statistics."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +14,11 @@ from waiting import wait_until
 from fuzztui.engines.text.arms import PERIOD
 from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS
-from fuzztui.kernel.wire.codec import encode_command
-from fuzztui.kernel.wire.commands import Command, SetMixture
+from fuzztui.kernel.wire.commands import SetMixture
 from fuzztui.run.campaign import load
 from fuzztui.run.inprocess.spec import write_spec
 from fuzztui.run.process.library import text_library
+from fuzztui.run.supervise.command_router import append
 from fuzztui.run.supervise.launchers import launcher_for
 
 CHECKER = """
@@ -75,14 +72,10 @@ SPLICING = {"havoc": 0.25, "text": 0.5, "splice": 0.25}
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    lab = Lab(tmp_path)
+def lab(lab: Lab) -> Lab:
     lab.write("app.py", CHECKER)
-    (tmp_path / "seeds").mkdir()
-    for number, text in enumerate(PROGRAMS):
-        (tmp_path / "seeds" / f"{number}.py").write_text(text)
-    yield lab
-    lab.close()
+    lab.seeds(**{f"{number}.py": text.encode() for number, text in enumerate(PROGRAMS)})
+    return lab
 
 
 def spec_of(lab: Lab, instance: str = "main", text: Any = None, **keys: Any) -> Path:
@@ -93,9 +86,9 @@ def spec_of(lab: Lab, instance: str = "main", text: Any = None, **keys: Any) -> 
     return lab.spec("app:target", instance, **keys)
 
 
-def ask(directory: Path, id_: str, command: Command) -> None:
-    with (directory / "control.jsonl").open("a") as file:
-        file.write(json.dumps({"id": id_, "command": encode_command(command)}) + "\n")
+def ran(lab: Lab, text: Any = None, trials: int = 50, **keys: Any) -> Path:
+    """Run a campaign to its end. Returns its directory."""
+    return lab.finish(spec_of(lab, text=text, budget_trials=trials, **keys))
 
 
 def block_of(directory: Path) -> StatsBlock:
@@ -105,7 +98,7 @@ def block_of(directory: Path) -> StatsBlock:
 
 
 def said(directory: Path) -> list[str]:
-    return [e["text"] for e in events(directory, "message")]
+    return Lab.messages(directory)
 
 
 @pytest.mark.slow
@@ -126,12 +119,11 @@ def test_the_same_with_and_without_the_library(lab: Lab, text: dict[str, Any]) -
     trials = PERIOD + 500 if text.get("adaptive") else 2_500
     found = []
     for path in (str(library), ""):
-        spec = spec_of(lab, text={**text, "library": path}, budget_trials=trials)
-        assert lab.run(spec) == 0
-        block = block_of(spec.parent)
-        assert not said(spec.parent)
-        found.append((timeless(spec.parent), block))
-        shutil.rmtree(spec.parent)
+        directory = ran(lab, {**text, "library": path}, trials)
+        block = block_of(directory)
+        assert not said(directory)
+        found.append((timeless(directory), block))
+        shutil.rmtree(directory)
     assert found[0] == found[1]
     queue, block = found[0]
     assert block.trials == trials - len(PROGRAMS)
@@ -160,8 +152,8 @@ def test_a_mixture_is_obeyed_from_the_next_trial_on_and_outlives_a_restart(lab: 
     spec = spec_of(lab, text=SPLICING)
     nanny = lab.start(spec)
     wait_until(lambda: execs(spec.parent) > 300)
-    ask(spec.parent, "c1", SetMixture(0.5, 0.6, 0.0))
-    ask(spec.parent, "c2", SetMixture(1.0, 0.0, 0.0))
+    append(spec.parent / "control.jsonl", "c1", SetMixture(0.5, 0.6, 0.0))
+    append(spec.parent / "control.jsonl", "c2", SetMixture(1.0, 0.0, 0.0))
     wait_until(lambda: events(spec.parent, "command_applied"))
     (answer,) = events(spec.parent, "command_applied")
     (refusal,) = events(spec.parent, "command_rejected")
@@ -171,10 +163,8 @@ def test_a_mixture_is_obeyed_from_the_next_trial_on_and_outlives_a_restart(lab: 
     assert answer["trial"] >= 300
     kill(worker_of(nanny))
     wait_until(lambda: any("a new worker continues" in text for text in said(spec.parent)))
-    done = execs(spec.parent)
-    wait_until(lambda: execs(spec.parent) > done + 1500)
-    kill(nanny.pid, 15)
-    assert nanny.wait(60) == 0
+    lab.goes_on(spec.parent, 1500)
+    lab.end(nanny)
     assert block_of(spec.parent).havoc == 1.0  # now that nobody is writing it
     later = [
         name
@@ -204,12 +194,11 @@ def test_crashes_are_told_of_their_arms(lab: Lab) -> None:
     )
     for number, text in enumerate(("if (0) (x);", "while (x) 1 < 2;", "(x)")):
         (lab.root / "seeds" / f"{number}.py").write_text(text)
-    spec = spec_of(lab, text={"havoc": 0.0, "text": 1.0, "splice": 0.0}, budget_trials=400)
-    assert lab.run(spec) == 0
-    found = names(spec.parent, "crashes")
-    titles = {e["title"] for e in events(spec.parent, "finding_described")}
+    directory = ran(lab, {"havoc": 0.0, "text": 1.0, "splice": 0.0}, 400)
+    found = names(directory, "crashes")
+    titles = {e["title"] for e in events(directory, "finding_described")}
     assert titles == {"the process exited with status 7", "KeyError: 1"}
-    block = block_of(spec.parent)
+    block = block_of(directory)
     told = [op for file in found for op in re.findall(r"op:([a-z0-9+-]+),rep", file)]
     assert told
     for name in {name for op in told for name in op.split("+")}:
@@ -222,9 +211,8 @@ def test_bytes_and_what_is_left_out(lab: Lab) -> None:
     lab.write("app.py", "def target(data: bytes):\n    assert type(data) is bytes\n"
               "    return len(data) > 3 and data[0] > 7 and b'x' in data\n")  # fmt: skip
     without = [name for name in ARMS[:-4] if name != "one-to-zero"]
-    spec = spec_of(lab, text={"without": without}, budget_trials=500)
-    assert lab.run(spec) == 0
-    block = block_of(spec.parent)
+    directory = ran(lab, {"without": without}, 500)
+    block = block_of(directory)
     tried = {name for name, arm in zip(ARMS, block.arms, strict=True) if arm.tried}
     assert tried == {"one-to-zero", "havoc"}
     weight = dict(zip(ARMS, (arm.weight for arm in block.arms), strict=True))
@@ -246,14 +234,13 @@ def test_what_is_not_there_is_told_and_done_without(lab: Lab) -> None:
     text = {**SPLICING, "language": "c", "templates": ["a ==> b"],
             "library": "/nowhere.so", "why": ""}  # fmt: skip
     for trials in (200, 400):
-        spec = spec_of(lab, text=text, budget_trials=trials)
-        assert lab.run(spec) == 0
-    words = said(spec.parent)
+        directory = ran(lab, text, trials)
+    words = said(directory)
     assert len(words) == 2
     assert "text mutators run in Python, not in C: /nowhere.so: " in words[0]
     assert 'text.language = "c": the package ast-grep-py is not installed' in words[1]
     assert "brackets, quotes and lines are spliced instead and templates are left out" in words[1]
-    block = block_of(spec.parent)
+    block = block_of(directory)
     assert block.arms[ARMS.index("balanced")].applied > 20
     assert not block.arms[ARMS.index("fragment")].tried
 
@@ -275,26 +262,23 @@ class SgRoot:
 def test_a_parser_that_dies_does_so_twice(lab: Lab, ends: str) -> None:
     lab.write("ast_grep_py.py", PARSERS.format(ends=ends))
     (lab.root / "seeds" / "3.py").write_text("while 1: break\n")
-    spec = spec_of(lab, text={**SPLICING, "language": "python"}, budget_trials=40)
-    assert lab.run(spec) == 0
-    deadly = (spec.parent / ".unparsed").read_text().split()
+    directory = ran(lab, {**SPLICING, "language": "python"}, 40)
+    deadly = (directory / ".unparsed").read_text().split()
     assert deadly
     assert sorted(deadly) == sorted(2 * [*set(deadly)])
-    again = [text for text in said(spec.parent) if "a new worker continues" in text]
+    again = [text for text in said(directory) if "a new worker continues" in text]
     assert len(again) == len(deadly)
-    assert not names(spec.parent, "crashes")
-    spec = spec_of(lab, text={**SPLICING, "language": "python"}, budget_trials=41)
-    assert lab.run(spec) == 0
-    assert (spec.parent / ".unparsed").read_text().split() == deadly
+    assert not names(directory, "crashes")
+    directory = ran(lab, {**SPLICING, "language": "python"}, 41)
+    assert (directory / ".unparsed").read_text().split() == deadly
 
 
 @pytest.mark.slow
 def test_a_template_that_is_none(lab: Lab) -> None:
     pytest.importorskip("ast_grep_py")
     text = {"language": "c", "templates": ["if ($A ==> x"]}
-    spec = spec_of(lab, text=text, budget_trials=50)
-    assert lab.run(spec) == 0
-    (words,) = said(spec.parent)
+    directory = ran(lab, text)
+    (words,) = said(directory)
     assert words.startswith("text.templates: 'if ($A ==> x' is left out: ")
 
 
@@ -321,16 +305,15 @@ def test_templates_of_comby_need_no_grammar(lab: Lab) -> None:
     path = os.environ["PATH"] if shutil.which("comby") else f"{folder}:{os.environ['PATH']}"
     text = {**SPLICING, "templates": ["if :[a]: ==> while :[a]:", "if (:[a] ==> :[a]"]}
     for trials in (400, 800):
-        spec = spec_of(lab, text=text, budget_trials=trials, target={"env": {"PATH": path}})
-        assert lab.run(spec) == 0
+        directory = ran(lab, text, trials, target={"env": {"PATH": path}})
         if trials == 400:
             before = calls.read_text().count("call")
-            entries = len(list((spec.parent / "queue").iterdir()))
-    block = block_of(spec.parent)
+            entries = len(list((directory / "queue").iterdir()))
+    block = block_of(directory)
     assert block.arms[ARMS.index("template")].applied > 5
     assert not block.arms[ARMS.index("fragment")].applied
-    assert not said(spec.parent)
-    new = len(list((spec.parent / "queue").iterdir())) - entries
+    assert not said(directory)
+    new = len(list((directory / "queue").iterdir())) - entries
     if before:
         after = calls.read_text().count("call")
         assert after - before <= 2 * (new + 1), "what was found before the restart is kept"
@@ -341,14 +324,13 @@ def test_what_has_nothing_to_do_is_told(lab: Lab) -> None:
     pytest.importorskip("ast_grep_py")
     templates = ["import $A ==> pass", "$F($A, $B) ==> $F($B, $A)"]
     text = {**SPLICING, "language": "python", "templates": templates}
-    spec = spec_of(lab, text=text, budget_trials=50)
-    assert lab.run(spec) == 0
-    (words,) = said(spec.parent)
+    directory = ran(lab, text)
+    (words,) = said(directory)
     assert words.startswith("text.templates: 'import $A ==> pass' matches nothing in the ")
-    shutil.rmtree(spec.parent)
+    shutil.rmtree(directory)
     text = {"language": "python", "havoc": 0.25, "text": 0.75, "splice": 0.0}
     assert lab.run(spec_of(lab, text=text, engine={"seeds": []}, budget_trials=50)) == 0
-    no_seeds, idle = said(spec.parent)
+    no_seeds, idle = said(directory)
     assert no_seeds.startswith("engine.seeds is empty")
     assert idle.startswith("text.language has no effect")
 

@@ -5,10 +5,12 @@ import signal
 import subprocess
 
 import pytest
-from homes import FUZZTUI
+from homes import FUZZTUI, write_seeds
 from waiting import wait_until
 
-DONE, FAILED, USAGE, NOT_RUNNING, FINDINGS, BELOW_THRESHOLD = 0, 1, 2, 3, 10, 11
+pytestmark = pytest.mark.slow
+
+DONE, FAILED, USAGE, FINDINGS, BELOW_THRESHOLD = 0, 1, 2, 10, 11
 
 BUG = """\
 def parse(data: bytes) -> int:
@@ -28,15 +30,11 @@ def parse(data: bytes) -> int:
 def program(home, source: str) -> list[str]:
     """The options that make a file the target, with the seeds ``!`` and ``a`` to start from."""
     (home.path / "prog.py").write_text(source)
-    seeds = home.path / "seeds"
-    seeds.mkdir()
-    for name, data in {"bug": b"!", "fine": b"a"}.items():
-        (seeds / name).write_bytes(data)
+    write_seeds(home.path, bug=b"!", fine=b"a")
     keys = ["target.function=prog:parse", 'target.include=["prog"]', 'engine.seeds=["seeds"]']
     return [word for key in keys for word in ("--set", key)]
 
 
-@pytest.mark.slow
 def test_findings_of_a_headless_campaign(home):
     words = [str(home.file), "--headless", *program(home, BUG)]
     home(*words, "--set", "campaign.budget=100 trials", code=FINDINGS)
@@ -51,7 +49,6 @@ def test_findings_of_a_headless_campaign(home):
     home("check", str(home.file), code=DONE)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "code"),
     [
@@ -71,7 +68,6 @@ def test_a_budget_that_is_over_before_the_first_input_hides_nothing(home, source
     assert status["groups"]["hang"] == (code == FINDINGS)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["zest", "mu2", "text"])
 @pytest.mark.parametrize("trials", [40, 400])
 def test_a_campaign_that_runs_nothing_instrumented_is_not_green(home, kind, trials):
@@ -91,7 +87,6 @@ def test_a_campaign_that_runs_nothing_instrumented_is_not_green(home, kind, tria
     assert "inner/work.py" in home.status()["unmeasured"] and "'work'" in shown
 
 
-@pytest.mark.slow
 def test_a_campaign_that_is_left_to_itself_has_no_result_yet(home):
     words = [str(home.file), *program(home, BUG)]
     home(*words, "--detach", "--set", "campaign.budget=100 trials", code=DONE)
@@ -99,7 +94,6 @@ def test_a_campaign_that_is_left_to_itself_has_no_result_yet(home):
     assert home.status()["findings"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("source", "code"), [(BUG, FINDINGS), (SLOW, DONE)], ids=["bug", "none"])
 def test_a_campaign_that_is_stopped_tells_what_it_found(home, source, code):
     process = subprocess.Popen(
@@ -115,7 +109,6 @@ def test_a_campaign_that_is_stopped_tells_what_it_found(home, source, code):
     assert home.status()["state"] == "stopped"
 
 
-@pytest.mark.slow
 def test_a_campaign_that_fails_has_failed_whatever_it_found(home):
     words = [str(home.file), "--headless", *program(home, BUG)]
     home(*words, "--set", "campaign.budget=100 trials", code=FINDINGS)
@@ -123,32 +116,27 @@ def test_a_campaign_that_fails_has_failed_whatever_it_found(home):
     home(*words, "--set", "campaign.budget=200 trials", code=FAILED)
 
 
-@pytest.mark.slow
 def test_the_screen_of_a_campaign(home, terminal):
     words = [str(home.file), *program(home, BUG)]
     screen = terminal(*words, command=["sh", "-c", f"cd {home.path} && exec {command(words)}"])
     screen.wait("running")
     wait_until(lambda: home.status()["findings"])
-    screen.keys("q")
-    screen.wait(f"exit={DONE}")
+    screen.keys("q", then=f"exit={DONE}")
     assert home.status()["state"] == "running"
     screen = terminal(*words, command=["sh", "-c", f"cd {home.path} && exec {command(words)}"])
     screen.wait("running")
     home("ctl", str(home.run), "stop")
     screen.wait("stopped")
-    screen.keys("q")
-    screen.wait(f"exit={FINDINGS}")
+    screen.keys("q", then=f"exit={FINDINGS}")
     screen = terminal("attach", str(home.run))
     screen.wait("stopped")
-    screen.keys("q")
-    screen.wait(f"exit={DONE}")
+    screen.keys("q", then=f"exit={DONE}")
 
 
 def command(words: list[str]) -> str:
     return " ".join(f"'{word}'" for word in (FUZZTUI, *words))
 
 
-@pytest.mark.slow
 def test_an_input_that_fails_again(home):
     words = [str(home.file), "--headless", *program(home, BUG)]
     home(*words, "--set", "campaign.budget=100 trials", code=FINDINGS)
@@ -168,7 +156,6 @@ def test_an_input_that_fails_again(home):
     assert "SyntaxError" in home.stderr
 
 
-@pytest.mark.slow
 def test_a_score_below_a_threshold(home):
     words = [str(home.file), "--headless", *program(home, SLOW.replace("0.01", "0"))]
     home(*words, "--set", "campaign.budget=20 trials", code=DONE)
@@ -198,22 +185,6 @@ def test_a_score_below_a_threshold(home):
     assert json.loads(out)["killed"] == killed
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("args", "code"),
-    [
-        (["check", "e2e.toml", "--no-run"], DONE),
-        (["check", "e2e.toml", "--set", "campaign.bugdet=3"], USAGE),
-        (["status", "nowhere"], NOT_RUNNING),
-        (["status", "--jsn"], USAGE),
-        (["samples"], DONE),
-    ],
-)
-def test_other_commands(home, args, code):
-    home(*args, code=code)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("word", ["0", "1", "2", "3", "4", "10", "11", "130"])
 def test_the_codes_are_listed_where_one_looks(home, word):
     assert f"\n  {word} " in home("--help").partition("exit codes:")[2]

@@ -46,15 +46,8 @@ def parse(data: bytes):
 @pytest.fixture
 def run(home):
     """A finished run of the program above, with a finding."""
-    (home.path / "prog.py").write_text(PROGRAM)
-    seeds = home.path / "seeds"
-    seeds.mkdir()
-    for n, data in enumerate((b"!", b"%", b"n a b", b"too long for it", b"a b")):
-        (seeds / str(n)).write_bytes(data)
-    text = home.file.read_text().replace('"tomllib:loads"', '"prog:parse"\ninclude = ["prog"]')
-    text = text.replace('"tomllib.TOMLDecodeError"', '"ValueError"').replace('"zest"', '"mu2"')
-    home.file.write_text(text + 'seeds = ["seeds"]\n')
-    home(str(home.file), "--headless", "--set", "campaign.budget=500 trials", code=10)
+    home.fuzzes(PROGRAM, "mu2", b"!", b"%", b"n a b", b"too long for it", b"a b")
+    home.headless("500 trials", code=10)
     return home
 
 
@@ -130,7 +123,7 @@ def test_inputs_of_a_generator(home, odd):
         "        total += item * 3\n    return total > 11\n"
     )
     home.file.write_text(GENERATED.format(kind="mu2"))
-    home(str(home.file), "--headless", "--set", "campaign.budget=300 trials")
+    home.headless("300 trials")
     file = home.path / "tests" / "test_fuzz_app.py"
     out = home("export", str(home.run), "--pytest", str(file))
     killed, of = re.search(r"(\d+) of (\d+) confirmed", out).groups()

@@ -21,7 +21,7 @@ def reported(home, *options):
 
 @pytest.fixture
 def finished(home):
-    home(str(home.file), "--headless", "--set", "campaign.budget=600 trials")
+    home.headless("600 trials")
     return home
 
 

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from homes import AFL_ENV, compiled
 
 from fuzztui.features.fuzzfirst import showmap
 from fuzztui.features.fuzzfirst.batch import AflBatch
@@ -88,17 +89,14 @@ def zoo(tmp_path_factory):
     home = tmp_path_factory.mktemp("first")
 
     def compile_it(name, source, *flags):
-        (home / f"{name}.c").write_text(source)
-        command = ["afl-clang-fast", f"{name}.c", "-O1", "-w", "-o", name, *flags]
-        subprocess.run(command, cwd=home, check=True, capture_output=True, timeout=60)
+        compiled(home, source, "-O1", "-w", *flags, compiler="afl-clang-fast", name=name)
 
     compile_it("target", SOURCE)
     compile_it("fragile", SOURCE.replace("if (n < 1) return 1;", "abort();"))
     compile_it("calm", CALM)
     compile_it("open", CALM.replace("b[0] == 'M' &&", ""))  # a mutant of it
     compile_it("harness", HARNESS, "-fsanitize=fuzzer")
-    (home / "plain.c").write_text("int main(void) { return 0; }")
-    subprocess.run(["cc", "plain.c", "-o", "plain"], cwd=home, check=True)
+    compiled(home, "int main(void) { return 0; }", compiler="cc", name="plain")
     return home
 
 
@@ -203,17 +201,10 @@ def test_what_cannot_be_run_is_said(lab):
 
 
 def fuzz(program, seeds, out, name, execs="9000"):
-    quiet = {"AFL_NO_UI": "1", "AFL_SKIP_CPUFREQ": "1", "AFL_NO_AFFINITY": "1"}
-    quiet |= {"AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1", "AFL_IMPORT_FIRST": "1"}
     command = ["afl-fuzz", "-M", name, "-i", seeds, "-o", out, "-s", "1", "-E", execs]
-    subprocess.run(
-        [*command, "-t", "200", "--", program],
-        env={**os.environ, **quiet},
-        cwd=out.parent,
-        check=True,
-        capture_output=True,
-        timeout=300,
-    )
+    env = {**os.environ, **AFL_ENV, "AFL_IMPORT_FIRST": "1"}
+    command += ["-t", "200", "--", program]
+    subprocess.run(command, env=env, cwd=out.parent, check=True, capture_output=True, timeout=300)
 
 
 def test_a_slot_from_its_seeds_to_the_target(lab, zoo, tmp_path):

@@ -1,16 +1,15 @@
 """Mutants of real projects, built by the real AFL++: every way that a program comes about."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from skipped import needs_afl
 
 from fuzztui.features.fuzzfirst import baseline as baseline_module
 from fuzztui.features.fuzzfirst.backend import AflBackend
@@ -21,10 +20,7 @@ from fuzztui.run.campaign import load
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.process.identity import marked
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("afl-cc") is None, reason="afl++ is not installed"),
-]
+pytestmark = [pytest.mark.slow, needs_afl("afl-cc")]
 
 MAIN = """\
 #include <stdio.h>
@@ -128,6 +124,18 @@ def lab(tmp_path) -> Callable[..., Lab]:
     return lambda files, build, **target: Lab(tmp_path, files, build, **target)
 
 
+@pytest.fixture
+def prepared(lab) -> Callable[..., Awaitable[Lab]]:
+    """``await prepared(files, build)``: a lab whose original is built."""
+
+    async def make(files: dict[str, str], build: str, **target: str) -> Lab:
+        made = lab(files, build, **target)
+        await made.prepare()
+        return made
+
+    return make
+
+
 async def all_kinds(made: Lab) -> None:
     """What has to hold however the program of PROJECT is built."""
     before = made.untouched()
@@ -154,49 +162,42 @@ async def all_kinds(made: Lab) -> None:
     assert made.untouched() == before
 
 
-async def test_one_line_that_compiles_several_files(lab):
-    made = lab(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c -lm")
-    await all_kinds(made)
+MAKE = 'make -f $SOURCE/Makefile CC="$CC"'
+COPIES = 'cp -r "$SOURCE"/. . && $CC -O1 -c *.c && $CC -o prog *.o'
+LISTS = (
+    "cmake_minimum_required(VERSION 3.5)\nproject(x C)\nset(CMAKE_BUILD_TYPE Release)\n"
+    "add_library(twice STATIC lib.c)\nadd_executable(prog main.c)\n"
+    "target_link_libraries(prog twice)\n"
+)
+no_cmake = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
 
 
-async def test_a_makefile_with_an_archive_that_forgets_headers(lab):
-    made = lab(PROJECT | {"Makefile": MAKEFILE}, 'make -f $SOURCE/Makefile CC="$CC"')
-    await all_kinds(made)
+@pytest.mark.parametrize(
+    ("more", "build", "command"),
+    [
+        ({}, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c -lm", "prog"),
+        ({"Makefile": MAKEFILE}, MAKE, "prog"),
+        ({"Makefile": MAKEFILE.replace("$(SOURCE)/", "")},
+         'make -C "$SOURCE" CC="$CC"', "../../src/prog"),
+        ({}, COPIES, "prog"),
+        ({}, "afl-clang-fast -O1 -o prog $SOURCE/main.c $SOURCE/lib.c", "prog"),
+        pytest.param({"CMakeLists.txt": LISTS}, 'cmake "$SOURCE" && cmake --build .', "prog",
+                     marks=no_cmake),
+    ],
+    ids=["one line", "archive that forgets headers", "in the source", "copies the source",
+         "AFL's compiler by name", "cmake"],
+)  # fmt: skip
+async def test_builds(lab, more, build, command):
+    await all_kinds(lab(PROJECT | more, build, command=command))
 
 
-async def test_a_makefile_compiles_only_what_changed(lab):
-    made = lab(PROJECT | {"Makefile": MAKEFILE}, 'make -f $SOURCE/Makefile CC="$CC"')
-    await made.prepare()
+async def test_a_makefile_compiles_only_what_changed(prepared):
+    made = await prepared(PROJECT | {"Makefile": MAKEFILE}, MAKE)
     for room in made.builder.baseline.environments():
         assert {Path(name).name for name in sources_of(room.calls)} == {"main.c", "lib.c"}
     await made.build("main.c", "LIMIT", "1")
     for room in made.builder.baseline.environments():
         assert {Path(name).name for name in sources_of(room.calls)} == {"main.c"}
-
-
-async def test_a_build_in_the_source(lab):
-    makefile = MAKEFILE.replace("$(SOURCE)/", "")
-    made = lab(
-        PROJECT | {"Makefile": makefile}, 'make -C "$SOURCE" CC="$CC"', command="../../src/prog"
-    )
-    await all_kinds(made)
-
-
-async def test_a_build_that_copies_the_source(lab):
-    command = 'cp -r "$SOURCE"/. . && $CC -O1 -c *.c && $CC -o prog *.o'
-    made = lab(PROJECT, command)
-    await all_kinds(made)
-
-
-@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
-async def test_cmake(lab):
-    text = (
-        "cmake_minimum_required(VERSION 3.5)\nproject(x C)\nset(CMAKE_BUILD_TYPE Release)\n"
-        "add_library(twice STATIC lib.c)\nadd_executable(prog main.c)\n"
-        "target_link_libraries(prog twice)\n"
-    )
-    made = lab(PROJECT | {"CMakeLists.txt": text}, 'cmake "$SOURCE" && cmake --build .')
-    await all_kinds(made)
 
 
 async def test_a_library_that_is_found_by_its_run_path(lab):
@@ -229,15 +230,9 @@ async def test_blanks_in_every_path(tmp_path):
     await all_kinds(made)
 
 
-async def test_a_build_that_names_afls_compiler_itself(lab):
-    made = lab(PROJECT, "afl-clang-fast -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
-    await all_kinds(made)
-
-
-async def test_a_build_that_hides_its_compiler_has_no_twins_but_is_right(lab):
-    real = shutil.which("afl-cc")
-    made = lab(PROJECT | {"Makefile": MAKEFILE}, f'make -f $SOURCE/Makefile CC="{real}"')
-    await made.prepare()
+async def test_a_build_that_hides_its_compiler_has_no_twins_but_is_right(prepared):
+    build = MAKE.replace("$CC", shutil.which("afl-cc"))
+    made = await prepared(PROJECT | {"Makefile": MAKEFILE}, build)
     assert "does not compile with $CC" in made.builder.baseline.no_duplicates_because
     for file, before, after, output in (
         ("main.c", "LIMIT", "1", "197\n"),
@@ -248,7 +243,7 @@ async def test_a_build_that_hides_its_compiler_has_no_twins_but_is_right(lab):
         assert made.output(build) == output
 
 
-async def test_cpp_in_persistent_mode_with_a_sanitizer(lab):
+async def test_cpp_in_persistent_mode_with_a_sanitizer(prepared):
     text = """\
 #include <unistd.h>
 #include <iostream>
@@ -264,8 +259,7 @@ int main() {
 }
 """
     command = "AFL_USE_ASAN=1 $CXX -O1 -std=c++17 -o prog $SOURCE/x.cpp"
-    made = lab({"x.cpp": text}, command)
-    await made.prepare()
+    made = await prepared({"x.cpp": text}, command)
     assert not made.builder.baseline.no_duplicates_because
     build = await made.build("x.cpp", "[3]", "[4]")
     assert "heap-buffer-overflow" in made.output(build)
@@ -273,14 +267,13 @@ int main() {
     assert (await made.build("x.cpp", "(4)", "(2 + 2)")).duplicate_of == "original"
 
 
-async def test_a_harness_of_libfuzzer(lab):
+async def test_a_harness_of_libfuzzer(prepared):
     text = (
         "#include <stdlib.h>\n#include <stddef.h>\n"
         "int LLVMFuzzerTestOneInput(const unsigned char *d, size_t n) {\n"
         "    if (n > 2 && d[0] == 'x') abort();\n    return 0;\n}\n"
     )
-    made = lab({"x.c": text}, "$CC -O1 -fsanitize=fuzzer -o prog $SOURCE/x.c")
-    await made.prepare()
+    made = await prepared({"x.c": text}, "$CC -O1 -fsanitize=fuzzer -o prog $SOURCE/x.c")
     build = await made.build("x.c", "'x'", "'b'")
     assert (build.error, made.builder.baseline.no_duplicates_because) == ("", "")
     assert made.instrumented(build)
@@ -318,11 +311,10 @@ async def test_the_run_may_be_inside_of_the_source(tmp_path):
     assert "has changed since" in (await builder.build(mutant, run / "b")).error
 
 
-async def test_a_start_goes_on_where_the_last_one_ended(lab):
-    made = lab(
+async def test_a_start_goes_on_where_the_last_one_ended(prepared):
+    made = await prepared(
         PROJECT | {"Makefile": MAKEFILE}, 'echo x >> ../count; make -f $SOURCE/Makefile CC="$CC"'
     )
-    await made.prepare()
     first = await made.build("main.c", "'a'", "'b'")
     await made.build("lib.c", "n + n", "n - n")
     digests = dict(made.builder.digests)
@@ -345,9 +337,8 @@ async def test_a_start_goes_on_where_the_last_one_ended(lab):
     assert made.output(own) == made.output(first)
 
 
-async def test_a_run_of_an_earlier_version_goes_on_with_its_source(lab):
-    made = lab(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
-    await made.prepare()
+async def test_a_run_of_an_earlier_version_goes_on_with_its_source(prepared):
+    made = await prepared(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
     work = made.run / "mutants/work"
     state = json.loads((work / "state.json").read_text())
     original = state.pop("original")
@@ -363,9 +354,8 @@ async def test_a_run_of_an_earlier_version_goes_on_with_its_source(lab):
 
 
 @pytest.mark.parametrize("file", ["main.c", "lib.c"])
-async def test_a_build_may_be_cancelled_at_any_moment(lab, file):
-    made = lab(PROJECT | {"Makefile": MAKEFILE}, 'make -f $SOURCE/Makefile CC="$CC"')
-    await made.prepare()
+async def test_a_build_may_be_cancelled_at_any_moment(prepared, file):
+    made = await prepared(PROJECT | {"Makefile": MAKEFILE}, MAKE)
     change = {"main.c": ("LIMIT", "1"), "lib.c": ("n + n", "n - n")}[file]
     other = {"main.c": ("'a'", "'b'"), "lib.c": ("return n", "return 7 + n")}[file]
     for pause in (0, 0.03, 0.1, 0.3, 0.6, 1.0):
@@ -382,9 +372,8 @@ async def test_a_build_may_be_cancelled_at_any_moment(lab, file):
     assert made.output(await made.build(file, *other)) == expected
 
 
-async def test_a_mutant_that_was_left_in_by_a_crash_is_taken_out(lab):
-    made = lab(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
-    await made.prepare()
+async def test_a_mutant_that_was_left_in_by_a_crash_is_taken_out(prepared):
+    made = await prepared(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
     tree = made.builder.baseline._environment("base").tree
     holding = tree.holding("main.c", b"#error left\n")
     holding.__enter__()
@@ -397,9 +386,8 @@ async def test_a_mutant_that_was_left_in_by_a_crash_is_taken_out(lab):
     assert made.output(await made.build("lib.c", "n + n", "n - n")) == "1000\n"
 
 
-async def test_a_crash_in_the_middle_of_a_build_is_got_over(lab):
-    made = lab(PROJECT, 'cp -r "$SOURCE"/. . && $CC -O1 -c *.c && $CC -o prog *.o')
-    await made.prepare()
+async def test_a_crash_in_the_middle_of_a_build_is_got_over(prepared):
+    made = await prepared(PROJECT, COPIES)
     for name in ("base", "plain"):
         tree = made.builder.baseline._environment(name).tree
         tree.begin()
@@ -413,7 +401,7 @@ async def test_a_crash_in_the_middle_of_a_build_is_got_over(lab):
     assert not made.builder.baseline.no_duplicates_because
 
 
-async def test_a_build_without_end_is_ended_with_all_its_processes(lab, monkeypatch):
+async def test_a_build_without_end_is_ended_with_all_its_processes(prepared, monkeypatch):
     monkeypatch.setattr(baseline_module, "MIN_LIMIT_S", 10.0)
     monkeypatch.setattr(baseline_module, "TIMES_BASELINE", 0)
     command = """\
@@ -423,8 +411,7 @@ if grep -q TALK $SOURCE/x.c; then yes error: much | head -c 100000000; exit 3; f
 if grep -q FORK $SOURCE/x.c; then setsid sleep 600 & fi
 cp prog p2"""
     text = "int main(void) {\n/* hang */\n/* talk */\n/* fork */\nreturn 0;\n}\n"
-    made = lab({"x.c": text}, command, command="p2")
-    await made.prepare()
+    made = await prepared({"x.c": text}, command, command="p2")
     hangs = await made.build("x.c", "hang", "HANG")
     assert "took more than 10 s" in hangs.error
     assert marked(made.run) == []
@@ -475,9 +462,8 @@ async def test_a_build_that_only_copies_the_copy_uses_it(lab):
     assert made.output(await made.build("main.c", "LIMIT", "1")) == "197\n"
 
 
-async def test_two_builds_at_once_wait_for_each_other(lab):
-    made = lab(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
-    await made.prepare()
+async def test_two_builds_at_once_wait_for_each_other(prepared):
+    made = await prepared(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
     one, two = await asyncio.gather(
         made.build("main.c", "LIMIT", "1"), made.build("main.c", "LIMIT", "2")
     )
@@ -485,13 +471,12 @@ async def test_two_builds_at_once_wait_for_each_other(lab):
 
 
 @pytest.mark.skipif(shutil.which("ccache") is None, reason="ccache is not installed")
-async def test_ccache_has_what_did_not_change(lab):
+async def test_ccache_has_what_did_not_change(prepared):
     command = (
         "export AFL_USE_ASAN=1; for f in main lib; do $CC -O1 -c $SOURCE/$f.c; done\n"
         "ar rc x.a main.o lib.o; $CC -o prog -Wl,--whole-archive x.a -Wl,--no-whole-archive"
     )
-    made = lab(PROJECT, command)
-    await made.prepare()
+    made = await prepared(PROJECT, command)
     assert not any("ccache is not used" in words for words in made.told)
     build = await made.build("main.c", "LIMIT", "1")
     assert made.output(build) == "197\n"

@@ -1,32 +1,20 @@
 """Fuzz-first campaigns with zest: transfer, kills, what cannot start, and interruptions."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from supervised import Supervised
+from first_lab import FuzzFirst
+from homes import write_seeds
 
 from fuzztui.cli.output import FINDINGS
 from fuzztui.features.fuzzfirst.fold import mutant_behind
 from fuzztui.kernel.model.lineage import lineage
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
-from fuzztui.kernel.model.selectors import ENDED
-from fuzztui.kernel.wire.commands import SkipMutants, Stop
-from fuzztui.kernel.wire.events import (
-    EntriesSeeded,
-    EntrySaved,
-    FindingDescribed,
-    Message,
-    MutantProgress,
-    SupervisorStarted,
-)
-from fuzztui.run.campaign import load, write_frozen
-from fuzztui.run.campaign.rundir import prepare_run
-from fuzztui.run.supervise.daemon import start
+from fuzztui.kernel.wire.commands import SkipMutants
+from fuzztui.kernel.wire.events import EntriesSeeded, FindingDescribed, Message
 
 pytestmark = pytest.mark.slow
 
@@ -69,8 +57,17 @@ def enter(data: bytes) -> int:
 '''
 
 
-class First(Supervised):
+class First(FuzzFirst):
     """A campaign that fuzzes mutants of :data:`DOOR` first."""
+
+    target = """
+function = "rooms.inside:enter"
+include = ["rooms"]
+expected = ["rooms.door.DoorError", "IndexError"]
+timeout = "200ms"
+"""
+    engine = 'seeds = ["seeds"]'
+    more = '[mutants]\nsources = ["rooms.door:13-17"]\nlisted = 60'
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory, "zest")
@@ -79,41 +76,11 @@ class First(Supervised):
         (package / "__init__.py").touch()
         (package / "door.py").write_text(DOOR)
         (package / "inside.py").write_text(ROOMS)
-        (directory / "seeds").mkdir()
-        (directory / "seeds" / "hello").write_bytes(b"hello you")
+        write_seeds(directory, hello="hello you")
 
     def begin(self, *overrides: str, budget: str = "1m", per_mutant: str = "3s") -> None:
-        self.file.write_text(
-            f"""
-[campaign]
-name = "first"
-output = "{self.run}"
-budget = "{budget}"
-[target]
-function = "rooms.inside:enter"
-include = ["rooms"]
-expected = ["rooms.door.DoorError", "IndexError"]
-timeout = "200ms"
-[engine]
-kind = "zest"
-seeds = ["seeds"]
-[mutants]
-sources = ["rooms.door:13-17"]
-per_mutant = "{per_mutant}"
-listed = 60
-"""
-        )
-        prepare_run(self.run)
-        write_frozen(load(self.file, overrides, cwd=self.directory), self.run)
-        start(self.run)
-
-    def finished(self):
-        self.until(lambda s: s.state in ENDED)
-        return self.over()
-
-    def stages(self, stage: str) -> list[str]:
-        told = (e for e in self.events(MutantProgress) if e.stage == stage)
-        return list(dict.fromkeys(e.id for e in told))
+        budgets = (f"campaign.budget={budget}", f"mutants.per_mutant={per_mutant}")
+        self.start(*budgets, *overrides)
 
     def queue(self, slot: str) -> list[bytes]:
         """What a turn has found, in that order."""
@@ -123,24 +90,13 @@ listed = 60
 
 @pytest.fixture
 def first(tmp_path):
-    first = First(tmp_path)
-    yield first
-    first.clean_up()
-    assert not first.marked()
-
-
-def fuzzed(state):
-    """The mutant that is being fuzzed, if its fuzzer executes."""
-    for instance in state.instances.values():
-        if instance.mutant and instance.state == "running" and instance.stats.execs:
-            mutant = state.mutants[instance.mutant]
-            return mutant if mutant.stage == "fuzzing" else None
-    return None
+    with First(tmp_path) as first:
+        yield first
 
 
 def test_mutants_first_and_then_the_target(first):
     first.begin(budget="40000 trials", per_mutant="4000 trials")  # as much on a busy machine
-    state = first.finished()
+    state = first.over()
     assert (state.state, state.stage) == ("finished", "target"), first.stderr()
     turns = first.stages("done")
     assert len(turns) >= 2
@@ -177,7 +133,7 @@ def test_the_same_seed_gives_the_same_queues(first, tmp_path):
             # A trial that the machine holds up for a moment is no hang.
             limit = 'target.timeout="30s"'
             campaign.begin(limit, budget="12000 trials", per_mutant="2000 trials")
-            state = campaign.finished()
+            state = campaign.over()
             assert state.state == "finished", campaign.stderr()
             slots = [state.mutants[key].slot for key in campaign.stages("done")]
             assert slots == ["m1", "m2", "m3"]
@@ -194,25 +150,14 @@ def test_the_same_seed_gives_the_same_queues(first, tmp_path):
 @pytest.mark.parametrize("engines", ["live", pytest.param("die", marks=pytest.mark.nightly)])
 def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     first.begin(budget="8m", per_mutant="6s")
-    key = fuzzed(first.until(fuzzed)).id
-    first.until(lambda s: any(e.instance == "m1" for e in s.entries.values()))
-    first.kill_supervisor()
-    if engines == "die":
-        first.kill_engines()
-    start(first.run)
-    adopted = first.events(SupervisorStarted)[-1].adopted
-    assert adopted == (["m1"] if engines == "live" else [])
-    state = first.until(lambda s: s.mutants[key].stage == "done")
-    assert state.mutants[key].slot == "m1"
+    first.killed_in_a_turn(engines)
     # Until some turn has found what is new to the target.
     first.until(lambda s: any(e.instance == MUTANT_INPUTS for e in s.entries.values()))
     first.until(lambda s: "listed" in s.plan)
     assert first.send(SkipMutants("file=*")).ok
     first.until(lambda s: s.stage == "target" and s.instances["main"].stats.execs)
-    assert first.send(Stop()).ok
-    first.over()
-    files = [e.file for e in first.events(EntrySaved) if e.instance == MUTANT_INPUTS]
-    assert files and len(files) == len(set(files))
+    first.stop()
+    assert first.handed()
 
 
 def test_without_seeds_and_with_a_generator(first):
@@ -225,7 +170,7 @@ def test_without_seeds_and_with_a_generator(first):
         budget="6000 trials",
         per_mutant="1500 trials",
     )
-    state = first.finished()
+    state = first.over()
     assert (state.state, state.stage) == ("finished", "target"), first.stderr()
     assert len(first.stages("done")) == 2
     assert not first.stages("refused")
@@ -236,20 +181,14 @@ def test_what_was_handed_over_and_crashes_is_described(first):
     # Both let in: the crash that a mutant's fuzzing comes to is the program's too.
     (first.directory / "rooms" / "door.py").write_text(DOOR.replace("raise DoorError", "pass"))
     first.begin(budget="40000 trials", per_mutant="4000 trials")
-    state = first.finished()
+    state = first.over()
     assert state.state == "finished", first.stderr()
     told = [e for e in first.events(FindingDescribed) if e.instance == MUTANT_INPUTS]
     assert any(e.signature.startswith("KeyError @ inside.py") and e.detail for e in told)
     findings = [f for f in state.findings.values() if f.instance == MUTANT_INPUTS]
     assert findings and all(f.signature for f in findings)
-    words = [
-        sys.executable,
-        "-m",
-        "fuzztui",
-        "repro",
-        str(first.run),
-        f"{MUTANT_INPUTS}/{told[0].file}",
-    ]
+    file = f"{MUTANT_INPUTS}/{told[0].file}"
+    words = [sys.executable, "-m", "fuzztui", "repro", str(first.run), file]
     again = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert told[0].title in again.stdout, again
     assert again.returncode == FINDINGS
@@ -257,6 +196,6 @@ def test_what_was_handed_over_and_crashes_is_described(first):
 
 def test_what_cannot_be_mutated_is_said_before_anything_is_fuzzed(first):
     first.begin('mutants.sources=["rooms.cellar"]')
-    state = first.finished()
+    state = first.over()
     assert state.state == "failed" and "there is no module rooms.cellar" in state.reason
     assert not (first.run / "mutants" / "slots").exists()

@@ -1,21 +1,20 @@
 """Fuzz-first campaigns with the real AFL++: turns, transfer, steering, and interruptions."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-import shutil
 import signal
 from pathlib import Path
 
 import pytest
-from supervised import Supervised
+from first_lab import FuzzFirst, fuzzing
+from homes import write_seeds
+from skipped import needs_afl, nightly
 from waiting import wait_until
 
 from fuzztui.features.fuzzfirst.build import directory_name
 from fuzztui.features.fuzzfirst.fold import mutant_behind, queue
 from fuzztui.kernel.model.lineage import lineage
-from fuzztui.kernel.model.selectors import ENDED
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import (
     MarkEquivalent,
     MoveMutants,
@@ -24,28 +23,11 @@ from fuzztui.kernel.wire.commands import (
     RequeueMutants,
     Resume,
     SkipMutants,
-    Stop,
 )
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    EntriesSeeded,
-    EntrySaved,
-    FindingSaved,
-    InstanceState,
-    Message,
-    MutantProgress,
-    PhaseStarted,
-    SupervisorStarted,
-)
-from fuzztui.run.campaign import load, write_frozen
-from fuzztui.run.campaign.rundir import prepare_run
 from fuzztui.run.process.identity import ProcessId
 from fuzztui.run.supervise.daemon import start
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
-]
+pytestmark = [pytest.mark.slow, needs_afl()]
 
 TARGET = r"""
 #include <stdlib.h>
@@ -65,78 +47,44 @@ int main(void) {
 BUILD = "$CC -O1 -o target $SOURCE/target.c"
 
 
-class First(Supervised):
+class First(FuzzFirst):
     """A campaign that fuzzes mutants of :data:`TARGET` first."""
+
+    engine = 'seeds = ["seeds"]'
+    more = '[mutants]\nsources = ["target.c"]\nper_mutant = "3s"\nlisted = 60'
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory, "afl")
         (directory / "src").mkdir()
         (directory / "src" / "target.c").write_text(TARGET)
-        (directory / "seeds").mkdir()
-        (directory / "seeds" / "hello").write_text("hello\n")
+        write_seeds(directory, hello="hello\n")
 
-    def freeze(self, *overrides: str, build: str = BUILD) -> None:
-        self.file.write_text(
-            f"""
-[campaign]
-name = "first"
-output = "{self.run}"
-budget = "24s"
-[target]
+    def freeze(self, *overrides: str, instances: int = 1, build: str = BUILD) -> None:
+        self.target = f"""
 command = ["./target"]
 source = "src"
 build = '''{build}'''
 timeout = "200ms"
-[engine]
-kind = "afl"
-seeds = ["seeds"]
-[mutants]
-sources = ["target.c"]
-per_mutant = "3s"
-listed = 60
 """
-        )
-        prepare_run(self.run)
-        write_frozen(load(self.file, overrides, cwd=self.directory), self.run)
+        super().freeze("campaign.budget=24s", *overrides, instances=instances)
 
     def begin(self, *overrides: str, build: str = BUILD) -> None:
         self.freeze(*overrides, build=build)
         start(self.run)
 
-    def stages(self, stage: str) -> list[str]:
-        """The mutants that came to a stage, in the order of the log."""
-        told = (e for e in self.events(MutantProgress) if e.stage == stage)
-        return list(dict.fromkeys(e.id for e in told))
-
-    def finished(self):
-        """The state at the end, which a busy machine reaches late."""
-        self.until(lambda s: s.state in ENDED)
-        return self.over()
-
 
 @pytest.fixture
 def first(tmp_path):
-    first = First(tmp_path)
-    yield first
-    first.clean_up()
-    assert not first.marked()
-
-
-def fuzzed(state):
-    """The mutant that is being fuzzed, if its fuzzer executes."""
-    for instance in state.instances.values():
-        if instance.mutant and instance.state == "running" and instance.stats.execs:
-            mutant = state.mutants[instance.mutant]
-            return mutant if mutant.stage == "fuzzing" else None
-    return None
+    with First(tmp_path) as first:
+        yield first
 
 
 def test_mutants_first_and_then_the_target(first):
     # In executions: as much is found on a busy machine.
     first.begin("campaign.budget=40000 trials", "mutants.per_mutant=5000 trials")
-    state = first.finished()
-    assert (state.state, state.stage) == ("finished", "target"), first.events(CampaignEnded)
-    assert [e.stage for e in first.events(PhaseStarted)][-1] == "target"
+    state = first.over()
+    assert (state.state, state.stage) == ("finished", "target"), first.events(ev.CampaignEnded)
+    assert [e.stage for e in first.events(ev.PhaseStarted)][-1] == "target"
     turns = first.stages("fuzzing")
     assert len(turns) >= 2
     assert [state.mutants[key].slot for key in turns] == sorted(
@@ -144,7 +92,7 @@ def test_mutants_first_and_then_the_target(first):
     )
     assert first.stages("done") == turns
     # What the first one found is in the target's corpus, and it is known thanks to whom.
-    handed = [e for e in first.events(EntrySaved) if e.instance == "handed"]
+    handed = [e for e in first.events(ev.EntrySaved) if e.instance == "handed"]
     assert handed
     assert all(e.sync.startswith("m") for e in handed)
     taken = [e for e in state.entries.values() if e.instance == "main" and e.sync == "handed"]
@@ -153,16 +101,16 @@ def test_mutants_first_and_then_the_target(first):
     assert {step.key.partition("/")[0] for step in lineage(state, taken[0])} >= {"handed"}
     # Each starts from the last one's corpus: more than the one seed that there is.
     assert state.mutants[turns[1]].turn_results["kept"] > 1
-    began_with = {e.instance: set(e.origins.values()) for e in first.events(EntriesSeeded)}
+    began_with = {e.instance: set(e.origins.values()) for e in first.events(ev.EntriesSeeded)}
     assert began_with["m1"] == {"seed:hello"}
     assert began_with["m2"] > {"seed:hello"}
     # What crashes only mutants is no finding.
-    assert all(e.instance in ("main", "handed") for e in first.events(FindingSaved))
+    assert all(e.instance in ("main", "handed") for e in first.events(ev.FindingSaved))
     killed = {m.id for m in state.mutants.values() if m.state == "killed"}
     kills = (first.run / "mutants/kills.jsonl").read_text().splitlines() if killed else []
     assert {json.loads(line)["mutant"] for line in kills} == killed
     assert (first.directory / "src" / "target.c").read_text() == TARGET
-    assert not [e for e in first.events(Message) if e.level == "error"]
+    assert not [e for e in first.events(ev.Message) if e.level == "error"]
     for mutant in turns:
         assert state.mutants[mutant].costs.keys() >= {"build", "prune", "start", "handover"}
 
@@ -170,7 +118,7 @@ def test_mutants_first_and_then_the_target(first):
 @pytest.mark.nightly
 def test_in_parallel_each_starts_from_the_seeds(first):
     first.begin("mutants.use=parallel", "engine.instances=2", "campaign.budget=20s")
-    state = first.finished()
+    state = first.over()
     assert state.stage == "target"
     slots = sorted((first.run / "mutants" / "slots").iterdir())
     assert len(slots) >= 2
@@ -183,7 +131,7 @@ def test_in_parallel_each_starts_from_the_seeds(first):
 
 def test_budgets_in_executions_are_kept(first):
     first.begin("campaign.budget=60000 trials", "mutants.per_mutant=10000 trials")
-    state = first.finished()
+    state = first.over()
     assert state.state == "finished"
     mutants = sum(i.stats.execs for i in state.instances.values() if i.mutant)
     assert 30_000 <= mutants < 36_000
@@ -195,54 +143,40 @@ def test_budgets_in_executions_are_kept(first):
 def test_steering_the_queue(first):
     # Turns that are long enough for all of this to be done in the first one.
     first.begin("campaign.budget=240s", "mutants.per_mutant=30s")
-    now = fuzzed(first.until(lambda s: fuzzed(s) and len(queue(s)) > 9))
-    first.until(lambda s: any(e.instance == "m1" for e in s.entries.values()))
+    now = first.first_turn()
+    first.until(lambda s: len(queue(s)) > 9)
     wanted = queue(first.state())[4].id
     assert first.send(MoveMutants(wanted)).ok
     later = next(m.id for m in queue(first.state())[3:] if m.id != wanted)
     assert first.send(PromoteMutants(later)).ok
     assert [m.id for m in queue(first.state())[:2]] == [later, wanted]
     assert first.send(MarkEquivalent(queue(first.state())[5].id, because="[b]x")).ok
-    assert first.send(SkipMutants(now.id)).ok
-    state = first.until(lambda s: s.mutants[now.id].stage == "done")
-    assert state.mutants[now.id].fuzzed_s < 29
-    assert state.mutants[now.id].turn_results["entries"] > 0  # collected anyway
+    assert first.send(SkipMutants(now)).ok
+    state = first.until(lambda s: s.mutants[now].stage == "done")
+    assert state.mutants[now].fuzzed_s < 29
+    assert state.mutants[now].turn_results["entries"] > 0  # collected anyway
     first.until(lambda s: later in (m.id for m in s.mutants.values() if m.stage != "queued"))
     # Skipping everything: the target's turn comes, and the budget is its own.
     first.until(lambda s: "listed" in s.plan)
     assert first.send(SkipMutants("file=*")).ok
     assert first.until(lambda s: s.stage == "target").plan["before_s"] < 119
-    assert first.send(Stop()).ok
-    assert first.over().state == "stopped"
+    assert first.stop().state == "stopped"
 
 
 @pytest.mark.parametrize("engines", ["live", pytest.param("die", marks=pytest.mark.nightly)])
 def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     first.begin("campaign.budget=60s", "mutants.per_mutant=8s")
-    state = first.until(fuzzed)
-    key = fuzzed(state).id
-    first.until(lambda s: any(e.instance == "m1" for e in s.entries.values()))
-    first.kill_supervisor()
-    if engines == "die":
-        first.kill_engines()
-    start(first.run)
-    adopted = first.events(SupervisorStarted)[-1].adopted
-    assert adopted == (["m1"] if engines == "live" else [])
-    state = first.until(lambda s: s.mutants[key].stage == "done")
-    assert state.mutants[key].slot == "m1"
-    assert state.mutants[key].turn_results["entries"] > 0
+    assert first.killed_in_a_turn(engines).turn_results["entries"] > 0
     first.until(lambda s: "m2" in s.instances or s.stage == "target")
-    assert first.send(Stop()).ok
-    first.over()
-    files = [e.file for e in first.events(EntrySaved) if e.instance == "handed"]
-    assert len(files) == len(set(files))
+    first.stop()
+    first.handed()
 
 
 @pytest.mark.nightly
 def test_what_fuzzes_longer_for_want_of_a_supervisor_takes_nothing_from_the_target(first):
     budget = ("campaign.budget=24s", "mutants.per_mutant=4s", "engine.instances=2")
     first.begin(*budget)
-    key = fuzzed(first.until(fuzzed)).id
+    key = first.first_turn()
     first.until(lambda s: all(s.instances[name].stats.execs for name in ("m1", "m1-s1")))
     first.kill_supervisor()
     # A row of plot_data comes every five seconds: it has fuzzed four times as long as it may.
@@ -262,9 +196,9 @@ def test_what_fuzzes_longer_for_want_of_a_supervisor_takes_nothing_from_the_targ
     state = first.until(lambda s: s.mutants[key].stage == "done")
     assert state.mutants[key].fuzzed_s < 12  # some of it is the new supervisor's
     assert state.stage == "mutants"  # others have their turns, too
-    assert any("no budget is charged" in e.text for e in first.events(Message))
+    assert any("no budget is charged" in e.text for e in first.events(ev.Message))
     assert {state.instances[name].state for name in ("m1", "m1-s1")} == {"finished"}
-    state = first.finished()
+    state = first.over()
     assert state.stage == "target"
     assert state.instances["main"].stats.execs > 1000
     assert 24 <= state.t < 40
@@ -273,14 +207,10 @@ def test_what_fuzzes_longer_for_want_of_a_supervisor_takes_nothing_from_the_targ
     start(first.run)
     state = first.until(lambda s: s.state == "running" and s.stage == "mutants")
     assert state.instances["main"].state == "waiting"
-    assert first.send(Stop()).ok
-    first.over()
+    first.stop()
 
 
-@pytest.mark.parametrize(
-    "stage",
-    ["pruning", *(pytest.param(s, marks=pytest.mark.nightly) for s in ("building", "collecting"))],
-)
+@pytest.mark.parametrize("stage", ["pruning", *nightly("building", "collecting")])
 def test_a_supervisor_killed_between_turns_loses_nothing(first, stage):
     first.begin("campaign.budget=40s", "mutants.per_mutant=2s")
     count = len(first.stages(stage))
@@ -288,29 +218,25 @@ def test_a_supervisor_killed_between_turns_loses_nothing(first, stage):
     first.kill_supervisor()
     start(first.run)
     first.until(lambda s: len(first.stages("done")) >= 4 or s.stage == "target")
-    assert first.send(Stop()).ok
-    first.over()
+    first.stop()
     state = first.state()
-    files = [e.file for e in first.events(EntrySaved) if e.instance == "handed"]
-    assert len(files) == len(set(files))
+    first.handed()
     slots = [m.slot for m in state.mutants.values() if m.stage == "done"]
     assert len(slots) == len(set(slots))
 
 
 def test_stopped_and_resumed_it_goes_on_where_it_was(first):
     first.begin("campaign.budget=30s", "mutants.per_mutant=6s")
-    key = fuzzed(first.until(fuzzed)).id
-    assert first.send(Stop()).ok
-    state = first.finished()
+    key = first.first_turn()
+    state = first.stop()
     assert (state.state, state.mutants[key].stage) == ("stopped", "fuzzing")
     start(first.run)
     state = first.until(lambda s: s.stage == "target" and s.instances["main"].stats.execs)
     assert state.mutants[key].stage == "done"
-    m1 = [e.state for e in first.events(InstanceState) if e.instance == "m1"]
+    m1 = [e.state for e in first.events(ev.InstanceState) if e.instance == "m1"]
     assert m1.count("stopped") == 1
     assert m1[-1] == "finished"
-    assert first.send(Stop()).ok
-    first.over()
+    first.stop()
 
 
 def test_paused_between_two_turns_no_other_begins(first):
@@ -327,10 +253,9 @@ def test_paused_between_two_turns_no_other_begins(first):
     assert first.state().state == "paused"
     assert not [i for i in first.state().instances.values() if i.mutant]
     assert first.send(Resume()).ok
-    state = first.until(fuzzed)
+    state = first.until(fuzzing)
     assert state.paused_s > 0
-    assert first.send(Stop()).ok
-    first.finished()
+    first.stop()
 
 
 def test_no_mutant_builds(first):
@@ -346,16 +271,15 @@ $CC -O1 -o target own.c""",
     state = first.until(lambda s: s.stage == "target")
     assert {m.stage for m in state.mutants.values()} == {"failed"}
     assert any("FAILED" in m.reason for m in state.mutants.values())
-    assert any("the worklist is empty" in e.text for e in first.events(Message))
+    assert any("the worklist is empty" in e.text for e in first.events(ev.Message))
     first.until(lambda s: s.instances["main"].stats.execs)
-    assert first.send(Stop()).ok
-    first.over()
+    first.stop()
 
 
 def test_a_source_without_mutants_is_said_so(first):
     (first.directory / "src" / "empty.c").write_text("\n")
     first.begin('mutants.sources=["empty.c"]', build=f"{BUILD} $SOURCE/empty.c")
-    state = first.finished()
+    state = first.over()
     assert state.state == "failed"
     assert "nothing to mutate" in state.reason
 
@@ -386,16 +310,10 @@ int main(int argc, char **argv) {
 """
 
 
-@pytest.mark.parametrize(
-    "evil",
-    [
-        "leaves_a_child()",
-        *(
-            pytest.param(evil, marks=pytest.mark.nightly)
-            for evil in ("eats()", "writes()", "deletes(argv[1])", "sleeps()", "abort()")
-        ),
-    ],
-)  # fmt: skip
+OTHER_EVILS = nightly("eats()", "writes()", "deletes(argv[1])", "sleeps()", "abort()")
+
+
+@pytest.mark.parametrize("evil", ["leaves_a_child()", *OTHER_EVILS])
 def test_hostile_mutants_harm_nobody(first, evil):
     (first.directory / "src" / "target.c").write_text(HOSTILE.replace("EVIL", evil))
     first.file.touch()
@@ -411,21 +329,20 @@ def test_hostile_mutants_harm_nobody(first, evil):
     assert {m.line for m in state.mutants.values()} == {line}
     assert any("1==1" in m.after for m in state.mutants.values())
     first.until(lambda s: s.instances["main"].stats.execs > 100)
-    assert first.send(Stop()).ok
-    first.finished()
+    first.stop()
     mine = {p for p in first.directory.rglob("*") if not p.is_relative_to(first.run)}
     assert mine == {p for p in before if not p.is_relative_to(first.run)}
     assert (first.directory / "seeds" / "hello").read_text() == "hello\n"
     if evil == "leaves_a_child()":
-        told = " ".join(e.reason for e in first.events(MutantProgress))
+        told = " ".join(e.reason for e in first.events(ev.MutantProgress))
         assert "processes behind" in told or "fails on all" in told
-    assert not [e for e in first.events(Message) if "supervisor" in e.text]
+    assert not [e for e in first.events(ev.Message) if "supervisor" in e.text]
 
 
 def test_a_mutant_that_cannot_be_run_is_refused_and_the_next_comes(first):
     """Its program is gone when its turn comes."""
     first.begin("campaign.budget=60s", "mutants.per_mutant=4s")
-    first.until(fuzzed)
+    first.until(fuzzing)
     assert first.send(Pause()).ok  # no other turn begins meanwhile
     later = first.until(lambda s: [m for m in s.mutants.values() if m.stage == "built"])
     key = min((m for m in later.mutants.values() if m.stage == "built"), key=lambda m: m.place).id
@@ -436,24 +353,18 @@ def test_a_mutant_that_cannot_be_run_is_refused_and_the_next_comes(first):
     state = first.until(lambda s: s.mutants[key].stage == "refused")
     assert "target" in state.mutants[key].reason
     first.until(lambda s: len(first.stages("done")) >= 2)
-    assert first.send(Stop()).ok
-    first.finished()
-
-
-def refreeze(first, *overrides):
-    """The campaign file is another one when the run is resumed."""
-    write_frozen(load(first.file, [*overrides], cwd=first.directory), first.run)
+    first.stop()
 
 
 @pytest.mark.nightly
 def test_a_larger_budget_gives_mutants_their_share_of_it(first):
     first.begin("campaign.budget=8s", "mutants.per_mutant=2s")
-    state = first.finished()
+    state = first.over()
     before = len(first.stages("done"))
     assert (state.state, state.stage) == ("finished", "target")
-    refreeze(first, "campaign.budget=24s", "mutants.per_mutant=2s")
+    first.write_run(["campaign.budget=24s", "mutants.per_mutant=2s"])
     start(first.run)
-    state = first.finished()
+    state = first.over()
     assert (state.state, state.stage) == ("finished", "target")
     assert len(first.stages("done")) >= before + 2
     assert state.plan["mutants_s"] == pytest.approx(12)  # and not 12 more
@@ -464,7 +375,7 @@ def test_a_larger_budget_gives_mutants_their_share_of_it(first):
 @pytest.mark.nightly
 def test_mutants_that_were_all_skipped_come_back_with_the_next_start(first):
     first.begin("campaign.budget=80s", "mutants.per_mutant=10s")
-    key = fuzzed(first.until(fuzzed)).id
+    key = first.first_turn()
     first.until(lambda s: "listed" in s.plan)
     assert first.send(SkipMutants("file=*")).ok
     state = first.until(lambda s: s.instances["main"].stats.execs)
@@ -479,71 +390,67 @@ def test_mutants_that_were_all_skipped_come_back_with_the_next_start(first):
     first.kill_supervisor()
     start(first.run)
     assert first.state().stage == "target"
-    assert first.send(Stop()).ok
-    first.finished()
+    first.stop()
     start(first.run)
-    state = first.until(fuzzed)
-    assert (state.stage, fuzzed(state).id) == ("mutants", later)
+    state = first.until(fuzzing)
+    assert (state.stage, fuzzing(state)[0].id) == ("mutants", later)
     assert state.plan["before_s"] == used
     state = first.until(lambda s: s.stage == "target" and s.state == "running")
     assert state.mutants[later].stage == "done"
-    assert first.send(Stop()).ok
-    first.finished()
+    first.stop()
 
 
 def test_a_build_that_does_not_use_the_copy_ends_it_at_once(first):
     source = first.directory / "src" / "target.c"
     first.begin("campaign.budget=80s", build=f"$CC -O1 -o target {source}")
-    state = first.finished()
+    state = first.over()
     assert state.state == "failed"
-    assert "does not compile target.c from $SOURCE" in first.events(CampaignEnded)[-1].reason
+    assert "does not compile target.c from $SOURCE" in first.events(ev.CampaignEnded)[-1].reason
     assert state.t < 2  # no budget pays for it
     assert not state.mutants
 
 
 def test_a_target_without_instrumentation_is_said_so(first):
     first.begin("campaign.budget=80s", build="gcc -O1 -o target $SOURCE/target.c")
-    state = first.finished()
+    state = first.over()
     assert state.state == "failed"
-    assert "not instrumented; let target.build call $CC" in first.events(CampaignEnded)[-1].reason
+    assert (
+        "not instrumented; let target.build call $CC" in first.events(ev.CampaignEnded)[-1].reason
+    )
 
 
 @pytest.mark.nightly
 def test_the_table_taken_away_and_put_back(first):
     first.begin("campaign.budget=40s", "mutants.per_mutant=4s")
-    first.until(fuzzed)
-    assert first.send(Stop()).ok
-    first.finished()
+    first.until(fuzzing)
+    first.stop()
     with_it = first.file.read_text()
     first.file.write_text(with_it.partition("[mutants]")[0])
-    refreeze(first, "campaign.budget=40s")
+    first.write_run(["campaign.budget=40s"])
     start(first.run)
     state = first.until(lambda s: s.instances["main"].stats.execs)
     assert state.stage == "target"
     first.until(lambda s: s.t > state.t + 2)
-    assert first.send(Stop()).ok
-    first.finished()
+    first.stop()
     first.file.write_text(with_it)
-    refreeze(first, "campaign.budget=40s", "mutants.per_mutant=4s")
+    first.write_run(["campaign.budget=40s", "mutants.per_mutant=4s"])
     start(first.run)
     state = first.until(lambda s: s.stage == "mutants")
     assert state.plan["before_s"] < 10  # what was fuzzed in between was not the mutants'
     first.until(lambda s: len(first.stages("done")) >= 2)
-    assert first.send(Stop()).ok
-    first.finished()
+    first.stop()
 
 
 def test_added_to_a_run_that_has_fuzzed_before(first):
     first.freeze("campaign.budget=30s", "mutants.per_mutant=3s")
     with_it = first.file.read_text()
     first.file.write_text(with_it.partition("[mutants]")[0])
-    refreeze(first, "campaign.budget=30s")
+    first.write_run(["campaign.budget=30s"])
     start(first.run)
     first.until(lambda s: s.t > 6 and s.instances["main"].stats.execs)
-    assert first.send(Stop()).ok
-    first.finished()
+    first.stop()
     first.file.write_text(with_it)
-    refreeze(first, "campaign.budget=30s", "mutants.per_mutant=3s")
+    first.write_run(["campaign.budget=30s", "mutants.per_mutant=3s"])
     start(first.run)
     state = first.until(lambda s: s.stage == "target" and s.instances["main"].stats.execs > 0)
     assert len(first.stages("done")) >= 2
@@ -551,18 +458,16 @@ def test_added_to_a_run_that_has_fuzzed_before(first):
     assert plan["first_s"] > 6
     assert plan["mutants_s"] == pytest.approx((30 - plan["first_s"]) / 2)  # half of what was left
     assert plan["before_s"] > plan["mutants_s"] - 1
-    assert first.send(Stop()).ok
-    first.over()
+    first.stop()
 
 
 def test_stopped_between_two_turns_no_other_begins(first):
     first.begin("campaign.budget=60s", "mutants.per_mutant=2s")
     first.until(lambda s: len(first.stages("done")) >= 1)
-    first.until(fuzzed)
-    assert first.send(Stop()).ok
-    first.finished()
+    first.until(fuzzing)
+    first.stop()
     stopping = next(r.seq for r in first.records() if getattr(r.event, "state", "") == "stopping")
-    stages = [r for r in first.records() if isinstance(r.event, MutantProgress)]
+    stages = [r for r in first.records() if isinstance(r.event, ev.MutantProgress)]
     # What a turn's start has cost is told when it is known: that is no other turn.
     begun = {r.event.slot for r in stages if r.event.stage == "fuzzing" and r.seq < stopping}
     later = [r for r in stages if r.seq > stopping]

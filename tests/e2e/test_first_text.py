@@ -1,7 +1,5 @@
 """Fuzz-first campaigns that mutate inputs as text: fragments, mixtures and figures over turns."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path
@@ -13,9 +11,7 @@ from waiting import wait_until
 from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS, FRAGMENT
 from fuzztui.features.mutators.fold import arms, mixture_summary
-from fuzztui.kernel.wire.commands import SetMixture, SkipMutants, Stop
-from fuzztui.run.campaign import load, write_frozen
-from fuzztui.run.campaign.rundir import prepare_run
+from fuzztui.kernel.wire.commands import SetMixture, SkipMutants
 from fuzztui.run.supervise.daemon import start
 
 pytest.importorskip("ast_grep_py")
@@ -81,14 +77,28 @@ function = "walker:walk"
 include = ["walker", "pycparser"]
 expected = ["pycparser.c_parser.ParseError"]
 """
+MORE = """
+[text]
+text = 0.5
+splice = 0.3
+language = "c"
+[mutants]
+sources = ["{}"]
+per_mutant = "2m"
+listed = 30
+"""
 KINDS = {"afl": (AFL, "program.c"), "text": (PYTHON, "walker")}
 
 
 class First(Supervised):
     """A campaign that fuzzes mutants of a program of that kind first."""
 
+    engine = 'seeds = ["seeds"]'
+
     def __init__(self, directory: Path, kind: str) -> None:
         super().__init__(directory, kind)
+        self.target, source = KINDS[kind]
+        self.more = MORE.format(source)
         for name, text in SEEDS.items():
             self.write(f"seeds/{name}", text)
         self.write("src/program.c", PROGRAM)
@@ -99,30 +109,7 @@ class First(Supervised):
         (self.directory / name).write_text(text)
 
     def begin(self, *overrides: str) -> None:
-        target, source = KINDS[self.kind]
-        self.file.write_text(
-            f"""
-[campaign]
-name = "first"
-output = "{self.run}"
-budget = "20m"
-[target]{target}
-[engine]
-kind = "{self.kind}"
-seeds = ["seeds"]
-[text]
-text = 0.5
-splice = 0.3
-language = "c"
-[mutants]
-sources = ["{source}"]
-per_mutant = "2m"
-listed = 30
-"""
-        )
-        prepare_run(self.run)
-        write_frozen(load(self.file, overrides, cwd=self.directory), self.run)
-        start(self.run)
+        self.start("campaign.budget=20m", *overrides)
 
     def blocks(self) -> dict[str, StatsBlock]:
         """What whoever fuzzed or fuzzes, mutants or the target, has done."""
@@ -151,10 +138,8 @@ listed = 30
 def first(request, tmp_path):
     if request.param == "afl" and shutil.which("afl-fuzz") is None:
         pytest.skip("afl++ is not installed")
-    first = First(tmp_path, request.param)
-    yield first
-    first.clean_up()
-    assert not first.marked()
+    with First(tmp_path, request.param) as first:
+        yield first
 
 
 def turning(state) -> set[str]:
@@ -191,8 +176,7 @@ def test_fragments_and_a_mixture_go_on_from_turn_to_turn_and_to_the_target(first
 
     state = first.until(lambda s: "main" in steered(s, but=set()) and s.mutators["main"].trials)
     assert state.stage == "target"
-    assert first.send(Stop()).ok
-    state = first.over()
+    state = first.stop()
     assert any(map(first.named, first.blocks()))
     rows, blocks = arms(state), first.blocks()
     assert {one, other, "main"} <= blocks.keys()
@@ -214,12 +198,10 @@ def test_parallel_turns_and_whoever_is_killed_or_stopped_in_between(first):
     start(first.run)
     first.end_turns()
     first.until(lambda s: steered(s, but=two))
-    assert first.send(Stop()).ok
-    first.over()
+    first.stop()
     before = set(first.blocks())
     start(first.run)
     first.end_turns()
     (fresh, *_) = steered(first.until(lambda s: steered(s, but=before)), but=before)
     wait_until(lambda: first.fragments(fresh) > 20)
-    assert first.send(Stop()).ok
-    first.over()
+    first.stop()

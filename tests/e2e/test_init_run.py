@@ -1,7 +1,5 @@
 """From a clean directory with a package of PyPI's to a running campaign, as a new user does it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -2,8 +2,6 @@
 writes down its arguments, for each kind of engine.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import shutil
@@ -11,12 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from homes import Home, of_trials
+from homes import Home, covered, logged, of_trials
 
-from fuzztui.features.source.fold import LineCoverage
-from fuzztui.kernel.log.reader import LogReader
-from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.events import InputShown
 from fuzztui.testing.replay import Replay
 
@@ -102,8 +96,7 @@ class Decoded(Home):
         self.file.write_text(of_trials(function, kind, 600, target=target, engine=engine))
         self(str(self.file), "--headless", code=None)
         self.seen()
-        records = [*LogReader(self.run).records()]
-        shown = [record.event for record in records if isinstance(record.event, InputShown)]
+        shown = logged(self.run, InputShown)
         texts = {(event.instance, event.row): _text(event.text) for event in shown}
         self.made: dict[Path, str] = {}
         for file in [*self.run.glob("out/*/queue/id:*"), *self.run.glob("out/*/crashes/id:*")]:
@@ -113,10 +106,7 @@ class Decoded(Home):
             text = texts.get((file.parents[1].name, row), plain)
             if text is not None:  # else the generator rejects its choices
                 self.made[file] = text
-        state = State()
-        apply(state, records)
-        lines = LineCoverage()
-        lines.take(state)
+        _, lines = covered(self.run)
         self.lines = {(name, n) for name, f in lines.files.items() for n in f.first}
 
     def __call__(self, *args: str, timeout: float = 350, **more: Any) -> str:

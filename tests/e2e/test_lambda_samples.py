@@ -1,7 +1,5 @@
 """The samples for AWS Lambda as campaigns: they run, aim, and repeat by trials."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -10,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from engine_lab import stats, timeless
+from skipped import nightly
 
 import fuzztui
 
@@ -35,9 +34,7 @@ def run(name: str, out: Path, **env: str) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    "name", [*NAMES, *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY)]
-)
+@pytest.mark.parametrize("name", [*NAMES, *nightly(*NIGHTLY)])
 def test_a_sample_runs_and_repeats(name: str, tmp_path: Path) -> None:
     one = run(name, tmp_path / "a", PYTHONHASHSEED="1")
     assert stats(one)["execs_done"] == str(TRIALS)

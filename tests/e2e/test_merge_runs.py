@@ -1,7 +1,5 @@
 """Shards of real campaigns, and what ``fuzztui merge`` makes of them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -27,13 +25,8 @@ def parse(data: bytes):
 
 @pytest.fixture
 def place(home):
-    (home.path / "prog.py").write_text(PROGRAM)
-    (home.path / "seeds").mkdir()
-    for name, data in {"a": b"abc", "c": b"nil", "d": b"0123456789", "k": b"key"}.items():
-        (home.path / "seeds" / name).write_bytes(data)
-    text = home.file.read_text().replace('"tomllib:loads"', '"prog:parse"\ninclude = ["prog"]')
-    text = text.replace('"tomllib.TOMLDecodeError"', '"ValueError"')
-    home.file.write_text(text.replace('output = "run"', "") + 'seeds = ["seeds"]\n')
+    home.fuzzes(PROGRAM, "zest", a=b"abc", c=b"nil", d=b"0123456789", k=b"key")
+    home.file.write_text(home.file.read_text().replace('output = "run"', ""))
     return home
 
 

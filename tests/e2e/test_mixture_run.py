@@ -1,24 +1,17 @@
 """Moving probability between classes of mutation in a campaign of real processes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
-from supervised import rack
 
 from fuzztui.cli import main
 from fuzztui.features.mutators.fold import mixture_summary
 from fuzztui.kernel.wire.commands import SetMixture
 from fuzztui.kernel.wire.events import CommandApplied, MutatorStats
 
+pytestmark = pytest.mark.slow
+
 ABLE = ["pause", "resume", "mixture"]
-
-
-@pytest.fixture
-def made(tmp_path):
-    with rack(tmp_path) as make:
-        yield make
 
 
 def mixes(state) -> bool:
@@ -27,7 +20,6 @@ def mixes(state) -> bool:
     return state.state == "running" and len(state.instances) == len(found) == 2 and min(found) > 0
 
 
-@pytest.mark.slow
 def test_all_instances_obey_and_the_log_says_who_asked(made, capsys):
     s = made(operators=True, capabilities=ABLE)
     s.start(instances=2)
@@ -65,7 +57,6 @@ def test_all_instances_obey_and_the_log_says_who_asked(made, capsys):
     assert json.loads(fuzztui("status", run, "--json")[1])["mixture"]["adaptive"] is True
 
 
-@pytest.mark.slow
 def test_a_new_supervisor_tells_no_figures_again(made):
     s = made(operators=True, capabilities=ABLE)
     s.start(instances=2)
@@ -76,7 +67,6 @@ def test_a_new_supervisor_tells_no_figures_again(made):
         s.send(SetMixture(0.3, 0.6, 0.2)).detail == "havoc, text and splice add up to 1.1, not to 1"
     )
     before = mixture_summary(s.state())
-    s.kill_supervisor()
-    s.start(instances=2)
+    s.restart(instances=2)
     state = s.until(lambda st: st.state == "running")
     assert (mixture_summary(state).t, mixture_summary(state).by) == (before.t, before.by)

@@ -41,10 +41,7 @@ def parse(data: bytes):
 @pytest.fixture
 def mu2(home):
     """A campaign over a small program of its own."""
-    (home.path / "prog.py").write_text(PROGRAM)
-    text = home.file.read_text().replace('"tomllib:loads"', '"prog:parse"')
-    text = text.replace('"tomllib.TOMLDecodeError"', '"ValueError"').replace('"zest"', '"mu2"')
-    home.file.write_text(text)
+    home.fuzzes(PROGRAM, "mu2")
     return home
 
 
@@ -117,8 +114,7 @@ def test_a_campaign_steered_from_a_script(mu2):
     mu2("ctl", run, "skip-mutants", "prog:nobody", code=2)
     assert "no mutant matches" in mu2.stderr
     # What a user said is kept over a restart.
-    mu2("ctl", run, "stop")
-    wait_until(lambda: mu2.status_pid() is None)
+    mu2.stop()
     mu2.detach()
     wait_until(lambda: mu2.status()["state"] == "running")
     execs = mu2.status()["execs"]
@@ -130,8 +126,7 @@ def test_a_campaign_steered_from_a_script(mu2):
 def test_a_run_to_its_budget_and_its_exact_score(mu2):
     mu2.detach()
     wait_until(lambda: (mu2.status()["mutants"] or {}).get("killed", 0) >= 5)
-    mu2("ctl", str(mu2.run), "stop")
-    wait_until(lambda: mu2.status_pid() is None)
+    mu2.stop()
     # However long that took: of a budget that is too small for it nothing would be killed.
     budget = f"campaign.budget={mu2.status()['running_s'] + 1:.0f}s"
     out = mu2(str(mu2.file), "--headless", "--json", "--set", budget)
@@ -161,7 +156,7 @@ def test_the_score_of_any_corpus_and_of_another_engines_run(home, kind):
     assert 'kind = "zest"' in zest
     oracle = '[oracle]\nmessage = "never said"\n'
     home.file.write_text(zest.replace('kind = "zest"', f'kind = "{kind}"') + oracle)
-    home(str(home.file), "--headless", "--set", "campaign.budget=300 trials")
+    home.headless("300 trials")
     corpus = home.path / "corpus"
     corpus.mkdir()
     (corpus / "one").write_text("a = 1\n")
@@ -181,7 +176,7 @@ def test_the_score_of_any_corpus_and_of_another_engines_run(home, kind):
 
 @pytest.mark.slow
 def test_a_score_that_is_interrupted_leaves_nothing(home):
-    home(str(home.file), "--headless", "--set", "campaign.budget=2000 trials")
+    home.headless("2000 trials")
     (home.path / "slow.py").write_text(
         "import time\ndef parse(data: bytes):\n    time.sleep(0.3)\n"
     )

@@ -1,11 +1,7 @@
 """``python -m fuzztui.engines SPEC --mutants`` and mutants that need the import."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,31 +18,13 @@ def helper(n): return n < LIMIT
 """
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    lab = Lab(tmp_path)
-    yield lab
-    lab.close()
-
-
-def ask(lab: Lab, spec: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [lab.python, "-P", "-m", "fuzztui.engines", str(spec), "--mutants", *arguments],
-        env=lab.env,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-
 @pytest.mark.slow
 def test_list_and_diff(lab: Lab) -> None:
     lab.write("prog/__init__.py", "")
     lab.write("prog/core.py", PROGRAM)
     harness = lab.write("harness.py", "import prog.core\ndef target(data: bytes): pass\n")
     spec = lab.spec(f"{harness}:target", target={"include": ["prog"]})
-    done = ask(lab, spec)
+    done = lab.ask(spec, "--mutants")
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)  # what the target prints is not among it
     assert "hello" in done.stderr
@@ -66,7 +44,7 @@ def test_list_and_diff(lab: Lab) -> None:
         **{"before": "n < LIMIT", "after": "n <= LIMIT", "hash": helper["hash"]},
     }
     assert len(helper["hash"]) == 12
-    done = ask(lab, spec, "--diff", helper["id"])
+    done = lab.ask(spec, "--mutants", "--diff", helper["id"])
     assert json.loads(done.stdout)["diff"].splitlines()[-2:] == [
         "-def helper(n): return n < LIMIT",
         "+def helper(n): return n <= LIMIT",
@@ -85,7 +63,7 @@ def test_mutants_of_some_functions_keep_their_ids_and_diffs(lab: Lab) -> None:
     def listed(*mutate: str) -> dict[str, Any]:
         more = {"kind": "mu2", "mutate": list(mutate)}
         spec = lab.spec(f"{harness}:target", target={"include": ["prog"]}, engine=more)
-        return {m["id"]: m for m in json.loads(ask(lab, spec).stdout)["mutants"]}
+        return {m["id"]: m for m in json.loads(lab.ask(spec, "--mutants").stdout)["mutants"]}
 
     every = listed()
     some = listed("prog.core:Shape", "prog.other:helper")
@@ -100,7 +78,7 @@ def test_mutants_of_some_functions_keep_their_ids_and_diffs(lab: Lab) -> None:
         target={"include": ["prog"]},
         engine={"kind": "mu2", "mutate": ["prog.other:helper_2"]},
     )
-    done = ask(lab, spec, "--diff", "prog.other:helper_2:boundary:0:<=")
+    done = lab.ask(spec, "--mutants", "--diff", "prog.other:helper_2:boundary:0:<=")
     assert json.loads(done.stdout)["diff"].endswith("+def helper_2(n): return n <= 2\n")
 
 
@@ -110,7 +88,9 @@ def test_options(lab: Lab) -> None:
     lab.write("prog/core.py", PROGRAM)
     engine = {"kind": "mu2", "operators": ["void-call", "math"], "mutate": ["prog.core"]}
     spec = lab.spec("prog.core:helper", engine=engine)
-    ids = {m["id"].rpartition(":")[0] for m in json.loads(ask(lab, spec).stdout)["mutants"]}
+    ids = {
+        m["id"].rpartition(":")[0] for m in json.loads(lab.ask(spec, "--mutants").stdout)["mutants"]
+    }
     assert [i for i in ids if ":void-call:" in i and i.startswith("prog.core:expr-")]
     assert len(ids) == 5
 
@@ -125,7 +105,7 @@ def test_options(lab: Lab) -> None:
 )
 def test_refusals(lab: Lab, engine: dict[str, Any], arguments: list[str], words: str) -> None:
     lab.write("prog.py", "def f(a): return a + 1\n")
-    done = ask(lab, lab.spec("prog:f", engine={"kind": "mu2", **engine}), *arguments)
+    done = lab.ask(lab.spec("prog:f", engine={"kind": "mu2", **engine}), "--mutants", *arguments)
     assert done.returncode == 3
     assert words in done.stderr
     assert "Traceback" not in done.stderr
@@ -177,15 +157,9 @@ def test_reload_imports_the_application_with_a_mutant_in_it(lab: Lab) -> None:
     )
     spec = lab.spec(f"{harness}:target", target={"include": ["prog"]})
     script = lab.write("script.py", REIMPORT)
-    done = subprocess.run(
-        [lab.python, str(script), str(spec)],
-        env=lab.env,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    found = dict(json.loads(line) for line in done.stdout.splitlines())
+    argv = [lab.python, str(script), str(spec)]
+    said = subprocess.check_output(argv, env=lab.env, text=True, timeout=60)
+    found = dict(json.loads(line) for line in said.splitlines())
     assert found["original"] == found["after"] == [10, 4, 4, True]
     assert found["prog.core:LIMIT:math:0://"] == [0, 4, 4, False]
     assert found["prog.core:Shape.sides:math:0:-"] == [10, 2, 4, True]

@@ -1,7 +1,5 @@
 """The package of docs/features.md: event, command, undo, column and facts, live and in a replay."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,16 +1,13 @@
 """``notify.command`` of real campaigns."""
 
-from __future__ import annotations
-
 import json
-import shutil
 from pathlib import Path
 
 import pytest
-from homes import Home, kill_holder
+from homes import Home, kill_holder, logged
+from skipped import needs_afl
 from waiting import wait_until
 
-from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.wire.events import Notified
 
 pytestmark = pytest.mark.slow
@@ -70,10 +67,9 @@ def objects(home: Home) -> list[dict]:
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def logged(home: Home) -> list[list[str]]:
+def reported(home: Home) -> list[list[str]]:
     """The findings of each ``notified`` record that is on the disk."""
-    reader = LogReader(home.run)
-    return [r.event.findings for r in reader.records() if isinstance(r.event, Notified)]
+    return [event.findings for event in logged(home.run, Notified)]
 
 
 @pytest.fixture
@@ -86,7 +82,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def test_each_group_and_the_end_are_reported(home: Home) -> None:
-    home(str(home.file), "--headless", "--set", "campaign.budget=20000 trials", code=10)
+    home.headless("20000 trials", code=10)
     found = [one for new in objects(home) for one in new.get("new", [])]
     assert sorted(f["title"] for f in found) == ["IndexError", "KeyError"]
     assert all(Path(f["file"]).is_file() for f in found)
@@ -96,7 +92,7 @@ def test_each_group_and_the_end_are_reported(home: Home) -> None:
 
 def test_after_a_kill_of_the_supervisor_no_group_is_reported_again(home: Home) -> None:
     home.detach()
-    wait_until(lambda: sum(len(new) for new in logged(home)) == 2)
+    wait_until(lambda: sum(len(new) for new in reported(home)) == 2)
     kill_holder(home.run)
     home.detach()
     wait_until(lambda: home.status()["state"] == "running")
@@ -108,7 +104,7 @@ def test_after_a_kill_of_the_supervisor_no_group_is_reported_again(home: Home) -
 
 def test_a_command_that_fails_harms_nothing(home: Home) -> None:
     hook(home, "exit 3")
-    home(str(home.file), "--headless", "--set", "campaign.budget=20000 trials", code=10)
+    home.headless("20000 trials", code=10)
     assert home.status()["groups"]["crash"] == 2
 
 
@@ -120,7 +116,7 @@ def test_the_command_can_be_tested(home: Home) -> None:
     assert f"{home.file}:11" in home.stderr and "cannot" in home.stderr
 
 
-@pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="AFL++ is not installed")
+@needs_afl()
 def test_a_crash_of_afl_is_reported_with_its_signature(home: Home) -> None:
     home.file.write_text(AFL)
     (home.path / "app.c").write_text(C)

@@ -148,13 +148,8 @@ def run_documented(fuzztui: Path, directory: Path) -> None:
         if "--detach" in words:
             words += ["--set", "campaign.output=detached"]
         may_fail = any(gate in words for gate in GATES)
-        return run(
-            fuzztui,
-            *words,
-            cwd=directory,
-            statuses=(0, BELOW_THRESHOLD) if may_fail else (0,),
-            **env,
-        )
+        statuses = (0, BELOW_THRESHOLD) if may_fail else (0,)
+        return run(fuzztui, *words, cwd=directory, statuses=statuses, **env)
 
     for line in RUN:
         if "runs/z*" in line:

@@ -49,16 +49,9 @@ SCHEMA = Path(__file__).parent.parent / "cli/mutation_report"
 @pytest.fixture
 def run(home):
     """A finished run of a program that counts its executions."""
-    (home.path / "prog.py").write_text(PROGRAM)
     (home.path / "counted.py").write_text(COUNTED)
-    seeds = home.path / "seeds"
-    seeds.mkdir()
-    for name, data in {"a": b"abc", "b": b"de", "c": b"nil", "d": b"0123456789"}.items():
-        (seeds / name).write_bytes(data)
-    text = home.file.read_text().replace('"tomllib:loads"', '"prog:parse"\ninclude = ["prog"]')
-    text = text.replace('"tomllib.TOMLDecodeError"', '"ValueError"').replace('"zest"', '"mu2"')
-    home.file.write_text(text + 'seeds = ["seeds"]\n')
-    home(str(home.file), "--headless", "--set", "campaign.budget=300 trials")
+    home.fuzzes(PROGRAM, "mu2", a=b"abc", b=b"de", c=b"nil", d=b"0123456789")
+    home.headless("300 trials")
     return home
 
 

@@ -1,13 +1,11 @@
 """Which frames count for signatures, in real campaigns: Python and AFL++, in two runs each."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
 
 import pytest
-from homes import Home
+from homes import Home, write_seeds
 from waiting import wait_until
 
 from fuzztui.cli.output import FINDINGS
@@ -56,9 +54,7 @@ def home(tmp_path: Path) -> Home:
     home.file.write_text(CAMPAIGN)
     (tmp_path / "app.py").write_text(APP)
     (tmp_path / "checks.py").write_text(CHECKS)
-    (tmp_path / "seeds").mkdir()
-    for text in ("a", "xb", "c"):
-        (tmp_path / "seeds" / text).write_text(text)
+    write_seeds(tmp_path, "a", "xb", "c")
     return home
 
 
@@ -145,8 +141,7 @@ def test_an_afl_campaign(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.file.write_text(AFL)
     (tmp_path / "t.c").write_text(SOURCE)
-    (tmp_path / "seeds").mkdir()
-    (tmp_path / "seeds" / "one").write_text("xxxx")
+    write_seeds(tmp_path, "xxxx")
     home(str(home.file), "--detach")
 
     def places() -> list[str]:

@@ -1,6 +1,5 @@
 """The covered lines of a C target, in the log and by line, are those of gcov on the same queue."""
 
-import contextlib
 import json
 import re
 import shutil
@@ -8,20 +7,13 @@ import signal
 import subprocess
 from pathlib import Path
 
-import psutil
 import pytest
-from homes import FUZZTUI
+from commands import commands
+from homes import covered
+from skipped import needs_afl
 from waiting import DEADLINE_S
 
-from fuzztui.features.source.fold import LineCoverage
-from fuzztui.kernel.log.reader import LogReader
-from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.state import State
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
-]
+pytestmark = [pytest.mark.slow, needs_afl()]
 
 SAMPLES = Path(__file__).parents[2] / "sample_campaigns"
 CAMPAIGN = """\
@@ -46,13 +38,8 @@ def by_gcov(source, inputs, folder):
     build = ["gcc", "--coverage", "-O0", "-o", "judge", str(source)]
     subprocess.run(build, cwd=folder, check=True, timeout=60)
     for file in inputs:
-        subprocess.run(
-            [folder / "judge", file],
-            cwd=folder,
-            capture_output=True,
-            timeout=DEADLINE_S,
-            check=False,
-        )
+        judge = [folder / "judge", file]
+        subprocess.run(judge, cwd=folder, capture_output=True, timeout=DEADLINE_S, check=False)
     (notes,) = folder.glob("*.gcno")
     subprocess.run(["gcov", notes.name], cwd=folder, capture_output=True, check=True, timeout=60)
     ran, not_ran = set(), set()
@@ -74,18 +61,10 @@ def start(home, file="crate.c"):
     return campaign
 
 
-def state_of(run):
-    state = State()
-    apply(state, LogReader(run).records())
-    lines = LineCoverage()
-    lines.take(state)
-    return state, lines
-
-
 def test_the_lines_in_the_log_are_those_of_gcov(home, tmp_path):
     home(str(start(home)), "--headless", code=None)
     run = home.path / "runs" / "crate"
-    state, lines = state_of(run)
+    state, lines = covered(run)
     source = home.path / "src" / "crate.c"
     (file,) = lines.files.values()
     assert file.row.key == str(source)
@@ -101,7 +80,7 @@ def test_the_lines_in_the_log_are_those_of_gcov(home, tmp_path):
     # Continued: what the log has is not reported again.
     before = len(state.covered)
     home(str(home.path / "crate.toml"), "--headless", "--set", "campaign.budget=20s", code=None)
-    state, lines = state_of(run)
+    state, lines = covered(run)
     steps = list(state.covered.values())
     texts = [text for step in steps for text in step.lines.values()]
     assert len(steps) >= before
@@ -142,7 +121,7 @@ def test_the_first_and_the_smallest_entry_of_each_line_of_a_c_target(home, tmp_p
     run, source = home.path / "runs" / "crate", home.path / "src" / "crate.c"
     (rows,) = by_line(home, run).values()
     assert not [*run.glob("supervisor/bench/*")], "the build is not left behind"
-    _, lines = state_of(run)
+    _, lines = covered(run)
     (logged,) = lines.files.values()
     first = {line: entry for line, entry, _ in rows["first"]}
     assert set(rows["statements"]) == logged.statements
@@ -184,15 +163,6 @@ def hostile(home):
     return run
 
 
-def left_processes(run):
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if str(run) in " ".join(process.cmdline()):
-                found.append(process)
-    return found
-
-
 def test_hostile_entries_are_bounded_and_leave_nothing(home, hostile):
     before = sorted(str(p.relative_to(hostile)) for p in hostile.rglob("*"))
     sources = sorted((home.path / "src").iterdir())
@@ -206,15 +176,11 @@ def test_hostile_entries_are_bounded_and_leave_nothing(home, hostile):
     assert sorted(str(p.relative_to(hostile)) for p in hostile.rglob("*")) == before
     assert sorted((home.path / "src").iterdir()) == sources
     assert [*hostile.glob("out/main/queue/*")], "the entries themselves are as before"
-    assert not left_processes(hostile)
+    assert str(hostile) not in commands()
 
 
 def test_a_measurement_that_is_cancelled_leaves_nothing(home, hostile):
-    command = [FUZZTUI, "coverage", str(hostile), "--by-line", "--progress"]
-    with subprocess.Popen(
-        command, cwd=home.path, env=home.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True,
-    ) as process:  # fmt: skip
+    with home.popen("coverage", str(hostile), "--by-line", "--progress") as process:
         said = process.stderr.readline()
         assert "gcc builds" in said
         while "entries" not in said:
@@ -226,7 +192,7 @@ def test_a_measurement_that_is_cancelled_leaves_nothing(home, hostile):
     assert out == ""
     assert "Traceback" not in errors
     assert not [*hostile.glob("supervisor/bench/*")]
-    assert not left_processes(hostile)
+    assert str(hostile) not in commands()
 
 
 def test_without_the_build_a_message_says_what_to_do(home, hostile):
@@ -251,7 +217,7 @@ def test_a_build_that_gcc_cannot_make_is_said_on_the_screen_and_harms_nothing(ho
     # afl-cc of the build for gcov lies in a folder of the run.
     file.write_text(file.read_text().replace("grep -q gcc", "grep -q /gcov/"))
     home(str(file), "--headless", code=None)
-    state, _ = state_of(home.path / "runs" / "crate")
+    state, _ = covered(home.path / "runs" / "crate")
     assert state.state == "finished"
     assert state.coverage_build == "failed"
     assert "gcc --coverage failed" in state.coverage_reason

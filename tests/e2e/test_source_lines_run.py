@@ -2,21 +2,14 @@
 
 import pytest
 from coverage_judge import measured
-
-from fuzztui.features.source.fold import LineCoverage
-from fuzztui.kernel.log.reader import LogReader
-from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.state import State
+from homes import covered
 
 pytestmark = pytest.mark.slow
 
 
 def in_log(run):
     """The coverage by file as the log has it: statements, and those that are missing."""
-    state = State()
-    apply(state, LogReader(run).records())
-    lines = LineCoverage()
-    lines.take(state)
+    state, lines = covered(run)
     return state, lines, {
         path: [sorted(f.statements), sorted(f.statements - f.first.keys())]
         for path, f in lines.files.items()
@@ -25,7 +18,7 @@ def in_log(run):
 
 
 def test_the_lines_in_the_log_are_those_of_coverage_py(home):
-    home(str(home.file), "--headless", "--set", "campaign.budget=600 trials")
+    home.headless("600 trials")
     queue = sorted(home.run.glob("out/*/queue/id:*"))
     state, lines, found = in_log(home.run)
     theirs = {file: lines for file, lines in measured(queue).items() if lines[0]}
@@ -39,7 +32,7 @@ def test_the_lines_in_the_log_are_those_of_coverage_py(home):
 
     # Continued: an instance reports each line once.
     before = len(state.covered)
-    home(str(home.file), "--headless", "--set", "campaign.budget=1200 trials")
+    home.headless("1200 trials")
     queue = sorted(home.run.glob("out/*/queue/id:*"))
     state, lines, found = in_log(home.run)
     assert found == {file: lines for file, lines in measured(queue).items() if lines[0]}

@@ -1,17 +1,13 @@
 """The spoton engine as a process: what it leaves, repeats, survives, and reaches sooner."""
 
-from __future__ import annotations
-
 import json
 import re
 import statistics
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_lab import Lab, events, execs, kill, names, stats, timeless, worker_of
+from engine_lab import Lab, events, execs, kill, names, reason, stats, timeless, worker_of
 from spoton_lab import document, write_document
 from waiting import wait_until
 
@@ -79,13 +75,6 @@ TYPES = {
 }
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    made = Lab(tmp_path)
-    yield made
-    made.close()
-
-
 def write(lab: Lab, pixels: int = 40, **more: Any) -> Path:
     lab.write("app.py", APP)
     lab.write("gens.py", GENERATORS.replace("PIXELS", str(pixels)))
@@ -100,6 +89,18 @@ def spec(
     return lab.spec("app:run", instance, engine=engine, target=target, **top)
 
 
+def ran(lab: Lab, file: Path, instance: str = "main", **top: Any) -> Path:
+    """Run a campaign to its end. Returns its directory."""
+    return lab.finish(spec(lab, file, instance, **top))
+
+
+def repro(lab: Lab, file: Path) -> str:
+    """What is printed when an input runs again and does not fail."""
+    status, said = lab.repro(file.parent.parent / "spec.json", file)
+    assert status == 0, said
+    return said
+
+
 def types(directory: Path) -> dict[str, Any]:
     found = json.loads((directory / ".types").read_text())
     assert isinstance(found, dict)
@@ -108,9 +109,7 @@ def types(directory: Path) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_what_it_leaves(lab: Lab) -> None:
-    file = write(lab)
-    assert lab.run(spec(lab, file, budget_trials=3000, engine={"third_party": True})) == 0
-    main = lab.out / "main"
+    main = ran(lab, write(lab), budget_trials=3000, engine={"third_party": True})
     assert execs(main) == 3000
     assert stats(main)["edges_third_party"] == "0"
     told = types(main)
@@ -121,12 +120,6 @@ def test_what_it_leaves(lab: Lab) -> None:
     assert events(main, "instance_hello")[0]["engine"] == "spoton"
     first = main / "queue" / names(main, "queue")[-1]
     assert "input: File(name=" in repro(lab, first)
-
-
-def repro(lab: Lab, file: Path) -> str:
-    spec = file.parent.parent / "spec.json"
-    argv = [lab.python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", str(file)]
-    return subprocess.run(argv, env=lab.env, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.slow
@@ -142,19 +135,12 @@ def test_that_no_mutation_can_aim_is_told_once(lab: Lab, generator: str, made: s
     lab.write("gens.py", more)
     lab.write("harness.py", "import app\n\n\ndef target(thing):\n    app.year(app.File)\n")
     lab.write("app.py", APP)
-    keys = {
-        "target": {
-            "generator": f"gens:{generator}",
-            "function": f"{lab.src}/harness.py:target",
-            "include": ["app"],
-            "expected": ["AttributeError"],
-        }
-    }
+    target = {"generator": f"gens:{generator}", "function": f"{lab.src}/harness.py:target"}
+    target |= {"include": ["app"], "expected": ["AttributeError"]}
 
     def told(instance: str, trials: int) -> list[str]:
-        assert lab.run(spec(lab, file, instance, budget_trials=trials, **keys)) == 0
-        said = events(lab.out / instance, "message")
-        return [e["text"] for e in said if "no mutation was directed at a type" in e["text"]]
+        said = lab.messages(ran(lab, file, instance, budget_trials=trials, target=target))
+        return [text for text in said if "no mutation was directed at a type" in text]
 
     assert told("short", 499) == []
     (words,) = told("main", 500)
@@ -164,8 +150,8 @@ def test_that_no_mutation_can_aim_is_told_once(lab: Lab, generator: str, made: s
 
 @pytest.mark.slow
 def test_that_mutations_aim_is_no_news(lab: Lab) -> None:
-    assert lab.run(spec(lab, write(lab), budget_trials=700)) == 0
-    assert not [e for e in events(lab.out / "main", "message") if "aimed" in e["text"]]
+    main = ran(lab, write(lab), budget_trials=700)
+    assert not [text for text in lab.messages(main) if "aimed" in text]
 
 
 @pytest.mark.slow
@@ -174,11 +160,11 @@ def test_two_runs_are_one(lab: Lab) -> None:
     constants = {"str": [{"value": "fade"}], "bytes": [], "int": [{"value": 2008}]}
     file = write(lab, constants=constants)
     for name, seed in (("a", "1"), ("b", "2")):
-        at = spec(lab, file, "main", budget_trials=4000, sync_dir=str(lab.root / name),
-                  dir=str(lab.root / name / "main"))  # fmt: skip
-        (lab.root / name / "main").mkdir(parents=True)
+        place = lab.root / name
+        (place / "main").mkdir(parents=True)
         lab.env["PYTHONHASHSEED"] = seed
-        assert lab.run(at) == 0
+        keys = {"sync_dir": str(place), "dir": str(place / "main")}
+        ran(lab, file, budget_trials=4000, **keys)
     one, two = (timeless(lab.root / name / "main") for name in "ab")
     assert len(one) > 2
     assert one == two
@@ -213,8 +199,7 @@ def test_an_input_that_kills_the_worker_is_what_was_drawn(lab: Lab) -> None:
     source = APP.replace(test, f"{test}        os.abort()\n")
     lab.write("app.py", source)
     write_document(file, document("app", source, {YEAR: TYPES[YEAR]}))
-    assert lab.run(spec(lab, file, budget_trials=2500, target={"timeout_s": 5.0})) == 0
-    main = lab.out / "main"
+    main = ran(lab, file, budget_trials=2500, target={"timeout_s": 5.0})
     (crash,) = names(main, "crashes")
     assert "op:typed:" in crash or "op:havoc" in crash or "op:fresh" in crash
     lab.write("app.py", source.replace("os.abort()", "return 'the year'"))
@@ -228,8 +213,7 @@ def test_a_generator_that_kills_the_worker(lab: Lab) -> None:
         "    return File(", "    if r.below(256) < 2:\n        os.abort()\n    return File("
     )
     lab.write("gens.py", "import os\n" + gens)
-    assert lab.run(spec(lab, file, budget_trials=400)) == 0
-    main = lab.out / "main"
+    main = ran(lab, file, budget_trials=400)
     assert execs(main) == 400
     assert len(names(main, "crashes")) == 1  # each time the same cause
 
@@ -240,20 +224,20 @@ def test_without_targets_it_says_that_nothing_is_aimed_at(lab: Lab) -> None:
     empty = write_document(
         lab.root / "none.json", document("app", APP, {}, notes=["the analysis failed: no mypy"])
     )
-    assert lab.run(spec(lab, empty, budget_trials=200)) == 0
-    said = [e["text"] for e in events(lab.out / "main", "message")]
+    main = ran(lab, empty, budget_trials=200)
+    said = lab.messages(main)
     assert any("no mutation is directed at a type" in t and "no mypy" in t for t in said)
-    assert types(lab.out / "main")["types"] == {}
+    assert types(main)["types"] == {}
 
 
 @pytest.mark.slow
 def test_a_module_that_has_changed(lab: Lab) -> None:
     file = write(lab)
     lab.write("app.py", APP + "\n\nMORE = 1\n")
-    assert lab.run(spec(lab, file, budget_trials=100)) == 0
-    said = [e["text"] for e in events(lab.out / "main", "message")]
-    assert any(t.startswith("app.py has changed since its types were analysed: ") for t in said)
-    assert types(lab.out / "main")["changed"] == ["app.py"]
+    main = ran(lab, file, budget_trials=100)
+    changed = "app.py has changed since its types were analysed: "
+    assert any(text.startswith(changed) for text in lab.messages(main))
+    assert types(main)["changed"] == ["app.py"]
 
 
 @pytest.mark.parametrize(
@@ -269,8 +253,7 @@ def test_a_module_that_has_changed(lab: Lab) -> None:
 def test_refusals(lab: Lab, engine: dict[str, Any], target: dict[str, str], words: str) -> None:
     file = write(lab)
     assert lab.run(spec(lab, file, engine=engine, target=target)) == 3
-    log = (lab.out / "main" / "worker.log").read_text()
-    assert f"fuzztui: {words}" in log or words in log
+    assert words in reason(lab.out / "main")
 
 
 @pytest.mark.slow

@@ -1,9 +1,6 @@
 """The samples of spoton: what is known of their branches, and what is found in a few trials."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,14 +12,9 @@ from fuzztui.features.targeting.analysis import Request, TargetingAnalysis, find
 from fuzztui.run.campaign import load
 from fuzztui.run.inprocess.spec import write_spec
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_campaigns"
-
-
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    made = Lab(tmp_path)
-    yield made
-    made.close()
 
 
 def spec(lab: Lab, sample: str, trials: int, **engine: Any) -> tuple[Path, TargetingAnalysis]:
@@ -50,7 +42,6 @@ def line(file: str, text: str) -> int:
     return (SAMPLES / file).read_text().partition(text)[0].count("\n") + 1
 
 
-@pytest.mark.slow
 def test_the_year_is_found(lab: Lab) -> None:
     # Comparisons find the year without any type.
     file, document = spec(lab, "thumbnails-spoton.toml", 1500, comparisons=False)
@@ -58,8 +49,7 @@ def test_the_year_is_found(lab: Lab) -> None:
     year = f"thumbnails/year.py:{line('thumbnails/year.py', 'if year_taken(path)')}:then"
     assert types(document, year)[0] == "datetime.datetime"
     assert "os.stat_result" in types(document, year)
-    assert lab.run(file) == 0
-    main = lab.out / "main"
+    main = lab.finish(file)
     assert execs(main) == 1500
     assert not names(main, "crashes")
     assert not names(main, "hangs")
@@ -72,28 +62,24 @@ def test_the_year_is_found(lab: Lab) -> None:
     assert not list((lab.root / "folders").iterdir()), "a trial leaves nothing"
 
 
-@pytest.mark.slow
 def test_the_chain_is_followed(lab: Lab) -> None:
     file, document = spec(lab, "thumbnails-chained-spoton.toml", 400)
     for text in ("if taken.year", "if taken.month", "if time_seen"):
         at = line("thumbnails/holiday.py", text)
         assert types(document, f"thumbnails/holiday.py:{at}:then")[0] == "datetime.datetime"
-    assert lab.run(file) == 0
-    main = lab.out / "main"
+    main = lab.finish(file)
     left = {row["location"] for row in json.loads((main / ".types").read_text())["left"]}
     year = line("thumbnails/holiday.py", "if taken.year")
     assert f"thumbnails/holiday.py:{year}:then" not in left
     assert not names(main, "crashes")
 
 
-@pytest.mark.slow
 def test_two_ends_talk(lab: Lab) -> None:
     """h11 0.16: a request that is sent when the server has closed is an AttributeError."""
     file, document = spec(lab, "h11-spoton.toml", 1500)
     with_types = sum(bool(target.types) for target in document.targets)
     assert with_types > 0.9 * len(document.targets)
-    assert lab.run(file) == 0
-    main = lab.out / "main"
+    main = lab.finish(file)
     assert execs(main) == 1500
     assert int(stats(main)["edges_found"]) > 250
     titles = {event["title"] for event in events(main, "finding_described")}

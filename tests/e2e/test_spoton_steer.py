@@ -1,7 +1,5 @@
 """Steering the spoton engine: by trials it repeats, and what was set outlives what is killed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator
@@ -17,6 +15,7 @@ from waiting import wait_until
 
 from fuzztui.cli import main as fuzztui
 from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import (
     Command,
     DemoteEntry,
@@ -27,15 +26,8 @@ from fuzztui.kernel.wire.commands import (
     Stop,
     WeighType,
 )
-from fuzztui.kernel.wire.events import (
-    EntryDescribed,
-    GoalsUncovered,
-    Message,
-    Stats,
-    TargetingStats,
-)
-from fuzztui.run.campaign import load, write_frozen
-from fuzztui.run.campaign.rundir import prepare_run
+
+pytestmark = pytest.mark.slow
 
 APP = """\
 import datetime
@@ -132,13 +124,6 @@ os._exit(0)
 """
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    made = Lab(tmp_path)
-    yield made
-    made.close()
-
-
 def write(lab: Lab) -> Path:
     app = APP.format(flag="/no/such/flag", sleep=0)
     lab.write("app.py", app)
@@ -147,7 +132,6 @@ def write(lab: Lab) -> Path:
     return write_document(lab.root / "targets.json", document("app", app, branches))
 
 
-@pytest.mark.slow
 def test_the_same_commands_at_the_same_trials_give_the_same_queue(lab: Lab) -> None:
     file = write(lab)
     (lab.root / "scripted.py").write_text(SCRIPTED)
@@ -193,41 +177,26 @@ def test_the_same_commands_at_the_same_trials_give_the_same_queue(lab: Lab) -> N
 class Spoton(Supervised):
     """A campaign of the real engine, its targets analysed by mypy."""
 
-    def freeze(self, *overrides: str, instances: int = 1) -> None:
-        source = self.directory / "src"
-        self.flag = self.directory / "flag"
-        if not source.exists():
-            source.mkdir()
-            (source / "app.py").write_text(APP.format(flag=str(self.flag), sleep=0.002))
-            (source / "gens.py").write_text(GENERATORS)
-        self.file.write_text(
-            f"""
-[campaign]
-name = "spoton"
-output = "{self.run}"
-[target]
-function = "app:run"
-generator = "gens:gen_file"
-path = ["{source}"]
-[engine]
-kind = "spoton"
-instances = {instances}
-constants = false
-third_party = true
-"""
-        )
-        prepare_run(self.run)
-        write_frozen(load(self.file, overrides), self.run)
+    engine = "constants = false\nthird_party = true"
 
-    def figures(self) -> dict[str, TargetingStats]:
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory, "spoton")
+        self.flag = directory / "flag"
+        source = directory / "src"
+        source.mkdir()
+        (source / "app.py").write_text(APP.format(flag=str(self.flag), sleep=0.002))
+        (source / "gens.py").write_text(GENERATORS)
+        self.target = f'function = "app:run"\ngenerator = "gens:gen_file"\npath = ["{source}"]'
+
+    def figures(self) -> dict[str, ev.TargetingStats]:
         """The last of each instance."""
-        found = self.events(TargetingStats)
-        return {e.instance: e for e in found if isinstance(e, TargetingStats)}
+        found = self.events(ev.TargetingStats)
+        return {e.instance: e for e in found if isinstance(e, ev.TargetingStats)}
 
     def rows(self, name: str) -> dict[str, Any]:
         rows: dict[str, Any] = {}
-        for e in self.events(GoalsUncovered):
-            if isinstance(e, GoalsUncovered) and e.instance == name:
+        for e in self.events(ev.GoalsUncovered):
+            if isinstance(e, ev.GoalsUncovered) and e.instance == name:
                 rows = {} if e.anew else rows
                 for location in e.gone:
                     rows.pop(location)
@@ -243,8 +212,8 @@ third_party = true
         return int(json.loads((self.run / "out" / name / "process.json").read_text())["pid"])
 
     def says(self, words: str) -> int:
-        found = self.events(Message)
-        return sum(isinstance(e, Message) and words in e.text for e in found)
+        found = self.events(ev.Message)
+        return sum(isinstance(e, ev.Message) and words in e.text for e in found)
 
     def done(self, command: Command) -> str:
         result = self.send(command)
@@ -259,16 +228,14 @@ third_party = true
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Iterator[Spoton]:
-    made = Spoton(tmp_path)
-    yield made
-    made.clean_up()
+    with Spoton(tmp_path) as made:
+        yield made
 
 
-def weights(figures: TargetingStats) -> dict[str, float]:
+def weights(figures: ev.TargetingStats) -> dict[str, float]:
     return dict(zip(figures.names, figures.weights, strict=True))
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     s = campaign
@@ -303,8 +270,8 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
         )
 
     def demoted() -> int:
-        found = s.events(EntryDescribed)
-        return sum(isinstance(e, EntryDescribed) and e.steer == "demoted" for e in found)
+        found = s.events(ev.EntryDescribed)
+        return sum(isinstance(e, ev.EntryDescribed) and e.steer == "demoted" for e in found)
 
     wait_until(in_force)
     assert demoted() == 1
@@ -330,8 +297,7 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     wait_until(lambda: demoted() == 3)
     works(s.state().instances["main"].stats.execs)
 
-    s.kill_supervisor()
-    s.start(instances=2)
+    s.restart(instances=2)
     works(s.state().instances["main"].stats.execs)
     # The log follows the file.
     wait_until(lambda: s.rows("main").keys() == {row["location"] for row in s.kept()["left"]})
@@ -358,11 +324,10 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     assert dict(zip(last.names, last.picks, strict=True)) == {
         name: row["picks"] for name, row in s.kept()["types"].items()
     }
-    found = [e for e in s.events(Stats) if isinstance(e, Stats)]
+    found = [e for e in s.events(ev.Stats) if isinstance(e, ev.Stats)]
     assert {e.edges_third_party for e in found} == {0}
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_unpinning_what_undoes_a_demotion_and_a_run_that_was_moved(
     campaign: Spoton, tmp_path: Path, capfd: pytest.CaptureFixture[str]

@@ -1,7 +1,5 @@
 """Commands outside a campaign whose target stops a process: they end, and report the cause."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil
@@ -11,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from engine_lab import Lab
+from homes import write_seeds
 
 from fuzztui.features.fuzzfirst.python_batch import PythonBatch
 from fuzztui.features.targeting.analysis.document import Request
@@ -43,9 +42,7 @@ class Run:
         self.home, self.kind = home, kind
         self.harmless = home.path / "harmless"
         self.harmless.touch()
-        (home.path / "seeds").mkdir()
-        (home.path / "seeds" / "stop").write_bytes(b"stopped at once")
-        (home.path / "seeds" / "good").write_bytes(b"good")
+        write_seeds(home.path, stop=b"stopped at once", good=b"good")
         self.write("pass")
         home.file.write_text(
             f"""
@@ -108,16 +105,15 @@ def test_repro_reports_the_signal_that_killed_the_target(ended):
 def test_repro_of_a_lowered_limit(ended, limit):
     """The same title as in a campaign, also if the output goes to a file."""
     run = ended()
-    run.write(f"import resource; resource.setrlimit(resource.{limit}, (0, 0))")
-    assert f"hang: the target lowered {limit} to 0" in run.home(
-        "repro", "run", str(run.file), code=10
-    )
+    lowered = f"import resource; resource.setrlimit(resource.{limit}, (0, 0))"
+    run.write(lowered)
+    said = run.home("repro", "run", str(run.file), code=10)
+    assert f"hang: the target lowered {limit} to 0" in said
     (spec,) = run.home.run.glob("out/main/spec.json")
     with (run.home.path / "said").open("wb") as said:
         argv = [sys.executable, "-P", "-m", "fuzztui.engines", spec, "--repro", run.file]
         assert subprocess.run(argv, stdout=said, check=False).returncode == 1
     assert f"the target lowered {limit} to 0" in (run.home.path / "said").read_text()
-    lowered = f"import resource; resource.setrlimit(resource.{limit}, (0, 0))"
     run.write("pass", lowered)
     run.home("repro", "run", str(run.file), code=1)
     assert limit in run.home.stderr
@@ -132,19 +128,16 @@ def test_repro_of_a_target_that_ends_its_process_with_status_0(ended):
     assert "exited with status 0" in run.home("repro", "run", str(run.file), code=10)
 
 
-@pytest.mark.parametrize("limit", ["RLIMIT_FSIZE", "RLIMIT_NOFILE"])
-def test_minimise_a_target_that_lowers_a_limit(ended, limit):
-    run = ended()
-    run.write(f"import resource; resource.setrlimit(resource.{limit}, (0, 0))")
-    run.home("minimise", "run", str(run.file), "-o", "smaller", timeout=300)
-    assert (run.home.path / "smaller").read_bytes() == b"stop"
-    run.nothing_is_left()
+LOWER = "import resource; resource.setrlimit(resource.RLIMIT_{}, (0, 0))"
 
 
-def test_minimise_a_target_that_stops_itself(ended):
-    """The finding is that it stops: four bytes of it suffice."""
+@pytest.mark.parametrize(
+    "act", [ITSELF, LOWER.format("FSIZE"), LOWER.format("NOFILE")], ids=["stops", "bytes", "files"]
+)
+def test_minimise_a_target_that_stops_itself_or_lowers_a_limit(ended, act):
+    """The finding is that it does: four bytes of it suffice."""
     run = ended()
-    run.write(ITSELF)
+    run.write(act)
     run.home("minimise", "run", str(run.file), "-o", "smaller", timeout=300)
     assert (run.home.path / "smaller").read_bytes() == b"stop"
     run.nothing_is_left()

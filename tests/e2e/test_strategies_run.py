@@ -1,18 +1,12 @@
 """Hypothesis strategies and tests as targets of real engines: found, repeated, aimed, refused."""
 
-from __future__ import annotations
-
-import os
 import re
 import statistics
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_lab import Lab, events, execs, names, timeless
-from shared import HOME
+from engine_lab import Lab, events, execs, names, reason, timeless
 from spoton_lab import document, write_document
 
 pytestmark = pytest.mark.slow
@@ -218,16 +212,10 @@ not_one = 5
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
-    made = Lab(tmp_path)
-    made.write("shop.py", SHOP)
-    made.write("test_shop.py", TESTS)
-    # Hypothesis' tables of characters take it a second: made once, for all.
-    made.env["XDG_CACHE_HOME"] = str(Path(os.environ[HOME]) / "cache")
-    # Which other tests of this process may have set.
-    made.env.pop("HYPOTHESIS_STORAGE_DIRECTORY", None)
-    yield made
-    made.close()
+def lab(lab: Lab) -> Lab:
+    lab.write("shop.py", SHOP)
+    lab.write("test_shop.py", TESTS)
+    return lab
 
 
 def spec(lab: Lab, function: str, instance: str = "main", **keys: Any) -> Path:
@@ -235,19 +223,19 @@ def spec(lab: Lab, function: str, instance: str = "main", **keys: Any) -> Path:
     return lab.spec(function, instance, target=target, **{"budget_trials": 1500, **keys})
 
 
+def ran(lab: Lab, function: str, instance: str = "main", **keys: Any) -> Path:
+    """Run it to its end. Returns its directory."""
+    return lab.finish(spec(lab, function, instance, **keys), timeout=300)
+
+
 def repro(lab: Lab, file: Path) -> str:
-    argv = [lab.python, "-P", "-m", "fuzztui.engines", str(file.parent.parent / "spec.json")]
-    argv += ["--repro", str(file)]
-    run = subprocess.run(argv, env=lab.env, capture_output=True, text=True, check=False)
-    return run.stdout + run.stderr
+    return lab.repro(file.parent.parent / "spec.json", file)[1]
 
 
 @pytest.mark.parametrize("kind", ["zest", "spoton"])
 def test_a_test_is_a_target_as_it_is(lab: Lab, kind: str) -> None:
     """`@example`, `@settings`, `note`, `event`, `target` do no harm; `assume` means invalid."""
-    at = spec(lab, "test_shop:test_parse", budget_trials=6000, engine={"kind": kind})
-    assert lab.run(at) == 0
-    main = lab.out / "main"
+    main = ran(lab, "test_shop:test_parse", budget_trials=6000, engine={"kind": kind})
     assert execs(main) == 6000
     (crash,) = names(main, "crashes")
     finding = events(main, "finding_described")[0]
@@ -263,11 +251,9 @@ def test_a_test_is_a_target_as_it_is(lab: Lab, kind: str) -> None:
 
 
 def test_what_a_test_draws_itself(lab: Lab) -> None:
-    at = spec(lab, "test_shop:test_interactive", target={"expected": ["ValueError"]})
     lab.write("shop.py", SHOP.replace("order.paid.year == 2008", "order.paid.year % 5 == 0"))
-    assert lab.run(spec(lab, "test_shop:test_interactive", target={"expected": ["ValueError"]},
-                        budget_trials=3000, engine={"kind": "spoton"})) == 0  # fmt: skip
-    main = at.parent
+    main = ran(lab, "test_shop:test_interactive", target={"expected": ["ValueError"]},
+               budget_trials=3000, engine={"kind": "spoton"})  # fmt: skip
     (crash,) = names(main, "crashes")
     assert "op:" in crash
     said = repro(lab, main / "crashes" / crash)
@@ -279,22 +265,20 @@ def test_what_a_test_draws_itself(lab: Lab) -> None:
 def test_methods(lab: Lab) -> None:
     """Of a plain class, each time of a new object; of unittest's, with what it sets up."""
     lab.write("shop.py", SHOP.replace("order.paid.year == 2008", "order.paid.year % 5 == 0"))
-    assert lab.run(spec(lab, "test_shop:TestPrice.test_price", budget_trials=3000)) == 0
-    main = lab.out / "main"
+    main = ran(lab, "test_shop:TestPrice.test_price", budget_trials=3000)
     finding = events(main, "finding_described")[0]
     assert finding["title"].startswith("AssertionError")
     assert finding["input"].startswith("test_price(order=Order(lines=[Line(")
-    assert lab.run(spec(lab, "test_shop:TestUnit.test_ready", "unit", budget_trials=4000)) == 0
-    found = {e["input"] for e in events(lab.out / "unit", "finding_described")}
+    unit = ran(lab, "test_shop:TestUnit.test_ready", "unit", budget_trials=4000)
+    found = {e["input"] for e in events(unit, "finding_described")}
     assert found <= {"test_ready(a=5, b=5)"}
 
 
 @pytest.mark.parametrize("name", ["TestPytest", "TestUnitOnce"])
 def test_classes_are_set_up(lab: Lab, name: str) -> None:
     """Once, and for each trial."""
-    assert lab.run(spec(lab, f"test_shop:{name}.test_ready", budget_trials=300)) == 0
-    (finding,) = {e["input"] for e in events(lab.out / "main", "finding_described")}
-    assert finding == "test_ready(n=9)"
+    main = ran(lab, f"test_shop:{name}.test_ready", budget_trials=300)
+    assert {e["input"] for e in events(main, "finding_described")} == {"test_ready(n=9)"}
 
 
 @pytest.mark.parametrize(
@@ -303,9 +287,7 @@ def test_classes_are_set_up(lab: Lab, name: str) -> None:
 )
 def test_stateful_tests(lab: Lab, name: str, kind: str) -> None:
     """By any of its names; a finding says what was done, and does it again."""
-    at = spec(lab, f"test_shop:{name}", budget_trials=150, engine={"kind": kind})
-    assert lab.run(at, timeout=300) == 0
-    main = lab.out / "main"
+    main = ran(lab, f"test_shop:{name}", budget_trials=150, engine={"kind": kind})
     (crash, *_) = names(main, "crashes")
     finding = events(main, "finding_described")[0]
     assert finding["title"] == "OverflowError: full"
@@ -319,10 +301,10 @@ def test_stateful_tests(lab: Lab, name: str, kind: str) -> None:
 def test_tables_of_hypothesis_are_made_before_the_first_trial(lab: Lab) -> None:
     """They take longer than a trial may, and were begun again in each."""
     lab.env["XDG_CACHE_HOME"] = str(lab.root / "cache")  # of its own: empty
-    at = spec(lab, "test_shop:test_interactive_text", budget_trials=50, target={"timeout_s": 0.2})
-    assert lab.run(at) == 0
-    assert execs(lab.out / "main") == 50
-    assert not [n for n in names(lab.out / "main", "hangs") if "execs:1," in n]
+    limit = {"timeout_s": 0.2}
+    main = ran(lab, "test_shop:test_interactive_text", budget_trials=50, target=limit)
+    assert execs(main) == 50
+    assert not [n for n in names(main, "hangs") if "execs:1," in n]
     assert any((lab.root / "cache").rglob("codec-*utf-8*"))
 
 
@@ -343,8 +325,8 @@ def test_another_hypothesis(lab: Lab) -> None:
 
 
 def test_random_is_as_hypothesis_has_it(lab: Lab) -> None:
-    assert lab.run(spec(lab, "test_shop:test_luck", budget_trials=300)) == 0
-    assert {e["input"] for e in events(lab.out / "main", "finding_described")} == {"test_luck(n=9)"}
+    main = ran(lab, "test_shop:test_luck", budget_trials=300)
+    assert {e["input"] for e in events(main, "finding_described")} == {"test_luck(n=9)"}
 
 
 @pytest.mark.parametrize(
@@ -365,14 +347,11 @@ def test_random_is_as_hypothesis_has_it(lab: Lab) -> None:
 )
 def test_refusals(lab: Lab, function: str, target: dict[str, Any], words: str) -> None:
     name = function if ":" in function else f"test_shop:{function}"
-    oracle = {key: target[key] for key in target if key == "oracle"}
-    target = {key: target[key] for key in target if key not in oracle}
-    assert lab.run(spec(lab, name, target=target, **oracle)) == 3
-    log = (lab.out / "main" / "worker.log").read_text()
-    told = [line for line in log.splitlines() if line.startswith("fuzztui: ")]
-    assert told
-    assert words in told[-1]
-    assert "Traceback" not in log
+    target = dict(target)
+    oracle = target.pop("oracle", {})
+    assert lab.run(spec(lab, name, target=target, oracle=oracle)) == 3
+    assert words in reason(lab.out / "main")
+    assert "Traceback" not in (lab.out / "main" / "worker.log").read_text()
 
 
 def test_without_hypothesis(lab: Lab) -> None:
@@ -447,9 +426,7 @@ def show(value):
 def test_types_and_strategies_are_generators(lab: Lab, name: str, begins: str) -> None:
     lab.write("models.py", MODELS)
     target = {"generator": f"models:{name}", "include": ["models"]}
-    at = spec(lab, "models:show", target=target, budget_trials=300, engine={"kind": "spoton"})
-    assert lab.run(at) == 0
-    main = lab.out / "main"
+    main = ran(lab, "models:show", target=target, budget_trials=300, engine={"kind": "spoton"})
     assert execs(main) == 300
     assert not names(main, "crashes")
     said = repro(lab, main / "queue" / names(main, "queue")[0])

@@ -1,7 +1,5 @@
 """mu2 with a suite: which mutants die, by which property, against fresh processes as the truth."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path
@@ -10,8 +8,8 @@ import pytest
 from engine_lab import Lab, events, execs, kill, names, timeless, worker_of
 from waiting import wait_until
 
-from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import PromoteMutants, SkipMutants, WeighProperty
+from fuzztui.run.supervise.command_router import append
 
 pytestmark = pytest.mark.slow
 
@@ -211,19 +209,12 @@ def states(directory):
 
 
 def killed(directory):
-    found = states(directory).items()
-    return {
-        name: e.get("property", "").rpartition("::")[2]
-        for name, e in found
-        if e["state"] == "killed"
-    }
+    dead = [(name, e) for name, e in states(directory).items() if e["state"] == "killed"]
+    return {name: e.get("property", "").rpartition("::")[2] for name, e in dead}
 
 
 def listed(lab, file):
-    done = subprocess.run(
-        [lab.python, "-P", "-m", "fuzztui.engines", str(file), "--mutants"],
-        env=lab.env, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    done = lab.ask(file, "--mutants")
     return {m["id"]: m for m in json.loads(done.stdout)["mutants"]}
 
 
@@ -244,8 +235,7 @@ def outcomes(lab, root, files):
 
 def test_kills_are_those_of_fresh_processes(lab, tmp_path):
     file = spec(lab)
-    assert lab.run(file) == 0
-    main = lab.out / "main"
+    main = lab.finish(file)
     mutants = listed(lab, file)
     assert not any(event["level"] == "error" for event in events(main, "engine_message"))
     found, dead = states(main), killed(main)
@@ -291,29 +281,16 @@ def test_kills_are_those_of_fresh_processes(lab, tmp_path):
 
 def scored(lab, file):
     """The property that kills each mutant, by a score of the queue."""
-    done = subprocess.run(
-        [lab.python, "-P", "-m", "fuzztui.engines", str(file), "--score",
-         str(lab.out / "main" / "queue")],
-        env=lab.env, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    done = lab.ask(file, "--score", lab.out / "main" / "queue")
     (result,) = (r["result"] for r in map(json.loads, done.stdout.splitlines()) if "result" in r)
     assert result["exact"] and not result["flaky"]
     mutants = result["mutants"]
     return {m["id"]: m["property"].rpartition("::")[2] for m in mutants if m["killer"]}
 
 
-def test_the_score_is_that_of_the_exact_pass(lab):
-    file = spec(lab)
-    assert lab.run(file) == 0
-    dead = scored(lab, file)
-    assert set(dead) == set(killed(lab.out / "main"))
-    assert dead["shop:squared:math:0://"] == "test_squared"
-
-
 def test_the_same_seed_the_same_kills(lab):
     for n in range(2):
-        assert lab.run(spec(lab)) == 0
-        (lab.out / "main").rename(lab.out.parent / f"done-{n}")
+        lab.finish(spec(lab)).rename(lab.out.parent / f"done-{n}")
     first, second = (lab.out.parent / f"done-{n}" for n in range(2))
     assert timeless(first) == timeless(second)
     swapped = [
@@ -324,7 +301,7 @@ def test_the_same_seed_the_same_kills(lab):
     assert swapped[0] == swapped[1] and len(swapped[0]) > 10
 
 
-def test_killed_workers_lose_no_kill_and_nothing_is_killed_twice(lab):
+def test_killed_workers_lose_no_kill_and_the_score_is_that_of_the_exact_pass(lab):
     file = spec(lab, trials=6000)
     engine = lab.start(file)
     main = lab.out / "main"
@@ -335,7 +312,9 @@ def test_killed_workers_lose_no_kill_and_nothing_is_killed_twice(lab):
     assert engine.returncode == 0
     seen = [e["id"] for e in events(main, "mutant_state") if e["state"] == "killed"]
     assert len(seen) == len(set(seen))
-    assert set(killed(main)) == set(scored(lab, file))
+    dead = scored(lab, file)
+    assert set(killed(main)) == set(dead)
+    assert dead["shop:squared:math:0://"] == "test_squared"
     assert set(killed(main).values()) >= {"test_squared", "test_counted"}
 
 
@@ -348,8 +327,8 @@ def test_users_steer_mutants_and_properties(lab):
         PromoteMutants("function=wasted,operator=math"),  # infected by an example first
         WeighProperty(f"{FILE}::test_counted", 0.0),
     ]
-    lines = [json.dumps({"id": f"c{n}", "command": encode_command(c)}) for n, c in enumerate(asked)]
-    (main / "control.jsonl").write_text("\n".join(lines) + "\n")
+    for n, command in enumerate(asked):
+        append(main / "control.jsonl", f"c{n}", command)
     assert lab.run(file) == 0
     assert {e["id"] for e in events(main, "command_applied")} == {"c0", "c1", "c2", "c3"}
     found = states(main)
@@ -371,8 +350,7 @@ def test_examples_are_the_first_inputs(lab):
         )
     )
     file = spec(lab, trials=200, engine={"kind": "zest"})
-    assert lab.run(file) == 0
-    main = lab.out / "main"
+    main = lab.finish(file)
     (event,) = events(main, "finding_described")
     assert event["property"] == f"{FILE}::test_counted" and "orig:example-of-" in event["file"]
     kept = [name for name in names(main, "queue") if "orig:example-of-test_dollars-1" in name]
@@ -383,12 +361,7 @@ def test_examples_are_the_first_inputs(lab):
     # Again, they are not run again; the finding runs by its file.
     assert lab.run(spec(lab, trials=400, engine={"kind": "zest"})) == 0
     assert len(events(main, "finding_described")) == 1
-    done = subprocess.run(
-        [lab.python, "-P", "-m", "fuzztui.engines", str(file), "--repro",
-         str(main / event["file"])],
-        env=lab.env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert "[4, 4]" in done.stdout
+    assert "[4, 4]" in lab.repro(file, main / event["file"])[1]
 
 
 def test_mutants_that_run_at_import_are_killed_by_a_single_test_too(lab):

@@ -1,7 +1,5 @@
 """A suite from its start to its end: what runs, what is found, and what pytest says of it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -13,8 +11,8 @@ from pathlib import Path
 import pytest
 from engine_lab import Lab, events, names, stats, timeless
 
-from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import WeighProperty
+from fuzztui.run.supervise.command_router import append
 
 pytestmark = pytest.mark.slow
 
@@ -170,10 +168,31 @@ def write(root: Path) -> None:
     (root / "tests" / "test_shop.py").write_text(TESTS)
 
 
+def run(*words, cwd, code=0, **env):
+    """Run a command, which ends with ``code``. Returns it, with its output."""
+    done = subprocess.run(
+        [str(word) for word in words], cwd=cwd, capture_output=True, text=True, check=False,
+        env={k: v for k, v in os.environ.items() if k != "VIRTUAL_ENV"} | env,
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def fuzztui(*words, cwd, code=0):
+    more = ("--python", sys.executable) if words[0] == "test" else ()
+    return run(sys.executable, "-m", "fuzztui", *words, *more, cwd=cwd, code=code)
+
+
 @pytest.fixture
-def lab(tmp_path):
-    made = Lab(tmp_path / "lab")
+def root(tmp_path):
+    """The project."""
     write(tmp_path / "project")
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def lab(tmp_path, root):
+    made = Lab(tmp_path / "lab")
     yield made
     made.close()
 
@@ -185,6 +204,11 @@ def spec(lab, instance="main", trials=6000, **keys):
     return lab.spec("tests", instance, budget_trials=trials, target=target)
 
 
+def ran(lab, instance="main", **keys):
+    """Run the suite to its end. Returns the directory of the instance."""
+    return lab.finish(spec(lab, instance, **keys))
+
+
 def figures(directory):
     found = {}
     for event in events(directory, "property_figures"):
@@ -192,11 +216,9 @@ def figures(directory):
     return {name.removeprefix(f"{FILE}::"): row for name, row in found.items()}
 
 
-def test_what_runs_and_what_is_found(lab):
-    examples = lab.root.parent / "project" / ".hypothesis" / "examples"
-    file = spec(lab, examples=str(examples))
-    assert lab.run(file) == 0
-    main = lab.out / "main"
+def test_what_runs_and_what_is_found(lab, root):
+    examples = root / ".hypothesis" / "examples"
+    main = ran(lab, examples=str(examples))
     (found,) = events(main, "properties_found")
     reasons = {name.removeprefix(f"{FILE}::"): why for name, why in found["reasons"].items()}
     assert {name for name, why in reasons.items() if not why} == RUNNING
@@ -224,57 +246,50 @@ def test_what_runs_and_what_is_found(lab):
     }
 
     # What was found is a failing example: with only these, pytest fails with the same errors.
-    root = lab.root.parent / "project"
     (root / "tests" / "conftest.py").write_text(
         CONFTEST + "from hypothesis import Phase, settings\n"
         "settings.register_profile('reuse', phases=[Phase.reuse])\n"
         "settings.load_profile('reuse')\n"
     )
     kept = " or ".join(name.partition("[")[0].rpartition(":")[2] for name in FAILING)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider",
-         "-k", kept, "tests"],
-        cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
+    alone = (sys.executable, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider")
+    done = run(*alone, "-k", kept, "tests", cwd=root, code=1, PYTHONPATH=str(root))
     lines = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
     failed = {line.split()[1].removeprefix(f"{FILE}::") for line in lines}
     assert failed == set(FAILING), done.stdout
 
 
-def test_runs_below_the_tests_are_left_out(lab):
-    run = lab.root.parent / "project" / "tests" / "runs" / "earlier"
-    (run / "log").mkdir(parents=True)
-    (run / "supervisor" / "pkg").mkdir(parents=True)
-    (run / "supervisor" / "pkg" / "test_own.py").write_text(TESTS)
-    assert lab.run(spec(lab, trials=50)) == 0
-    (found,) = events(lab.out / "main", "properties_found")
+def test_runs_below_the_tests_are_left_out(lab, root):
+    earlier = root / "tests" / "runs" / "earlier"
+    (earlier / "log").mkdir(parents=True)
+    (earlier / "supervisor" / "pkg").mkdir(parents=True)
+    (earlier / "supervisor" / "pkg" / "test_own.py").write_text(TESTS)
+    (found,) = events(ran(lab, trials=50), "properties_found")
     assert {name.partition("::")[0] for name in found["reasons"]} == {FILE}
 
 
 @pytest.mark.parametrize("how", ["pytest.fail('no')", "pytest.skip('no')", "raise SystemExit(3)"])
-def test_a_fixture_that_cannot_be_torn_down(how, lab):
-    (lab.root.parent / "project" / "tests" / "test_shop.py").write_text(
+def test_a_fixture_that_cannot_be_torn_down(how, lab, root):
+    (root / "tests" / "test_shop.py").write_text(
         "import pytest\nfrom hypothesis import HealthCheck, given, settings, strategies as st\n"
         f"@pytest.fixture\ndef bad():\n    yield 1\n    {how}\n"
         "@settings(suppress_health_check=list(HealthCheck))\n"
         "@given(n=st.integers())\ndef test_one(bad, n): ...\n"
         "@given(n=st.integers())\ndef test_two(n): ...\n"
     )
-    assert lab.run(spec(lab, trials=300)) == 0
-    rows = figures(lab.out / "main")
+    rows = figures(ran(lab, trials=300))
     assert rows.keys() == {"test_one", "test_two"}
     assert min(row["trials"] for row in rows.values()) > 50
 
 
-def test_the_time_of_a_fixture_is_not_that_of_a_trial(lab):
-    (lab.root.parent / "project" / "tests" / "test_shop.py").write_text(
+def test_the_time_of_a_fixture_is_not_that_of_a_trial(lab, root):
+    (root / "tests" / "test_shop.py").write_text(
         "import pytest, time\nfrom hypothesis import given, strategies as st\n"
         "@pytest.fixture(scope='module')\ndef slow():\n    end = time.process_time() + 1.5\n"
         "    while time.process_time() < end: pass\n"
         "@given(n=st.integers())\ndef test_one(slow, n):\n    assert n < 1000\n"
     )
-    other = lab.root.parent / "project" / "tests" / "test_two.py"
+    other = root / "tests" / "test_two.py"
     other.write_text(
         "from hypothesis import given, strategies as st\n"
         "@given(n=st.integers())\ndef test_b(n): ...\n"
@@ -282,19 +297,15 @@ def test_the_time_of_a_fixture_is_not_that_of_a_trial(lab):
     file = spec(lab, trials=100, timeout_s=0.5)
     assert lab.run(file) == 0
     (crash,) = (lab.out / "main" / "crashes").glob("id:*")
-    shown = subprocess.run(
-        [lab.python, "-P", "-m", "fuzztui.engines", str(file), "--repro", str(crash)],
-        env=lab.env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert shown.returncode == 1
-    assert "failure: AssertionError" in shown.stdout
+    status, said = lab.repro(file, crash)
+    assert status == 1
+    assert "failure: AssertionError" in said
 
 
 def test_the_same_seed_the_same_campaign(lab):
-    for _ in range(2):
-        assert lab.run(spec(lab, trials=2500)) == 0
-        (lab.out / "main").rename(lab.out.parent / f"done-{len(list(lab.out.parent.iterdir()))}")
-    first, second = sorted(lab.out.parent.glob("done-*"))
+    for number in range(2):
+        ran(lab, trials=2500).rename(lab.out.parent / f"done-{number}")
+    first, second = (lab.out.parent / f"done-{number}" for number in range(2))
     assert timeless(first) == timeless(second)
     assert timeless(first, "crashes") == timeless(second, "crashes")
     trials = [{n: row["trials"] for n, row in figures(d).items()} for d in (first, second)]
@@ -304,11 +315,9 @@ def test_the_same_seed_the_same_campaign(lab):
 def test_a_continued_run_is_the_same_too(lab):
     done = []
     for other in (r"\1", r"\g<1>00"):  # measured CPU time
-        assert lab.run(spec(lab, trials=1500)) == 0
-        file = lab.out / "main" / "events.jsonl"
+        file = ran(lab, trials=1500) / "events.jsonl"
         file.write_text(re.sub(r'("cpu_ms":\s*[1-9]\d*)', other, file.read_text()))
-        assert lab.run(spec(lab, trials=4500)) == 0
-        done.append((lab.out / "main").rename(lab.out.parent / f"done-{len(done)}"))
+        done.append(ran(lab, trials=4500).rename(lab.out.parent / f"done-{len(done)}"))
     assert timeless(done[0]) == timeless(done[1])
     trials = [{n: row["trials"] for n, row in figures(d).items()} for d in done]
     assert trials[0] == trials[1]
@@ -317,15 +326,13 @@ def test_a_continued_run_is_the_same_too(lab):
 def test_a_restart_continues_with_weights_and_corpora(lab):
     main = lab.out / "main"
     file = spec(lab, trials=2000)
-    asked = WeighProperty(f"{FILE}::test_fixture", 0.0)
-    line = json.dumps({"id": "c1", "command": encode_command(asked)})
-    (main / "control.jsonl").write_text(line + "\n")
+    append(main / "control.jsonl", "c1", WeighProperty(f"{FILE}::test_fixture", 0.0))
     assert lab.run(file) == 0
     (applied,) = events(main, "command_applied")
     assert applied["id"] == "c1"
     before, queue = figures(main), names(main, "queue")
     assert before["test_fixture"]["trials"] == 0
-    assert lab.run(spec(lab, trials=4000)) == 0
+    ran(lab, trials=4000)
     after = figures(main)
     assert after["test_fixture"]["trials"] == 0 and after["test_fixture"]["weight"] == 0
     assert sum(row["trials"] for row in after.values()) == 4000
@@ -336,48 +343,45 @@ def test_a_restart_continues_with_weights_and_corpora(lab):
     assert len(set(seen)) == len(names(main, "crashes"))
 
 
-def test_a_file_that_cannot_be_collected_is_a_warning_once(lab):
-    root = lab.root.parent / "project"
+def test_a_file_that_cannot_be_collected_is_a_warning_once(lab, root):
     broken = root / "tests" / "test_broken.py"
     broken.write_text("import no_such_module\n")
 
     def warnings(instance="main"):
-        return [e["text"] for e in events(lab.out / instance, "message") if e["level"] == "warning"]
+        return lab.messages(lab.out / instance, "warning")
 
-    assert lab.run(spec(lab, trials=300)) == 0
+    ran(lab, trials=300)
     (text,) = warnings()
     assert "tests/test_broken.py" in text and "no_such_module" in text
-    assert lab.run(spec(lab, trials=400)) == 0
+    ran(lab, trials=400)
     assert len(warnings()) == 1
-    assert lab.run(spec(lab, "s1", trials=300)) == 0
+    ran(lab, "s1", trials=300)
     assert not warnings("s1")
     (root / "tests" / "test_more.py").write_text("import none_either\n")
-    assert lab.run(spec(lab, trials=500)) == 0
+    ran(lab, trials=500)
     assert len(warnings()) == 2
     for name in ("test_broken.py", "test_more.py"):
         (root / "tests" / name).unlink()
-    assert lab.run(spec(lab, trials=600)) == 0
+    ran(lab, trials=600)
     assert len(warnings()) == 2
 
 
-def test_instances_exchange_entries_and_a_test_may_be_gone(lab):
-    assert lab.run(spec(lab, trials=3000)) == 0
-    tests = lab.root.parent / "project" / "tests" / "test_shop.py"
+def test_instances_exchange_entries_and_a_test_may_be_gone(lab, root):
+    ran(lab, trials=3000)
+    tests = root / "tests" / "test_shop.py"
     tests.write_text(TESTS.replace("def test_price", "def test_renamed"))
-    assert lab.run(spec(lab, "s1", trials=3000)) == 0
+    ran(lab, "s1", trials=3000)
     assert any("sync:main" in name for name in names(lab.out / "s1", "queue"))
     assert "test_price" not in figures(lab.out / "s1")
-    assert lab.run(spec(lab, trials=3500)) == 0  # its own entries of the test that is gone
+    ran(lab, trials=3500)  # its own entries of the test that is gone
 
 
-def test_functions_beside_tests(lab):
-    root = lab.root.parent / "project"
+def test_functions_beside_tests(lab, root):
     parts = [str(root / "tests" / "test_shop.py::test_parse"), "shop:parse"]
     (root / "raw.py").write_text("def raw(data: bytes):\n    assert data[:2] != b'\\xff\\xff'\n")
     parts.append(str(root / "raw.py") + ":raw")
     parts.append("shop:parse")  # once more: still one property
-    assert lab.run(spec(lab, trials=3000, suite=parts)) == 0
-    rows = figures(lab.out / "main")
+    rows = figures(ran(lab, trials=3000, suite=parts))
     assert set(rows) == {"test_parse", "shop:parse", "raw.py:raw"}
     assert sum(row["trials"] for row in rows.values()) == 3000
 
@@ -390,8 +394,8 @@ def test_functions_beside_tests(lab):
         ("tests/test_shop.py::test_none", "test_none"),
     ],
 )
-def test_nothing_to_run(lab, suite, words):
-    file = spec(lab, suite=[str(lab.root.parent / "project" / suite)])
+def test_nothing_to_run(lab, suite, words, root):
+    file = spec(lab, suite=[str(root / suite)])
     assert lab.run(file) == 3
     assert words in (lab.out / "main" / "worker.log").read_text()
 
@@ -402,11 +406,7 @@ def test_the_command_refuses_tests_that_cannot_be_run(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "test_it.py").write_text(source)
     for name, words in (("plain", "1 other test"), ("broken", "SyntaxError")):
-        done = subprocess.run(
-            [sys.executable, "-m", "fuzztui", "test", name, "--detach", "--python", sys.executable],
-            cwd=tmp_path, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 2, done.stderr
+        done = fuzztui("test", name, "--detach", cwd=tmp_path, code=2)
         assert f"{name}: target.function: no test with @given" in done.stderr
         assert words in done.stderr
     assert not (tmp_path / "runs").exists()
@@ -415,67 +415,41 @@ def test_the_command_refuses_tests_that_cannot_be_run(tmp_path):
 def test_the_command_for_a_project(tmp_path):
     project = tmp_path / "shop"
     write(project)
-    fuzztui = [sys.executable, "-m", "fuzztui"]
-    env = {k: v for k, v in os.environ.items() if k != "VIRTUAL_ENV"}
-    done = subprocess.run(
-        [*fuzztui, "test", "tests", "--headless", "--budget", "4000", "--python", sys.executable],
-        cwd=project, env=env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 10, done.stdout + done.stderr
-    status = subprocess.run(
-        [*fuzztui, "status", "--json"], cwd=project, env=env, capture_output=True, text=True,
-        check=True,
-    )  # fmt: skip
-    rows = {r["name"].removeprefix(f"{FILE}::"): r for r in json.loads(status.stdout)["properties"]}
+    fuzztui("test", "tests", "--headless", "--budget", "4000", cwd=project, code=10)
+    status = json.loads(fuzztui("status", "--json", cwd=project).stdout)
+    rows = {r["name"].removeprefix(f"{FILE}::"): r for r in status["properties"]}
     assert {name for name, row in rows.items() if row["state"] == "failed"} == set(FAILING)
     assert {name for name, row in rows.items() if row["state"] == "not run"} == set(REASONS)
     assert rows["test_parse"]["signatures"] == [FAILING["test_parse"]]
-    assert list((project / ".hypothesis" / "examples").iterdir())
-    text = subprocess.run(
-        [*fuzztui, "status"], cwd=project, env=env, capture_output=True, text=True, check=True
-    ).stdout
-    (line,) = [line for line in text.splitlines() if line.startswith("add tests")]
+    examples = project / ".hypothesis" / "examples"
+    assert list(examples.iterdir())
+    lines = fuzztui("status", cwd=project).stdout.splitlines()
+    (line,) = [line for line in lines if line.startswith("add tests")]
     assert shlex.quote(str(project)) in line
-    assert any(line.startswith("pytest ") for line in text.splitlines())
-    patch = subprocess.run(
-        [*fuzztui, "test", "--write-examples", "--python", sys.executable],
-        cwd=project, env=env, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    assert any(line.startswith("pytest ") for line in lines)
+    patch = fuzztui("test", "--write-examples", cwd=project)
     assert "TestMachine::runTest: no @example" in patch.stderr
-    applied = subprocess.run(
-        ["git", "apply", "-"], cwd=project, input=patch.stdout, text=True, capture_output=True,
-        check=False,
-    )  # fmt: skip
-    assert applied.returncode == 0, applied.stderr
+    (tmp_path / "patch").write_text(patch.stdout)
+    run("git", "apply", tmp_path / "patch", cwd=project)
     source = (project / "tests" / "test_shop.py").read_text()
     assert "@example(text='fuzz" in source and "from hypothesis import example\n" in source
-    run = project / "runs" / "shop-tests"
-    crash = next(run.glob("out/main/crashes/id:*"))
-    shown = subprocess.run(
-        [*fuzztui, "repro", str(run), str(crash)], env=env, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    assert shown.returncode == 10 and "input: test_shop.py::" in shown.stdout
+    place = project / "runs" / "shop-tests"
+    crash = next(place.glob("out/main/crashes/id:*"))
+    shown = fuzztui("repro", place, crash, cwd=tmp_path, code=10)
+    assert "input: test_shop.py::" in shown.stdout
 
     # A minimised finding replaces the longer one: in Hypothesis' database, and in the patch.
-    before = set((project / ".hypothesis" / "examples").rglob("*"))
-    price, *_ = (f for f in crashes(run) if f[0].endswith("::test_price"))
-    subprocess.run(
-        [*fuzztui, "minimise", str(run), f"main/{price[1]}"], cwd=project, env=env,
-        capture_output=True, check=True,
-    )  # fmt: skip
-    assert set((project / ".hypothesis" / "examples").rglob("*")) - before
-    again = subprocess.run(
-        [*fuzztui, "test", "tests", "--write-examples", "--python", sys.executable],
-        cwd=project, env=env, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    before = set(examples.rglob("*"))
+    found = events(place / "out" / "main", "finding_described")
+    price, *_ = (
+        e["file"]
+        for e in found
+        if e["category"] == "crash" and e["property"].endswith("::test_price")
+    )
+    fuzztui("minimise", place, f"main/{price}", cwd=project)
+    assert set(examples.rglob("*")) - before
+    again = fuzztui("test", "tests", "--write-examples", cwd=project)
     assert "\n+@example(numbers=[47113])\n" in again.stdout
-
-
-def crashes(run: Path) -> list[tuple[str, str]]:
-    """Property and file of each finding."""
-    described = events(run / "out" / "main", "finding_described")
-    return [(e["property"], e["file"]) for e in described if e["category"] == "crash"]
 
 
 FRESH = """\
@@ -504,27 +478,16 @@ def test_the_saved_examples_are_those_of_the_findings(tmp_path):
     (tmp_path / "remainders.py").write_text(
         "def check(n):\n    if n % 97 == 5:\n        raise KeyError(n)\n"
     )
-    pytest_alone = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
-    env = {k: v for k, v in os.environ.items() if k != "VIRTUAL_ENV"} | {
-        "PYTHONPATH": str(tmp_path)
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "fuzztui", "test", "tests", "--headless", "--budget", "3000",
-         "--python", sys.executable],
-        cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 10, done.stdout + done.stderr
-    alone = subprocess.run(
-        pytest_alone, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
-    )
-    assert "2 failed" in alone.stdout, "only saved examples are run"
+    fuzztui("test", "tests", "--headless", "--budget", "3000", cwd=tmp_path, code=10)
+    alone = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
+    done = run(*alone, cwd=tmp_path, code=1, PYTHONPATH=str(tmp_path))
+    assert "2 failed" in done.stdout, "only saved examples are run"
 
 
 @pytest.mark.parametrize("plugin", ["asyncio", "anyio"])
-def test_coroutines_run_as_the_plugin_of_the_project_runs_them(lab, plugin):
+def test_coroutines_run_as_the_plugin_of_the_project_runs_them(lab, plugin, root):
     pytest.importorskip(f"pytest_{plugin}" if plugin == "asyncio" else plugin)
     fixture = "pytest_asyncio.fixture" if plugin == "asyncio" else "pytest.fixture"
-    root = lab.root.parent / "project"
     (root / "tests" / "test_shop.py").write_text(f"""\
 import asyncio, pytest, shop
 from hypothesis import given, strategies as st
@@ -547,10 +510,10 @@ class TestIt:
     async def test_method(self, n):
         await asyncio.sleep(0)
 """)
-    assert lab.run(spec(lab)) == 0
-    (found,) = events(lab.out / "main", "properties_found")
+    main = ran(lab)
+    (found,) = events(main, "properties_found")
     assert {name.rpartition("::")[2]: why for name, why in found["reasons"].items()} == {
         "test_parse": "", "test_method": "",
     }  # fmt: skip
-    described = events(lab.out / "main", "finding_described")
+    described = events(main, "finding_described")
     assert {e["signature"][:39] for e in described} == {"ZeroDivisionError @ shop.py:12 in parse"}

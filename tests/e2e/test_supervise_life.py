@@ -1,7 +1,5 @@
 """Engines and supervisors that end, are killed and come back: real processes."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -14,45 +12,32 @@ from collections import Counter
 
 import psutil
 import pytest
-from supervised import rack
+from supervised import busy
 from waiting import wait_until
 
 from fuzztui.kernel.log.files import SEALED
 from fuzztui.kernel.remote.lock import running, trouble
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import Stop
-from fuzztui.kernel.wire.events import (
-    BudgetSet,
-    CampaignEnded,
-    CampaignStarted,
-    CampaignState,
-    EntryDescribed,
-    EntrySaved,
-    FindingSaved,
-    InstanceHello,
-    InstanceState,
-    Message,
-    Stats,
-    SupervisorStarted,
-)
 from fuzztui.run.campaign.rundir import AlreadyRunning, SupervisorError
 from fuzztui.run.observe.passive import make_passive
 from fuzztui.run.process.identity import boot_id
+from fuzztui.run.supervise.daemon import start
+
+pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def made(tmp_path):
-    with rack(tmp_path) as make:
-        yield make
-
-
-def busy(state) -> bool:
-    return state.state == "running" and len(state.entries) >= 5
+def ends_with(s, execs: int, restarts: int) -> None:
+    """It comes to the end of its budget, and none of its engine's work is lost or doubled."""
+    state = s.over()
+    assert (state.state, state.instances["main"].stats.execs) == ("finished", execs)
+    assert state.instances["main"].restarts == restarts
+    s.check_nothing_lost_or_doubled()
 
 
 # ------------------------------------------------------------------------- endings
 
 
-@pytest.mark.slow
 def test_a_budget_of_trials_is_kept_to_the_trial(made):
     s = made(crash_at=[5], trials_per_tick=7)
     pid = s.start("campaign.budget=300")
@@ -60,120 +45,94 @@ def test_a_budget_of_trials_is_kept_to_the_trial(made):
     assert (state.state, state.instances["main"].state) == ("finished", "finished")
     assert state.instances["main"].stats.execs == 300
     assert "300 trials" in state.reason
-    assert [e.pid for e in s.events(SupervisorStarted)] == [pid]
+    assert [e.state for e in s.events(ev.CampaignState)] == ["starting", "running"]
+    assert [e.pid for e in s.events(ev.SupervisorStarted)] == [pid]
     assert len(state.findings) == 1
     s.check_nothing_lost_or_doubled()
     events = s.events()
-    assert isinstance(events[0], CampaignStarted)
-    assert isinstance(events[-1], CampaignEnded)
+    assert isinstance(events[0], ev.CampaignStarted)
+    assert isinstance(events[-1], ev.CampaignEnded)
     # The last figures stand before the state that ends it.
-    last_stats = max(i for i, e in enumerate(events) if isinstance(e, Stats))
+    last_stats = max(i for i, e in enumerate(events) if isinstance(e, ev.Stats))
     over = events.index(next(e for e in events if getattr(e, "state", "") == "finished"))
     assert last_stats < over
     assert events[last_stats].execs == 300
     # The engine says that it is someone else: its directory knows better.
-    assert [e.instance for e in events if isinstance(e, InstanceHello)] == ["main"]
+    assert [e.instance for e in events if isinstance(e, ev.InstanceHello)] == ["main"]
 
 
-@pytest.mark.slow
 def test_a_budget_is_shared_by_the_instances(made):
     s = made()
-    s.start("campaign.budget=500", instances=3)
-    state = s.over()
-    assert {name: i.stats.execs for name, i in state.instances.items()} == {
-        "main": 167,
-        "s1": 167,
-        "s2": 166,
-    }
+    state = s.ran("campaign.budget=500", instances=3)
+    assert state.reason == "the budget of 500 trials is used up"
+    execs = {name: i.stats.execs for name, i in state.instances.items()}
+    assert execs == {"main": 167, "s1": 167, "s2": 166}
     s.check_nothing_lost_or_doubled("main", "s1", "s2")
 
 
-@pytest.mark.slow
 def test_a_budget_of_time_ends_it_and_a_larger_one_goes_on(made):
     s = made()
-    s.start("campaign.budget=2s")
-    state = s.over()
+    state = s.ran("campaign.budget=2s")
     assert (state.state, state.reason) == ("finished", "the budget of 2 s is used up")
     assert state.t >= 2
     before = len(state.entries)
     with pytest.raises(SupervisorError, match=r"used up.*campaign\.budget"):
         s.start("campaign.budget=2s")
     assert s.state().seq == state.seq
-    s.start("campaign.budget=4s")
-    state = s.over()
+    state = s.ran("campaign.budget=4s")
     assert state.t >= 4
     assert len(state.entries) > before
-    assert [e.budget_s for e in s.events(BudgetSet)] == [4.0]
-    assert [e.resumed for e in s.events(SupervisorStarted)] == [[], ["main"]]
+    assert [e.budget_s for e in s.events(ev.BudgetSet)] == [4.0]
+    assert [e.resumed for e in s.events(ev.SupervisorStarted)] == [[], ["main"]]
     s.check_nothing_lost_or_doubled()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lost", [1, 2, 3])
 def test_one_that_was_killed_at_its_very_end_is_brought_to_it(made, lost):
     s = made()
-    s.start("campaign.budget=0.6s")
-    s.over()
+    s.ran("campaign.budget=0.6s")
     s.lose_the_end(lost)
-    s.start("campaign.budget=0.6s")
-    state = s.over()
+    state = s.ran("campaign.budget=0.6s")
     assert (state.state, state.reason) == ("finished", "the budget of 0.6 s is used up")
     s.check_nothing_lost_or_doubled()
 
 
-@pytest.mark.slow
 def test_one_that_was_killed_while_stopping_is_resumed(made):
-    s = made(trials_per_tick=20, gate_at=20)
-    s.start("campaign.budget=800")
-    s.until(busy)
-    s.send(Stop())
-    assert s.over().state == "stopped"
+    s = made(trials_per_tick=20, gate_at=20).at_work("campaign.budget=800")
+    assert s.stop().state == "stopped"
     s.lose_the_end(1)
     s.go()
-    s.start("campaign.budget=800")
-    state = s.over()
+    state = s.ran("campaign.budget=800")
     assert (state.state, state.instances["main"].stats.execs) == ("finished", 800)
 
 
-@pytest.mark.slow
-def test_trials_that_are_used_up_are_the_campaigns(made):
-    s = made(trials_per_tick=20)
-    s.start("campaign.budget=301", instances=2)
-    assert s.over().reason == "the budget of 301 trials is used up"
-
-
-@pytest.mark.slow
-def test_a_run_that_is_moved_ends_and_says_where_it_is(made):
+@pytest.mark.parametrize("gone", ["", "supervisor/lock", "log"], ids=["run", "lock", "log"])
+def test_what_a_run_cannot_do_without_ends_it(made, gone):
+    """With all of its processes, and a reason, in the run or where it has been moved to."""
     s = made()
     supervisor = psutil.Process(s.start())
     s.until(busy)
     engines = [psutil.Process(p.pid) for p in s.marked()]
     assert engines
-    s.run.rename(s.directory / "elsewhere")
+    if gone == "supervisor/lock":
+        (s.run / gone).unlink()
+    else:
+        (s.run / gone).rename(s.directory / "elsewhere")
     _, alive = psutil.wait_procs([supervisor, *engines], timeout=60)
     assert alive == []
-    s.run = s.directory / "elsewhere"
-    assert f"moved to {s.run}" in s.state().reason
-    assert f"fuzztui {s.run}/campaign.toml" in s.state().reason
+    if gone == "log":
+        assert "the run's log was deleted or moved" in s.stderr()
+    elif gone:
+        assert s.state().reason == "the run directory was deleted"
+    else:
+        s.run = s.directory / "elsewhere"
+        assert f"moved to {s.run}" in s.state().reason
+        assert f"fuzztui {s.run}/campaign.toml" in s.state().reason
 
 
-@pytest.mark.slow
-def test_a_run_that_is_deleted_ends(made):
-    s = made()
-    supervisor = psutil.Process(s.start())
-    s.until(busy)
-    engines = [psutil.Process(p.pid) for p in s.marked()]
-    (s.run / "supervisor/lock").unlink()
-    _, alive = psutil.wait_procs([supervisor, *engines], timeout=60)
-    assert alive == []
-    assert s.state().reason == "the run directory was deleted"
-
-
-@pytest.mark.slow
 def test_stop_conditions(made):
     s = made(crash_at=[5, 10, 15])
-    s.start("stop.crashes=2")
-    state = s.over()
+    state = s.ran("stop.crashes=2")
     assert state.state == "finished"
     assert "stop.crashes" in state.reason
     idle = made(entries=3)
@@ -184,16 +143,6 @@ def test_stop_conditions(made):
     assert len(state.entries) == 3
 
 
-def test_an_engine_that_cannot_start_is_not_started_again(made):
-    s = made(refuse="target.function: module foo has no function 'bar'")
-    s.start()
-    state = s.over()
-    assert (state.state, state.instances["main"].state) == ("failed", "failed")
-    assert state.reason == "target.function: module foo has no function 'bar'"
-    assert state.instances["main"].restarts == 0
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
 def test_an_instance_whose_directory_goes_starts_again(made, how):
     """An engine that does not notice; the other one continues."""
@@ -209,30 +158,15 @@ def test_an_instance_whose_directory_goes_starts_again(made, how):
     again = s.until(lambda state: state.instances["main"].pid not in (0, pid))
     assert not stopped.is_running() or stopped.status() == psutil.STATUS_ZOMBIE
     assert again.instances["s1"].restarts == 0
-    (said,) = [m for m in s.events(Message) if str(main) in m.text]
+    (said,) = [m for m in s.events(ev.Message) if str(main) in m.text]
     assert (said.level, said.instance) == ("warning", "main")
     s.until(lambda state: state.instances["main"].state == "running" and any(main.iterdir()))
 
 
-@pytest.mark.slow
-def test_a_run_without_its_log_ends(made):
-    s = made()
-    supervisor = psutil.Process(s.start())
-    s.until(busy)
-    engines = [psutil.Process(p.pid) for p in s.marked()]
-    (s.run / "log").rename(s.directory / "log")
-    _, alive = psutil.wait_procs([supervisor, *engines], timeout=60)
-    assert alive == []
-    assert "the run's log was deleted or moved" in s.stderr()
-
-
-@pytest.mark.slow
 def test_an_interpreter_that_is_gone_fails_in_words(made):
     s = made()
     s.freeze()
     s.python.unlink()
-    from fuzztui.run.supervise.daemon import start
-
     with pytest.raises(SupervisorError, match="not an executable interpreter"):
         start(s.run)
     s.python.write_text("#!/nowhere/at/all\n")
@@ -246,81 +180,66 @@ def test_an_interpreter_that_is_gone_fails_in_words(made):
 # ------------------------------------------------------------------ restarts and kills
 
 
-@pytest.mark.slow
 def test_an_engine_that_crashes_is_started_again(made):
     s = made(exit_at=20, status=-signal.SIGSEGV)
-    s.start("campaign.budget=600")
-    state = s.over()
+    state = s.ran("campaign.budget=600")
     assert (state.state, state.instances["main"].restarts) == ("finished", 1)
     s.check_nothing_lost_or_doubled()
-    (restarting,) = [e for e in s.events(InstanceState) if e.state == "restarting"]
+    (restarting,) = [e for e in s.events(ev.InstanceState) if e.state == "restarting"]
     assert restarting.reason == "killed by SIGSEGV; again in 0.5 s"
 
 
-@pytest.mark.slow
 def test_an_engine_that_never_begins_is_given_up(made):
     s = made(stillborn=True)
-    s.start()
-    state = s.over()
+    state = s.ran()
     assert (state.state, state.instances["main"].restarts) == ("failed", 5)
     assert "exited with status 1, 6 times without a sign of life" in state.reason
     assert "worker.log" in state.reason
 
 
-@pytest.mark.slow
 def test_an_engine_is_killed_and_nothing_is_lost(made):
-    s = made(trials_per_tick=15, gate_at=20)
-    s.start("campaign.budget=800")
-    first = s.until(busy).instances["main"].pid
+    s = made(trials_per_tick=15, gate_at=20).at_work("campaign.budget=800")
+    first = s.state().instances["main"].pid
     os.kill(first, signal.SIGKILL)
     s.go()
     s.until(lambda st: st.instances["main"].restarts == 1 and st.instances["main"].pid != first)
-    state = s.over()
-    assert (state.state, state.instances["main"].stats.execs) == ("finished", 800)
-    s.check_nothing_lost_or_doubled()
+    ends_with(s, 800, restarts=1)
 
 
-@pytest.mark.slow
 def test_back_off_doubles(made):
-    s = made(refuse="")
+    s = made()
     s.python.write_text("#!/bin/sh\nexit 7\n")
     s.start()
     s.until(lambda st: st.instances.get("main") and st.instances["main"].restarts >= 3)
-    reasons = [e.reason for e in s.events(InstanceState) if e.state == "restarting"]
+    reasons = [e.reason for e in s.events(ev.InstanceState) if e.state == "restarting"]
     assert reasons[:3] == [
         f"exited with status 7; again in {delay} s" for delay in ("0.5", "1", "2")
     ]
 
 
-@pytest.mark.slow
 def test_the_supervisor_is_killed_and_the_next_adopts_its_engine(made):
-    s = made(trials_per_tick=20, gate_at=70)
-    s.start("campaign.budget=1600")
-    engine = s.until(busy).instances["main"].pid
+    s = made(trials_per_tick=20, gate_at=70).at_work("campaign.budget=1600")
+    engine = s.state().instances["main"].pid
     s.kill_supervisor()
     t = s.state().t
     queue = s.run / "out/main/queue"
     before = len(list(queue.iterdir()))
     wait_until(lambda: len(list(queue.iterdir())) >= min(before + 10, 70))  # it continues alone
     pid = s.start("campaign.budget=1600")
-    state = s.until(lambda _: s.events(SupervisorStarted)[-1].pid == pid)
+    state = s.until(lambda _: s.events(ev.SupervisorStarted)[-1].pid == pid)
     assert state.instances["main"].pid == engine
-    assert s.events(SupervisorStarted)[-1].adopted == ["main"]
+    assert s.events(ev.SupervisorStarted)[-1].adopted == ["main"]
     # It worked meanwhile, so the time counts.
-    taken_over = next(r.t for r in reversed(s.records()) if isinstance(r.event, SupervisorStarted))
+    taken_over = next(
+        r.t for r in reversed(s.records()) if isinstance(r.event, ev.SupervisorStarted)
+    )
     assert taken_over > t + 0.1
     s.go()
-    state = s.over()
-    assert (state.state, state.instances["main"].stats.execs) == ("finished", 1600)
-    assert state.instances["main"].restarts == 0
-    s.check_nothing_lost_or_doubled()
+    ends_with(s, 1600, restarts=0)
 
 
-@pytest.mark.slow
 def test_both_are_killed_and_time_stands_still(made):
-    s = made(trials_per_tick=20, gate_at=20)
-    s.start("campaign.budget=800")
-    s.until(busy)
+    s = made(trials_per_tick=20, gate_at=20).at_work("campaign.budget=800")
     s.kill_supervisor()
     s.kill_engines()
     t = s.state().t
@@ -330,19 +249,14 @@ def test_both_are_killed_and_time_stands_still(made):
     s.go()
     s.start("campaign.budget=800")
     records = s.records()
-    started = max(i for i, r in enumerate(records) if isinstance(r.event, SupervisorStarted))
+    started = max(i for i, r in enumerate(records) if isinstance(r.event, ev.SupervisorStarted))
     assert records[started].event.resumed == ["main"]
     assert records[started].t < t + 3600
-    state = s.over()
-    assert (state.state, state.instances["main"].stats.execs) == ("finished", 800)
-    s.check_nothing_lost_or_doubled()
+    ends_with(s, 800, restarts=0)
 
 
-@pytest.mark.slow
 def test_after_a_reboot_everything_is_resumed(made):
-    s = made(trials_per_tick=20, gate_at=20)
-    s.start("campaign.budget=800")
-    s.until(busy)
+    s = made(trials_per_tick=20, gate_at=20).at_work("campaign.budget=800")
     s.kill_supervisor()
     s.kill_engines()
     s.go()
@@ -351,12 +265,10 @@ def test_after_a_reboot_everything_is_resumed(made):
         path = s.run / name
         path.write_text(path.read_text().replace(boot_id(), "before"))
     (s.run / "out/main/process.json").write_text(f'{{"pid":{os.getpid()},"start":1,"boot":"b"}}')
-    s.start("campaign.budget=800")
-    assert s.over().state == "finished"
+    assert s.ran("campaign.budget=800").state == "finished"
     s.check_nothing_lost_or_doubled()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [4, pytest.param(25, marks=pytest.mark.nightly)])
 def test_kills_at_any_moment(made, rounds):
     rng = random.Random(rounds)
@@ -382,7 +294,6 @@ def test_kills_at_any_moment(made, rounds):
 # ------------------------------------------------------------------- the supervisor
 
 
-@pytest.mark.slow
 def test_sigterm_ends_everything_cleanly_and_sighup_nothing(made):
     s = made(leave_child=True)
     pid = s.start()
@@ -400,10 +311,12 @@ def test_sigterm_ends_everything_cleanly_and_sighup_nothing(made):
     s.until(lambda st: busy(st) and len(st.entries) > len(state.entries))
 
 
-@pytest.mark.slow
-def test_it_has_no_terminal_and_no_parent(made):
+def test_it_says_what_takes_time_and_has_no_terminal_and_no_parent(made):
     s = made()
-    pid = s.start()
+    s.freeze()
+    told: list[str] = []
+    pid = start(s.run, progress=told.append)
+    assert told
     process = psutil.Process(pid)
     assert process.ppid() != os.getpid()
     assert process.terminal() is None
@@ -413,7 +326,6 @@ def test_it_has_no_terminal_and_no_parent(made):
         assert os.readlink(f"/proc/{pid}/fd/{fd}") == "/dev/null"
 
 
-@pytest.mark.slow
 def test_a_second_supervisor_is_refused(made):
     s = made()
     pid = s.start()
@@ -424,10 +336,7 @@ def test_a_second_supervisor_is_refused(made):
     s.until(busy)
 
 
-@pytest.mark.slow
 def test_what_is_wrong_at_the_start_is_said(made):
-    from fuzztui.run.supervise.daemon import start
-
     s = made()
     s.freeze()
     (s.run / "campaign.toml").write_text("[campaign]\nname = 1\n")
@@ -439,18 +348,6 @@ def test_what_is_wrong_at_the_start_is_said(made):
         start(s.run)
 
 
-@pytest.mark.slow
-def test_what_takes_time_is_told(made):
-    from fuzztui.run.supervise.daemon import start
-
-    s = made()
-    s.freeze()
-    told: list[str] = []
-    start(s.run, progress=told.append)
-    assert told
-
-
-@pytest.mark.slow
 def test_an_error_of_our_own_is_told_once_and_survived(made):
     """In the foreground, as a service manager runs it, with an observer that is broken."""
     s = made()
@@ -477,7 +374,7 @@ sys.exit(run_process("supervise", Supervisor))
     assert done.returncode == 0, done.stderr
     assert s.state().state == "finished"
     s.check_nothing_lost_or_doubled()
-    told = [m.text for m in s.events(Message)]
+    told = [m.text for m in s.events(ev.Message)]
     assert len(told) == 1
     assert "nobody foresaw this" in told[0]
     assert done.stderr.count("nobody foresaw this") == 1
@@ -511,7 +408,6 @@ def with_triage(s, seconds: float, patience: float) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", code])
 
 
-@pytest.mark.slow
 def test_no_time_is_spent_on_what_is_done_once_all_have_ended(made):
     s = made()
     s.freeze("campaign.budget=0.6s")
@@ -519,13 +415,12 @@ def test_no_time_is_spent_on_what_is_done_once_all_have_ended(made):
     state = s.over()
     assert (state.state, state.reason) == ("finished", "the budget of 0.6 s is used up")
     assert state.t < 4
-    stopping = [e.reason for e in s.events(CampaignState) if e.state == "stopping"]
+    stopping = [e.reason for e in s.events(ev.CampaignState) if e.state == "stopping"]
     used_up = "the budget of 0.6 s is used up"
     assert stopping == [used_up, f"{used_up}; checking 2 findings"]
-    assert s.events(Message) == []
+    assert s.events(ev.Message) == []
 
 
-@pytest.mark.slow
 def test_what_takes_too_long_at_the_end_is_left_and_who_stops_it_knows(made):
     s = made()
     s.freeze()
@@ -536,11 +431,10 @@ def test_what_takes_too_long_at_the_end_is_left_and_who_stops_it_knows(made):
     assert s.state().state == "stopping"
     assert supervisor.wait(60) == 0
     assert s.over().state == "stopped"
-    (said,) = s.events(Message)
+    (said,) = s.events(ev.Message)
     assert said.text.startswith("2 findings not checked in time: resume the campaign")
 
 
-@pytest.mark.slow
 def test_findings_are_examined_after_the_end_until_a_user_stops_that(made):
     s = made()
     s.freeze("campaign.budget=0.6s")
@@ -550,18 +444,16 @@ def test_findings_are_examined_after_the_end_until_a_user_stops_that(made):
     assert supervisor.wait(60) == 0
     state = s.over()
     assert (state.state, state.reason) == ("finished", "the budget of 0.6 s is used up")
-    (said,) = s.events(Message)
+    (said,) = s.events(ev.Message)
     assert said.text.startswith("2 findings not checked in time: resume the campaign")
 
 
-@pytest.mark.slow
 def test_fewer_and_more_instances_than_before(made):
     s = made()
     s.start(instances=2)
     at_work = {"main", "s1"}
     s.until(lambda st: busy(st) and at_work == {e.instance for e in st.entries.values()})
-    s.kill_supervisor()
-    s.start(instances=1)
+    s.restart(instances=1)
     state = s.until(lambda st: st.instances["s1"].state == "stopped")
     assert len(s.marked()) == 1
     assert state.instances["main"].state == "running"
@@ -576,40 +468,32 @@ def test_fewer_and_more_instances_than_before(made):
     s.until(lambda st: st.instances.get("s2") and st.instances["s1"].state == "running")
 
 
-@pytest.mark.slow
 def test_a_passive_instance_stays_one_over_restarts(made):
-    s = made()
-    s.start()
-    s.until(busy)
+    s = made().at_work()
     make_passive(s.run / "out/box_main", "box")
     (s.run / "out/box_main/queue").mkdir()
     (s.run / "out/box_main/queue/id:000000,op:x").write_bytes(b"x")
     s.until(lambda st: "box_main" in st.instances)
-    s.kill_supervisor()
-    s.start()
-    s.until(lambda _: s.events(SupervisorStarted)[-1].pid == running(s.run))
+    s.restart()
+    s.until(lambda _: s.events(ev.SupervisorStarted)[-1].pid == running(s.run))
     s.until(lambda st: st.state == "running")
     os.kill(running(s.run), signal.SIGTERM)
     state = s.over()
     one = state.instances["box_main"]
     assert (one.state, one.passive, one.received, one.reason) == ("passive", "box", 1, "")
     assert not (s.run / "out/box_main/spec.json").exists()
-    assert not [e for e in s.events(EntrySaved) if e.instance == "box_main"]
+    assert not [e for e in s.events(ev.EntrySaved) if e.instance == "box_main"]
 
 
-@pytest.mark.slow
 def test_a_run_that_was_moved_goes_on(made, tmp_path):
     s = made()
-    s.start("campaign.budget=200")
-    s.over()
+    s.ran("campaign.budget=200")
     s.run.rename(tmp_path / "elsewhere")
     s.run = tmp_path / "elsewhere"
-    s.start("campaign.budget=400")
-    assert s.over().instances["main"].stats.execs == 400
+    assert s.ran("campaign.budget=400").instances["main"].stats.execs == 400
     s.check_nothing_lost_or_doubled()
 
 
-@pytest.mark.slow
 def test_a_full_disk_loses_nothing(made):
     s = made(tick=0.005, entries=120, gate_at=20)
     s.freeze()
@@ -618,8 +502,7 @@ def test_a_full_disk_loses_nothing(made):
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("mounting a tmpfs is not permitted here")
     try:
-        s.start()
-        s.until(busy)
+        s.at_work()
         pid = running(s.run)
         filler = log / "filler"
         with pytest.raises(OSError, match="No space"), filler.open("wb", buffering=0) as f:
@@ -633,12 +516,14 @@ def test_a_full_disk_loses_nothing(made):
         s.until(lambda _: trouble(s.run) == full)
         assert len(s.state().entries) < 120
         assert running(s.run) == pid
-        assert s.events(Message) == []
+        assert s.events(ev.Message) == []
         filler.unlink()
         again = "the campaign log can be written again"
-        s.until(lambda st: len(st.entries) == 120 and again in [m.text for m in s.events(Message)])
+        s.until(
+            lambda st: len(st.entries) == 120 and again in [m.text for m in s.events(ev.Message)]
+        )
         assert trouble(s.run) == ""
-        assert [m.text for m in s.events(Message)] == [full, again]
+        assert [m.text for m in s.events(ev.Message)] == [full, again]
         os.kill(pid, signal.SIGTERM)
         s.over()
         s.check_nothing_lost_or_doubled()
@@ -647,39 +532,28 @@ def test_a_full_disk_loses_nothing(made):
         subprocess.run(["umount", "-l", str(log)], check=False)
 
 
-@pytest.mark.slow
-def test_a_stopped_start_says_starting_first(made):
-    s = made()
-    s.start("campaign.budget=100")
-    s.over()
-    assert [e.state for e in s.events(CampaignState)] == ["starting", "running"]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("part", [0.0, 0.5, 0.9])
 def test_a_damaged_log_is_repaired_and_what_it_lost_is_found_again(made, part):
     s = made(crash_at=[5, 9])
-    s.start("campaign.budget=400")
-    s.over()
+    s.ran("campaign.budget=400")
     sealed = s.run / "log" / SEALED
     data = bytearray(sealed.read_bytes())
     at = 200 + int(part * (len(data) - 500))
     data[at : at + 8] = bytes(b ^ 255 for b in data[at : at + 8])
     sealed.write_bytes(data)
-    s.start("campaign.budget=500")
-    state = s.over()
+    state = s.ran("campaign.budget=500")
     assert state.state == "finished"
     assert state.lost > 0
     assert gzip.decompress(sealed.read_bytes()).count(b"\n") == len(s.records())
-    warnings = [e.text for e in s.events(Message) if e.level == "warning"]
+    warnings = [e.text for e in s.events(ev.Message) if e.level == "warning"]
     assert any("repaired" in text and "missing" in text for text in warnings)
     assert [p.read_bytes() for p in sealed.parent.glob("*.damaged-*")]
     # Every file and every line is in the log once, though not in the old order.
     events, directory = s.events(), s.run / "out" / "main"
-    for kind, files in ((EntrySaved, "queue/*"), (FindingSaved, "crashes/*")):
+    for kind, files in ((ev.EntrySaved, "queue/*"), (ev.FindingSaved, "crashes/*")):
         told = Counter(e.file for e in events if isinstance(e, kind))
         assert told == Counter(str(p.relative_to(directory)) for p in directory.glob(files))
     lines = (directory / "events.jsonl").read_text().splitlines()
     described = Counter(json.loads(x)["id"] for x in lines if '"entry_described"' in x)
-    assert Counter(e.id for e in events if isinstance(e, EntryDescribed)) == described
+    assert Counter(e.id for e in events if isinstance(e, ev.EntryDescribed)) == described
     assert len(state.entries) == len(list(directory.glob("queue/*")))

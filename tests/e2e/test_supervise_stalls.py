@@ -1,15 +1,13 @@
 """Real engines whose target stops them: the campaign continues, and says why it did not."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
 
 import pytest
+from skipped import nightly
 from supervised import Supervised
 
-from fuzztui.kernel.wire.commands import Stop
 from fuzztui.kernel.wire.events import Message
 from fuzztui.run.process.identity import descendants
 
@@ -46,15 +44,11 @@ def campaign(tmp_path):
         s.clean_up()
 
 
-@pytest.mark.parametrize(
-    "act",
-    [
-        "os.kill(os.getppid(), signal.SIGSTOP)",
-        pytest.param(
-            "os.killpg(os.getpgid(os.getppid()), signal.SIGSTOP)", marks=pytest.mark.nightly
-        ),
-    ],
-)
+MONITOR = "os.kill(os.getppid(), signal.SIGSTOP)"
+ITS_GROUP = "os.killpg(os.getpgid(os.getppid()), signal.SIGSTOP)"
+
+
+@pytest.mark.parametrize("act", [MONITOR, *nightly(ITS_GROUP)], ids=["monitor", "its group"])
 def test_a_target_that_stops_its_monitor(campaign, act):
     s = campaign(act)
     s.until(lambda st: st.instances["main"].state == "paused")
@@ -62,8 +56,7 @@ def test_a_target_that_stops_its_monitor(campaign, act):
     s.until(lambda st: st.instances["main"].stats.execs > state.instances["main"].stats.execs)
     assert [e.instance for e in s.events(Message) if "not by fuzztui" in e.text] == ["main"]
     assert s.state().instances["main"].restarts == 0
-    assert s.send(Stop()).ok
-    assert s.over().findings == {}
+    assert s.stop().findings == {}
 
 
 def test_a_worker_that_stops_itself_costs_no_budget(campaign):
@@ -73,8 +66,7 @@ def test_a_worker_that_stops_itself_costs_no_budget(campaign):
     assert "SIGSTOP" in finding.title
     s.until(lambda st: st.instances["main"].stats.execs > 1000)
     assert s.state().instances["main"].restarts == 0
-    assert s.send(Stop()).ok
-    s.over()
+    s.stop()
 
 
 def test_a_pause_of_all_its_processes_is_left_alone(campaign):
@@ -89,5 +81,4 @@ def test_a_pause_of_all_its_processes_is_left_alone(campaign):
     state = s.until(lambda st: st.instances["main"].state == "running")
     s.until(lambda st: st.instances["main"].stats.execs > state.instances["main"].stats.execs)
     assert not [e for e in s.events(Message) if "not by fuzztui" in e.text]
-    assert s.send(Stop()).ok
-    assert s.over().findings == {}
+    assert s.stop().findings == {}

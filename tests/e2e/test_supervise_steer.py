@@ -1,7 +1,5 @@
 """Steering a campaign of real processes through its control socket."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
@@ -9,30 +7,15 @@ from pathlib import Path
 
 import psutil
 import pytest
-from supervised import rack
+from supervised import busy
 from waiting import DEADLINE_S
 
 from fuzztui.kernel.remote.client import NotRunning, RemoteError
 from fuzztui.kernel.remote.lock import running
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import Pause, PromoteEntry, Resume, SkipEntry, Stop
-from fuzztui.kernel.wire.events import (
-    CampaignState,
-    CommandApplied,
-    CommandIssued,
-    CommandRejected,
-    InstanceState,
-    SupervisorStarted,
-)
 
-
-@pytest.fixture
-def made(tmp_path):
-    with rack(tmp_path) as make:
-        yield make
-
-
-def busy(state) -> bool:
-    return state.state == "running" and len(state.entries) >= 3
+pytestmark = pytest.mark.slow
 
 
 def stands_still(s) -> int:
@@ -48,28 +31,6 @@ def stands_still(s) -> int:
     return len(files)
 
 
-def test_an_engine_obeys_and_refuses(made):
-    s = made()
-    s.start()
-    s.until(busy)
-    result = s.send(SkipEntry(2))
-    assert (result.ok, result.instance) == (True, "main")
-    assert result.trial > 0
-    result = s.send(PromoteEntry(1_000_000, "main"))
-    assert (result.ok, result.detail) == (False, "no such entry")
-    events = s.events()
-    issued = [e for e in events if isinstance(e, CommandIssued)]
-    assert [e.command for e in issued] == [
-        {"c": "skip", "entry": 2},
-        {"c": "promote", "entry": 1_000_000, "instance": "main"},
-    ]
-    assert all("@" in e.by for e in issued)
-    applied = next(e for e in events if isinstance(e, CommandApplied))
-    assert applied.id == issued[0].id
-    assert events.index(issued[0]) < events.index(applied)
-
-
-@pytest.mark.slow
 def test_what_cannot_be_done_is_said(made):
     s = made(capabilities=["pause", "resume", "skip"])
     s.start(instances=2)
@@ -87,7 +48,6 @@ def test_what_cannot_be_done_is_said(made):
     assert all(c.state != "pending" for c in s.state().commands.values())
 
 
-@pytest.mark.slow
 def test_pause_and_resume(made):
     s = made()
     s.start(instances=2)
@@ -104,11 +64,8 @@ def test_pause_and_resume(made):
     s.until(lambda st: busy(st) and len(st.entries) > entries)
 
 
-@pytest.mark.slow
 def test_a_pause_spends_no_time_budget(made):
-    s = made()
-    s.start("campaign.budget=4s")
-    s.until(busy)
+    s = made().at_work("campaign.budget=4s")
     assert s.send(Pause()).ok
     paused = s.until(lambda st: st.state == "paused").t
     s.until(lambda st: st.t > paused + 1)
@@ -120,11 +77,9 @@ def test_a_pause_spends_no_time_budget(made):
     assert state.t >= 4 + resumed - paused
 
 
-@pytest.mark.slow
 def test_an_engine_that_cannot_pause_is_stopped_by_signal(made):
-    s = made(capabilities=[])
-    s.start()
-    pid = s.until(busy).instances["main"].pid
+    s = made(capabilities=[]).at_work()
+    pid = s.state().instances["main"].pid
     assert s.send(Pause()).ok
     s.until(lambda st: st.state == "paused")
     s.until(lambda _: psutil.Process(pid).status() == psutil.STATUS_STOPPED)
@@ -133,29 +88,23 @@ def test_an_engine_that_cannot_pause_is_stopped_by_signal(made):
     assert s.send(Pause()).ok
     assert s.send(Stop()).ok  # a stopped process takes SIGTERM anyway
     assert s.over().state == "stopped"
-    assert not [e for e in s.events(InstanceState) if "killed" in e.reason]
+    assert not [e for e in s.events(ev.InstanceState) if "killed" in e.reason]
 
 
-@pytest.mark.slow
 def test_an_engine_without_files_for_us_is_steered_by_signals(made, monkeypatch):
     """As AFL++ will be: no hello, no control.jsonl. It is alive once its figures move."""
-    s = made(capabilities=[])
-    s.start()
-    s.until(busy)
+    s = made(capabilities=[]).at_work()
     assert s.send(Pause()).ok
-    s.kill_supervisor()
-    s.start()
+    s.restart()
     assert s.state().state == "paused"
     assert s.send(Resume()).ok
     s.until(lambda st: st.state == "running" and st.instances["main"].state == "running")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("capabilities", [["pause", "resume"], []])
 def test_who_is_stopped_from_outside_is_paused_and_can_be_resumed(made, capabilities):
-    s = made(capabilities=capabilities)
-    s.start()
-    pid = s.until(busy).instances["main"].pid
+    s = made(capabilities=capabilities).at_work()
+    pid = s.state().instances["main"].pid
     os.kill(pid, signal.SIGSTOP)
     state = s.until(lambda st: st.instances["main"].state == "paused")
     assert state.instances["main"].reason == "stopped by a signal (SIGSTOP)"
@@ -178,11 +127,9 @@ def test_who_is_stopped_from_outside_is_paused_and_can_be_resumed(made, capabili
     assert state.instances["main"].restarts == 0
 
 
-@pytest.mark.slow
 def test_a_pause_outlives_supervisor_and_engine(made):
-    s = made()
-    s.start()
-    engine = s.until(busy).instances["main"].pid
+    s = made().at_work()
+    engine = s.state().instances["main"].pid
     assert s.send(Pause()).ok
     s.until(lambda st: st.state == "paused")
     s.kill_supervisor()
@@ -195,12 +142,11 @@ def test_a_pause_outlives_supervisor_and_engine(made):
     assert s.send(Resume()).ok
     s.until(lambda st: st.state == "running" and len(st.entries) > entries)
     events = s.events()
-    again = max(n for n, e in enumerate(events) if isinstance(e, SupervisorStarted))
-    states = [e.state for e in events[again:] if isinstance(e, CampaignState)]
+    again = max(n for n, e in enumerate(events) if isinstance(e, ev.SupervisorStarted))
+    states = [e.state for e in events[again:] if isinstance(e, ev.CampaignState)]
     assert states.index("running") == len(states) - 1
 
 
-@pytest.mark.slow
 def test_stop_ends_it_and_leaves_no_process(made):
     s = made(leave_child=True)
     s.start(instances=2)
@@ -218,11 +164,8 @@ def test_stop_ends_it_and_leaves_no_process(made):
     s.check_nothing_lost_or_doubled("main", "s1")
 
 
-@pytest.mark.slow
 def test_an_engine_that_does_not_want_to_go_is_killed(made):
-    s = made(ignore_term=True)
-    s.start()
-    s.until(busy)
+    s = made(ignore_term=True).at_work()
     assert s.send(Stop(), timeout=DEADLINE_S).ok
     state = s.over()
     assert state.state == "stopped"
@@ -231,34 +174,25 @@ def test_an_engine_that_does_not_want_to_go_is_killed(made):
     s.check_nothing_lost_or_doubled()
 
 
-@pytest.mark.slow
 def test_stopping_while_it_waits_to_start_again(made):
     s = made()
     s.python.write_text("#!/bin/sh\nexit 7\n")
     s.start()
     s.until(lambda st: st.instances.get("main") and st.instances["main"].restarts >= 3)
-    assert s.send(Stop()).ok
-    assert s.over().state == "stopped"
+    assert s.stop().state == "stopped"
 
 
-@pytest.mark.slow
 def test_a_command_without_an_answer_stays_pending_and_ends_with_the_campaign(made):
-    s = made(deaf=True)
-    s.start()
-    s.until(busy)
+    s = made(deaf=True).at_work()
     result = s.send(SkipEntry(1), timeout=0.3)
     assert (result.ok, result.pending) == (False, True)
     s.until(lambda st: [c.state for c in st.commands.values()] == ["pending"])
-    assert s.send(Stop()).ok
-    state = s.over()
+    state = s.stop()
     assert [c.state for c in state.commands.values()] == ["rejected", "applied"]
 
 
-@pytest.mark.slow
 def test_a_command_is_answered_once_over_a_killed_supervisor(made):
-    s = made(deaf=True)
-    s.start()
-    s.until(busy)
+    s = made(deaf=True).at_work()
     s.send(SkipEntry(1), timeout=0.2)
     s.until(lambda st: st.commands)
     s.kill_supervisor()
@@ -268,23 +202,20 @@ def test_a_command_is_answered_once_over_a_killed_supervisor(made):
     s.until(lambda st: all(c.state == "applied" for c in st.commands.values()))
     control = (s.run / "out/main/control.jsonl").read_text()
     assert control.count("skip") == 1
-    (issued,) = s.events(CommandIssued)
-    assert [e.id for e in s.events(CommandApplied)] == [issued.id]
+    (issued,) = s.events(ev.CommandIssued)
+    assert [e.id for e in s.events(ev.CommandApplied)] == [issued.id]
 
 
-@pytest.mark.slow
 def test_a_command_that_was_logged_and_not_sent_is_sent(made):
     """The supervisor is killed between the two: the next one sends it."""
-    s = made()
-    s.start()
-    s.until(busy)
+    s = made().at_work()
     s.kill_supervisor()
     s.kill_engines()
     from fuzztui.kernel.log.writer import LogWriter
 
     writer = LogWriter(s.run / "log")
-    writer.append(CommandIssued("c-lost", {"c": "skip", "entry": 1}, "me"), 1.0)
-    writer.append(CommandIssued("c-stop", {"c": "stop"}, "me"), 1.0)
+    writer.append(ev.CommandIssued("c-lost", {"c": "skip", "entry": 1}, "me"), 1.0)
+    writer.append(ev.CommandIssued("c-stop", {"c": "stop"}, "me"), 1.0)
     writer.close()
     s.start()
     state = s.until(lambda st: all(c.state != "pending" for c in st.commands.values()))
@@ -293,17 +224,15 @@ def test_a_command_that_was_logged_and_not_sent_is_sent(made):
     assert state.state == "running" or s.until(busy)
 
 
-@pytest.mark.slow
 def test_commands_before_the_engine_is_up_wait_for_it(made):
     s = made()
     s.python.write_text(s.python.read_text().replace("exec", "sleep 1; exec"))
     s.start()
     result = s.send(SkipEntry(0))
     assert result.ok
-    assert s.events(CommandRejected) == []
+    assert s.events(ev.CommandRejected) == []
 
 
-@pytest.mark.slow
 def test_a_torn_line_in_control_does_not_swallow_a_command(made):
     s = made()
     s.start()
@@ -313,11 +242,8 @@ def test_a_torn_line_in_control_does_not_swallow_a_command(made):
     assert s.send(SkipEntry(entry=0, instance="main")).ok
 
 
-@pytest.mark.slow
 def test_several_people_at_once(made):
-    s = made()
-    s.start()
-    s.until(busy)
+    s = made().at_work()
     results: dict[int, bool] = {}
 
     def ask(n: int) -> None:
@@ -329,17 +255,14 @@ def test_several_people_at_once(made):
     for thread in threads:
         thread.join()
     assert results == {n: bool(n % 2) for n in range(12)}
-    issued = [e.id for e in s.events(CommandIssued)]
-    answered = [e.id for e in s.events() if isinstance(e, (CommandApplied, CommandRejected))]
+    issued = [e.id for e in s.events(ev.CommandIssued)]
+    answered = [e.id for e in s.events() if isinstance(e, (ev.CommandApplied, ev.CommandRejected))]
     assert len(set(issued)) == 12
     assert sorted(issued) == sorted(answered)
 
 
-@pytest.mark.slow
 def test_the_socket_comes_back_after_a_logout(made):
-    s = made()
-    s.start()
-    s.until(busy)
+    s = made().at_work()
     path = Path((s.run / "supervisor/socket").read_text().strip())
     supervisor = psutil.Process(running(s.run))
     path.unlink()
@@ -352,7 +275,6 @@ def test_the_socket_comes_back_after_a_logout(made):
 
     s.until(answers)
     assert path.exists()
-    assert s.send(Stop()).ok
-    s.over()
+    s.stop()
     assert not path.exists()
     assert psutil.wait_procs([supervisor], timeout=60)[1] == []

@@ -1,7 +1,5 @@
 """A machine that lacks what a campaign needs: the start is refused, with the reason."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -38,14 +36,9 @@ def in_namespace(home, script: str) -> subprocess.CompletedProcess[str]:
     (home.path / "fs").mkdir()
     try:
         return subprocess.run(
-            ["unshare", "-m", "sh", "-c", script],
-            cwd=home.path,
-            env={**home.env, "F": FUZZTUI},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+            ["unshare", "-m", "sh", "-c", script], cwd=home.path, env={**home.env, "F": FUZZTUI},
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
     finally:
         home.kill_everything()
 

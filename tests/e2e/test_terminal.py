@@ -22,8 +22,7 @@ def test_start_look_leave_rejoin_stop(home, terminal):
     screen.wait(lambda text: "running" in text and "corpus" in text.lower())
     wait_until(lambda: home.status()["execs"] > 0)
     # Leaving never stops the campaign, and says how to come back.
-    screen.keys("q")
-    text = screen.wait("exit=0")
+    text = screen.keys("q", then="exit=0")
     assert "attach" in text
     assert home.status()["state"] == "running"
     before = home.status()["execs"]
@@ -32,10 +31,8 @@ def test_start_look_leave_rejoin_stop(home, terminal):
     again.wait("running")
     wait_until(lambda: home.status()["execs"] > before)
     for key, word in (("2", "id"), ("3", "rash"), ("4", "utants"), ("5", "og"), ("1", "exec")):
-        again.keys(key)
-        again.wait(word)
-    again.keys("x")
-    again.wait("Stop the campaign")
+        again.keys(key, then=word)
+    again.keys("x", then="Stop the campaign")
     again.keys("y")
     wait_until(lambda: home.status()["state"] == "stopped")
     again.wait("stopped")
@@ -51,22 +48,17 @@ def test_the_home_screen_opens_stops_and_resumes_a_run(home, terminal):
     )
     screen = terminal(command=[sys.executable, "-c", apart])
     screen.wait("1 under way")
-    screen.keys("Enter")
-    screen.wait(lambda text: "Overview" in text and "running" in text.lower())
-    screen.keys("q")
-    screen.wait("1 under way")
-    screen.keys("x")
-    screen.wait("Stop the campaign")
+    screen.keys("Enter", then=lambda text: "Overview" in text and "running" in text.lower())
+    screen.keys("q", then="1 under way")
+    screen.keys("x", then="Stop the campaign")
     screen.keys("y")
     wait_until(lambda: home.status()["state"] == "stopped")
     screen.wait("0 under way")
-    screen.keys("r")
-    screen.wait("Resume the campaign")
+    screen.keys("r", then="Resume the campaign")
     screen.keys("y")
     wait_until(lambda: home.status()["state"] == "running")
     screen.wait("running")
-    screen.keys("q")
-    screen.wait("exit=0")
+    screen.keys("q", then="exit=0")
     assert home.status()["state"] == "running"
 
 
@@ -84,10 +76,12 @@ def test_two_terminals_see_one_campaign(home, terminal):
     one.wait("running")
 
 
-def test_a_lost_terminal_stops_nothing(home, terminal):
+def test_a_lost_terminal_ends_the_screen_and_nothing_else(home, terminal):
     screen = terminal(str(home.file))
     screen.wait("running")
+    process = psutil.Process(screen.pid(str(home.file)))
     screen.close()
+    wait_until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
     before = home.status()["execs"]
     wait_until(lambda: home.status()["execs"] > before)
     assert home.status()["state"] == "running"
@@ -101,8 +95,7 @@ def test_over_ssh_with_the_link_cut_in_the_middle(home, terminal, sshd):
     ssh = [sshd[0], "-t", *sshd[1:], remote]
     screen = terminal(command=ssh)
     screen.wait("running")
-    screen.keys("p")
-    screen.wait("paused")
+    screen.keys("p", then="paused")
     wait_until(lambda: home.status()["state"] == "paused")
     screen.keys("p")
     wait_until(lambda: home.status()["state"] == "running")
@@ -111,18 +104,16 @@ def test_over_ssh_with_the_link_cut_in_the_middle(home, terminal, sshd):
     wait_until(lambda: home.status()["execs"] > before)
     again = terminal(command=ssh)
     again.wait("running")
-    again.keys("q")
-    again.wait("exit=0")
+    again.keys("q", then="exit=0")
     assert home.status()["state"] == "running"
 
 
 def test_replay_of_a_finished_run(home, terminal):
-    home(str(home.file), "--headless", "--set", "campaign.budget=4s")
+    home.headless("4s")
     screen = terminal("replay", str(home.run), "--speed", "4")
     screen.wait(lambda text: "replay" in text.lower())
     screen.wait("finished")
-    screen.keys("q")
-    screen.wait("exit=0")
+    screen.keys("q", then="exit=0")
 
 
 def test_small_and_large_terminals(home, terminal):
@@ -130,21 +121,14 @@ def test_small_and_large_terminals(home, terminal):
     for columns, rows in ((40, 10), (60, 15), (200, 60)):
         screen = terminal("attach", str(home.run), columns=columns, rows=rows)
         screen.wait(lambda text: len(text.strip()) > 20)
-        screen.keys("q")
-        screen.wait("exit=0")
+        screen.keys("q", then="exit=0")
 
 
 SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT]
 UNTOUCHED = {
-    "alternate_on": "0",
-    "cursor_flag": "1",
-    "mouse_any_flag": "0",
-    "mouse_sgr_flag": "0",
-    "wrap_flag": "1",
-    "ECHO": "1",
-    "ICANON": "1",
-    "ISIG": "1",
-}
+    "alternate_on": "0", "cursor_flag": "1", "mouse_any_flag": "0", "mouse_sgr_flag": "0",
+    "wrap_flag": "1", "ECHO": "1", "ICANON": "1", "ISIG": "1",
+}  # fmt: skip
 """The terminal of a shell's command."""
 IN_USE = {"alternate_on": "1", "cursor_flag": "0", "mouse_any_flag": "1", "ECHO": "0"}
 """A part of the terminal under a screen."""
@@ -215,16 +199,6 @@ def test_a_signal_while_it_leaves_restores_the_terminal(home, terminal):
     wait_until(lambda: screen.modes() == UNTOUCHED)
 
 
-def test_a_screen_whose_terminal_is_gone_ends(home, terminal):
-    home.detach()
-    screen = terminal("attach", str(home.run))
-    screen.wait("running")
-    process = psutil.Process(screen.pid("attach"))
-    screen.close()
-    wait_until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
-    assert home.status()["state"] == "running"
-
-
 BROKEN = """
 import sys
 from fuzztui.tui.app.app import FuzzApp
@@ -260,11 +234,7 @@ def test_an_entry_opens_in_the_editor_and_the_screen_comes_back(home, terminal):
     home.env["EDITOR"] = str(script)
     screen = terminal("attach", str(home.run))
     screen.wait("finished")
-    screen.keys("2")
-    screen.wait("lineage")
-    screen.keys("e")
-    screen.wait("EDITOR SHOWS")
-    screen.keys("Enter")
-    screen.wait("lineage")
-    screen.keys("q")
-    screen.wait("exit=0")
+    screen.keys("2", then="lineage")
+    screen.keys("e", then="EDITOR SHOWS")
+    screen.keys("Enter", then="lineage")
+    screen.keys("q", then="exit=0")

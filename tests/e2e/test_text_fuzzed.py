@@ -1,25 +1,15 @@
 """afl-fuzz on our own mutator: nothing that it is fed makes mutate.c go wrong."""
 
-from __future__ import annotations
-
 import os
-import shutil
 import subprocess
 
 import pytest
 from compiled_text import harness
+from homes import AFL_ENV, write_seeds
+from skipped import needs_afl
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
-]
+pytestmark = [pytest.mark.slow, needs_afl()]
 
-QUIET = {
-    "AFL_NO_UI": "1",
-    "AFL_SKIP_CPUFREQ": "1",
-    "AFL_NO_AFFINITY": "1",
-    "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1",
-}
 SEEDS = [
     b"seed-012\x03\x00\x40\x00int f(int a, char *b) {\n  if (a == 0 && b) return 1;\n  a++;\n}\n",
     b"seed-345\x0f\x30\x00\x41(a, b, c); while (x < y) { ; ; }\n\n}\n ( ) ;\0;\0;",
@@ -28,13 +18,10 @@ SEEDS = [
 
 
 def test_fuzzing_the_mutator_finds_no_crash(tmp_path):
-    env = {**os.environ, **QUIET, "AFL_USE_ASAN": "1", "AFL_USE_UBSAN": "1"}
+    env = {**os.environ, **AFL_ENV, "AFL_USE_ASAN": "1", "AFL_USE_UBSAN": "1"}
     flags = "-fno-sanitize-recover=all"
     program = harness("afl-clang-fast", tmp_path / "harness", flags, **env)
-    seeds = tmp_path / "seeds"
-    seeds.mkdir()
-    for number, seed in enumerate(SEEDS):
-        (seeds / str(number)).write_bytes(seed)
+    (seeds,) = write_seeds(tmp_path, *SEEDS)
     out = tmp_path / "out"
     # A limit that a machine at rest for a moment does not reach: that would be a hang.
     argv = ["afl-fuzz", "-V", "15", "-t", "10000", "-m", "none", "-i", seeds, "-o", out]

@@ -1,28 +1,23 @@
 """A real campaign of AFL++ with a grammar: fragments are harvested and spliced while it runs."""
 
-from __future__ import annotations
-
 import shutil
-import subprocess
 from contextlib import suppress
+from pathlib import Path
 
 import pool_reader
 import psutil
 import pytest
+from homes import compiled, write_seeds
+from skipped import needs_afl
 from supervised import Supervised
 from waiting import wait_until
 
 from fuzztui.engines.text.block import BLOCK, read_block
 from fuzztui.engines.text.table import ARMS, FRAGMENT, TEMPLATE
 from fuzztui.kernel.wire.commands import Stop
-from fuzztui.run.campaign import load, write_frozen
-from fuzztui.run.campaign.rundir import prepare_run
 
 pytest.importorskip("ast_grep_py")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
-]
+pytestmark = [pytest.mark.slow, needs_afl()]
 
 TARGET = r"""
 #include <string.h>
@@ -50,36 +45,19 @@ SEEDS = {
 class Fleet(Supervised):
     """A campaign with ``text.language``."""
 
-    text = 'language = "c"\ntemplates = ["if ($A) $B ==> while ($A) $B"]'
-
-    def freeze(self, *overrides: str, instances: int = 1) -> None:
-        (self.directory / "seeds").mkdir(exist_ok=True)
-        for name, text in SEEDS.items():
-            (self.directory / "seeds" / name).write_text(text)
-        (self.directory / "t.c").write_text(TARGET)
-        subprocess.run(
-            ["afl-clang-fast", "-o", self.directory / "t", self.directory / "t.c"],
-            check=True, capture_output=True, timeout=100,
-        )  # fmt: skip
-        self.file.write_text(
-            f"""
-[campaign]
-name = "spliced"
-output = "{self.run}"
-[target]
-command = ["{self.directory / "t"}"]
-[engine]
-kind = "afl"
-instances = {instances}
-seeds = ["seeds"]
-[text]
+    engine = 'seeds = ["seeds"]'
+    more = """[text]
 text = 0.4
 splice = 0.5
-{self.text}
+language = "c"
+templates = ["if ($A) $B ==> while ($A) $B"]
 """
-        )
-        prepare_run(self.run)
-        write_frozen(load(self.file, overrides, cwd=self.directory), self.run)
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory, "afl")
+        write_seeds(directory, **SEEDS)
+        program = compiled(directory, TARGET, compiler="afl-clang-fast")
+        self.target = f'command = ["{program}"]'
 
     def harvests(self) -> list[int]:
         found = []
@@ -104,10 +82,8 @@ splice = 0.5
 
 @pytest.fixture
 def fleet(tmp_path):
-    fleet = Fleet(tmp_path, "afl")
-    yield fleet
-    fleet.clean_up()
-    assert not fleet.marked()
+    with Fleet(tmp_path) as fleet:
+        yield fleet
     wait_until(lambda: not fleet.harvests())
 
 

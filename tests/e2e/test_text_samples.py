@@ -1,7 +1,5 @@
 """The samples that download a compiler's sources, and the benchmark over them, on the smallest."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,10 +4,12 @@ import json
 
 import psutil
 import pytest
+from homes import logged
 from waiting import wait_until
 
-from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.wire.events import Message
+
+pytestmark = pytest.mark.slow
 
 CAMPAIGN = """\
 [campaign]
@@ -84,7 +86,6 @@ def shop(home):
     return home
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_types_are_told_of_and_steered(shop):
     shop.detach()
@@ -145,7 +146,6 @@ def test_types_are_told_of_and_steered(shop):
     assert json.loads(shop("replay", run, "--json"))["types"] == status()
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_program_that_is_edited_is_aimed_at_again(shop):
     """Edit, stop, start: what daily work is; and what is said while it is not analysed yet."""
@@ -169,8 +169,7 @@ def test_a_program_that_is_edited_is_aimed_at_again(shop):
         return said
 
     def messages():
-        events = (record.event for record in LogReader(shop.run).records())
-        return {event.text for event in events if isinstance(event, Message)}
+        return {message.text for message in logged(shop.run, Message)}
 
     wait_until(lambda: now().get("frontier", 0) >= 3)
     shop("ctl", run, "weigh", PRICE, "3")

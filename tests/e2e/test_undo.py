@@ -1,7 +1,5 @@
 """``fuzztui ctl RUN undo`` on real engines: what was set is as before, and the log says so."""
 
-from __future__ import annotations
-
 import pytest
 from homes import Home
 from waiting import wait_until

@@ -1,17 +1,14 @@
 """Verdicts about findings of real campaigns: during a run, after it, and in the next one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
-from homes import Home
+from homes import Home, logged, write_seeds
 from waiting import wait_until
 
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, USAGE
 from fuzztui.features.verdicts.file import read_verdicts
-from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.wire.events import Message
 
 pytestmark = pytest.mark.slow
@@ -48,9 +45,7 @@ def home(tmp_path: Path) -> Home:
     home = Home(tmp_path)
     home.file.write_text(CAMPAIGN)
     (tmp_path / "app.py").write_text(APP)
-    (tmp_path / "seeds").mkdir()
-    for text in ("a", "b", "c"):
-        (tmp_path / "seeds" / text).write_text(text)
+    write_seeds(tmp_path, "a", "b", "c")
     return home
 
 
@@ -129,8 +124,4 @@ def test_words_that_are_none(home: Home) -> None:
 
 
 def _log(home: Home) -> str:
-    return "\n".join(
-        record.event.text
-        for record in LogReader(home.run).records()
-        if isinstance(record.event, Message)
-    )
+    return "\n".join(message.text for message in logged(home.run, Message))

@@ -1,7 +1,5 @@
 """``fuzztui watch`` in a real terminal, over real fuzzers that someone else started."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -10,7 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from homes import FUZZTUI
+from homes import AFL_ENV, FUZZTUI, compiled
 from waiting import wait_until
 from watch_lab import Fuzzer
 
@@ -26,13 +24,6 @@ int main(void) {
   return b[0] > 'm' ? 1 : 0;
 }
 """
-
-AFL_ENV = {
-    "AFL_NO_UI": "1",
-    "AFL_SKIP_CPUFREQ": "1",
-    "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1",
-    "AFL_NO_AFFINITY": "1",
-}
 
 
 def watchers(tmp: Path) -> list[int]:
@@ -73,53 +64,41 @@ def test_a_dead_campaign_is_shown_and_nothing_stays(home, watched, tmp):
     main.put("crashes/id:000000,sig:06,src:000000,time:120000,execs:120000,op:havoc,rep:4")
     screen = watched(str(home.path / "out"))
     screen.wait(lambda text: "STOPPED" in text and "3.60M" in text)
-    screen.keys("3")
-    screen.wait("crash")
-    screen.keys("q")
-    text = screen.wait("exit=0")
+    screen.keys("3", then="crash")
+    text = screen.keys("q", then="exit=0")
     assert "attach" not in text
     wait_until(lambda: not left_behind(tmp))
 
 
-def test_a_lost_terminal_leaves_nothing_behind(home, watched, tmp):
+@pytest.fixture
+def stopped(home, watched):
+    """The screen of a campaign of one fuzzer that has ended."""
     Fuzzer(home.path / "out/main")
     screen = watched(str(home.path / "out"))
     screen.wait("STOPPED")
+    return screen
+
+
+@pytest.mark.parametrize("how", ["terminal lost", "screen killed", "session ended"])
+def test_a_screen_that_ends_leaves_nothing_behind(stopped, tmp, how):
     assert left_behind(tmp)
-    assert len(watchers(tmp)) == 1
-    screen.close()
+    (ours,) = map(psutil.Process, watchers(tmp))
+    if how == "terminal lost":
+        stopped.close()
+    elif how == "screen killed":
+        ours.parent().kill()
+    else:
+        for process in (ours, ours.parent()):
+            process.terminate()
     wait_until(lambda: not left_behind(tmp) and not watchers(tmp))
 
 
-def test_a_killed_screen_leaves_nothing_behind(home, watched, tmp):
-    Fuzzer(home.path / "out/main")
-    screen = watched(str(home.path / "out"))
-    screen.wait("STOPPED")
-    (ours,) = watchers(tmp)
-    psutil.Process(ours).parent().kill()
-    wait_until(lambda: not left_behind(tmp) and not watchers(tmp))
-
-
-def test_a_watcher_that_dies_is_told(home, watched, tmp):
-    Fuzzer(home.path / "out/main")
-    screen = watched(str(home.path / "out"))
-    screen.wait("STOPPED")
+def test_a_watcher_that_dies_is_told(stopped, tmp):
     (ours,) = watchers(tmp)
     psutil.Process(ours).kill()  # as the kernel does when there is no memory left
-    screen.wait("The watcher has ended, nothing is updated any more: killed by signal 9")
-    screen.keys("q")
-    screen.wait("exit=0")
+    stopped.wait("The watcher has ended, nothing is updated any more: killed by signal 9")
+    stopped.keys("q", then="exit=0")
     wait_until(lambda: not left_behind(tmp))
-
-
-def test_a_session_that_is_ended_as_a_whole_leaves_nothing_behind(home, watched, tmp):
-    Fuzzer(home.path / "out/main")
-    screen = watched(str(home.path / "out"))
-    screen.wait("STOPPED")
-    (ours,) = watchers(tmp)
-    for process in (psutil.Process(ours), psutil.Process(ours).parent()):
-        process.terminate()
-    wait_until(lambda: not left_behind(tmp) and not watchers(tmp))
 
 
 def test_what_was_kept_can_be_replayed(home, watched, terminal, tmp):
@@ -127,8 +106,7 @@ def test_what_was_kept_can_be_replayed(home, watched, terminal, tmp):
     kept = home.path / "kept"
     screen = watched(str(home.path / "out"), "--keep", str(kept))
     screen.wait("STOPPED")
-    screen.keys("q")
-    screen.wait("exit=0")
+    screen.keys("q", then="exit=0")
     assert '"state": "stopped"' in home("replay", str(kept), "--json")
     again = terminal("replay", str(kept), "--speed", "1000")
     again.wait("REPLAY")
@@ -138,18 +116,9 @@ def test_what_was_kept_can_be_replayed(home, watched, terminal, tmp):
 def target(tmp_path) -> Path:
     if shutil.which("afl-fuzz") is None or shutil.which("afl-cc") is None:
         pytest.skip("AFL++ is not installed")
-    (tmp_path / "target.c").write_text(TARGET)
-    built = subprocess.run(
-        ["afl-cc", "-o", "target", "target.c"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stderr
     (tmp_path / "in").mkdir()
     (tmp_path / "in/seed").write_bytes(b"cr hello")
-    return tmp_path / "target"
+    return compiled(tmp_path, TARGET, name="target")
 
 
 @pytest.fixture
@@ -183,8 +152,7 @@ def test_real_fuzzers_from_the_first_to_the_resumed(home, watched, afl, target):
     s1 = afl("-S", "s1")
     screen.wait(lambda text: text.count("running") >= 2)
     wait_until(lambda: list((out / "main/crashes").glob("id*")))
-    screen.keys("3")
-    screen.wait("sig")
+    screen.keys("3", then="sig")
     screen.keys("1")
     # Until it has written its figures nobody knows which process it is.
     wait_until((out / "s1/fuzzer_stats").exists)
@@ -204,5 +172,4 @@ def test_real_fuzzers_from_the_first_to_the_resumed(home, watched, afl, target):
     afl("-M", "main", seeds="-")
     screen.wait("RUNNING")
     wait_until(lambda: list((out / "main").glob("crashes.*")))
-    screen.keys("q")
-    screen.wait("exit=0")
+    screen.keys("q", then="exit=0")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,6 +67,17 @@ def is_missing(extra: str) -> bool:
 def needs(extra: str) -> pytest.MarkDecorator:
     """Mark a test that needs an extra; files that import its packages need no mark."""
     return pytest.mark.skipif(is_missing(extra), reason=f"the extra {extra} is not installed")
+
+
+def needs_afl(*names: str) -> pytest.MarkDecorator:
+    """Mark a test that starts programs of AFL++: these, or afl-fuzz."""
+    missing = not all(map(shutil.which, names or ("afl-fuzz",)))
+    return pytest.mark.skipif(missing, reason="afl++ is not installed")
+
+
+def nightly(*values: object) -> list[Any]:
+    """Values of a parameter with which a test runs in the night only."""
+    return [pytest.param(value, marks=pytest.mark.nightly) for value in values]
 
 
 def lacking(file: Path) -> str:

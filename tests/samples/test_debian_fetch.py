@@ -1,7 +1,5 @@
 """sample_campaigns/debian/fetch.py: tarballs from a mirror, once, and only the right ones."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

@@ -1,7 +1,5 @@
 """The sample functions for AWS Lambda do what they say, on inputs made by hand."""
 
-from __future__ import annotations
-
 import datetime
 import gzip
 import io
