@@ -33,13 +33,13 @@ class Key:
     choices: tuple[str, ...] = ()
     minimum: int | None = None
     maximum: int | None = None
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    """Other names of ``choices``, for suggestions in error messages."""
     required: bool = False
     without: str = ""
     """Advice for users whom none of ``choices`` fits: what happens without the key."""
     once: bool = False
     """Whether only the first start reads the key: a run continues if the named file is gone."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other names of ``choices``, for suggestions in error messages."""
 
 
 ValueCheck = Callable[[Key, Any, Path], tuple[Any, Any]]

@@ -25,7 +25,7 @@ _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,@%+")
 """Characters that no shell interprets."""
 
-_CHANGED = ("cli", "run/campaign", "kernel/wire")
+_CHANGED = ("cli", "engines", "run/campaign", "kernel/wire")
 """Folders of fuzztui that the table is made of."""
 
 
@@ -102,10 +102,14 @@ def load_table() -> dict[str, Any]:
     """Return the table of the cache, or make it again if fuzztui has changed."""
     package = os.path.dirname(os.path.abspath(fuzztui.__file__))
     newest = 0
-    for folder in _CHANGED:
+    with os.scandir(os.path.join(package, "features")) as entries:
+        features = [entry.path for entry in entries if entry.is_dir()]
+    for folder in (*_CHANGED, *features):
         with os.scandir(os.path.join(package, folder)) as entries:
             times = (e.stat().st_mtime_ns for e in entries if e.name != "__pycache__")
             newest = max(newest, *times)  # __pycache__ changes with each first import of a module
+    installed = (os.stat(place).st_mtime_ns for place in sys.path if os.path.isdir(place))
+    newest = max(newest, *installed)  # a package may add tables
     key = f"{fuzztui.__version__} {newest} {package}"
     home = os.environ.get("XDG_CACHE_HOME", "")  # as base.user_dirs, which imports pathlib
     home = home if os.path.isabs(home) else os.path.expanduser("~/.cache")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ from fuzztui.cli.ctl import ACTIONS
 from fuzztui.cli.help import GROUPS
 from fuzztui.cli.man import Parsers
 from fuzztui.cli.samples import SAMPLES
+from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.wire.commands import EntryCommand, Minimise, MutantCommand, names_of
 from fuzztui.run.campaign.schema import ENGINES, HOSTS, Key, tables_for
 from fuzztui.tui.base.themes import load_themes
@@ -49,7 +51,7 @@ def table(parsers: Parsers) -> dict[str, Any]:
         "commands": commands,
         "samples": sorted(path.name for path in SAMPLES.glob("*.toml")),
         "themes": sorted(load_themes()[0]),
-        "keys": _keys(),
+        "keys": _keys_if_possible(),
         "actions": {action: _of_action(action) for action in ACTIONS},
     }
 
@@ -63,6 +65,12 @@ def _of_action(action: str) -> str:
     if action in (Minimise.name, "cancel-minimise", "judge"):
         return "findings"
     return "files" if action == "add-seed" else ""
+
+
+def _keys_if_possible() -> dict[str, dict[str, Any]]:
+    with contextlib.suppress(PluginError):  # of one package: other words are completed all the same
+        return _keys()
+    return {}
 
 
 def _keys() -> dict[str, dict[str, Any]]:

@@ -330,8 +330,8 @@ def _same_campaign(loaded: FrozenCampaign, where: Path) -> None:
 
 def _changed(before: Tables, now: Tables) -> Iterator[str]:
     """Yield each key that has a new value, with the old and the new value."""
-    for table, keys in now.items():
-        old = before.get(table, {})
+    for table in {**before, **now}:
+        keys, old = now.get(table, {}), before.get(table, {})
         for key in keys.keys() | old.keys():
             if (was := old.get(key)) != (is_ := keys.get(key)):
                 yield f"{table}.{key} ({_value(was)} -> {_value(is_)})"

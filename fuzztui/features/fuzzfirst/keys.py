@@ -13,7 +13,7 @@ from fuzztui.engines.kinds import EngineKind
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.base.units import parse_ranges
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.table import CampaignTable, Loading
+from fuzztui.run.campaign.table import CampaignLoad, CampaignTable
 from fuzztui.run.campaign.values import TEXT, absolute, check_strings, nearest, one_or_list, wrong
 
 WEIGHTS = ("edit", "source", "mutant", "file", "line", "span")
@@ -116,6 +116,7 @@ MUTANTS = (
         "The programming language of `sources`. Default: by the file's suffix.",
         default="",
         choices=LANGUAGES,
+        aliases={"c++": "cpp", "cc": "cpp", "cxx": "cpp", "py": "python", "python3": "python"},
     ),
     Key(
         "listed",
@@ -186,13 +187,15 @@ MUTANTS = (
 class MutantsTable(CampaignTable):
     """``[mutants]``, for engines that have no mutants of their own."""
 
-    def of(self, kind: EngineKind | None) -> Sequence[Key]:  # noqa: D102
-        return self.keys if kind is None or kind.mutants_first else ()
+    def keys_for(self, kind: EngineKind | None) -> Sequence[Key] | None:
+        """The same keys, for AFL++ and the kinds that say so."""
+        return self.keys if kind is None or kind.mutants_first else None
 
-    def refusal(self, kind: str) -> str:  # noqa: D102
-        return ": mu2 has its own mutants" if kind == "mu2" else ""
+    def reason_against(self, kind: str) -> str:
+        """Mu2 needs no table."""
+        return "mu2 has its own mutants" if kind == "mu2" else ""
 
-    def complete(self, campaign: Campaign, frozen: dict[str, Any], load: Loading) -> None:
+    def fill_in(self, campaign: Campaign, frozen: dict[str, Any], load: CampaignLoad) -> None:
         """Fill in the budget of a turn and where mutants run."""
         mutants = campaign.table(self.name)
         mutants["each_s"], mutants["each_trials"] = mutants.pop("per_mutant")
@@ -235,7 +238,8 @@ class MutantsTable(CampaignTable):
                 "them",
             )
 
-    def idle(self, campaign: Campaign) -> Iterator[tuple[str, str]]:  # noqa: D102
+    def without_effect(self, campaign: Campaign) -> Iterator[tuple[str, str]]:
+        """Yield keys that are for another order or another use of mutants."""
         mutants = campaign.table(self.name)
         if mutants["weights"] and mutants["order"] != "fpf":
             yield (

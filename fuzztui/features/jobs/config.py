@@ -117,7 +117,7 @@ class ClusterTable(CampaignTable):
             yield f"{self.name}.{key}", text
 
 
-TABLE = ClusterTable("cluster", "where jobs run (docs/cluster.md)", CLUSTER)
+TABLE = ClusterTable("cluster", "where jobs run (docs/cluster.md)", CLUSTER, of_hub=True)
 
 INIT: Final = "make them: fuzztui cluster init DIR, and give DIR"
 

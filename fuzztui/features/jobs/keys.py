@@ -2,29 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-from fuzztui.engines.keys import Key, ValueType
-from fuzztui.run.campaign.values import TEXT, check_strings, table_of, wrong
-
-
-def _settings(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    if not isinstance(value, dict):
-        raise wrong(key, value)
-    for item in value.values():
-        if isinstance(item, list):
-            check_strings(key, item)
-        elif not isinstance(item, str | int) or isinstance(item, bool):
-            raise wrong(key, value)
-    return value, value
-
-
-_SETTINGS = ValueType(
-    "a table of strings, whole numbers and lists of strings",
-    _settings,
-    table_of({"anyOf": [TEXT, {"type": "integer"}, {"type": "array", "items": TEXT}]}),
-)
+from fuzztui.engines.keys import Key
 
 CLUSTER = (
     Key(
@@ -40,12 +18,12 @@ CLUSTER = (
     ),
     Key(
         "slurm",
-        _SETTINGS,
+        "settings",
         "Workers as jobs of SLURM: partition, jobs (how many), cores and memory of each, walltime, "
         "options (of sbatch), logs (a directory for what workers print). A scheduler is started on "
         "this machine.",
     ),
-    Key("kubernetes", _SETTINGS, "Not supported: use `scheduler`."),
+    Key("kubernetes", "settings", "Not supported: use `scheduler`."),
     Key(
         "tls",
         "directory",

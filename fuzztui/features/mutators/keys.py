@@ -10,7 +10,7 @@ from fuzztui.engines.keys import Key, ValueType
 from fuzztui.engines.kinds import EngineKind
 from fuzztui.kernel.wire.mixture import CLASSES, Mixture, completed
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.table import CampaignTable, Loading
+from fuzztui.run.campaign.table import CampaignLoad, CampaignTable
 from fuzztui.run.campaign.values import check_known, check_strings, one_or_list
 
 GRAMMARS = (
@@ -105,13 +105,15 @@ KEYS = (
 class TextTable(CampaignTable):
     """``[text]``, for AFL++ and the engine text, which always has the table."""
 
-    def of(self, kind: EngineKind | None) -> Sequence[Key]:  # noqa: D102
-        return self.keys if kind is None or kind.text else ()
+    def keys_for(self, kind: EngineKind | None) -> Sequence[Key] | None:
+        """The same keys, for AFL++ and the kinds that say so."""
+        return self.keys if kind is None or kind.text else None
 
-    def always(self, kind: str) -> bool:  # noqa: D102
+    def is_implied(self, kind: str) -> bool:
+        """The engine text has no other mutators."""
         return kind == "text"
 
-    def complete(self, campaign: Campaign, frozen: dict[str, Any], load: Loading) -> None:
+    def fill_in(self, campaign: Campaign, frozen: dict[str, Any], load: CampaignLoad) -> None:
         """Fill in the probabilities of text, splice and havoc that the given ones leave."""
         text = campaign.table(self.name)
         given = {name: text[name] for name in CLASSES if text[name] is not None}
@@ -140,4 +142,4 @@ class TextTable(CampaignTable):
                 yield "text.templates", f"{template!r}: {problem}"
 
 
-TABLE = TextTable("text", "mutate inputs as text", KEYS)
+TABLE = TextTable("text", "mutate inputs as text; the engine text has it always", KEYS)

@@ -8,7 +8,7 @@ from typing import Any
 from fuzztui.engines.keys import Key, ValueType
 from fuzztui.kernel.wire.events import NEWS
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.table import CampaignTable, Loading
+from fuzztui.run.campaign.table import CampaignLoad, CampaignTable
 from fuzztui.run.campaign.values import check_known, check_strings, one_or_list, program
 
 
@@ -59,7 +59,7 @@ KEYS = (
 class NotifyTable(CampaignTable):
     """``[notify]``, for all engines."""
 
-    def complete(self, campaign: Campaign, frozen: dict[str, Any], load: Loading) -> None:
+    def fill_in(self, campaign: Campaign, frozen: dict[str, Any], load: CampaignLoad) -> None:
         """Resolve the program. A run continues without it: its notifications then fail."""
         notify = campaign.table(self.name)
         name, *arguments = notify["command"]
@@ -71,4 +71,4 @@ class NotifyTable(CampaignTable):
         notify["command"] = frozen["command"] = [name, *arguments]
 
 
-TABLE = NotifyTable("notify", "a command that is run when there is news", KEYS)
+TABLE = NotifyTable("notify", "a command that is run when there is news", KEYS, of_hub=True)

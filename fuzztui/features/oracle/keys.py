@@ -9,7 +9,7 @@ from typing import Any
 from fuzztui.engines.keys import Key
 from fuzztui.engines.kinds import EngineKind
 from fuzztui.run.campaign import Campaign
-from fuzztui.run.campaign.table import CampaignTable, Loading
+from fuzztui.run.campaign.table import CampaignLoad, CampaignTable
 from fuzztui.run.campaign.values import BUILD, SOURCE, absolute, found_on_path, in_build, program
 
 ORACLE = (
@@ -70,12 +70,13 @@ AFL_ORACLE = (
 class OracleTable(CampaignTable):
     """``[oracle]``; an AFL++ target's has commands."""
 
-    def of(self, kind: EngineKind | None) -> Sequence[Key]:  # noqa: D102
+    def keys_for(self, kind: EngineKind | None) -> Sequence[Key] | None:
+        """The keys for AFL++ have commands in place of functions."""
         if kind is None:
             return AFL_ORACLE
-        return self.keys if kind.oracle else ()
+        return self.keys if kind.oracle else None
 
-    def complete(self, campaign: Campaign, frozen: dict[str, Any], load: Loading) -> None:
+    def fill_in(self, campaign: Campaign, frozen: dict[str, Any], load: CampaignLoad) -> None:
         """Resolve the commands of an AFL++ target's oracle."""
         oracle, target = campaign.table(self.name), campaign.target
         if "command" not in target:
@@ -101,7 +102,8 @@ class OracleTable(CampaignTable):
             if arguments and not target["build"]:
                 frozen[key] = [used[0], *arguments[1:]]
 
-    def problems(self, campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:  # noqa: D102
+    def problems(self, campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
+        """Yield an oracle that decides nothing, or that would report every mutant."""
         oracle = campaign.table(self.name)
         if oracle["against"] and campaign.target.get("suite"):
             yield "oracle.against", "is for one function; remove it"

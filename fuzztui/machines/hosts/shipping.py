@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import tomli_w
-
 from fuzztui.features.fuzzfirst.ranking import RANKED
 from fuzztui.kernel.base.atomic import replace_bytes
 from fuzztui.kernel.base.bounds import LARGEST
@@ -22,17 +20,15 @@ from fuzztui.kernel.base.text import several, visible
 from fuzztui.machines.hosts.gather import SHIPPED, Parcel, ShippedFile, ShippedPart
 from fuzztui.machines.hosts.ssh import HostError
 from fuzztui.run.campaign import Campaign, FrozenCampaign
-from fuzztui.run.campaign.model import Tables, run_of
+from fuzztui.run.campaign.model import Tables, run_of, toml_of
 from fuzztui.run.campaign.places import HostPlace
 from fuzztui.run.campaign.schema import AFL, HOSTS, Key, tables_for
+from fuzztui.run.campaign.table import feature_tables
 from fuzztui.run.campaign.values import BUILD, in_build
 from fuzztui.run.home.finding import campaign_file
 
 RUNS: Final = "~/.local/share/fuzztui/runs"
 """The directory of runs on a host, by default."""
-
-_STAYS: Final = ("notify", "cluster")
-"""Tables of the hub alone; the key of ``cluster.tls`` must not travel."""
 
 HOST_RUN: Final = "@fuzztui-run@"
 """In commands: the absolute path of the host's run, which the host puts in its place."""
@@ -121,7 +117,7 @@ def shipment(
             f"{e.filename} cannot be read: {e.strerror}", "correct the path in the campaign file"
         ) from None
     _settings(tables, loaded.campaign, place, index, where)
-    text = tomli_w.dumps({name: table for name, table in tables.items() if table})
+    text = toml_of(tables)
     directories = tuple(sorted(parcel.directories))
     return Shipment(place, where, text, files, directories, tuple(parcel.parts))
 
@@ -210,14 +206,14 @@ class _Rewriting:
 
     def tables(self) -> Tables:
         """Return the tables of the host's campaign."""
-        left_out = (HOSTS, *_STAYS)
+        left_out = (HOSTS, *(name for name, own in feature_tables().items() if own.of_hub))
         frozen = {n: dict(t) for n, t in self._loaded.frozen.items() if n not in left_out}
         if self._campaign.kind == AFL:
             self._program(frozen)
         else:
             self._python(frozen)
         for name, keys in tables_for(self._campaign.kind).items():
-            for key in keys if name not in ("campaign", *_STAYS) else ():
+            for key in keys if name not in ("campaign", *left_out) else ():
                 if key.name in (table := frozen.get(name, {})) and key.name != "afl_path":
                     table[key.name] = self._value(key, table[key.name])
         return frozen

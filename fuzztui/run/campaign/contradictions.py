@@ -6,18 +6,12 @@ in a new run: a run that was started with it continues, because the key changes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from fuzztui.engines.kinds import KINDS, kind_named
 from fuzztui.kernel.base.text import several
-from fuzztui.run.campaign.model import (
-    Campaign,
-    CampaignError,
-    FrozenCampaign,
-    Problem,
-    Tables,
-    run_of,
-)
+from fuzztui.run.campaign.model import Campaign, CampaignError, FrozenCampaign, Problem, run_of
 from fuzztui.run.campaign.table import feature_tables
 
 MIN_MEMORY = 64 << 20
@@ -75,7 +69,7 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
                 "remove the key, or raise engine.instances",
             )
     for name, table in feature_tables().items():
-        if campaign.table(name):
+        if campaign.tables[name] is not None:
             yield from table.problems(campaign, of_run=of_run)
     whole = sum(host.instances for host in campaign.hosts) or campaign.instances
     if 0 < campaign.budget_trials < whole:
@@ -123,8 +117,8 @@ def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
     """Yield dotted keys without effect, given or not: the reason and what to do."""
     campaign = loaded.campaign
     for name, table in feature_tables().items():
-        if campaign.table(name):
-            yield from table.idle(campaign)
+        if campaign.tables[name] is not None:
+            yield from table.without_effect(campaign)
     target = campaign.target
     if target.get("examples") and not target.get("suite"):
         yield (
@@ -133,7 +127,7 @@ def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
             "target.examples",
         )
     source = "" if target.get("build") else target.get("source")
-    if source and not _is_used(source, campaign.tables):
+    if source and not _uses(campaign.table("oracle"), source):
         yield (
             "target.source",
             "is the source for target.build, which is not set; add target.build, or "
@@ -147,8 +141,7 @@ def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
         )
 
 
-def _is_used(source: str, tables: Tables) -> bool:
-    """Whether a command of a feature's table has a path in ``source`` ($SOURCE is replaced)."""
-    values = (value for table in tables.values() for value in table.values())
-    commands = (value for value in values if isinstance(value, list))
-    return any(str(word).startswith(f"{source}/") for words in commands for word in words)
+def _uses(oracle: Mapping[str, Any], source: str) -> bool:
+    """Whether a command of ``[oracle]`` contains a path in ``source`` ($SOURCE is replaced)."""
+    words = [*(oracle.get("run") or ()), *(oracle.get("against") or ())]
+    return any(word.startswith(f"{source}/") for word in words)

@@ -13,6 +13,7 @@ from typing import Any
 import tomli
 
 from fuzztui.engines.kinds import UnknownKind, plugin_names
+from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.base.suggest import near
 from fuzztui.run.campaign.contradictions import contradictions
 from fuzztui.run.campaign.files import (
@@ -49,7 +50,7 @@ from fuzztui.run.campaign.table import feature_tables
 from fuzztui.run.campaign.values import BUILD, absolute, check, in_build, nearest, program
 
 _HOST_KEYS = frozenset(key.name for key in HOST)
-_TEXT: dict[str, str] = {"paths": "strings", "seeds": "strings", "directory": "string"}
+_UNCHECKED: dict[str, str] = {"paths": "strings", "seeds": "strings", "directory": "string"}
 """The type by which a key is checked instead, if the files that it names may be gone."""
 
 MAX_FILE_SIZE = 1 << 20
@@ -81,7 +82,10 @@ def load(
 
     Raises :class:`CampaignError` with all problems.
     """
-    return _Loader(path, cwd or Path.cwd(), text).load(list(overrides), kind, list(hosts))
+    try:
+        return _Loader(path, cwd or Path.cwd(), text).load(list(overrides), kind, list(hosts))
+    except PluginError as e:
+        raise CampaignError([Problem(str(path), "", str(e))]) from None
 
 
 def _short(part: str, base: Path) -> str:
@@ -121,9 +125,8 @@ class _Loader:
             self.run = run_of(self.path)
         self.leaves_out = bool(kind or self.run)
         for name, table in tables.items():
-            if name not in table_names():
-                if self.run is None:  # else of a package that is not installed any more
-                    self._unknown(name, name, table_names())
+            if name not in table_names() and not self._is_left_over(name):
+                self._unknown(name, name, table_names())
             elif not isinstance(table, dict):
                 self.problem(name, f"{table!r} is not a table; write [{self.prefix}{name}]")
         self._stop_if_wrong()
@@ -135,14 +138,15 @@ class _Loader:
         for name, own in feature_tables().items() if "engine" in schema else ():
             if name in tables and name not in schema:
                 kinds = " or ".join(kinds_with(name))
-                refusal = own.refusal(tables["engine"]["kind"])
-                self.problem(name, f"is for engine.kind = {kinds}{refusal}")
+                reason = own.reason_against(tables["engine"]["kind"])
+                more = f": {reason}" if reason else ""
+                self.problem(name, f"is for engine.kind = {kinds}{more}")
         frozen: Tables = {n: t for n, t in tables.items() if n not in table_names()}
         resolved: Tables = {}
         given_kind = str(tables.get("engine", {}).get("kind"))
         for name, keys in schema.items():
             own_table = feature_tables().get(name)
-            if own_table and name not in tables and not own_table.always(given_kind):
+            if own_table and name not in tables and not own_table.is_implied(given_kind):
                 continue
             frozen[name], resolved[name] = self._table(name, keys, tables.get(name, {}))
         hosts_found: dict[str, Any] = {}
@@ -157,6 +161,11 @@ class _Loader:
         return FrozenCampaign(
             campaign, frozen, self._origin, self.keys, self.given("campaign.output")
         )
+
+    def _is_left_over(self, name: str) -> bool:
+        """Whether the frozen copy of a run has the table of a package that is not installed."""
+        in_file = not any(dotted.startswith(f"{name}.") for dotted in self.overridden)
+        return self.run is not None and in_file and not near(name, table_names())
 
     # -------------------------------------------------------------- reading
 
@@ -321,10 +330,11 @@ class _Loader:
         try:
             return check(key, value, base)
         except (ValueError, OSError):
-            text = _TEXT.get(key.type) if isinstance(key.type, str) else None
-            if not (self.run and key.once and text) or dotted in self.overridden:
+            if not (self.run and key.once) or dotted in self.overridden:
                 raise
-            return check(replace(key, type=text), value, base)
+            if not isinstance(key.type, str) or key.type not in _UNCHECKED:
+                return value, value
+            return check(replace(key, type=_UNCHECKED[key.type]), value, base)
 
     def _campaign(self, frozen: Tables, resolved: Tables, hosts: dict[str, Any]) -> Campaign:
         campaign, target, engine = resolved["campaign"], resolved["target"], resolved["engine"]
@@ -369,15 +379,16 @@ class _Loader:
             instances=engine["instances"],
             target=target,
             engine=engine,
-            tables={name: resolved[name] for name in feature_tables() if name in resolved},
+            tables={name: resolved.get(name) for name in feature_tables()},
             hosts=places(hosts, engine["instances"]),
         )
         if found.group_may_steer and not found.group:
             self.problem("campaign.group_may_steer", "needs campaign.group, a Unix group")
         if "command" in target:
             self._programs(found, frozen["target"])
-        for own in found.tables:
-            feature_tables()[own].complete(found, frozen[own], self)
+        for name_of, own in feature_tables().items():
+            if name_of in resolved:
+                own.fill_in(found, frozen[name_of], self)
         return found
 
     def _programs(self, campaign: Campaign, frozen: dict[str, Any]) -> None:

@@ -81,8 +81,8 @@ class Campaign:
     target: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
     stop_edges_s: float = 0.0
-    tables: Tables = field(default_factory=dict)
-    """The tables that features add, of those that the campaign has."""
+    tables: dict[str, dict[str, Any] | None] = field(default_factory=dict)
+    """The tables of all features; None: the campaign does not have it."""
     verdicts: str = ""
     """The verdicts file, which need not exist; empty: one in the run directory."""
     host: str = ""
@@ -97,8 +97,11 @@ class Campaign:
     """The mutant's turn (``m7``) that this campaign is a part for; empty for a whole campaign."""
 
     def table(self, name: str) -> dict[str, Any]:
-        """Return the checked values of a feature's table; {}: the campaign does not have it."""
-        return self.tables.get(name, {})
+        """Return the checked values of a feature's table; {}: the campaign does not have it.
+
+        Raises KeyError for a name that is of no feature's table.
+        """
+        return self.tables[name] or {}
 
     @property
     def name_prefix(self) -> str:
@@ -155,8 +158,12 @@ class FrozenCampaign:
 
     def toml(self) -> str:
         """Return the text of the frozen copy; loading this text gives the same campaign."""
-        kept = {n: t for n, t in self.frozen.items() if t or n in self.campaign.tables}
-        return tomli_w.dumps(kept)
+        return toml_of(self.frozen)
+
+
+def toml_of(frozen: Tables) -> str:
+    """Return frozen tables as TOML. Without ``[stop]`` a campaign is the same as with none."""
+    return tomli_w.dumps({name: table for name, table in frozen.items() if table or name != "stop"})
 
 
 def run_of(file: Path) -> Path | None:

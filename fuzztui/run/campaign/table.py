@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from fuzztui.engines.keys import Key
+import tomli_w
+
+from fuzztui.engines.keys import Key, ValueType
 from fuzztui.engines.kinds import EngineKind
 from fuzztui.kernel.base.plugins import PluginError
 from fuzztui.kernel.model.feature import Feature, features, list_of, own_features
 from fuzztui.run.campaign.model import Campaign
+from fuzztui.run.campaign.values import TYPES
 
 T = TypeVar("T")
 
-RESERVED = ("campaign", "stop", "target", "engine", "hosts")
-"""Tables that no feature adds."""
+BASE_TABLES = ("campaign", "stop", "target", "engine")
+HOSTS = "hosts"
+"""The table whose keys are the addresses of hosts."""
 
 
-class Loading(Protocol):
-    """The load of one campaign file, for :meth:`CampaignTable.complete`."""
+class CampaignLoad(Protocol):
+    """The load of one campaign file, for :meth:`CampaignTable.fill_in`."""
 
     run: Path | None
     """The run of which the file is the frozen copy; None for any other file."""
@@ -45,70 +49,113 @@ class CampaignTable:
 
     name: str
     title: str
-    """What the table is for, in docs/campaign.md and in error messages."""
+    """What the table is for, in docs/campaign.md."""
     keys: Sequence[Key]
-    """Its keys for Python targets, and for others unless :meth:`of` says otherwise."""
+    of_hub: bool = False
+    """Whether hosts of the campaign do not get the table."""
 
-    def of(self, kind: EngineKind | None) -> Sequence[Key]:
-        """Return the keys for an engine kind, none if it does not take the table; None: AFL++."""
+    def keys_for(self, kind: EngineKind | None) -> Sequence[Key] | None:
+        """Return the keys for an engine kind (None: AFL++); None if it does not take the table."""
         return self.keys
 
-    def refusal(self, kind: str) -> str:
-        """Return what to add to the message that an engine kind does not take the table."""
+    def reason_against(self, kind: str) -> str:
+        """Return why an engine kind does not take the table, if there is more to say."""
         return ""
 
-    def always(self, kind: str) -> bool:
-        """Whether a campaign without the table has its defaults."""
+    def is_implied(self, kind: str) -> bool:
+        """Whether a campaign of that engine kind has the table, also if its file does not."""
         return False
 
-    def complete(self, campaign: Campaign, frozen: dict[str, Any], load: Loading) -> None:
-        """Fill in what depends on other tables: in ``campaign``, and in the run's frozen copy.
+    def fill_in(self, campaign: Campaign, frozen: dict[str, Any], load: CampaignLoad) -> None:
+        """Fill in what depends on other tables, in ``campaign`` and in the run's frozen copy.
 
-        Called for campaigns that have the table.
+        Called for campaigns that have the table. ``load.problem`` is for values that cannot be
+        filled in; what contradicts other keys is for :meth:`problems`.
         """
 
     def problems(self, campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
-        """Yield contradictions of a campaign with the table: a dotted key and a message each.
+        """Yield a dotted key and a message for each contradiction in a campaign with the table.
 
-        ``of_run``: the campaign is the frozen copy of a run, which must open.
+        ``of_run``: of a run's frozen copy. Yield nothing then that only a first start needs,
+        because the run must open.
         """
         yield from ()
 
-    def idle(self, campaign: Campaign) -> Iterator[tuple[str, str]]:
+    def without_effect(self, campaign: Campaign) -> Iterator[tuple[str, str]]:
         """Yield dotted keys that have no effect beside others, given or not; not asked of runs."""
         yield from ()
 
 
 @dataclass(frozen=True, slots=True)
-class _OfPackage(CampaignTable):
+class _PackageTable(CampaignTable):
     """The table of a package's feature. All methods raise PluginError, which names the feature."""
 
-    feature: Feature
-    table: CampaignTable
+    feature: Feature | None = None
+    table: CampaignTable | None = None
 
-    def of(self, kind: EngineKind | None) -> Sequence[Key]:
-        return self._made("of", partial(list_of, Key), kind)
+    def keys_for(self, kind: EngineKind | None) -> Sequence[Key] | None:
+        return self._made("keys_for", self._guarded_keys, kind)
 
-    def refusal(self, kind: str) -> str:
-        return self._made("refusal", str, kind)
+    def reason_against(self, kind: str) -> str:
+        return self._made("reason_against", str, kind)
 
-    def always(self, kind: str) -> bool:
-        return self._made("always", bool, kind)
+    def is_implied(self, kind: str) -> bool:
+        return self._made("is_implied", bool, kind)
 
-    def complete(self, campaign: Campaign, frozen: dict[str, Any], load: Loading) -> None:
-        self._made("complete", bool, campaign, frozen, load)
+    def fill_in(self, campaign: Campaign, frozen: dict[str, Any], load: CampaignLoad) -> None:
+        self._made("fill_in", lambda _: tomli_w.dumps(frozen), campaign, frozen, load)
 
     def problems(self, campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
         yield from self._made("problems", _pairs, campaign, of_run=of_run)
 
-    def idle(self, campaign: Campaign) -> Iterator[tuple[str, str]]:
-        yield from self._made("idle", _pairs, campaign)
+    def without_effect(self, campaign: Campaign) -> Iterator[tuple[str, str]]:
+        yield from self._made("without_effect", _pairs, campaign)
 
     def _made(self, method: str, check: Callable[[Any], T], *args: Any, **options: Any) -> T:
         try:
             return check(getattr(self.table, method)(*args, **options))
         except Exception as e:
-            raise PluginError(self.feature.fault(f"[{self.name}]: {method}", e)) from e
+            raise self._fault(method, e) from e
+
+    def _fault(self, place: str, error: Exception) -> PluginError:
+        assert self.feature is not None
+        return PluginError(self.feature.fault(f"[{self.name}]: {place}", error))
+
+    def _guarded_keys(self, made: Any) -> Sequence[Key] | None:
+        return None if made is None else [self._guarded(key) for key in list_of(Key, made)]
+
+    def _guarded(self, key: Key) -> Key:
+        """The key with a type whose faults name the feature. Raises ValueError."""
+        if not isinstance(key.type, ValueType):
+            if problem := type_problem(key):
+                raise ValueError(problem)
+            return key
+        own = key.type
+
+        def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+            try:
+                kept, used = own.check(key, value, base)
+            except (ValueError, OSError):
+                raise
+            except Exception as e:
+                raise self._fault(f"the check of {key.name}", e) from e
+            return kept, used
+
+        def schema() -> Mapping[str, Any]:
+            try:
+                return dict(own.schema() if callable(own.schema) else own.schema)
+            except Exception as e:
+                raise self._fault(f"the schema of {key.name}", e) from e
+
+        return replace(key, type=ValueType(own.help, check, schema))
+
+
+def type_problem(key: Key) -> str:
+    """Return what is wrong with the type of a package's key; "" if nothing is."""
+    known = isinstance(key.type, ValueType) or key.type in TYPES
+    if known or (key.type == "choice" and key.choices):
+        return ""
+    return f"the key {key.name} has the unknown type {key.type!r}"
 
 
 def _pairs(made: Any) -> list[tuple[str, str]]:
@@ -128,11 +175,11 @@ def feature_tables() -> dict[str, CampaignTable]:
         table = feature.load(feature.table)
         if not isinstance(table, CampaignTable):
             raise PluginError(feature.fault(feature.table, TypeError("is no CampaignTable")))
-        if table.name in (*found, *RESERVED):
+        if table.name in (*found, *BASE_TABLES, HOSTS):
             exists = ValueError(f"there is a table [{table.name}] already")
             raise PluginError(feature.fault(feature.table, exists))
-        is_own = feature in own_features()
-        found[table.name] = (
-            table if is_own else _OfPackage(table.name, table.title, table.keys, feature, table)
-        )
+        if feature not in own_features():
+            its = table.name, table.title, table.keys, table.of_hub
+            table = _PackageTable(*its, feature, table)
+        found[table.name] = table
     return found

@@ -200,6 +200,17 @@ def _table(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return value, value
 
 
+def _settings(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, dict):
+        raise wrong(key, value)
+    for item in value.values():
+        if isinstance(item, list):
+            check_strings(key, item)
+        elif not isinstance(item, str | int) or isinstance(item, bool):
+            raise wrong(key, value)
+    return value, value
+
+
 def _aliases(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, dict):
         raise wrong(key, value)
@@ -494,6 +505,11 @@ TYPES: Final = {
         'a table of names, or lists of names, such as { "a.A" = ["b.B", "c.C"] }',
         _aliases,
         table_of(_TEXTS),
+    ),
+    "settings": ValueType(
+        "a table of strings, whole numbers and lists of strings",
+        _settings,
+        table_of({"anyOf": [TEXT, {"type": "integer"}, {"type": "array", "items": TEXT}]}),
     ),
     "file": ValueType("a file that exists", _one_path(*_FILE), TEXT),
     "directory": ValueType("a directory that exists", _one_path(*_DIRECTORY), TEXT),

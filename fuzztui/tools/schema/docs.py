@@ -34,7 +34,7 @@ def markdown(page: str) -> str:
             continue
         takers: dict[str, list[str]] = {}
         for kind in ENGINES:
-            if keys := tables_for(kind).get(name):
+            if (keys := tables_for(kind).get(name)) is not None:
                 takers.setdefault(_rows(keys), []).append(kind)
         for rows, kinds in takers.items():
             out += _headed(f"{title} ({', '.join(kinds)})", rows)

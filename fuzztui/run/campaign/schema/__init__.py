@@ -6,3 +6,4 @@ from fuzztui.engines.keys import Key
 from fuzztui.run.campaign.schema.engines import *
 from fuzztui.run.campaign.schema.machines import *
 from fuzztui.run.campaign.schema.tables import *
+from fuzztui.run.campaign.table import HOSTS

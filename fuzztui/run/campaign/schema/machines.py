@@ -32,6 +32,3 @@ HOST = (
     ),
 )
 """The keys of one host: ``"user@box" = { instances = 8 }`` in the table ``[hosts]``."""
-
-HOSTS = "hosts"
-"""The table whose keys are the addresses of hosts."""

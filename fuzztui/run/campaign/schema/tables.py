@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fuzztui.engines.keys import Key
-from fuzztui.engines.kinds import KINDS, EngineKind, kind_named
+from fuzztui.engines.kinds import KINDS, EngineKind, UnknownKind, kind_named
 from fuzztui.run.campaign.schema.afl import AFL_ENGINE, AFL_TARGET
 from fuzztui.run.campaign.schema.campaign import CAMPAIGN, STOP
 from fuzztui.run.campaign.schema.engines import AFL, ENGINE
-from fuzztui.run.campaign.schema.machines import HOSTS
 from fuzztui.run.campaign.schema.python import PYTHON_ENGINE, PYTHON_TARGET
-from fuzztui.run.campaign.table import feature_tables
+from fuzztui.run.campaign.table import BASE_TABLES, HOSTS, feature_tables, type_problem
 
 ENGINES = (*KINDS, AFL)
 """Kinds of engines that come with fuzztui."""
@@ -33,18 +32,17 @@ def _python_target(row: EngineKind) -> Keys:
 
 def table_names() -> Sequence[str]:
     """Return the names of all tables. Raises PluginError."""
-    return ("campaign", "stop", "target", "engine", *feature_tables(), HOSTS)
+    return (*BASE_TABLES, *feature_tables(), HOSTS)
 
 
 def common_tables() -> Keys:
     """Return the tables that are the same for all engine kinds. Raises PluginError."""
-    rows = (None, *KINDS.values())
-    of_features = {
-        name: table.keys
-        for name, table in feature_tables().items()
-        if all(table.of(row) is table.keys for row in rows)
-    }
-    return {"campaign": CAMPAIGN, "stop": STOP, **of_features}
+    found: Keys = {"campaign": CAMPAIGN, "stop": STOP}
+    for name, table in feature_tables().items():
+        first, *others = (table.keys_for(row) for row in (None, *KINDS.values()))
+        if first is not None and all(keys == first for keys in others):
+            found[name] = first
+    return found
 
 
 def tables_for(kind: str) -> Keys:
@@ -54,10 +52,13 @@ def tables_for(kind: str) -> Keys:
     found |= _python_target(row) if row is not None else {}
     head = ENGINE
     if kind not in ENGINES:
+        for key in row.options if row is not None else ():
+            if problem := type_problem(key):
+                raise UnknownKind(kind, f"is unusable: {problem}; upgrade its package")
         head = (replace(ENGINE[0], choices=(*ENGINES, kind)), *ENGINE[1:])
     found["engine"] = [*head, *found["engine"]]
-    of_features = {name: table.of(row) for name, table in feature_tables().items()}
-    taken = {name: keys for name, keys in of_features.items() if keys}
+    of_features = {name: table.keys_for(row) for name, table in feature_tables().items()}
+    taken = {name: keys for name, keys in of_features.items() if keys is not None}
     return {"campaign": CAMPAIGN, "stop": STOP, **found, **taken}
 
 
