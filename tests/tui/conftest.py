@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from fakes import World, world
+from fakes import Log, World, world
 from textual._compositor import Compositor
 from textual._context import active_app
 from textual.css.model import RuleSet
@@ -19,6 +19,7 @@ from textual.notifications import Notification
 from textual.pilot import Pilot
 from waiting import DEADLINE_S, until
 
+from fuzztui.kernel.wire.commands import Command
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.steered import PendingCommands
 from fuzztui.tui.frame.table import BigTable
@@ -170,6 +171,15 @@ class Driver:
     def table(self) -> BigTable:
         return self.screen.query_one(BigTable)
 
+    @property
+    def log(self) -> Log:
+        return self.world.log
+
+    @property
+    def commands(self) -> list[Command]:
+        """What the application has sent to the supervisor."""
+        return self.world.supervisor.commands
+
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
         await self.pilot.pause()
@@ -228,6 +238,33 @@ class Driver:
     def notices(self) -> list[str]:
         return [n.message for n in self.app._notifications]
 
+    def assert_shows(self, *texts: str) -> None:
+        shown = self.text()
+        missing = [text for text in texts if text not in shown]
+        assert not missing, f"{missing} missing on the screen\n{shown}"
+
+    def assert_lacks(self, *texts: str) -> None:
+        shown = self.text()
+        present = [text for text in texts if text in shown]
+        assert not present, f"{present} on the screen\n{shown}"
+
+    def assert_notice(self, part: str) -> None:
+        assert any(part in notice for notice in self.notices()), self.notices()
+
+    async def until_shows(self, *texts: str) -> None:
+        await self.until(lambda: all(text in self.text() for text in texts))
+
+    async def until_lacks(self, *texts: str) -> None:
+        await self.until(lambda: all(text not in self.text() for text in texts))
+
+    async def until_notice(self, part: str) -> None:
+        await self.until(lambda: any(part in notice for notice in self.notices()))
+
+    async def until_sent(self, *commands: Command, after: int = 0) -> None:
+        """These commands, and no others, were sent after the first ``after`` ones."""
+        await self.until(lambda: len(self.commands) >= after + len(commands))
+        assert self.commands[after:] == [*commands]
+
 
 @pytest.fixture(autouse=True)
 def _notifications_stay(monkeypatch):
@@ -237,17 +274,19 @@ def _notifications_stay(monkeypatch):
 
 @pytest.fixture
 def drive(tmp_path: Path):
-    """``async with drive(log, ...) as d``: an application under a pilot."""
+    """``async with drive(log, ...) as d``: an application under a pilot, after keys."""
 
     @asynccontextmanager
     async def start(
-        log, *, size=(120, 40), wait=True, toasts=False, **options
+        log, *, size=(120, 40), wait=True, toasts=False, press=(), **options
     ) -> AsyncIterator[Driver]:
         w = world(log, options.pop("run", tmp_path), **options)
         async with w.app.run_test(size=size, notifications=toasts) as pilot:
             driver = Driver(w, pilot)
             if wait:
                 await driver.ready()
+            if press:
+                await driver.press(*press)
             yield driver
 
     return start

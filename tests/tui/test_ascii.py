@@ -87,9 +87,7 @@ def foreign(d):
 async def test_every_drawn_character_is_ascii(drive, monkeypatch, name, size):
     campaign, screens = CAMPAIGNS[name]
     monkeypatch.setenv("FUZZTUI_ASCII", "1")
-    log = campaign()
-    log.add(ev.Message("warning", "von ‘außen’: 漢字 ✗"))
-    async with drive(log, size=size) as d:
+    async with drive(campaign().add(ev.Message("warning", "von ‘außen’: 漢字 ✗")), size=size) as d:
         for key in screens:
             await d.press(key)
             await d.until(lambda: "RUNNING" in d.text() or "STOPP" in d.text())

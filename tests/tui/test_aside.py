@@ -24,13 +24,12 @@ VAST = (220, 60)
 
 
 async def test_a_wide_terminal_shows_the_latest_finding_with_its_stack(drive):
-    log = running()
-    async with drive(log, size=VAST) as d:
+    async with drive(running(), size=VAST) as d:
         aside = d.screen.query_one(Aside)
         assert [f.t for f, _ in aside._found] == sorted(
             (f.t for f, _ in aside._found), reverse=True
         )
-        log.add(
+        d.log.add(
             ev.FindingSaved("main", "crash", "crashes/new", 9),
             ev.FindingDescribed(
                 "main", "crash", "crashes/new", "new", "IndexError: [/x]", "_re.py:7 in match",
@@ -54,14 +53,13 @@ def goals(aside):
 
 @pytest.mark.slow
 async def test_survivors_that_ran_most_are_listed_and_lead_to_their_screen(drive):
-    log = mutated()
-    async with drive(log, size=VAST) as d:
+    async with drive(mutated(), size=VAST) as d:
         aside = d.screen.query_one(Aside)
         rows = d.app.campaign.mutants
         runs = sorted((m.runs for m in rows.values() if survivor_group(m) == RAN), reverse=True)
         assert [m.runs for m in survivors(aside)] == runs[: len(survivors(aside))]
         top = survivors(aside)[0]
-        log.add(ev.MutantState("main", top.id, "killed", "main/3", "value"), dt=10.0)
+        d.log.add(ev.MutantState("main", top.id, "killed", "main/3", "value"), dt=10.0)
         await d.until(lambda: top.id not in {m.id for m in survivors(aside)})
         second = survivors(aside)[0]
         aside.clicked(f"mutants {second.id}", 0)
@@ -142,7 +140,7 @@ async def test_no_number_of_the_totals_is_cut(drive, size):
         )
     )  # fmt: skip
     async with drive(log, size=size) as d:
-        await d.until(lambda: "1.23G" in d.text())
+        await d.until_shows("1.23G")
         assert tiles_of(d.app.status)
         end = next(n for n, line in enumerate(d.lines()) if line.startswith(" instance"))
         assert not [line for line in d.lines()[2:end] if ELLIPSIS in line]

@@ -63,9 +63,8 @@ def test_a_large_family_is_cut():
 
 @pytest.mark.slow
 async def test_the_tree_is_on_the_screen(drive):
-    async with drive(running(), size=(160, 60)) as d:
-        await d.press("2")
+    async with drive(running(), size=(160, 60), press="2") as d:
         parent = next(e.src[0] for e in d.app.campaign.entries.values() if e.src)
         assert d.table.go_to(f"main/{parent}")
         d.screen.look()
-        await d.until(lambda: f"▸ main/{parent}" in d.text())
+        await d.until_shows(f"▸ main/{parent}")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from home_lab import home, picture_of, read, some_runs, until
+from home_lab import home, opened, picture_of, read, some_runs, until
 from home_runs import make_run
 from random_logs import EVIL, random_log
 from rich.cells import cell_len
@@ -50,9 +50,7 @@ def runs(tmp_path):
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_running_ones_are_on_top_and_the_broken_one_says_why(runs, size):
-    app = home(runs)
-    async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=size) as (app, pilot):
         rows = [*app._seen.rows.values()]
         assert [r.path.name for r in rows[:4]] == ["one", "two", "cut", "ended"]
         states = [r.summary.state for r in rows]
@@ -65,17 +63,13 @@ async def test_running_ones_are_on_top_and_the_broken_one_says_why(runs, size):
 
 async def test_enter_chooses_the_live_screen_or_the_replay(runs):
     for keys, name, ended in ((["enter"], "one", False), (["j", "j", "j", "enter"], "ended", True)):
-        app = home(runs)
-        async with app.run_test(size=(80, 24)) as pilot:
-            await until(pilot, lambda app=app: read(app))
+        async with opened(runs) as (app, pilot):
             await pilot.press(*keys)
         assert (app.choice, app.choice_ended) == (runs / name, ended)
 
 
 async def test_the_cursor_is_on_the_run_that_was_shown(runs):
-    app = home(runs, view=HomeView(at=runs / "ended"))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, view=HomeView(at=runs / "ended")) as (app, pilot):
         assert app.table.cursor == str(runs / "ended")
         await pilot.press("q")
     assert app.choice is None and app.return_code == 0
@@ -84,9 +78,7 @@ async def test_the_cursor_is_on_the_run_that_was_shown(runs):
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 async def test_running_ones_side_by_side(runs, size):
-    app = home(runs)
-    async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=size) as (app, pilot):
         await pilot.press("v")
         await until(pilot, lambda: len(app._seen.panes) == 2)
         panes = [pane for pane in app.query(RunPane) if pane.display]
@@ -106,9 +98,7 @@ async def test_running_ones_side_by_side(runs, size):
 
 
 async def test_marked_ones_are_side_by_side(runs):
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("j", "space", "v")
         await until(pilot, lambda: app._seen.panes)
         assert [content.row.path.name for content in app._seen.panes] == ["two"]
@@ -117,9 +107,7 @@ async def test_marked_ones_are_side_by_side(runs):
 
 
 async def test_stop_asks_first_and_only_what_runs(runs):
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         sender = app._opening.sender
         await pilot.press("x")
         assert isinstance(app.screen, ConfirmScreen)
@@ -133,9 +121,7 @@ async def test_stop_asks_first_and_only_what_runs(runs):
 
 
 async def test_a_sample_is_started_as_a_new_run(runs):
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("n")
         await until(pilot, lambda: isinstance(app.screen, ListScreen))
         await pilot.press("j", "enter")
@@ -147,9 +133,7 @@ async def test_a_sample_is_started_as_a_new_run(runs):
 
 async def test_resume_starts_the_runs_own_file(runs):
     (runs / "cut/campaign.toml").touch()
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("r")
         assert not isinstance(app.screen, ConfirmScreen), "it runs"
         await pilot.press("j", "j", "r", "y")
@@ -158,9 +142,7 @@ async def test_resume_starts_the_runs_own_file(runs):
 
 
 async def test_a_start_that_fails_is_told(runs):
-    app = home(runs, start=lambda argv: f"{argv[0]}:3: wrong {EVIL}")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, start=lambda argv: f"{argv[0]}:3: wrong {EVIL}") as (app, pilot):
         await pilot.press("n")
         await until(pilot, lambda: isinstance(app.screen, ListScreen))
         await pilot.press("j", "enter")
@@ -172,9 +154,7 @@ async def test_a_start_that_fails_is_told(runs):
 
 
 async def test_a_campaign_of_ones_own(runs):
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("n")
         await until(pilot, lambda: isinstance(app.screen, ListScreen))
         await pilot.press("enter")
@@ -183,9 +163,7 @@ async def test_a_campaign_of_ones_own(runs):
 
 
 async def test_help_has_each_column(runs):
-    app = home(runs)
-    async with app.run_test(size=(120, 50)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=(120, 50)) as (app, pilot):
         await pilot.press("question_mark")
         assert isinstance(app.screen, HelpScreen)
         text = picture_of(app)
@@ -231,9 +209,7 @@ def test_a_hostile_name_neither_hides_its_end_nor_the_path(tmp_path, name):
 
 
 async def test_a_question_is_a_small_box_over_the_table(runs):
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("x")
         box = app.screen.query_one(Vertical)
         assert box.size.height < 12
@@ -269,9 +245,7 @@ async def test_a_supervisor_that_is_killed(runs, tmp_path):
 
 async def test_a_run_that_is_deleted_while_it_is_shown(runs, monkeypatch):
     monkeypatch.setattr(home_module, "LOOK_S", 0.05)
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("space", "v")
         await until(pilot, lambda: app._seen.panes)
         shutil.rmtree(runs / "one")
@@ -299,9 +273,7 @@ class TextFile(SingleFileSnapshotExtension):
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("keys", ["", "v"], ids=["table", "beside"])
 async def test_pictures(runs, size, keys, snapshot):
-    app = home(runs)
-    async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=size) as (app, pilot):
         if keys:
             await pilot.press(keys)
             await until(pilot, lambda: app._seen.panes)
@@ -330,9 +302,7 @@ async def test_text_is_told_from_its_ground(runs, monkeypatch, theme, no_color):
 @pytest.mark.slow
 async def test_everything_can_be_drawn_in_ascii(runs, monkeypatch):
     monkeypatch.setenv("FUZZTUI_ASCII", "1")
-    app = home(runs)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=(120, 40)) as (app, pilot):
         for key in ("G", "v", "escape", "question_mark"):
             await pilot.press(key)
             await pilot.pause()

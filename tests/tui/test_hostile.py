@@ -83,7 +83,7 @@ async def test_every_screen_draws_it_literally(drive, size, replay_at):
         for key in "12345":
             await d.press(key)
             if size[0] == 120:
-                await d.until(lambda: DRAWN in d.text())
+                await d.until_shows(DRAWN)
             assert clean(d.text())
             for step in ("down", "enter", "G", "escape"):
                 await d.pilot.press(step)
@@ -96,11 +96,10 @@ async def test_every_screen_draws_it_literally(drive, size, replay_at):
 
 @pytest.mark.slow
 async def test_questions_notices_and_copies(drive):
-    log = evil_log()
-    async with drive(log) as d:
+    async with drive(evil_log()) as d:
         d.world.supervisor.refuse = EVIL
         await d.press("2", "u")
-        await d.until(lambda: any("rejected" in n for n in d.notices()))
+        await d.until_notice("rejected")
         assert all(clean(n) for n in d.notices())
         await d.press("c", "3", "c", "C", "v")
         for key in (
@@ -122,7 +121,7 @@ async def test_questions_notices_and_copies(drive):
         ):
             await d.press(key)
             assert clean(d.text())
-        await d.until(lambda: len(d.world.supervisor.commands) == 5)
+        await d.until(lambda: len(d.commands) == 5)
         await d.press("backspace")
         assert all(clean(n) for n in d.notices())
         await d.press("x")

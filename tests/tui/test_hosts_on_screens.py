@@ -215,20 +215,19 @@ async def test_a_lost_host_cannot_be_overlooked(drive):
         assert "? was running" in row_of(d, "h2_main")
         assert "▲ h2 lost" in row_of(d, "h2_main")
         assert "● h1" in row_of(d, "h1_main")
-        d.world.log.add(ev.HostState("h2", "connected"))
-        await d.until(lambda: "3 hosts, 1 lost" not in d.text())
+        d.log.add(ev.HostState("h2", "connected"))
+        await d.until_lacks("3 hosts, 1 lost")
         assert not d.screen.query_one(Banner).display
         assert "● running" in row_of(d, "h2_main")
 
 
 async def test_the_table_of_hosts_and_the_instances_of_one(drive):
-    async with drive(hosted(4, 2)) as d:
-        await d.press("t")
+    async with drive(hosted(4, 2), press="t") as d:
         assert d.app.focused is d.screen.hosts
         assert [d.screen.hosts.source.key(n) for n in range(4)] == ["h1", "h2", "h3", "h4"]
         assert not d.screen.instances.display
         await d.press("P")  # all instances of the host
-        assert d.world.supervisor.commands == [Pause("h1")]
+        assert d.commands == [Pause("h1")]
         await d.press("down", "enter")
         assert d.app.focused is d.screen.instances
         assert {row.host for row in map(d.screen.instances.source.row, ("h2_main", "h2_s1"))}
@@ -243,11 +242,10 @@ async def test_the_table_of_hosts_and_the_instances_of_one(drive):
 async def test_a_host_that_was_given_up_is_tried_again_by_the_same_key(drive):
     log = hosted(2, 1, lost=())
     log.add(ev.HostState("h1", "failed", "its disk is full"))
-    async with drive(log) as d:
-        await d.press("t")
+    async with drive(log, press="t") as d:
         assert d.screen.hosts.current.name == "h1"
         await d.press("P")
-        assert d.world.supervisor.commands == [Resume("h1")]
+        assert d.commands == [Resume("h1")]
 
 
 def test_without_a_log_it_is_not_known_whether_there_are_hosts():
@@ -259,8 +257,7 @@ def test_without_a_log_it_is_not_known_whether_there_are_hosts():
 
 
 async def test_hosts_are_sorted_by_their_link(drive):
-    async with drive(hosted(4, 1, lost=["h3"])) as d:
-        await d.press("t")
+    async with drive(hosted(4, 1, lost=["h3"]), press="t") as d:
         d.screen.hosts.sort_by(next(c for c in d.screen.hosts.columns if c.id == "link"))
         assert d.screen.hosts.source.key(0) == "h3"
         d.screen.instances.sort_by(next(c for c in d.screen.instances.columns if c.id == "host"))
@@ -274,23 +271,21 @@ async def test_a_campaign_without_hosts_shows_none(drive):
         assert "host" not in [c.id for c, _ in d.screen.instances._layout.cells]
         assert "t Hosts" not in d.text()
         await d.press("t")
-        assert any("[hosts]" in notice for notice in d.notices())
+        d.assert_notice("[hosts]")
         assert d.screen.instances.display
 
 
 async def test_a_pending_command_says_for_what_it_waits(drive):
-    log = hosted()
-    async with drive(log) as d:
-        log.add(ev.CommandIssued("c1", encode_command(Pause("h2_main")), "me"))
-        log.add(ev.CommandProgress("c1", "waits until h2 is connected again"))
-        await d.until(lambda: "waits until h2 is connected again" in d.text())
+    async with drive(hosted()) as d:
+        d.log.add(ev.CommandIssued("c1", encode_command(Pause("h2_main")), "me"))
+        d.log.add(ev.CommandProgress("c1", "waits until h2 is connected again"))
+        await d.until_shows("waits until h2 is connected again")
         assert "pause…" in row_of(d, "h2_main")
 
 
 @pytest.mark.slow
 async def test_the_log_of_one_host(drive):
-    async with drive(hosted(), size=(120, 40)) as d:
-        await d.press("5")
+    async with drive(hosted(), size=(120, 40), press="5") as d:
         await d.until(lambda: len(d.table.source) > 5)
         d.screen.narrow("host=h2 event=campaign")
         await d.until(lambda: len(d.table.source) == 3)
@@ -299,22 +294,21 @@ async def test_the_log_of_one_host(drive):
         d.screen.narrow("event=host")
         await d.until(lambda: d.table.current is not None and len(d.table.source) > 9)
         await d.press("G", "i")
-        await d.until(lambda: "of host h2" in d.text())
+        await d.until_shows("of host h2")
         assert d.screen.source.query.host == "h2"
         await d.press("i")
         assert d.screen.source.query.host == ""
 
 
 async def test_a_group_names_all_its_hosts_and_an_entry_where_it_is(drive):
-    async with drive(hosted(), size=(120, 40)) as d:
-        await d.press("3")
+    async with drive(hosted(), size=(120, 40), press="3") as d:
         await d.until(lambda: re.search(r" h1 h3 ", d.text()))
         await d.press("2")
         d.screen.narrow("host=h3")
         await d.until(lambda: d.table.current is not None and d.table.current.key == "h3_main/0")
         assert all(d.table.source.row(d.table.source.key(n)).instance.startswith("h3_")
                    for n in range(len(d.table.source)))  # fmt: skip
-        await d.until(lambda: "only on the host h3" in d.text())
+        await d.until_shows("only on the host h3")
 
 
 async def test_in_a_replay_hosts_come_and_go(drive):
@@ -326,12 +320,12 @@ async def test_in_a_replay_hosts_come_and_go(drive):
         d.app.seek(0.0)
         await d.until(lambda: d.app.campaign.hosts == {} or "lost" not in d.lines()[0])
         d.app.seek(log.t)
-        await d.until(lambda: "▲ h2 lost" in d.text())
+        await d.until_shows("▲ h2 lost")
 
 
 async def test_without_a_hub_it_is_the_hub_that_is_missing(drive):
     async with drive(hosted(lost=()), alive=False) as d:
-        await d.until(lambda: "NO HUB" in d.text())
+        await d.until_shows("NO HUB")
         assert "the hosts continue" in d.text()
         assert "? was running" in row_of(d, "h1_main")
 

@@ -118,7 +118,7 @@ async def test_screen_with_hosts(drive, picture, name):
     lost = [host for host in ("h2", "h7") if int(host[1:]) <= many]
     async with drive(hosted(many, each, lost=lost), size=size, run=None) as d:
         await d.press(*keys)
-        await d.until(lambda: "0:10:00" in d.text())
+        await d.until_shows("0:10:00")
         await d.still()
         await d.press("j")  # not before the table has its height: the rows would be scrolled
         await d.still()
@@ -131,7 +131,7 @@ async def test_screen_of_spoton(drive, picture, name):
     size, keys, pin = AIMED[name]
     async with drive(aimed(pin=pin), size=size, run=None) as d:
         await d.press(*keys.split())
-        await d.until(lambda: "0:10:00" in d.text())
+        await d.until_shows("0:10:00")
         await d.still()
         assert d.text() + "\n" == picture
 
@@ -143,7 +143,7 @@ async def test_screen_of_a_text_engine(drive, picture, name):
     instances = ("main", "s1", "s2")[:many]
     async with drive(mixed(instances=instances, adaptive=many > 1), size=size, run=None) as d:
         await d.press(key, "j")
-        await d.until(lambda: "0:10:00" in d.text())
+        await d.until_shows("0:10:00")
         await d.still()
         assert d.text() + "\n" == picture
 
@@ -154,7 +154,7 @@ async def test_screen_of_afl(drive, picture, name):
     size, many, watched = FLEETS[name]
     async with drive(fleet(many, watched=watched), size=size, run=None, control=not watched) as d:
         await d.press("j")
-        await d.until(lambda: "0:15:00" in d.text())
+        await d.until_shows("0:15:00")
         await d.still()
         assert d.text() + "\n" == picture
 
@@ -167,10 +167,10 @@ async def test_screen_of_mu2(drive, picture, name):
         await d.press(*{"v": "4v"}.get(key, key))
         if key == "4":
             await d.press("j", "j", "j", "j")
-            await d.until(lambda: "18 │" in d.text())
+            await d.until_shows("18 │")
         if key == "v":
-            await d.until(lambda: "28 │" in d.text())
-        await d.until(lambda: "0:10:00" in d.text())
+            await d.until_shows("28 │")
+        await d.until_shows("0:10:00")
         await d.still()
         assert d.text() + "\n" == picture
 
@@ -183,7 +183,7 @@ async def test_screen_of_fuzz_first(drive, picture, name):
     async with drive(log, size=size, run=None) as d:
         await d.press(key)
         if key == "4":
-            await d.until(lambda: "13 │" in d.text())
+            await d.until_shows("13 │")
         await d.until(lambda: ("0:40:38" if target else "0:15:37") in d.text())
         await d.still()
         assert d.text() + "\n" == picture
@@ -197,10 +197,10 @@ async def test_screen(drive, picture, name):
     async with drive(running(), size=size, replay_at=replay_at, run=run) as d:
         await d.press(key)
         if key == "5":
-            await d.until(lambda: "#96" in d.text())
+            await d.until_shows("#96")
         if replay_at is not None:
             await d.until(lambda: d.app.marks)
-        await d.until(lambda: "0:10:00" in d.text())
+        await d.until_shows("0:10:00")
         await d.still()
         assert d.text() + "\n" == picture
 
@@ -208,8 +208,7 @@ async def test_screen(drive, picture, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
 async def test_yields(drive, picture, size):
-    async with drive(compared(), size=size, run=None) as d:
-        await d.press("2")
+    async with drive(compared(), size=size, run=None, press="2") as d:
         await d.still()  # a dialog keeps the picture of the screen behind it
         await d.press("v")
         await d.until(lambda: isinstance(d.app.screen, BoxScreen))
@@ -235,9 +234,8 @@ async def test_an_exact_pass(drive, picture):
     log.add(CampaignStarted("c", "mu2", "m:f", budget_s=300.0))
     stats = analysis("main", 600, phase="exact", unsettled=1234, left_s=95.0, pass_share=0.25)
     log.add(stats, dt=1.0)
-    async with drive(log, size=(120, 40), run=None) as d:
-        await d.press("4")
-        await d.until(lambda: "5 │" in d.text())
+    async with drive(log, size=(120, 40), run=None, press="4") as d:
+        await d.until_shows("5 │")
         await d.still()
         assert d.text() + "\n" == picture
 

@@ -26,7 +26,7 @@ def burst(app, *keys):
 
 async def commands(d):
     await d.still()
-    return [c.name for c in d.world.supervisor.commands]
+    return [c.name for c in d.commands]
 
 
 @pytest.mark.slow
@@ -53,26 +53,23 @@ async def test_screen_and_filter_in_one_burst(drive):
 
 @pytest.mark.slow
 async def test_what_is_typed_is_corrected_in_its_order(drive):
-    async with drive(running()) as d:
-        await d.press("2")
+    async with drive(running(), press="2") as d:
         burst(d.app, *"/ab", "backspace", "c", "left", "d")
         await d.until(lambda: d.screen.query_one(FilterBar).text == "adc")
 
 
 @pytest.mark.slow
 async def test_after_escape_keys_are_commands_again(drive):
-    async with drive(running()) as d:
-        await d.press("2")
+    async with drive(running(), press="2") as d:
         burst(d.app, *"/ab", "escape", "p")
-        await d.until(lambda: d.world.supervisor.commands)
+        await d.until(lambda: d.commands)
         assert await commands(d) == ["pause"]
         assert d.screen.query_one(FilterBar).text == ""
 
 
 @pytest.mark.slow
 async def test_the_answer_to_a_question(drive):
-    async with drive(mutated()) as d:
-        await d.press("4", "f", "f")
+    async with drive(mutated(), press="4ff") as d:
         await d.until(lambda: d.table.current and d.table.current.state == "alive")
         burst(d.app, "equals_sign", *"dup/px")
         await d.until(lambda: isinstance(d.app.screen, AskScreen))
@@ -82,8 +79,7 @@ async def test_the_answer_to_a_question(drive):
 
 @pytest.mark.slow
 async def test_what_follows_a_stop_is_no_command_of_the_screen_below(drive):
-    async with drive(running()) as d:
-        await d.press("2")
+    async with drive(running(), press="2") as d:
         burst(d.app, *"xdpu")
         await d.until(lambda: isinstance(d.app.screen, ConfirmScreen))
         assert await commands(d) == []
@@ -131,8 +127,7 @@ async def test_the_first_answer_to_a_dialog_counts(drive, case):
 
 @pytest.mark.slow
 async def test_what_is_said_again_is_shown_once(drive):
-    async with drive(running(), control=False) as d:
-        await d.press("2", *"ddddd")
+    async with drive(running(), control=False, press="2ddddd") as d:
         assert d.notices() == ["Skip: opened for viewing only"]
 
 
@@ -167,8 +162,7 @@ async def test_what_gives_the_focus_away_does_not_take_it_from_the_filter(drive,
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 @pytest.mark.parametrize("keys", ["t", "tt", "ttt"])
 async def test_from_table_to_table_and_into_the_filter(drive, size, keys):
-    async with drive(aimed(), size=size) as d:
-        await d.press("7")
+    async with drive(aimed(), size=size, press="7") as d:
         burst(d.app, *keys, "slash", *"bx dq")
         await d.still()
         assert isinstance(d.app.focused, Input)
@@ -182,10 +176,9 @@ async def test_from_table_to_table_and_into_the_filter(drive, size, keys):
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["t", "tab"])
 async def test_the_other_table_has_the_very_next_key(drive, key):
-    async with drive(aimed()) as d:
-        await d.press("7")
+    async with drive(aimed(), press="7") as d:
         burst(d.app, key, "d")
-        await d.until(lambda: d.world.supervisor.commands)
+        await d.until(lambda: d.commands)
         assert await commands(d) == ["ignore-target"]
 
 
@@ -201,8 +194,7 @@ async def test_a_box_that_opens_late_does_not_open_over_a_filter(drive):
 
 @pytest.mark.slow
 async def test_a_menu_that_waits_for_the_log_does_not_open_over_a_filter(drive, monkeypatch):
-    async with drive(mutated()) as d:
-        await d.press("4")
+    async with drive(mutated(), press="4") as d:
         late = []
         monkeypatch.setattr(d.app, "when_free", late.append)
         await d.press("m", "slash")
@@ -243,6 +235,6 @@ async def test_while_the_log_is_read_the_past_is_not_shown_as_present_and_keys_a
         assert await commands(d) == []
         read.set()
         await d.until(lambda: d.screen.query_one(FilterBar).text == "second")
-        await d.until(lambda: "CATCHING UP" not in d.text())
+        await d.until_lacks("CATCHING UP")
         await d.until(lambda: ("NO SUPERVISOR" in d.text()) is not alive)
         assert await commands(d) == ["skip"] * alive
