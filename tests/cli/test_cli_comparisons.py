@@ -10,27 +10,21 @@ import pytest
 from random_logs import write_log
 
 from fuzztui.cli import main
-from fuzztui.kernel.wire.events import (
-    CampaignStarted,
-    ComparisonsReported,
-    EntrySaved,
-    Event,
-    Record,
-)
+from fuzztui.kernel.wire import events as ev
 
 
-def run_of(root: Path, *events: Event) -> str:
+def run_of(root: Path, *events: ev.Event) -> str:
     """A run directory with a log of these events."""
     (root / "log").mkdir(parents=True)
-    records = [Record(n, float(n), event) for n, event in enumerate(events, 1)]
+    records = [ev.Record(n, float(n), event) for n, event in enumerate(events, 1)]
     write_log(root / "log" / "tail-000000000001.jsonl", records)
     return str(root)
 
 
-START = CampaignStarted("c", "zest", "m:f")
+START = ev.CampaignStarted("c", "zest", "m:f")
 REPORTS = (
-    EntrySaved("main", 3, "queue/id:000003"),
-    ComparisonsReported("main", {"\x1b[31mred": "m:7"}, {"3": ["m:7", "'\x1b]0;title'"]}),
+    ev.EntrySaved("main", 3, "queue/id:000003"),
+    ev.ComparisonsReported("main", {"\x1b[31mred": "m:7"}, {"3": ["m:7", "'\x1b]0;title'"]}),
 )
 
 

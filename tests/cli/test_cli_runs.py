@@ -14,14 +14,7 @@ from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.parser import parsers
 from fuzztui.cli.runs import find_run
 from fuzztui.kernel.log.writer import LogWriter
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    CampaignStarted,
-    CampaignState,
-    FindingSaved,
-    InstanceState,
-    Stats,
-)
+from fuzztui.kernel.wire import events as ev
 from fuzztui.run.campaign import load
 from fuzztui.run.home.finding import is_run
 
@@ -114,7 +107,7 @@ def log_of(run, *events):
     for t, event in enumerate(events):
         writer.append(event, float(t))
     writer.flush()
-    writer.close(at_rest=isinstance(events[-1], CampaignEnded))
+    writer.close(at_rest=isinstance(events[-1], ev.CampaignEnded))
     return run
 
 
@@ -127,10 +120,10 @@ def test_a_replay_says_of_a_run_what_its_status_says(tmp_path, capsys):
     """Also that it was interrupted; of an earlier time, what it was then."""
     run = log_of(
         tmp_path / "c",
-        CampaignStarted("c", "zest", "lib:f", 7, instances=["main"], wall=1e9),
-        CampaignState("running"),
-        InstanceState("main", "running"),
-        Stats("main", 10, 5.0, 3),
+        ev.CampaignStarted("c", "zest", "lib:f", 7, instances=["main"], wall=1e9),
+        ev.CampaignState("running"),
+        ev.InstanceState("main", "running"),
+        ev.Stats("main", 10, 5.0, 3),
     )
     status, replay = asked(capsys, "status", run, "--json"), asked(capsys, "replay", run, "--json")
     assert status["state"] == replay["state"] == "interrupted"
@@ -147,7 +140,7 @@ def test_a_replay_says_of_a_run_what_its_status_says(tmp_path, capsys):
 
 @pytest.mark.parametrize("command", ["repro", "minimise"])
 def test_a_finding_that_is_not_there_is_a_wrong_argument(tmp_path, command, capsys):
-    run = log_of(tmp_path / "c", CampaignStarted("c", "zest", "lib:f", 7))
+    run = log_of(tmp_path / "c", ev.CampaignStarted("c", "zest", "lib:f", 7))
     assert main([command, str(run), "nosuch"]) == USAGE
     assert "nosuch" in capsys.readouterr().err
     assert main([command, str(tmp_path / "nosuch"), "nosuch"]) == NOT_RUNNING
@@ -171,10 +164,10 @@ def test_what_goes_on_after_the_end_is_what_ended_it(tmp_path, budget, crashes, 
     )
     run = log_of(
         tmp_path / "c",
-        CampaignStarted("c", "zest", "lib:f", 7, instances=["main"], wall=1e9),
-        CampaignState("running"),
-        *(FindingSaved("main", "crash", f"crashes/id:00000{n}") for n in range(3)),
-        CampaignEnded("finished"),
+        ev.CampaignStarted("c", "zest", "lib:f", 7, instances=["main"], wall=1e9),
+        ev.CampaignState("running"),
+        *(ev.FindingSaved("main", "crash", f"crashes/id:00000{n}") for n in range(3)),
+        ev.CampaignEnded("finished"),
     )
     (run / "campaign.toml").write_text(load(file).toml())
     (run / "supervisor/origin.json").write_text(

@@ -12,19 +12,7 @@ import pytest
 
 from fuzztui.cli import main
 from fuzztui.kernel.log.writer import LogWriter
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    CampaignStarted,
-    EntrySaved,
-    Event,
-    InstanceState,
-    MutantRuns,
-    MutantsFound,
-    MutantState,
-    MutationStats,
-    PhaseStarted,
-    VerdictsChanged,
-)
+from fuzztui.kernel.wire import events as ev
 
 SCHEMA = json.loads(
     (
@@ -41,7 +29,7 @@ def item(key: str, *region: int, **more: Any) -> dict[str, Any]:
     return {"id": key, "operator": "math", "before": "a", "after": "b", **place, **more}
 
 
-def events_about(path: Path) -> list[Event]:
+def events_about(path: Path) -> list[ev.Event]:
     """Mutants in all states, some with a place."""
     found = [
         item("killed", 2, 9, 2, 18, before="größe + n", after="größe - n"),
@@ -54,25 +42,27 @@ def events_about(path: Path) -> list[Event]:
     ]  # fmt: skip
     m = "main"
     return [
-        CampaignStarted("c", "mu2", "lib:f", 7, instances=[m], wall=1e9),
-        InstanceState(m, "running"),
-        EntrySaved(m, 3, "queue/id:000003,src:000001,time:1,execs:9,op:havoc"),
-        MutantsFound(m, "lib", "lib/__init__.py", str(path), found),
-        VerdictsChanged(mutants=[{"id": "accepted", "verdict": "accepted", "change": "a -> b"}]),
-        MutantState(m, "killed", "killed", "main/3", "value", 9, EVIL),
-        MutantState(m, "hung", "killed", "main/4", "timeout", 9),
-        MutantState(m, "alive", "alive"),
-        MutantState(m, "accepted", "alive"),
-        MutantState(m, "skipped", "skipped"),
-        MutantState(m, "equivalent", "equivalent", reason="same"),
-        MutantState(m, "invalid", "invalid", reason=EVIL),
-        MutantRuns(m, {"ran": [2, 2, 1], "reached": [5, 0, 0]}, {"reached": ["main/3", "reached"]}),
-        MutationStats(m, unsettled=0),
-        CampaignEnded("finished"),
+        ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=[m], wall=1e9),
+        ev.InstanceState(m, "running"),
+        ev.EntrySaved(m, 3, "queue/id:000003,src:000001,time:1,execs:9,op:havoc"),
+        ev.MutantsFound(m, "lib", "lib/__init__.py", str(path), found),
+        ev.VerdictsChanged(mutants=[{"id": "accepted", "verdict": "accepted", "change": "a -> b"}]),
+        ev.MutantState(m, "killed", "killed", "main/3", "value", 9, EVIL),
+        ev.MutantState(m, "hung", "killed", "main/4", "timeout", 9),
+        ev.MutantState(m, "alive", "alive"),
+        ev.MutantState(m, "accepted", "alive"),
+        ev.MutantState(m, "skipped", "skipped"),
+        ev.MutantState(m, "equivalent", "equivalent", reason="same"),
+        ev.MutantState(m, "invalid", "invalid", reason=EVIL),
+        ev.MutantRuns(
+            m, {"ran": [2, 2, 1], "reached": [5, 0, 0]}, {"reached": ["main/3", "reached"]}
+        ),
+        ev.MutationStats(m, unsettled=0),
+        ev.CampaignEnded("finished"),
     ]
 
 
-def run_with(tmp_path: Path, *events: Event) -> Path:
+def run_with(tmp_path: Path, *events: ev.Event) -> Path:
     run = tmp_path / "c"
     (run / "supervisor").mkdir(parents=True)
     (run / "campaign.toml").touch()
@@ -198,11 +188,11 @@ def test_a_part_of_the_mutants(tmp_path: Path, source: Path) -> None:
 
 def test_files_of_the_same_name_stay_apart(tmp_path: Path, source: Path) -> None:
     outside = [tmp_path / tree / "site-packages/m.py" for tree in ("a", "b")]
-    events: list[Event] = [CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"])]
+    events: list[ev.Event] = [ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"])]
     for n, path in enumerate(outside):
         path.parent.mkdir(parents=True)
         path.write_text(f"x = {n}\n")
-        events.append(MutantsFound("main", f"m{n}", "m.py", str(path), [item(f"m{n}", 1)]))
+        events.append(ev.MutantsFound("main", f"m{n}", "m.py", str(path), [item(f"m{n}", 1)]))
     files = exported(run_with(tmp_path, *events))["files"]
     assert {name: file["source"] for name, file in files.items()} == {
         "m.py": "x = 0\n", "b/site-packages/m.py": "x = 1\n",
@@ -242,12 +232,12 @@ def test_mutants_of_c_are_their_lines(tmp_path: Path, source: Path) -> None:
     found = [item(f"p.c#{n}", 2, before="\treturn a + 1;", after=f"\treturn a - {n};", place=n)
              for n in range(3)]  # fmt: skip
     events = [
-        CampaignStarted("c", "afl", "p", 7, instances=["main"], wall=1e9),
-        PhaseStarted("mutants"),
-        InstanceState("main", "waiting"),
-        MutantsFound("", file="p.c", path=str(file), mutants=found),
-        MutantState("", "p.c#0", "killed", "m1/3", "value"),
-        MutantState("", "p.c#1", "alive"),
+        ev.CampaignStarted("c", "afl", "p", 7, instances=["main"], wall=1e9),
+        ev.PhaseStarted("mutants"),
+        ev.InstanceState("main", "waiting"),
+        ev.MutantsFound("", file="p.c", path=str(file), mutants=found),
+        ev.MutantState("", "p.c#0", "killed", "m1/3", "value"),
+        ev.MutantState("", "p.c#1", "alive"),
     ]
     report = exported(run_with(tmp_path, *events))
     assert report["files"]["p.c"]["language"] == "c"
@@ -265,8 +255,8 @@ def test_a_log_brings_no_other_file_into_a_report(
 ) -> None:
     secret = tmp_path / "id_rsa"
     secret.write_text("secret\n")
-    event = MutantsFound("main", "m", "m.py", str(secret), [item("m", 1)])
-    run = run_with(tmp_path, CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"]), event)
+    event = ev.MutantsFound("main", "m", "m.py", str(secret), [item("m", 1)])
+    run = run_with(tmp_path, ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"]), event)
     assert main(["mutants", "export", str(run)]) == 1
     out, err = capsys.readouterr()
     assert out == ""

@@ -20,48 +20,34 @@ from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.session import CheckpointKeeper, LiveClock, Session
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    CampaignStarted,
-    CampaignState,
-    ComparisonsReported,
-    EntrySaved,
-    FindingDescribed,
-    FindingSaved,
-    InstanceState,
-    MutantsFound,
-    MutantState,
-    MutatorStats,
-    PhaseStarted,
-    RecordsLost,
-    Stats,
-    TargetingStats,
-)
+from fuzztui.kernel.wire import events as ev
 from fuzztui.run.home import listing
 
 RECORDS = 240
 
 
 def events():
-    yield CampaignStarted("c", "zest", "lib:f", 7, instances=["main"], wall=1e9)
-    yield CampaignState("running")
-    yield InstanceState("main", "running")
-    yield PhaseStarted("mutants")
-    yield MutatorStats("main", names=["havoc"], tried=[9], applied=[9], found=[1], crashes=[0])
-    yield TargetingStats("main", 0.5, names=["t"], distances=[1])
-    yield ComparisonsReported("main", {"table": "m:1"})
+    yield ev.CampaignStarted("c", "zest", "lib:f", 7, instances=["main"], wall=1e9)
+    yield ev.CampaignState("running")
+    yield ev.InstanceState("main", "running")
+    yield ev.PhaseStarted("mutants")
+    yield ev.MutatorStats("main", names=["havoc"], tried=[9], applied=[9], found=[1], crashes=[0])
+    yield ev.TargetingStats("main", 0.5, names=["t"], distances=[1])
+    yield ev.ComparisonsReported("main", {"table": "m:1"})
     rng = random.Random(1)
     for n in range(RECORDS - 7):
         yield rng.choice(
             [
-                Stats("main", n * 1017, rng.random() * 1000, n // 9, edges=n // 3, edges_total=99),
-                EntrySaved("main", n, f"queue/{n}", [n // 7], "havoc", size=n),
-                FindingSaved("main", "crash", f"crashes/{n}"),
-                FindingDescribed("main", "crash", f"crashes/{n}", f"S{n % 3}", "T"),
-                MutantsFound("main", "m", "m.py", "/m.py", [{"id": f"m{n}", "line": n}]),
+                ev.Stats(
+                    "main", n * 1017, rng.random() * 1000, n // 9, edges=n // 3, edges_total=99
+                ),
+                ev.EntrySaved("main", n, f"queue/{n}", [n // 7], "havoc", size=n),
+                ev.FindingSaved("main", "crash", f"crashes/{n}"),
+                ev.FindingDescribed("main", "crash", f"crashes/{n}", f"S{n % 3}", "T"),
+                ev.MutantsFound("main", "m", "m.py", "/m.py", [{"id": f"m{n}", "line": n}]),
             ]
         )
-    yield CampaignEnded("finished")
+    yield ev.CampaignEnded("finished")
 
 
 @pytest.fixture(scope="module", params=["with checkpoints", "without"])
@@ -279,10 +265,12 @@ def test_a_score_of_a_damaged_log_is_of_what_is_known(tmp_path, capsys):
     (run / "supervisor").mkdir(parents=True)
     writer = LogWriter(run / "log")
     for event in [
-        CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"], wall=1e9),
-        MutantsFound("main", "m", "m.py", "/m.py", [{"id": f"m{n}", "line": n} for n in range(4)]),
-        MutantState("main", "m1", "killed"),
-        CampaignEnded("finished"),
+        ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"], wall=1e9),
+        ev.MutantsFound(
+            "main", "m", "m.py", "/m.py", [{"id": f"m{n}", "line": n} for n in range(4)]
+        ),
+        ev.MutantState("main", "m1", "killed"),
+        ev.CampaignEnded("finished"),
     ]:
         writer.append(event, 1.0)
     writer.close(at_rest=True)
@@ -390,7 +378,7 @@ def campaign_run(tmp_path, *events, engine, first=False):
         f'[engine]\nkind = "{engine}"\n{first}'
     )
     writer = LogWriter(run / "log")
-    for event in [CampaignStarted("c", engine, "t", 7, instances=["main"], wall=1e9), *events]:
+    for event in [ev.CampaignStarted("c", engine, "t", 7, instances=["main"], wall=1e9), *events]:
         writer.append(event, 1.0)
     writer.close(at_rest=True)
     return run
@@ -406,7 +394,7 @@ WITHOUT_ROWS = [["types"], ["comparisons"], ["mutators"], ["mutants", "matrix"]]
 @pytest.mark.parametrize("words", WITHOUT_ROWS)
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_no_reason_is_made_up_for_records_that_are_lost(tmp_path, capsys, words, more):
-    run = campaign_run(tmp_path, CampaignEnded("finished"), engine="zest")
+    run = campaign_run(tmp_path, ev.CampaignEnded("finished"), engine="zest")
     sound, _, err = ask(capsys, *words, run, *more)
     assert sound != DAMAGED
     assert "lost" not in err
@@ -421,7 +409,9 @@ def test_no_reason_is_made_up_for_records_that_are_lost(tmp_path, capsys, words,
 
 @pytest.mark.parametrize("words", WITHOUT_ROWS)
 def test_records_that_were_lost_before_a_repair_are_a_reason_too(tmp_path, capsys, words):
-    run = campaign_run(tmp_path, RecordsLost(2, "damage"), CampaignEnded("finished"), engine="zest")
+    run = campaign_run(
+        tmp_path, ev.RecordsLost(2, "damage"), ev.CampaignEnded("finished"), engine="zest"
+    )
     code, _, err = ask(capsys, *words, run)
     assert code == DAMAGED
     assert "lost" in err.splitlines()[-1]
@@ -430,7 +420,7 @@ def test_records_that_were_lost_before_a_repair_are_a_reason_too(tmp_path, capsy
 @pytest.mark.parametrize("engine", ["afl", "zest"])
 @pytest.mark.parametrize("words", [["list"], ["show"]])
 def test_the_queue_of_a_damaged_log_is_lost_and_not_made_up(tmp_path, capsys, engine, words):
-    run = campaign_run(tmp_path, PhaseStarted("mutants"), engine=engine, first=True)
+    run = campaign_run(tmp_path, ev.PhaseStarted("mutants"), engine=engine, first=True)
     lose_the_log(run)
     code, out, err = ask(capsys, "mutants", *words, run, *(["x"] if words == ["show"] else []))
     assert (code, out) == (DAMAGED, "")
@@ -487,14 +477,14 @@ def test_each_problem_is_reported_once_wherever_it_stands(tmp_path, capsys):
 
 def test_no_average_is_shown_of_an_unknown_time(tmp_path, capsys):
     events = [
-        CampaignState("running"),
-        InstanceState("main", "running"),
-        Stats("main", 17_796, 1000.0, 3),
+        ev.CampaignState("running"),
+        ev.InstanceState("main", "running"),
+        ev.Stats("main", 17_796, 1000.0, 3),
     ]
-    ended = CampaignEnded("finished")
+    ended = ev.CampaignEnded("finished")
     sound = campaign_run(tmp_path / "a", *events, ended, engine="zest")
     assert "/s on average" in ask(capsys, "status", sound)[1]
-    run = campaign_run(tmp_path / "b", *events, RecordsLost(5, "damage"), ended, engine="zest")
+    run = campaign_run(tmp_path / "b", *events, ev.RecordsLost(5, "damage"), ended, engine="zest")
     out = ask(capsys, "status", run)[1]
     assert "17,796" in out
     assert "on average" not in out

@@ -15,6 +15,7 @@ from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.inverses import UndoError
 from fuzztui.kernel.model.state import CommandStatus, State
 from fuzztui.kernel.model.undo import fold_before, is_undoable, last_step, undo, why_not
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import (
     AddSeed,
@@ -42,25 +43,6 @@ from fuzztui.kernel.wire.commands import (
     Stop,
     WeighType,
 )
-from fuzztui.kernel.wire.events import (
-    CampaignStarted,
-    CampaignState,
-    CommandApplied,
-    CommandIssued,
-    CommandRejected,
-    EntryDescribed,
-    EntrySaved,
-    Event,
-    FindingDescribed,
-    GoalsUncovered,
-    InstanceState,
-    MutantsFound,
-    MutantState,
-    MutatorStats,
-    Record,
-    TargetingStats,
-    VerdictsChanged,
-)
 from fuzztui.kernel.wire.selection import parse_selection
 
 NAMES = ("main", "s1")
@@ -74,34 +56,36 @@ class Campaign:
     """A log, the state that is folded from it, and what engines report after each command."""
 
     def __init__(self) -> None:
-        self.records: list[Record] = []
+        self.records: list[ev.Record] = []
         self.state = State()
-        self.record(CampaignStarted("c", "mu2", instances=list(NAMES)), CampaignState("running"))
+        self.record(
+            ev.CampaignStarted("c", "mu2", instances=list(NAMES)), ev.CampaignState("running")
+        )
         for name in NAMES:
             self.record(
-                InstanceState(name, "running", 1),
-                *(EntrySaved(name, n, f"queue/id:{n:06}") for n in range(3)),
-                TargetingStats(
+                ev.InstanceState(name, "running", 1),
+                *(ev.EntrySaved(name, n, f"queue/id:{n:06}") for n in range(3)),
+                ev.TargetingStats(
                     name, 0.5, targets=9, uncovered=3, names=list(TYPES), distances=[1, 2],
                     weights=[1.0, 1.0], factors=[1.0, 1.0], probabilities=[500_000, 500_000],
                     picks=[0, 0], matches=[0, 0], misses=[0, 0], new_arms=[0, 0],
                 ),
-                GoalsUncovered(name, 1, {goal: {"types": [[TYPES[0], 1]]} for goal in GOALS}),
-                MutatorStats(name, 0.5, 0.3, 0.2),
+                ev.GoalsUncovered(name, 1, {goal: {"types": [[TYPES[0], 1]]} for goal in GOALS}),
+                ev.MutatorStats(name, 0.5, 0.3, 0.2),
             )  # fmt: skip
         rows = [
             {"id": id_, "line": n, "function": id_.split(":")[1], "operator": "math"}
             for n, id_ in enumerate(MUTANTS)
         ]
         self.record(
-            MutantsFound("main", "m", "m.py", "/m.py", rows),
-            MutantState("main", MUTANTS[4], "alive"),
-            MutantState("main", MUTANTS[5], "killed", "main/2", "value", 7, "returned 1"),
+            ev.MutantsFound("main", "m", "m.py", "/m.py", rows),
+            ev.MutantState("main", MUTANTS[4], "alive"),
+            ev.MutantState("main", MUTANTS[5], "killed", "main/2", "value", 7, "returned 1"),
         )
 
-    def record(self, *events: Event) -> None:
+    def record(self, *events: ev.Event) -> None:
         start = len(self.records) + 1
-        new = [Record(n, float(n), event) for n, event in enumerate(events, start)]
+        new = [ev.Record(n, float(n), event) for n, event in enumerate(events, start)]
         self.records += new
         apply(self.state, new)
 
@@ -110,36 +94,36 @@ class Campaign:
     ) -> str:
         """Issue a command, and report what an engine does. Returns its id."""
         key = f"c{len(self.records) + 1}"
-        self.record(CommandIssued(key, encode_command(command), by, [*undoes], step))
+        self.record(ev.CommandIssued(key, encode_command(command), by, [*undoes], step))
         name = getattr(command, "instance", "")
         match command:
             case EntryCommand():
                 steer = _STEERS[type(command)]
-                self.record(EntryDescribed(name, command.entry, steer=steer))
+                self.record(ev.EntryDescribed(name, command.entry, steer=steer))
             case MutantCommand():
                 self.record(*self._steered(command))
             case Pause() | Resume():
                 self._pause(command)
             case JudgeFinding():
                 row = {"signature": "S", "verdict": command.verdict, "note": command.note}
-                self.record(VerdictsChanged([row]))
+                self.record(ev.VerdictsChanged([row]))
             case _:
                 pass  # the fold itself knows what the command has set
-        self.record(*(CommandApplied(key, one) for one in ([name] if name else NAMES)))
+        self.record(*(ev.CommandApplied(key, one) for one in ([name] if name else NAMES)))
         return key
 
     def _pause(self, command: Pause | Resume) -> None:
         state = "paused" if isinstance(command, Pause) else "running"
         for name in [command.instance] if command.instance else NAMES:
-            self.record(InstanceState(name, state, 1))
+            self.record(ev.InstanceState(name, state, 1))
         all_ = all(i.state == "paused" for i in self.state.instances.values())
-        self.record(CampaignState("paused" if all_ else "running"))
+        self.record(ev.CampaignState("paused" if all_ else "running"))
 
-    def _steered(self, command: MutantCommand) -> list[Event]:
-        events: list[Event] = []
+    def _steered(self, command: MutantCommand) -> list[ev.Event]:
+        events: list[ev.Event] = []
         for m in parse_selection(command.select).of(self.state.mutants.values()):
             killed = m.state == "killed"
-            now = MutantState("main", m.id, m.state, m.killer, m.oracle, m.trial, m.detail,
+            now = ev.MutantState("main", m.id, m.state, m.killer, m.oracle, m.trial, m.detail,
                               m.reason, m.steer)  # fmt: skip
             match command:
                 case SkipMutants() if not killed:
@@ -151,12 +135,12 @@ class Campaign:
                 case MoveMutants() if not killed:
                     now = replace(now, steer=command.to)
                 case RequeueMutants():
-                    now = MutantState("main", m.id, "pending")
+                    now = ev.MutantState("main", m.id, "pending")
                 case RestoreMutants():
                     state = command.state or self._base(m.id)
                     now = replace(now, state=state, reason=command.because, steer=command.steer)
                     if kill := command.kills.get(m.id):
-                        now = MutantState("main", m.id, "killed", *kill, steer=command.steer)
+                        now = ev.MutantState("main", m.id, "killed", *kill, steer=command.steer)
                 case _:
                     pass
             events.append(now)
@@ -164,7 +148,7 @@ class Campaign:
 
     def _base(self, id_: str) -> str:
         """The mutant's state by its results: the last one that was no verdict."""
-        reported = (r.event for r in reversed(self.records) if isinstance(r.event, MutantState))
+        reported = (r.event for r in reversed(self.records) if isinstance(r.event, ev.MutantState))
         states = (e.state for e in reported if e.id == id_)
         return next((s for s in states if s not in ("skipped", "equivalent")), "pending")
 
@@ -278,7 +262,7 @@ def test_a_mutant_that_was_killed_since_then_stays_killed() -> None:
     campaign = Campaign()
     campaign.give(SkipMutants(MUTANTS[0]))
     campaign.give(PromoteMutants(MUTANTS[0]))
-    campaign.record(MutantState("main", MUTANTS[0], "killed", "main/1", steer="promoted"))
+    campaign.record(ev.MutantState("main", MUTANTS[0], "killed", "main/1", steer="promoted"))
     campaign.undo()
     row = campaign.state.mutants[MUTANTS[0]]
     assert (row.state, row.steer) == ("killed", "")
@@ -289,9 +273,9 @@ def test_quick_commands_are_undone_in_the_order_of_the_engine() -> None:
     campaign = Campaign()
     first, second = SkipEntry(0, "main"), PromoteEntry(0, "main")
     for key, command in (("c1", first), ("c2", second)):
-        campaign.record(CommandIssued(key, encode_command(command), "ann"))
+        campaign.record(ev.CommandIssued(key, encode_command(command), "ann"))
     for key, steer in (("c1", "skipped"), ("c2", "promoted")):
-        campaign.record(EntryDescribed("main", 0, steer=steer), CommandApplied(key, "main"))
+        campaign.record(ev.EntryDescribed("main", 0, steer=steer), ev.CommandApplied(key, "main"))
     assert last_step(campaign.state, "ann")[0].id == "c2"
     campaign.undo()
     assert campaign.state.entries["main/0"].steer == "skipped"
@@ -317,7 +301,7 @@ def test_what_cannot_be_undone_has_a_reason(command: Command) -> None:
 
 def test_a_verdict_about_a_finding_is_undone() -> None:
     campaign = Campaign()
-    campaign.record(FindingDescribed("main", "crash", "crashes/1", "S", "title"))
+    campaign.record(ev.FindingDescribed("main", "crash", "crashes/1", "S", "title"))
 
     def judge(verdict: str, note: str = "") -> None:
         campaign.give(JudgeFinding("crashes/1", verdict, note, "main"))
@@ -338,11 +322,11 @@ def test_rejected_commands_are_passed_over_and_pending_ones_wait() -> None:
     campaign = Campaign()
     campaign.give(SkipEntry(0, "main"))
     campaign.record(
-        CommandIssued("r", encode_command(SkipEntry(1, "main")), "ann"),
-        CommandRejected("r", "main", "no such entry"),
+        ev.CommandIssued("r", encode_command(SkipEntry(1, "main")), "ann"),
+        ev.CommandRejected("r", "main", "no such entry"),
     )
     assert why_not(last_step(campaign.state, "ann")) == ""
-    campaign.record(CommandIssued("p", encode_command(SkipEntry(2, "main")), "ann"))
+    campaign.record(ev.CommandIssued("p", encode_command(SkipEntry(2, "main")), "ann"))
     assert why_not(last_step(campaign.state, "ann"))
     with pytest.raises(UndoError):
         campaign.undo()
@@ -352,7 +336,7 @@ def test_a_covered_goal_is_not_pinned_again() -> None:
     campaign = Campaign()
     campaign.give(PinGoal(GOALS[0]))
     campaign.give(PinGoal(GOALS[1]))
-    campaign.record(*(GoalsUncovered(name, 2, gone=[GOALS[0]]) for name in NAMES))
+    campaign.record(*(ev.GoalsUncovered(name, 2, gone=[GOALS[0]]) for name in NAMES))
     assert GOALS[0] in undo(campaign.state, "ann", campaign.before).note
     campaign.undo()
     assert {f.pinned for f in campaign.state.types.values()} == {""}
@@ -363,7 +347,7 @@ def test_many_mutants_are_one_command_if_all_were_alike() -> None:
     campaign = Campaign()
     count = MAX_MUTANTS + 1
     rows = [{"id": f"x:g:math:{n}:-", "function": "g"} for n in range(count)]
-    campaign.record(MutantsFound("main", "x", "x.py", "/x.py", rows))
+    campaign.record(ev.MutantsFound("main", "x", "x.py", "/x.py", rows))
     campaign.give(SkipMutants("function=g"))
     (only,) = undo(campaign.state, "ann", campaign.before).commands
     assert only[0] == RestoreMutants("function=g")
@@ -378,7 +362,7 @@ def test_many_mutants_are_one_command_if_all_were_alike() -> None:
 def test_requests_are_small_enough_for_the_socket() -> None:
     campaign = Campaign()
     rows = [{"id": f"x:g:math:{n}:-", "function": "g"} for n in range(1000)]
-    campaign.record(MutantsFound("main", "x", "x.py", "/x.py", rows))
+    campaign.record(ev.MutantsFound("main", "x", "x.py", "/x.py", rows))
     campaign.give(PromoteMutants("x:g:math:3:-"))
     campaign.give(SkipMutants("function=g"))
     found = undo(campaign.state, "ann", campaign.before)

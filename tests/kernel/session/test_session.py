@@ -23,18 +23,7 @@ from fuzztui.kernel.model.checkpoint import SCHEMA
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import Changes, State
 from fuzztui.kernel.session import CheckpointKeeper, LiveClock, ReplayClock, Session
-from fuzztui.kernel.wire.events import (
-    CampaignStarted,
-    EntryDescribed,
-    EntrySaved,
-    FindingDescribed,
-    FindingSaved,
-    Message,
-    MutantRuns,
-    MutantsFound,
-    MutantState,
-    Stats,
-)
+from fuzztui.kernel.wire import events as ev
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +38,7 @@ def small(monkeypatch):
 def happenings(n, seed=0):
     """Events and their times."""
     rng = random.Random(seed)
-    yield 0.0, CampaignStarted("c", "zest", "lib:f", 7, instances=["a", "b"], wall=1e9)
+    yield 0.0, ev.CampaignStarted("c", "zest", "lib:f", 7, instances=["a", "b"], wall=1e9)
     t = 0.0
     for i in range(1, n):
         t += rng.choice([0, 0, 0.05, 0.3])
@@ -58,16 +47,20 @@ def happenings(n, seed=0):
             t,
             rng.choice(
                 [
-                    Stats(name, i * 100, rng.random() * 1000, i // 9, edges=i // 3, edges_total=99),
-                    Stats(name, i * 100, rng.random() * 1000, i // 9, edges=i // 3, edges_total=99),
-                    EntrySaved(name, i, f"queue/{i}", [i // 7], "havoc", size=i),
-                    EntryDescribed(name, i // 5, ["edge"], i),
-                    FindingSaved(name, "crash", f"crashes/{i // 20}"),
-                    FindingDescribed(name, "crash", f"crashes/{i // 20}", f"S{i % 3}", "T"),
-                    Message("info", rng.randbytes(rng.randrange(600)).hex()),
-                    MutantsFound(name, "m", "m.py", "/m.py", [{"id": f"m{i % 40}", "line": i}]),
-                    MutantState(name, f"m{i % 40}", rng.choice(["alive", "killed"]), trial=i),
-                    MutantRuns(name, {f"m{i * k % 40}": [i, i // 2, i // 3] for k in (1, 3)}),
+                    ev.Stats(
+                        name, i * 100, rng.random() * 1000, i // 9, edges=i // 3, edges_total=99
+                    ),
+                    ev.Stats(
+                        name, i * 100, rng.random() * 1000, i // 9, edges=i // 3, edges_total=99
+                    ),
+                    ev.EntrySaved(name, i, f"queue/{i}", [i // 7], "havoc", size=i),
+                    ev.EntryDescribed(name, i // 5, ["edge"], i),
+                    ev.FindingSaved(name, "crash", f"crashes/{i // 20}"),
+                    ev.FindingDescribed(name, "crash", f"crashes/{i // 20}", f"S{i % 3}", "T"),
+                    ev.Message("info", rng.randbytes(rng.randrange(600)).hex()),
+                    ev.MutantsFound(name, "m", "m.py", "/m.py", [{"id": f"m{i % 40}", "line": i}]),
+                    ev.MutantState(name, f"m{i % 40}", rng.choice(["alive", "killed"]), trial=i),
+                    ev.MutantRuns(name, {f"m{i * k % 40}": [i, i // 2, i // 3] for k in (1, 3)}),
                 ]
             ),
         )
@@ -258,7 +251,7 @@ def test_a_replay_of_a_log_that_grows_goes_on(tmp_path):
     drain(session)
     end = session.end_t
     writer = LogWriter(tmp_path / "log")
-    writer.append(Message("info", "later"), end + 5)
+    writer.append(ev.Message("info", "later"), end + 5)
     writer.close()
     session.poll()
     assert session.end_t == end + 5
@@ -443,7 +436,7 @@ def test_checkpoints_of_another_log_are_not_believed(run, tmp_path):
     other = tmp_path / "other"
     writer = LogWriter(other / "log")
     for n, (t, event) in enumerate(happenings(1900, seed=9)):
-        writer.append(event if n else CampaignStarted("d", "zest", wall=2e9), t)
+        writer.append(event if n else ev.CampaignStarted("d", "zest", wall=2e9), t)
     writer.close()
     subprocess.run(["cp", run / "log" / CHECKPOINTS, other / "log"], check=True)
     session = Session(other, LiveClock())
@@ -517,7 +510,7 @@ def test_checkpoints_of_many_instances_are_rarer(run, monkeypatch):
         keeper = CheckpointKeeper(directory / "log", session)
         times = 0
         for number in range(6000):
-            event = Stats(f"i{number % 100}", execs=number)
+            event = ev.Stats(f"i{number % 100}", execs=number)
             apply(session.state, [writer.append(event, number / 10)])
             if number % 10 == 9:
                 writer.flush()
