@@ -69,8 +69,7 @@ def test_a_fill_or_a_sort_mark_is_not_part_of_a_number(glyph):
 @pytest.mark.slow
 async def test_a_scrollbar_is_no_text_beside_the_rows(drive, monkeypatch):
     monkeypatch.setenv("FUZZTUI_ASCII", "1")
-    async with drive(mutated(), size=(80, 24)) as d:
-        await d.press("4", *"j" * 17)
+    async with drive(mutated(), size=(80, 24), press=["4", *"j" * 17]) as d:
         bar = d.table.vertical_scrollbar.region
         assert bar.height > 1
         lines = d.lines()

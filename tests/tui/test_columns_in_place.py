@@ -56,8 +56,7 @@ TABLES = {
 @pytest.mark.parametrize("kind", TABLES)
 async def test_steering_a_row_moves_no_column(drive, kind, size):
     make, tab, key, steps = TABLES[kind]
-    async with drive(make(), size=size, silent=True) as d:
-        await d.press(tab)
+    async with drive(make(), size=size, silent=True, press=[tab]) as d:
         await d.until(lambda: d.table.source)
         if key is None:
             living = (m.id for m in d.app.campaign.mutants.values() if m.state == "alive")

@@ -495,8 +495,7 @@ async def test_words_and_conditions(drive):
 )
 async def test_keys_steer_the_mutant_under_the_cursor(drive, key, command):
     log, _ = small()
-    async with drive(log) as d:
-        await d.press("4", key)
+    async with drive(log, press=["4", key]) as d:
         await d.until_sent(command)
         await d.until_notice("done at trial 1,234 (so many mutants)")
 

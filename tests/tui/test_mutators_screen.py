@@ -127,8 +127,7 @@ async def test_the_top_stays_the_top_until_somebody_moves(drive, size):
 @pytest.mark.slow
 @pytest.mark.parametrize("keys", [["j", "k", "j"], ["enter"]])
 async def test_who_looks_at_a_row_keeps_it(drive, keys):
-    async with drive(mixed()) as d:
-        await d.press("6", *keys)
+    async with drive(mixed(), press=["6", *keys]) as d:
         was = d.table.current.name
         d.log.add(with_finds("swap-words", 40_000), dt=1.0)
         await d.until(lambda: rows(d)[0] == "swap-words")
@@ -283,15 +282,13 @@ async def test_names_of_hostile_files_are_harmless(drive):
     ],
 )
 async def test_keys_move_probability(drive, key, mixture):
-    async with drive(mixed()) as d:
-        await d.press("6", key)
+    async with drive(mixed(), press=["6", key]) as d:
         await d.until_sent(SetMixture(*mixture))
 
 
 @pytest.mark.slow
 async def test_steps_that_follow_each_other_are_one_command(drive, never_settles):
-    async with drive(mixed()) as d:
-        await d.press("6", *["less_than_sign"] * 3, "left_square_bracket")
+    async with drive(mixed(), press=["6", *["less_than_sign"] * 3, "left_square_bracket"]) as d:
         assert strip(d)[2].startswith(" → havoc 5%, text 80%, splice 15%")
         d.screen.leave()
         await d.until_sent(SetMixture(0.05, 0.8, 0.15))

@@ -116,8 +116,7 @@ HOSTED = {
 async def test_screen_with_hosts(drive, picture, name):
     size, many, each, keys = HOSTED[name]
     lost = [host for host in ("h2", "h7") if int(host[1:]) <= many]
-    async with drive(hosted(many, each, lost=lost), size=size, run=None) as d:
-        await d.press(*keys)
+    async with drive(hosted(many, each, lost=lost), size=size, run=None, press=keys) as d:
         await d.until_shows("0:10:00")
         await d.still()
         await d.press("j")  # not before the table has its height: the rows would be scrolled
@@ -129,8 +128,7 @@ async def test_screen_with_hosts(drive, picture, name):
 @pytest.mark.parametrize("name", AIMED)
 async def test_screen_of_spoton(drive, picture, name):
     size, keys, pin = AIMED[name]
-    async with drive(aimed(pin=pin), size=size, run=None) as d:
-        await d.press(*keys.split())
+    async with drive(aimed(pin=pin), size=size, run=None, press=keys.split()) as d:
         await d.until_shows("0:10:00")
         await d.still()
         assert d.text() + "\n" == picture
@@ -163,8 +161,7 @@ async def test_screen_of_afl(drive, picture, name):
 @pytest.mark.parametrize("name", MUTATED)
 async def test_screen_of_mu2(drive, picture, name):
     size, key = MUTATED[name]
-    async with drive(mutated(), size=size, run=None) as d:
-        await d.press(*{"v": "4v"}.get(key, key))
+    async with drive(mutated(), size=size, run=None, press={"v": "4v"}.get(key, key)) as d:
         if key == "4":
             await d.press("j", "j", "j", "j")
             await d.until_shows("18 │")
@@ -180,8 +177,7 @@ async def test_screen_of_mu2(drive, picture, name):
 async def test_screen_of_fuzz_first(drive, picture, name):
     size, key, target = FIRST[name]
     log = on_target() if target else midway()
-    async with drive(log, size=size, run=None) as d:
-        await d.press(key)
+    async with drive(log, size=size, run=None, press=[key]) as d:
         if key == "4":
             await d.until_shows("13 │")
         await d.until(lambda: ("0:40:38" if target else "0:15:37") in d.text())
@@ -194,8 +190,7 @@ async def test_screen_of_fuzz_first(drive, picture, name):
 async def test_screen(drive, picture, name):
     size, key, replay_at = CASES[name]
     run = None  # the path would be another one each time
-    async with drive(running(), size=size, replay_at=replay_at, run=run) as d:
-        await d.press(key)
+    async with drive(running(), size=size, replay_at=replay_at, run=run, press=[key]) as d:
         if key == "5":
             await d.until_shows("#96")
         if replay_at is not None:

@@ -32,8 +32,7 @@ async def commands(d):
 @pytest.mark.slow
 @pytest.mark.parametrize("tab", ["2", "3", "5"])
 async def test_all_that_follows_the_slash_is_the_filter(drive, tab):
-    async with drive(running()) as d:
-        await d.press(tab)
+    async with drive(running(), press=[tab]) as d:
         burst(d.app, *"/skipped s/x")
         await d.until(lambda: d.screen.query_one(FilterBar).text == "skipped s/x")
         assert await commands(d) == []
@@ -89,8 +88,7 @@ async def test_what_follows_a_stop_is_no_command_of_the_screen_below(drive):
 @pytest.mark.parametrize("keys", [("x",), ("3", "V")])
 @pytest.mark.parametrize("size", [(80, 24), (140, 50)])
 async def test_a_dialog_is_as_high_as_its_text(drive, keys, size):
-    async with drive(running(), size=size) as d:
-        await d.press(*keys)
+    async with drive(running(), size=size, press=keys) as d:
         await d.until(lambda: isinstance(d.app.screen, Dialog))
         await d.pilot.pause()
         box = d.app.screen.query_one(Vertical)
@@ -149,8 +147,7 @@ MOVES = {
     ("tab", "move"), [("2", move) for move in MOVES] + [(tab, "details") for tab in "34567"]
 )
 async def test_what_gives_the_focus_away_does_not_take_it_from_the_filter(drive, tab, move):
-    async with drive(WORLDS.get(tab, running)()) as d:
-        await d.press(tab)
+    async with drive(WORLDS.get(tab, running)(), press=[tab]) as d:
         burst(d.app, *MOVES[move], "slash", *"bx dq")
         await d.still()
         assert isinstance(d.app.focused, Input)

@@ -522,8 +522,7 @@ async def test_steps_are_sent_when_none_follows(drive):
 async def test_what_is_pending_is_sent_when_the_screen_is_left(
     drive, never_settles, log, keys, leave
 ):
-    async with drive(log()) as d:
-        await d.press(*keys)
+    async with drive(log(), press=keys) as d:
         assert not d.commands
         await d.press(leave)
         await d.until(lambda: d.commands)
