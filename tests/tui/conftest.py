@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from fakes import Log, World, world
+from fakes import Log, World, running, world
+from home_lab import some_runs
 from textual._compositor import Compositor
 from textual._context import active_app
 from textual.css.model import RuleSet
@@ -19,7 +20,9 @@ from textual.notifications import Notification
 from textual.pilot import Pilot
 from waiting import DEADLINE_S, until
 
+from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire.commands import Command
+from fuzztui.run.home import listing
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.steered import PendingCommands
 from fuzztui.tui.frame.table import BigTable
@@ -299,3 +302,42 @@ def never_settles(monkeypatch):
     monkeypatch.setattr(
         PendingCommands, "add", lambda self, wishes, _=0.0: ask(self, wishes, 3600.0)
     )
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """What was given to the process that records verdicts after the end: runs and commands."""
+    given = []
+
+    async def record(run, command):
+        given.append((run, command))
+        return True, "recorded"
+
+    for screen in ("findings.screen.screen", "mutants.screen.steering"):
+        monkeypatch.setattr(f"fuzztui.features.{screen}.record_verdict", record)
+    return given
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A directory of a run with the log of two minutes."""
+    (tmp_path / "supervisor").mkdir()
+    writer = LogWriter(tmp_path / "log")
+    for record in running(120).records:
+        writer.append(record.event, record.t)
+    writer.close()
+    return tmp_path
+
+
+@pytest.fixture
+def at_home(monkeypatch, tmp_path):
+    """A home without runs or a cache of whoever runs the tests."""
+    monkeypatch.setattr(listing, "supervised_runs", list)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def runs(at_home, tmp_path):
+    with some_runs(tmp_path / "runs") as place:
+        yield place

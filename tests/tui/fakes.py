@@ -160,6 +160,13 @@ class Supervisor:
         pass
 
 
+class Gone(Supervisor):
+    """Takes no connection."""
+
+    def connect(self, _run: Path) -> Supervisor:
+        raise OSError("connection refused")
+
+
 def started(name: str = "tomllib-zest", *, budget_s: float = 1800.0, engine: str = "zest") -> Log:
     """A campaign that has just begun: no figures yet."""
     log = Log()

@@ -120,20 +120,13 @@ async def test_a_finding_without_frames_has_no_dialog(drive):
 
 
 @pytest.mark.slow
-async def test_an_ended_run_gets_its_rules_by_a_process(drive, monkeypatch):
-    asked = []
-
-    async def record(run, command):
-        asked.append(command)
-        return True, "recorded"
-
-    monkeypatch.setattr("fuzztui.features.findings.screen.screen.record_verdict", record)
+async def test_an_ended_run_gets_its_rules_by_a_process(drive, recorded, tmp_path):
     async with drive(with_frames().add(ev.CampaignEnded("finished"))) as d:
         await on_group(d)
         assert BY_ID["finding.frames"].why_not(d.app.action_context()) == ""
         await d.press("f", "space", "enter")
-        await d.until(lambda: asked)
-        assert asked == [SkipFrames(["checks.py in require"])]
+        await d.until(lambda: recorded)
+        assert recorded == [(tmp_path, SkipFrames(["checks.py in require"]))]
 
 
 def test_a_split_is_no_news():

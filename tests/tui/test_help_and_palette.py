@@ -11,6 +11,11 @@ from fuzztui.tui.frame.action_context import ActionContext
 from fuzztui.tui.screens.overview.screen import OverviewScreen
 
 
+def help_lines(d, screen):
+    lines = flat(help_sections(d.app.action_context(), screen.scopes()))
+    return ["".join(span.text for span in line) for line in lines]
+
+
 @pytest.mark.slow
 async def test_help_opens_scrolls_and_closes(drive):
     async with drive(running(), press=["2", "question_mark"]) as d:
@@ -63,8 +68,7 @@ async def test_clicking_keys_and_tabs(drive):
 async def test_in_a_finished_run_no_steering_key_is_grey_without_a_reason(drive):
     async with drive(running().add(ev.CampaignState("finished"))) as d:
         await d.press("3", "question_mark")
-        lines = flat(help_sections(d.app.action_context(), FindingsScreen.scopes()))
-        text = ["".join(span.text for span in line) for line in lines]
+        text = help_lines(d, FindingsScreen)
         for label in ("Pause instance", "Next entry"):
             at = next(i for i, line in enumerate(text) if label in line)
             assert "(the campaign has finished)" in text[at + 1]
@@ -72,8 +76,7 @@ async def test_in_a_finished_run_no_steering_key_is_grey_without_a_reason(drive)
 
 async def test_when_watching_every_key_that_steers_says_why_it_is_grey(drive):
     async with drive(fleet(4, watched=True), run=None, control=False) as d:
-        lines = flat(help_sections(d.app.action_context(), OverviewScreen.scopes()))
-        text = ["".join(span.text for span in line) for line in lines]
+        text = help_lines(d, OverviewScreen)
         for label in ("Pause ", "Add seed", "Promote", "Skip", "Reset", "Minimise"):
             at = next(i for i, line in enumerate(text) if f"  {label}" in line)
             assert "(watched only: " in text[at + 1], label
@@ -81,8 +84,7 @@ async def test_when_watching_every_key_that_steers_says_why_it_is_grey(drive):
 
 async def test_where_a_key_of_other_screens_works(drive):
     async with drive(running()) as d:
-        lines = flat(help_sections(d.app.action_context(), FindingsScreen.scopes()))
-        text = ["".join(span.text for span in line) for line in lines]
+        text = help_lines(d, FindingsScreen)
         at = next(i for i, line in enumerate(text) if "Pause instance" in line)
         assert "(on the Overview)" in text[at + 1]
 

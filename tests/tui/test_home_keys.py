@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from home_lab import home, opened, picture_of, read, some_runs, until
+from home_lab import home, opened, picture_of, read, until
 from home_runs import make_run
 
-from fuzztui.run.home import listing
 from fuzztui.tui import screen_scopes
 from fuzztui.tui.app import home as home_module
 from fuzztui.tui.app.action_app import ThemeScreen
@@ -20,19 +19,6 @@ from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, HOME, HOME_SCREENS
 from fuzztui.tui.frame.footer import Footer, actions_for
-
-
-@pytest.fixture(autouse=True)
-def _apart(monkeypatch, tmp_path):
-    monkeypatch.setattr(listing, "supervised_runs", list)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def runs(tmp_path):
-    with some_runs(tmp_path / "runs") as place:
-        yield place
 
 
 def configured(path: Path, text: str):

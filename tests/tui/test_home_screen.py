@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from home_lab import home, opened, picture_of, read, some_runs, until
+from home_lab import home, opened, picture_of, read, until
 from home_runs import make_run
 from random_logs import EVIL, random_log
 from rich.cells import cell_len
@@ -20,7 +20,6 @@ from textual.containers import Vertical
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import Stop
-from fuzztui.run.home import listing
 from fuzztui.run.home.summary import RunSummary, summary_of
 from fuzztui.tui.app import home as home_module
 from fuzztui.tui.app.help import HelpScreen
@@ -33,19 +32,6 @@ from fuzztui.tui.screens.home.lines import HomeDetail
 from fuzztui.tui.screens.home.panes import PaneHead, RunPane, pane_content, room_for
 
 SIZES = [(80, 24), (120, 40), (220, 60)]
-
-
-@pytest.fixture(autouse=True)
-def _apart(monkeypatch, tmp_path):
-    monkeypatch.setattr(listing, "supervised_runs", list)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def runs(tmp_path):
-    with some_runs(tmp_path / "runs") as place:
-        yield place
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -172,7 +158,7 @@ async def test_help_has_each_column(runs):
         assert not isinstance(app.screen, HelpScreen)
 
 
-async def test_no_runs(tmp_path):
+async def test_no_runs(at_home, tmp_path):
     app = home(tmp_path / "runs")
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.table.empty)

@@ -102,23 +102,7 @@ async def test_questions_notices_and_copies(drive):
         await d.until_notice("rejected")
         assert all(clean(n) for n in d.notices())
         await d.press("c", "3", "c", "C", "v")
-        for key in (
-            "4",
-            "j",
-            "d",
-            "m",
-            "down",
-            "d",
-            "equals_sign",
-            "e",
-            "x",
-            "enter",
-            "E",
-            "y",
-            "c",
-            "C",
-            "f",
-        ):
+        for key in ("4", *"jdm", "down", "d", "equals_sign", *"ex", "enter", *"EycCf"):
             await d.press(key)
             assert clean(d.text())
         await d.until(lambda: len(d.commands) == 5)

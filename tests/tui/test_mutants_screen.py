@@ -4,11 +4,10 @@ from functools import partial
 
 import pytest
 from fakes import CAPABILITIES, running, started
-from mutated import PROGRAM, STEERING, analysis, found, killed, mutated
+from mutated import PROGRAM, STEERING, analysis, found, killed, mutants, mutated
 from textual.widgets import Input
 from turnlog import midway
 
-from fuzztui.features.mutants.screen import steering
 from fuzztui.features.mutants.screen.functions import FunctionTable
 from fuzztui.features.mutants.screen.group_menu import ScopeScreen
 from fuzztui.features.mutants.screen.screen import FIGURES
@@ -31,7 +30,8 @@ from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.strip import ChoiceStrip
 
-FIRST = "tests.program:is_digit:boundary:0:x"
+IDS = [mutant["id"] for mutant in mutants(20)]
+FIRST = IDS[0]
 
 
 def small(count=20):
@@ -42,7 +42,8 @@ def small(count=20):
         ev.InstanceHello("main", "mu2", "0.1", "3.11", 1, CAPABILITIES + STEERING),
         ev.CampaignState("running"),
     )
-    return log, found(log, count)
+    found(log, count)
+    return log
 
 
 # -------------------------------------------------------------------- looking
@@ -169,8 +170,7 @@ async def test_the_opened_strip_loses_no_figure_when_it_is_narrow(drive, campaig
 
 @pytest.mark.slow
 async def test_a_function_is_steered_as_a_whole_after_its_counts_were_shown(drive):
-    log, _ = small()
-    async with drive(log, press="4tj") as d:
+    async with drive(small(), press="4tj") as d:
         row = d.screen.query_one(FunctionTable).current
         await d.press("d")
         assert isinstance(d.app.screen, ScopeScreen)
@@ -186,11 +186,10 @@ async def test_a_function_is_steered_as_a_whole_after_its_counts_were_shown(driv
 
 @pytest.mark.slow
 async def test_functions_follow_the_campaign(drive):
-    log, _ = small()
-    async with drive(log, press="4t") as d:
+    async with drive(small(), press="4t") as d:
         file = d.screen.query_one(FunctionTable).current
         assert file.states["killed"] == 0
-        log.add(killed("main", FIRST, 1, 100))
+        d.log.add(killed("main", FIRST, 1, 100))
         await d.until(lambda: file.states["killed"] == 1)
         d.app.tick()
         await d.until_shows("5.0%")
@@ -199,7 +198,7 @@ async def test_functions_follow_the_campaign(drive):
 @pytest.mark.slow
 @pytest.mark.parametrize("queue", [False, True])
 async def test_functions_of_a_worklist_and_keys_that_do_nothing_there(drive, queue):
-    log = midway() if queue else small()[0]
+    log = midway() if queue else small()
     async with drive(log, size=(120, 40)) as d:
         await d.press(
             "4", "t", *"jjkGg", "slash", *"parse", "enter", "escape", "s", "enter", "S", "backspace"
@@ -309,13 +308,12 @@ async def test_without_mutants_it_says_why_and_what_to_do(drive):
 
 
 async def test_kills_come_in_while_one_looks(drive):
-    log, ids = small()
-    async with drive(log, press="4jjj") as d:
+    async with drive(small(), press="4jjj") as d:
         key = d.table.cursor
         assert " 0.0% " in d.text()
-        log.add(killed("main", ids[0], 7, 99), killed("main", ids[3], 8, 100))
+        d.log.add(killed("main", IDS[0], 7, 99), killed("main", IDS[3], 8, 100))
         await d.until_shows(" 10.0% ")
-        assert d.table.cursor == key == ids[3]
+        assert d.table.cursor == key == IDS[3]
         await d.until_shows("at trial 100 by main/8")
         await d.press("i")
         assert "last kill 0s ago" in d.text()
@@ -347,96 +345,85 @@ async def test_one_state_after_the_other(drive):
 
 def grouped():
     """A campaign with survivors of three groups, and one that was killed."""
-    log, ids = small(8)
+    log = small(8)
     log.add(
         ev.EntrySaved("main", 0, "queue/id:000000"),
-        killed("main", ids[0], 0, 5),
-        ev.MutantState("main", ids[3], "alive"),
-        ev.MutantState("main", ids[5], "alive"),
-        ev.MutantRuns("main", {ids[3]: [9, 4, 2], ids[5]: [9, 4, 2], ids[2]: [5, 0, 0]},
-                      {ids[3]: ["main/0", "ran"], ids[2]: ["main/0", "reached"]}),
+        killed("main", IDS[0], 0, 5),
+        ev.MutantState("main", IDS[3], "alive"),
+        ev.MutantState("main", IDS[5], "alive"),
+        ev.MutantRuns("main", {IDS[3]: [9, 4, 2], IDS[5]: [9, 4, 2], IDS[2]: [5, 0, 0]},
+                      {IDS[3]: ["main/0", "ran"], IDS[2]: ["main/0", "reached"]}),
         analysis("main", 5, unsettled=7),
     )  # fmt: skip
-    return log, ids
+    return log
 
 
 @pytest.mark.slow
 async def test_survivors_in_groups_the_first_first(drive):
-    log, ids = grouped()
-    async with drive(log, press="4") as d:
+    async with drive(grouped(), press="4") as d:
 
         def keys():
             return [d.table.source.key(n) for n in range(len(d.table.source))]
 
         every = keys()
-        unreached = [ids[i] for i in (1, 4, 6, 7)]
+        unreached = [IDS[i] for i in (1, 4, 6, 7)]
         for wanted in (
-            [ids[3], ids[5], ids[2], *unreached], [ids[3], ids[5]], [ids[2]], unreached, every,
+            [IDS[3], IDS[5], IDS[2], *unreached], [IDS[3], IDS[5]], [IDS[2]], unreached, every,
         ):  # fmt: skip
             await d.press("v")
             await d.until(lambda wanted=wanted: keys() == wanted)
             assert d.table.cursor == wanted[0] or wanted == every
         # A killed mutant leaves its group.
         await d.press("v", "v")
-        log.add(killed("main", ids[3], 1, 9))
-        await d.until(lambda: keys() == [ids[5]])
+        d.log.add(killed("main", IDS[3], 1, 9))
+        await d.until(lambda: keys() == [IDS[5]])
         await d.press("escape")
         await d.until(lambda: keys() == every)
 
 
 async def test_a_group_by_the_mouse(drive):
-    log, ids = grouped()
-    async with drive(log, press="4") as d:
+    async with drive(grouped(), press="4") as d:
         strip = d.screen.query_one(MutantStrip)
-        for wanted in ([ids[2]], ids):
+        for wanted in ([IDS[2]], IDS[:8]):
             strip.post_message(strip.Chosen(REACHED))
             await d.until(lambda wanted=wanted: len(d.table.source) == len(wanted))
 
 
 @pytest.mark.slow
 async def test_the_entry_that_came_nearest(drive):
-    log, ids = grouped()
-    async with drive(log, press="4v") as d:
-        await d.until(lambda: d.table.cursor == ids[3])
+    async with drive(grouped(), press="4v") as d:
+        await d.until(lambda: d.table.cursor == IDS[3])
         await d.until(lambda: "main/0" in d.text() and "infected ×4" in d.text())
         await d.press("backspace")
         await d.until(lambda: d.screen.TAB == "corpus" and d.table.cursor == "main/0")
 
 
 @pytest.mark.slow
-async def test_a_mutant_is_judged_after_the_end(drive, monkeypatch, tmp_path):
-    log, ids = grouped()
+async def test_a_mutant_is_judged_after_the_end(drive, recorded, tmp_path):
+    log = grouped()
     log.add(ev.InstanceState("main", "finished"), ev.CampaignState("finished"))
-    asked = []
-
-    async def record(run, command):
-        asked.append((run, command))
-        return True, "1 mutant skipped"
-
-    monkeypatch.setattr(steering, "record_verdict", record)
     async with drive(log, run=tmp_path, press="4vd") as d:
-        await d.until(lambda: asked)
-        assert asked == [(tmp_path, SkipMutants(ids[3]))]
+        await d.until(lambda: recorded)
+        assert recorded == [(tmp_path, SkipMutants(IDS[3]))]
         assert not d.commands
-        await d.until_notice("1 mutant skipped")
+        await d.until_notice("recorded")
         assert BY_ID["mutant.promote"].why_not(d.app.action_context())
         assert not BY_ID["mutant.equivalent"].why_not(d.app.action_context())
         # A verdict can be taken back.
         assert BY_ID["mutant.requeue"].why_not(d.app.action_context())
         await d.press("escape")
-        log.add(*(ev.MutantState("main", id, "equivalent") for id in ids))
+        log.add(*(ev.MutantState("main", id, "equivalent") for id in IDS[:8]))
         await d.until(lambda: not BY_ID["mutant.requeue"].why_not(d.app.action_context()))
         cursor = d.table.cursor
         await d.press("r")
-        await d.until(lambda: len(asked) == 2)
-        assert asked[1] == (tmp_path, RequeueMutants(cursor))
+        await d.until(lambda: len(recorded) == 2)
+        assert recorded[1] == (tmp_path, RequeueMutants(cursor))
 
 
 async def test_a_mutant_leaves_the_filter_when_it_is_killed(drive):
-    log, ids = small()
-    async with drive(log, press="4f") as d:
+    async with drive(small(), press="4f") as d:
         assert len(d.table.source) == 20
-        log.add(killed("main", ids[5], 1, 9))
+        d.log.add(killed("main", IDS[5], 1, 9))
         await d.until(lambda: len(d.table.source) == 19)
         await d.press("escape")
         await d.until(lambda: len(d.table.source) == 20)
@@ -494,8 +481,7 @@ async def test_words_and_conditions(drive):
     ],
 )
 async def test_keys_steer_the_mutant_under_the_cursor(drive, key, command):
-    log, _ = small()
-    async with drive(log, press=["4", key]) as d:
+    async with drive(small(), press=["4", key]) as d:
         await d.until_sent(command)
         await d.until_notice("done at trial 1,234 (so many mutants)")
 
@@ -511,13 +497,12 @@ async def test_what_is_killed_is_only_requeued(drive):
         await d.press(*["down"] * 4)  # all of the file: some of them live
         assert "(Skip:" not in d.text()
         await d.press("escape", "r")
-        await d.until_sent(RequeueMutants("tests.program:is_digit:boundary:0:x"))
+        await d.until_sent(RequeueMutants(FIRST))
 
 
 @pytest.mark.slow
 async def test_a_verdict_wants_its_reason(drive):
-    log, _ = small()
-    async with drive(log, press=["4", "equals_sign"]) as d:
+    async with drive(small(), press=["4", "equals_sign"]) as d:
         assert "The reason is stored in the" in d.text()
         await d.press("enter")  # without a reason nothing is sent
         await d.press("escape")
@@ -527,21 +512,21 @@ async def test_a_verdict_wants_its_reason(drive):
 
 @pytest.mark.slow
 async def test_pending_at_once_and_then_what_the_engine_says(drive):
-    log, ids = small()
+    log = small()
     async with drive(log, size=(120, 60)) as d:  # room for the whole story
         d.world.supervisor.silent = True
         await d.press("4", "d")
         await d.until_shows("skip…")
         assert "1 pending" in d.text()
         log.add(ev.CommandApplied("c1", "main", 9, "1 mutant skipped"))
-        log.add(ev.MutantState("main", ids[0], "skipped", reason="asked for"))
+        log.add(ev.MutantState("main", IDS[0], "skipped", reason="asked for"))
         await d.until_shows("⊘ skipped")
         assert "skip…" not in d.text()
         await d.until(lambda: "applied 1 mutant skipped" in d.text())  # in its story
 
 
 async def test_a_pending_selection_marks_all_that_it_means(drive):
-    log, _ = small()
+    log = small()
     log.add(ev.CommandIssued("c9", {"c": "promote-mutants", "select": "operator=math"}, "ctl"))
     async with drive(log, press="4") as d:
         assert d.text().count("promote…") == 3
@@ -661,7 +646,7 @@ async def test_a_replay_goes_back_before_the_kills(drive):
 
 
 async def test_an_id_that_reads_as_a_selection_is_sent_as_an_id(drive):
-    log, _ = small(0)
+    log = small(0)
     log.add(ev.MutantsFound("main", "m", "m.py", "", [{"id": "operator=math", "line": 1}]))
     async with drive(log, press="4d") as d:
         await d.until(lambda: d.commands)
@@ -670,9 +655,8 @@ async def test_an_id_that_reads_as_a_selection_is_sent_as_an_id(drive):
 
 @pytest.mark.slow
 async def test_a_command_acts_on_the_marked_mutants_in_one_step(drive):
-    log, ids = small()
-    async with drive(log, press=["4", "space", "j", "space"]) as d:
-        assert list(d.table.marks) == [ids[0], ids[2]]
+    async with drive(small(), press=["4", "space", "j", "space"]) as d:
+        assert list(d.table.marks) == [IDS[0], IDS[2]]
         assert d.app.action_context().marked == 2
         await d.press("slash", *"nothing", "enter")
         await d.until(lambda: len(d.table.source) == 0)
@@ -681,12 +665,12 @@ async def test_a_command_acts_on_the_marked_mutants_in_one_step(drive):
         assert not d.table.marks  # the marks first, then the filter
         assert len(d.table.source) == 0
         await d.press("escape")
-        await d.until(lambda: len(d.table.source) == len(ids))
+        await d.until(lambda: len(d.table.source) == len(IDS))
         await d.press("g", "space", "j", "M", "S", "d")
         await d.until(lambda: d.commands)
         (command,) = d.commands
         assert isinstance(command, SkipMutants)
-        assert parse_selection(command.select).named == sorted(ids[:3])
+        assert parse_selection(command.select).named == sorted(IDS[:3])
         assert not d.table.marks
 
 
@@ -700,7 +684,7 @@ async def test_space_plays_a_replay_and_marks_nothing(drive):
 
 
 async def test_a_mutant_that_nothing_selects_has_no_menu(drive):
-    log, _ = small(0)
+    log = small(0)
     log.add(ev.MutantState("main", "operator=math", "alive"))
     async with drive(log, press="4m") as d:
         d.assert_notice("looks like a selection")
@@ -723,9 +707,7 @@ async def test_to_the_entry_that_killed_it(drive):
 
 @pytest.mark.slow
 async def test_a_killer_that_the_corpus_does_not_know(drive):
-    log, ids = small()
-    log.add(killed("main", ids[0], 77, 5))
-    async with drive(log, press=["4", "backspace"]) as d:
+    async with drive(small().add(killed("main", IDS[0], 77, 5)), press=["4", "backspace"]) as d:
         await d.until(lambda: "main/77 is not in this table." in d.notices())
 
 
@@ -739,8 +721,7 @@ async def test_copying_id_and_place(drive):
 
 @pytest.mark.slow
 async def test_keys_typed_into_a_reason_do_nothing_else(drive):
-    log, _ = small()
-    async with drive(log, press=["4", "equals_sign", *"udxq1", "escape"]) as d:
+    async with drive(small(), press=["4", "equals_sign", *"udxq1", "escape"]) as d:
         assert d.screen.TAB == "mutants"
         assert not d.commands
 
@@ -794,37 +775,36 @@ async def test_after_a_loss_of_records_the_score_is_one_of_what_is_known(drive):
 
 @pytest.mark.slow
 async def test_z_restores_what_the_log_says_was_set_before(drive):
-    log, ids = small()
-    log.add(ev.MutantState("main", ids[1], "alive", steer="promoted"))
+    log = small()
+    log.add(ev.MutantState("main", IDS[1], "alive", steer="promoted"))
     async with drive(log, press="4") as d:
         assert d.app.action_context().undo
         await d.press("z")
         assert not d.commands
         await d.press("j", "d")
-        await d.until_sent(SkipMutants(ids[1]))
-        log.add(ev.MutantState("main", ids[1], "skipped"))
+        await d.until_sent(SkipMutants(IDS[1]))
+        log.add(ev.MutantState("main", IDS[1], "skipped"))
         await d.until(lambda: d.app.action_context().undo == "")
         await d.press("z")
-        await d.until_sent(RestoreMutants(f"id={ids[1]}", "alive", steer="promoted"), after=1)
-        log.add(ev.MutantState("main", ids[1], "alive", steer="promoted"))
+        await d.until_sent(RestoreMutants(f"id={IDS[1]}", "alive", steer="promoted"), after=1)
+        log.add(ev.MutantState("main", IDS[1], "alive", steer="promoted"))
         await d.until(lambda: d.app.action_context().undo)  # there is nothing left to undo
         text = d.text()
         await d.press("1")
-        await d.until(lambda: f"undo of skip-mutants {ids[1]}" in d.text()), text
+        await d.until(lambda: f"undo of skip-mutants {IDS[1]}" in d.text()), text
 
 
 async def test_the_commands_of_one_key_press_are_one_step(drive):
-    log, ids = small()
-    async with drive(log) as d:
-        d.app.steer(SkipMutants(ids[0]), "skip")
-        d.app.steer(SkipMutants(ids[1]), "skip")
+    async with drive(small()) as d:
+        d.app.steer(SkipMutants(IDS[0]), "skip")
+        d.app.steer(SkipMutants(IDS[1]), "skip")
         await d.until(lambda: len(d.commands) == 2)
-        log.add(*(ev.MutantState("main", id, "skipped") for id in ids[:2]))
+        d.log.add(*(ev.MutantState("main", id, "skipped") for id in IDS[:2]))
         await d.until(lambda: d.app.action_context().undo == "")
         await d.press("z")
         await d.until(lambda: len(d.commands) == 4)
-        assert {c.select for c in d.commands[2:]} == {f"id={id}" for id in ids[:2]}
-        log.add(*(ev.MutantState("main", id, "pending") for id in ids[:2]))
+        assert {c.select for c in d.commands[2:]} == {f"id={id}" for id in IDS[:2]}
+        d.log.add(*(ev.MutantState("main", id, "pending") for id in IDS[:2]))
         await d.until(lambda: d.app.action_context().undo)
 
 
@@ -838,52 +818,43 @@ def accepted(id, verdict="accepted"):
 
 @pytest.mark.slow
 async def test_a_survivor_is_accepted_and_not_any_more(drive):
-    log, ids = grouped()
-    async with drive(log, size=(120, 40), press="4v") as d:
-        await d.until(lambda: d.table.cursor == ids[3])
+    async with drive(grouped(), size=(120, 40), press="4v") as d:
+        await d.until(lambda: d.table.cursor == IDS[3])
         await d.press("A", "x", "enter")
-        await d.until_sent(AcceptMutants(ids[3], "x"))
-        log.add(accepted(ids[3]))
+        await d.until_sent(AcceptMutants(IDS[3], "x"))
+        d.log.add(accepted(IDS[3]))
         await d.until(lambda: d.screen._scores.groups["accepted"] == 1)
         keys = [d.table.source.key(n) for n in range(len(d.table.source))]
-        assert keys[-1] == ids[3]  # apart: the last of the survivors
+        assert keys[-1] == IDS[3]  # apart: the last of the survivors
         d.table.move_to(len(keys) - 1)
         await d.until_shows("too rare")
         assert "\x1b" not in d.text()
         await d.press("A")
-        await d.until_sent(UnacceptMutants(ids[3]), after=1)
+        await d.until_sent(UnacceptMutants(IDS[3]), after=1)
         # A group of their own.
         for _ in range(4):
             await d.press("v")
-        await d.until(lambda: len(d.table.source) == 1 and d.table.cursor == ids[3])
+        await d.until(lambda: len(d.table.source) == 1 and d.table.cursor == IDS[3])
 
 
 async def test_marked_survivors_are_accepted_in_one_command(drive):
-    log, ids = grouped()
-    async with drive(log, press="4v") as d:
-        await d.until(lambda: d.table.cursor == ids[3])
+    async with drive(grouped(), press="4v") as d:
+        await d.until(lambda: d.table.cursor == IDS[3])
         await d.press("space", "space", "A", "x", "enter")
         await d.until(lambda: d.commands)
         (command,) = d.commands
         assert isinstance(command, AcceptMutants)
-        assert set(parse_selection(command.select).named) == {ids[3], ids[5]}
+        assert set(parse_selection(command.select).named) == {IDS[3], IDS[5]}
 
 
-async def test_only_survivors_are_accepted_also_after_the_end(drive, monkeypatch, tmp_path):
-    log, ids = grouped()
+async def test_only_survivors_are_accepted_also_after_the_end(drive, recorded, tmp_path):
+    log = grouped()
     log.add(ev.InstanceState("main", "finished"), ev.CampaignState("finished"))
-    asked = []
-
-    async def record(run, command):
-        asked.append(command)
-        return True, "done"
-
-    monkeypatch.setattr(steering, "record_verdict", record)
     async with drive(log, run=tmp_path, press=["4", "v", "A", "x", "enter"]) as d:
-        await d.until(lambda: asked)
-        assert asked == [AcceptMutants(ids[3], "x")]
-        log.add(killed("main", ids[3], 1, 9))
+        await d.until(lambda: recorded)
+        assert recorded == [(tmp_path, AcceptMutants(IDS[3], "x"))]
+        log.add(killed("main", IDS[3], 1, 9))
         await d.press("escape")
-        await d.until(lambda: d.app.campaign.mutants[ids[3]].state == "killed")
-        d.table.go_to(ids[3])
+        await d.until(lambda: d.app.campaign.mutants[IDS[3]].state == "killed")
+        d.table.go_to(IDS[3])
         await d.until(lambda: BY_ID["mutant.accept"].why_not(d.app.action_context()))

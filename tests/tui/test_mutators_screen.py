@@ -4,7 +4,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from fakes import Supervisor, running, started
+from fakes import Gone, Supervisor, running, started
 from hypothesis import given
 from hypothesis import strategies as st
 from mixed import figures, mixed
@@ -329,11 +329,6 @@ async def test_a_refusal_takes_the_wish_back(drive):
 async def test_what_was_sent_to_nobody_is_not_wished_for_ever(drive, monkeypatch):
     monkeypatch.setattr("fuzztui.tui.frame.steered.ECHO_S", 0.3)
     log = mixed()
-
-    class Gone(Supervisor):
-        def connect(self, _run):
-            raise OSError("connection refused")
-
     async with drive(log, supervisor=Gone(log), press=["6", "less_than_sign"]) as d:
         await d.until_notice("connection refused")
         await d.until(lambda: "→" not in strip(d)[2])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from aimed import LEFT, PINNED, TYPES, aimed, figures
-from fakes import Supervisor, running, started
+from fakes import Gone, Supervisor, running, started
 from mixed import mixed
 
 from fuzztui.features.targeting.fold import goal_line
@@ -723,11 +723,6 @@ async def test_a_refusal_takes_the_wish_back(drive):
 async def test_what_was_sent_to_nobody_is_not_wished_for_ever(drive, monkeypatch):
     monkeypatch.setattr("fuzztui.tui.frame.steered.ECHO_S", 0.3)
     log = aimed()
-
-    class Gone(Supervisor):
-        def connect(self, _run):
-            raise OSError("connection refused")
-
     async with drive(log, supervisor=Gone(log)) as d:
         await d.press("7", "greater_than_sign", "right_square_bracket")
         await d.until_notice("connection refused")

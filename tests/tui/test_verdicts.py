@@ -59,20 +59,13 @@ async def test_an_earlier_verdict_is_in_the_dialog_and_in_the_details(drive):
 
 
 @pytest.mark.slow
-async def test_an_ended_run_is_judged_by_a_process(drive, monkeypatch):
-    asked = []
-
-    async def record(run, command):
-        asked.append(command)
-        return True, "recorded"
-
-    monkeypatch.setattr("fuzztui.features.findings.screen.screen.record_verdict", record)
+async def test_an_ended_run_is_judged_by_a_process(drive, recorded, tmp_path):
     async with drive(running().add(ev.CampaignEnded("finished"))) as d:
         finding = await on_a_crash(d)
         assert BY_ID["finding.judge"].why_not(d.app.action_context()) == ""
         await d.press("V", "enter")
-        await d.until(lambda: asked)
-        assert asked == [JudgeFinding(finding.file, "known", "", finding.instance)]
+        await d.until(lambda: recorded)
+        assert recorded == [(tmp_path, JudgeFinding(finding.file, "known", "", finding.instance))]
         assert not d.commands
 
 

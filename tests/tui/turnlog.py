@@ -186,18 +186,8 @@ def on_target(count: int = 40) -> Log:
     m = ids(count)
     collected(log, m[3], "m5", {"entries": 2, "edges": 5, "crashes": 0, "hangs": 0, "kills": 1},
               "the mutants' budget is used up")  # fmt: skip
-    log.add(
-        ev.PhaseStarted(
-            "target",
-            {
-                "mutants_s": BUDGET_S / 2,
-                "before_s": BUDGET_S / 2,
-                "each_s": EACH_S,
-                "abreast": 1,
-            },
-        ),
-        dt=900.0,
-    )
+    plan = {"mutants_s": BUDGET_S / 2, "before_s": BUDGET_S / 2, "each_s": EACH_S, "abreast": 1}
+    log.add(ev.PhaseStarted("target", plan), dt=900.0)
     for n, name in enumerate(("main", "s1")):
         log.add(
             ev.InstanceState(name, "running", 7000 + n),

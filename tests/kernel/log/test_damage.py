@@ -205,27 +205,10 @@ COMMANDS = {
     "ctl of mutants": ["ctl", "RUN", "weigh", "t", "3"],
 }
 READ_NO_LOG = {
-    "watch",
-    "mutate",
-    "targets",
-    "repro",
-    "minimise",
-    "check",
-    "samples",
-    "schema",
-    "themes",
-    "config",
-    "run",
-    "test",
-    "hosts",
-    "ci",
-    "cluster",
-    "init",
-    "doctor",
-    "completion",
-    "help",
+    "watch", "mutate", "targets", "repro", "minimise", "check", "samples", "schema", "themes",
+    "config", "run", "test", "hosts", "ci", "cluster", "init", "doctor", "completion", "help",
     "man",
-}
+}  # fmt: skip
 """``repro`` and ``minimise`` read one only for what a mutant of fuzz-first left, and ``ci`` that of
 the run that it starts. ``test`` is tried in tests/suites."""
 

@@ -73,11 +73,24 @@ def drain(session):
     return changes
 
 
+def live_session(run):
+    """A live session that has read all there is."""
+    session = Session(run, LiveClock())
+    drain(session)
+    return session
+
+
+def seek(session, t):
+    """To a time, in as many steps as it takes on a busy machine."""
+    session.seek(t)
+    while session.behind:
+        session.poll()
+
+
 def write(run, n, *, keep=True, seed=0):
     """A run as a supervisor writes it; returns its state."""
     writer = LogWriter(run / "log")
-    session = Session(run, LiveClock())
-    drain(session)
+    session = live_session(run)
     keeper = CheckpointKeeper(run / "log", session) if keep else None
     for t, event in happenings(n, seed):
         apply(session.state, [writer.append(event, t + 0.0)])
@@ -190,8 +203,7 @@ def test_the_end_exactly_at_the_bound_is_not_behind(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_live_session_may_look_back(kept):
-    session = Session(kept, LiveClock())
-    drain(session)
+    session = live_session(kept)
     changes = session.seek(50)
     assert changes.reset
     assert session.state == folded(kept, 50)
@@ -276,9 +288,7 @@ def test_far_jumps_use_checkpoints(kept, monkeypatch):
 def test_any_way_through_a_replay_ends_in_the_same_state(kept, times, cached):
     session = Session(kept if cached else kept / "log" / SEALED, ReplayClock(paused=True))
     for t in times:
-        session.seek(t)
-        while session.behind:
-            session.poll()
+        seek(session, t)
         expected = folded(kept, min(t, session.end_t))
         if not cached and session.reader.last_seq < expected.seq:
             expected = folded(kept / "log" / SEALED)
@@ -290,14 +300,10 @@ def test_without_checkpoints_they_are_made_in_memory(tmp_path):
     write(tmp_path, 2000, keep=False)
     session = Session(tmp_path, ReplayClock(paused=True))
     assert not session.chain.links
-    session.seek(session.end_t)
-    while session.behind:
-        session.poll()
+    seek(session, session.end_t)
     assert len(session.chain.links) >= 7
     for t in (session.end_t / 2, 3, session.end_t * 0.9, 0):
-        session.seek(t)
-        while session.behind:
-            session.poll()
+        seek(session, t)
         assert session.state == folded(tmp_path, t)
 
 
@@ -339,17 +345,14 @@ def test_a_writer_that_is_opened_again_goes_on_with_the_chain(tmp_path, monkeypa
     monkeypatch.setattr(CheckpointWriter, "_log_size", lambda self: 1 << 40)
     for n in range(4):
         write(tmp_path, 333, seed=n)
-        session = Session(tmp_path, LiveClock())
-        drain(session)
+        session = live_session(tmp_path)
         assert session.state == folded(tmp_path)
     assert len(session.chain.links) >= 12
     rows = sum(len(link.tables.entries) for link in session.chain.links)
     assert rows < 3 * len(session.state.entries), "rows are not written again and again"
     replay = Session(tmp_path, ReplayClock(paused=True))
     for link in session.chain.links:
-        replay.seek(link.t)
-        while replay.behind:  # on a busy machine a seek takes several steps
-            replay.poll()
+        seek(replay, link.t)
         assert replay.state == folded(tmp_path, link.t)
 
 
@@ -383,19 +386,14 @@ def test_damaged_checkpoints_are_only_slower(run):
         damage()
         for session in (before, Session(run, ReplayClock(paused=True))):
             for t in (expected.t, middle, expected.t):
-                session.seek(t)
-                while session.behind:
-                    session.poll()
+                seek(session, t)
                 assert session.state == folded(run, t), name
-        write_on = Session(run, LiveClock())
-        drain(write_on)
+        write_on = live_session(run)
         assert write_on.state == expected, name
         keeper = CheckpointKeeper(run / "log", write_on)
         keeper.keep()
         keeper.close()
-        again = Session(run, LiveClock())
-        drain(again)
-        assert again.state == expected, name
+        assert live_session(run).state == expected, name
 
 
 @pytest.mark.slow
@@ -404,8 +402,7 @@ def test_a_fifo_or_directory_in_their_place(run):
     for make in (os.mkfifo, os.mkdir):
         path.unlink() if path.is_file() else None
         make(path)
-        session = Session(run, LiveClock())
-        drain(session)
+        session = live_session(run)
         assert session.state == folded(run)
         keeper = CheckpointKeeper(run / "log", session)
         assert not keeper.keep()
@@ -439,9 +436,7 @@ def test_checkpoints_of_another_log_are_not_believed(run, tmp_path):
         writer.append(event if n else ev.CampaignStarted("d", "zest", wall=2e9), t)
     writer.close()
     subprocess.run(["cp", run / "log" / CHECKPOINTS, other / "log"], check=True)
-    session = Session(other, LiveClock())
-    drain(session)
-    assert session.state == folded(other)
+    assert live_session(other).state == folded(other)
 
 
 def test_checkpoints_beyond_the_log_are_cut_off(run):
@@ -458,9 +453,7 @@ def test_checkpoints_beyond_the_log_are_cut_off(run):
         assert session.state.seq == cut.first - 1
         assert session.state == folded(run)
     writer = LogWriter(log)
-    live = Session(run, LiveClock())
-    drain(live)
-    CheckpointKeeper(log, live).close()
+    CheckpointKeeper(log, live_session(run)).close()
     assert all(head.last < cut.first for _, head in CheckpointFile(log).pairs)
     writer.close()
 
@@ -475,8 +468,7 @@ def test_a_checkpoint_writer_by_itself_keeps_to_the_log(run):
 
 def test_a_full_disk_only_costs_the_checkpoint(run, monkeypatch):
     (run / "log" / CHECKPOINTS).unlink()
-    session = Session(run, LiveClock())
-    drain(session)
+    session = live_session(run)
     keeper = CheckpointKeeper(run / "log", session)
 
     def full(fd, data):
@@ -495,8 +487,7 @@ def test_a_full_disk_only_costs_the_checkpoint(run, monkeypatch):
 def test_the_final_state_is_json(kept):
     from fuzztui.tools.status.status import status_dict
 
-    session = Session(kept, LiveClock())
-    drain(session)
+    session = live_session(kept)
     assert json.loads(json.dumps(status_dict(session.state)))["name"] == "c"
 
 
@@ -518,9 +509,7 @@ def test_checkpoints_of_many_instances_are_rarer(run, monkeypatch):
                 times += keeper.keep()
         writer.close()
         keeper.close()
-        again = Session(directory, LiveClock())
-        drain(again)
-        assert again.state == session.state
+        assert live_session(directory).state == session.state
         return times
 
     assert 1 <= written(20) < written(0)
