@@ -57,11 +57,7 @@ def test_what_is_wrong_is_said(capsys, tmp_path):
     for words, code, why in [
         ([str(tmp_path / "none.c")], USAGE, "none.c: there is no such file"),
         ([str(tmp_path)], USAGE, "is a directory"),
-        (
-            [CRATE, "--language", "klingon"],
-            USAGE,
-            "--language 'klingon' is unknown; choose",
-        ),
+        ([CRATE, "--language", "klingon"], USAGE, "--language 'klingon' is unknown; choose"),
         ([CRATE, "--lines", "9-3"], USAGE, "--lines 9-3: '9-3' is not a line or a range"),
         ([CRATE, "--lines", "1"], FAILED, "there are no mutants in lines 1"),
     ]:

@@ -253,10 +253,7 @@ class Shell:
         os.close(self.fd)
 
 
-ARGV = {
-    "bash": ["bash", "--norc", "--noprofile", "-i"],
-    "zsh": ["zsh", "-f", "-i"],
-}
+ARGV = {"bash": ["bash", "--norc", "--noprofile", "-i"], "zsh": ["zsh", "-f", "-i"]}
 START = {
     "bash": "bind 'set bell-style none'; source <(fuzztui completion bash); echo rea''dy\n",
     "zsh": "autoload -U compinit; compinit -D; source <(fuzztui completion zsh); echo rea''dy\n",

@@ -291,11 +291,7 @@ def test_the_footer_has_what_a_queue_has():
         return {a.id for a in actions_for(MutantsScreen.scopes(), now)}
 
     assert labels("mutants") - labels("") == {"mutant.up", "mutant.down"}
-    assert labels("") - labels("mutants") == {
-        "mutant.accept",
-        "mutants.exact",
-        "mutants.survivors",
-    }
+    assert labels("") - labels("mutants") == {"mutant.accept", "mutants.exact", "mutants.survivors"}
     row = MutantContext(progress="waiting")
     queue = ActionContext(state="running", alive=True, stage="mutants", row=True, about=row)
     able = replace(queue, capabilities=frozenset({"move-mutants"}))

@@ -298,10 +298,7 @@ async def test_a_column_that_needs_room_is_left_out_without():
 
 
 async def test_wide_and_evil_characters_keep_the_columns():
-    items = {
-        "a": Item("日本語", 1, "\x1b[31m[/x]"),
-        "b": Item("plain", 22, "\u202eabc"),
-    }
+    items = {"a": Item("日本語", 1, "\x1b[31m[/x]"), "b": Item("plain", 22, "\u202eabc")}
     async with shown(items, size=(60, 8)) as (app, _):
         first, second = app.lines()[1:3]
         assert cell_len(first[: first.index(r"\e[31m[/x]")]) == second.index(r"\u202eabc")

@@ -41,15 +41,9 @@ def test_sums_and_maxima_over_instances():
     )
     last = {name: series.last for name, series in state.series.items()}
     assert last == {
-        "execs": 207,
-        "rate": 20.75,
-        "corpus": 6,
-        "crashes": 1,
-        "hangs": 2,
-        "edges": 60,
-        "edges_valid": 41,
-        "cpu": 1.4,
-    }
+        "execs": 207, "rate": 20.75, "corpus": 6, "crashes": 1, "hangs": 2, "edges": 60,
+        "edges_valid": 41, "cpu": 1.4,
+    }  # fmt: skip
     fold(ev.Stats("b", edges=20), state=state)
     assert state.series["edges"].last == 55, "an instance that begins again takes its edges along"
 
@@ -116,14 +110,8 @@ def test_numbers_that_make_no_sense_are_unknown():
         ev.Resources("a", float("inf"), -1),
     )
     a = state.instances["a"]
-    assert (a.stats.execs, a.execs_per_sec, a.corpus, a.stats.edges, a.cpu, a.rss) == (
-        0,
-        0.0,
-        0,
-        -1,
-        0.0,
-        0,
-    )
+    assert (a.stats.execs, a.execs_per_sec, a.corpus, a.stats.edges) == (0, 0.0, 0, -1)
+    assert (a.cpu, a.rss) == (0.0, 0)
     assert a.stats.stability == -1.0
 
 
@@ -229,14 +217,8 @@ def test_commands():
         *issued, ev.CommandApplied("c0", "a", 77, "skipped"), ev.CommandRejected("c1", "a", "gone")
     )
     c0, c1, c2 = state.commands.values()
-    assert (c0.state, c0.trial, c0.text, c0.instance, c0.t, c0.done_t) == (
-        "applied",
-        77,
-        "skipped",
-        "a",
-        1.0,
-        4.0,
-    )
+    assert (c0.state, c0.trial, c0.text, c0.instance) == ("applied", 77, "skipped", "a")
+    assert (c0.t, c0.done_t) == (1.0, 4.0)
     assert (c1.state, c1.text, c1.trial) == ("rejected", "gone", -1)
     assert (c2.state, c2.by, c2.command) == ("pending", "me@box", {"c": "skip", "entry": 2})
 

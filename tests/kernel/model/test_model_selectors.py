@@ -158,12 +158,8 @@ def test_the_status_object():
         ("", 1, 1),
     ]
     assert status_dict(State())["coverage"] == {
-        "covered": None,
-        "total": None,
-        "valid": None,
-        "third_party": None,
-        "probes_left": None,
-    }
+        "covered": None, "total": None, "valid": None, "third_party": None, "probes_left": None,
+    }  # fmt: skip
 
 
 # --------------------------------------------------------------------- series

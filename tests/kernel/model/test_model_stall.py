@@ -51,8 +51,7 @@ def test_mutants_of_fuzz_first_find_nothing_for_the_target() -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget_s", "after"),
-    [(0, STALL_S), (86_400, STALL_S), (1000, 250), (60, MIN_STALL_S)],
+    ("budget_s", "after"), [(0, STALL_S), (86_400, STALL_S), (1000, 250), (60, MIN_STALL_S)]
 )
 def test_a_short_budget_makes_a_stall_short(budget_s: float, after: float) -> None:
     assert stall_after(state_of(budget_s=budget_s)) == after
