@@ -28,9 +28,8 @@ REPORTS = (
 )
 
 
-def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["comparisons", run_of(tmp_path / "run", START, *REPORTS)]) == 0
-    out = capsys.readouterr().out
+def test_table(tmp_path: Path, cli) -> None:
+    out = cli("comparisons", run_of(tmp_path / "run", START, *REPORTS)).out
     assert "\x1b" not in out, "text from the target is escaped"
     row = out.splitlines()[1].split()
     assert row[:3] == ["m:7", "1", "1"]
@@ -48,14 +47,12 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_nothing_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_reported(tmp_path: Path, cli, capsys) -> None:
     assert main(["comparisons", run_of(tmp_path / "run", START)]) == 1
     assert "engine.comparisons" not in capsys.readouterr().err
     (tmp_path / "run" / "campaign.toml").write_text(
         '[campaign]\nname = "c"\n[target]\nfunction = "m:f"\n'
         '[engine]\nkind = "zest"\ncomparisons = false\n'
     )
-    assert main(["comparisons", str(tmp_path / "run")]) == 1
-    assert "engine.comparisons = false" in capsys.readouterr().err
-    assert main(["comparisons", run_of(tmp_path / "two", START), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["places"] == []
+    assert "engine.comparisons = false" in cli("comparisons", tmp_path / "run", code=1).err
+    assert cli("comparisons", run_of(tmp_path / "two", START), "--json").json["places"] == []

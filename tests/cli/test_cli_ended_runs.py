@@ -81,10 +81,9 @@ def test_a_place_that_is_named_is_kept(file, started):
     assert not started
 
 
-def test_detach_tells_scripts_that_nothing_was_started(file, started, capsys):
+def test_detach_tells_scripts_that_nothing_was_started(file, started, cli, capsys):
     run = ended(file, "finished", 100)
-    assert main([str(file), "--detach"]) == NOT_RUNNING
-    message = capsys.readouterr().err
+    message = cli(file, "--detach", code=NOT_RUNNING).err
     assert "campaign.budget" in message
     assert f"fuzztui attach {run}" in message
     assert "ctl" not in message

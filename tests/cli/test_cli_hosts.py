@@ -180,10 +180,9 @@ def test_ctl_names_the_host_that_a_pending_command_waits_for(tmp_path):
     assert "h2" in waits_for(tmp_path / "c", Pause())
 
 
-def test_ctl_without_a_hub_says_that_the_hosts_continue(tmp_path, capsys):
+def test_ctl_without_a_hub_says_that_the_hosts_continue(tmp_path, cli):
     write_run(tmp_path / "c", hosted(2, 1))
-    assert main(["ctl", str(tmp_path / "c"), "pause"]) == NOT_RUNNING
-    err = capsys.readouterr().err
+    err = cli("ctl", tmp_path / "c", "pause", code=NOT_RUNNING).err
     assert "hosts continue" in err
     assert str(tmp_path / "c/campaign.toml") in err
 

@@ -50,9 +50,8 @@ def figures(text, name):
     return [value for (known, *_), value in samples(text).items() if known == name]
 
 
-def test_each_figure_is_read_back(run, capsys):
-    assert main(["metrics", str(run)]) == 0
-    text = capsys.readouterr().out
+def test_each_figure_is_read_back(run, cli):
+    text = cli("metrics", run).out
     assert figures(text, "fuzztui_executions_total") == [1234]
     assert figures(text, "fuzztui_instance_corpus_entries") == [5]
     assert figures(text, "fuzztui_covered_edges") == [77]
@@ -62,9 +61,8 @@ def test_each_figure_is_read_back(run, capsys):
     assert {name for name, *_ in samples(text)} <= METRICS.keys()
 
 
-def test_finds_per_cpu_hour(tmp_path, monkeypatch, run, capsys):
-    assert main(["metrics", str(run)]) == 0
-    names = {name for name, *_ in samples(capsys.readouterr().out)}
+def test_finds_per_cpu_hour(tmp_path, monkeypatch, run, cli):
+    names = {name for name, *_ in samples(cli("metrics", run).out)}
     assert not any("cpu" in name for name in names)  # no CPU time, no rate
     (tmp_path / "other" / "supervisor").mkdir(parents=True)
     writer = LogWriter(tmp_path / "other" / "log")
@@ -74,8 +72,7 @@ def test_finds_per_cpu_hour(tmp_path, monkeypatch, run, capsys):
     writer.append(ev.EntrySaved("main", 1, "queue/id:000001", op="havoc", cov=True), 1700.0)
     writer.append(ev.Resources("main", 0.5), 1800.0)
     writer.close()
-    assert main(["metrics", str(tmp_path / "other")]) == 0
-    text = capsys.readouterr().out
+    text = cli("metrics", tmp_path / "other").out
     assert figures(text, "fuzztui_cpu_seconds_total") == [900]
     assert figures(text, "fuzztui_instance_cpu_seconds_total") == [900]
     for prefix in ("", "instance_", "mutator_"):
@@ -83,16 +80,14 @@ def test_finds_per_cpu_hour(tmp_path, monkeypatch, run, capsys):
         assert found == [4, 0], prefix  # edges, signatures; kills are unknown
 
 
-def test_types_follow_the_names(run, capsys):
-    assert main(["metrics", str(run)]) == 0
-    for family in text_string_to_metric_families(capsys.readouterr().out):
+def test_types_follow_the_names(run, cli):
+    for family in text_string_to_metric_families(cli("metrics", run).out):
         assert family.documentation
         assert (family.type == "counter") == any(s.name.endswith("_total") for s in family.samples)
 
 
-def test_several_runs_are_one_text(run, capsys):
-    assert main(["metrics", str(run), str(run)]) == 0
-    text = capsys.readouterr().out
+def test_several_runs_are_one_text(run, cli):
+    text = cli("metrics", run, run).out
     assert text.count("# TYPE fuzztui_executions_total ") == 1
     assert text.count("\nfuzztui_executions_total{") == 2
 
@@ -121,9 +116,8 @@ def test_a_file_is_written_until_the_campaign_has_ended(run, tmp_path, capsys):
         ["--every", "3s"],
     ],
 )
-def test_what_cannot_be_is_refused(run, arguments, capsys):
-    assert main(["metrics", str(run), *arguments]) == 2
-    assert capsys.readouterr().err
+def test_what_cannot_be_is_refused(run, arguments, cli):
+    assert cli("metrics", run, *arguments, code=2).err
 
 
 @pytest.mark.slow
@@ -149,7 +143,7 @@ def test_served_on_loopback(run):
         process.stderr.close()
 
 
-def test_each_mutant_of_a_finished_campaign_is_in_one_state(tmp_path, capsys):
+def test_each_mutant_of_a_finished_campaign_is_in_one_state(tmp_path, cli):
     writer = LogWriter(tmp_path / "run/log")
     writer.append(ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"], wall=1e9), 0.0)
     rows = [{"id": f"m{n}", "line": n + 1} for n in range(5)]
@@ -157,6 +151,5 @@ def test_each_mutant_of_a_finished_campaign_is_in_one_state(tmp_path, capsys):
     writer.append(ev.MutantState("main", "m0", "killed"), 2.0)
     writer.append(ev.CampaignEnded("finished", "budget"), 12.0)
     writer.close(at_rest=True)
-    assert main(["metrics", str(tmp_path / "run")]) == 0
-    counts = figures(capsys.readouterr().out, "fuzztui_mutants")
+    counts = figures(cli("metrics", tmp_path / "run").out, "fuzztui_mutants")
     assert sum(counts) == 5 and max(counts) == 4

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from folding import fold
 
-from fuzztui.cli import ctl, main, score
+from fuzztui.cli import ctl, score
 from fuzztui.cli.headless import progress_line
 from fuzztui.cli.mutant_lines import status_rows, summary_line
 from fuzztui.cli.mutants import details, mutant_dict, no_mutants, table
@@ -353,7 +353,7 @@ def test_after_a_loss_of_records_status_claims_no_more_than_is_known():
 
 
 @pytest.mark.parametrize("lost", [False, True])
-def test_after_a_loss_of_records_the_list_claims_no_more_than_is_known(tmp_path, capsys, lost):
+def test_after_a_loss_of_records_the_list_claims_no_more_than_is_known(tmp_path, cli, lost):
     (tmp_path / "campaign.toml").touch()
     writer = LogWriter(tmp_path / "log")
     for event in [ev.RecordsLost(1)] * lost:
@@ -361,8 +361,7 @@ def test_after_a_loss_of_records_the_list_claims_no_more_than_is_known(tmp_path,
     writer.append(ev.MutantsFound("main", "m", "m.py", "/m.py", [item("m:f:math:0:-", 7)]), 1.0)
     writer.append(ev.MutantState("main", "m:f:math:0:-", "killed", "main/3", "value"), 1.0)
     writer.close(at_rest=True)
-    assert main(["mutants", "list", str(tmp_path)]) == 0
-    assert ("of the known mutants" in capsys.readouterr().out) is lost
+    assert ("of the known mutants" in cli("mutants", "list", tmp_path).out) is lost
 
 
 def test_a_path_of_a_log_that_can_be_none_has_no_name(tmp_path):

@@ -38,7 +38,7 @@ def test_a_directory_with_a_log_in_it_is_no_run_for_that(tmp_path):
     assert is_run(kept)
 
 
-def test_the_latest_is_one_that_has_begun(tmp_path, monkeypatch, capsys):
+def test_the_latest_is_one_that_has_begun(tmp_path, monkeypatch, cli, capsys):
     monkeypatch.chdir(tmp_path)
     begun = run_at(tmp_path / "runs/first")
     never = run_at(tmp_path / "runs/second", begun=False)
@@ -46,8 +46,7 @@ def test_the_latest_is_one_that_has_begun(tmp_path, monkeypatch, capsys):
     assert find_run(type(begun)("second")) == never, "by its name alone"
     with pytest.raises(CliError, match="third: there is no such run directory"):
         find_run(type(begun)("third"))
-    assert main(["status", str(never)]) == NOT_RUNNING
-    assert "was never started; start it with: fuzztui" in capsys.readouterr().err
+    assert "was never started; start it with: fuzztui" in cli("status", never, code=NOT_RUNNING).err
     assert main(["replay", "first", "--json"]) == NOT_RUNNING
     assert "first: the log is empty" in capsys.readouterr().err, "by its name alone, too"
 
@@ -139,10 +138,9 @@ def test_a_replay_says_of_a_run_what_its_status_says(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("command", ["repro", "minimise"])
-def test_a_finding_that_is_not_there_is_a_wrong_argument(tmp_path, command, capsys):
+def test_a_finding_that_is_not_there_is_a_wrong_argument(tmp_path, command, cli):
     run = log_of(tmp_path / "c", ev.CampaignStarted("c", "zest", "lib:f", 7))
-    assert main([command, str(run), "nosuch"]) == USAGE
-    assert "nosuch" in capsys.readouterr().err
+    assert "nosuch" in cli(command, run, "nosuch", code=USAGE).err
     assert main([command, str(tmp_path / "nosuch"), "nosuch"]) == NOT_RUNNING
 
 

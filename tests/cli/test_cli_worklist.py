@@ -232,9 +232,8 @@ def run(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_matrix_as_text(run, capsys):
-    assert main(["mutants", "matrix", str(run)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_the_matrix_as_text(run, cli):
+    lines = cli("mutants", "matrix", run).out.splitlines()
     assert lines[0].split() == ["inputs", "mutant", "killed", "by"]
     assert lines[1].split()[:2] == ["6", "a.c#3"]
     assert "m2/0 (hang), m2/1 (hang), m2/2 (hang) and 3 more" in lines[1]
@@ -243,25 +242,22 @@ def test_the_matrix_as_text(run, capsys):
     assert not any("\x1b" in line for line in lines)
 
 
-def test_the_matrix_for_programs(run, capsys):
-    assert main(["mutants", "matrix", str(run), "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+def test_the_matrix_for_programs(run, cli):
+    data = cli("mutants", "matrix", run, "--json").json
     assert [row["id"] for row in data["killed"]] == ["a.c#0", "a.c#3", HOSTILE]
     assert data["killed"][0]["killers"] == {"m1/9": "crash"}
     assert (data["killed"][1]["file"], data["killed"][1]["line"]) == ("a.c", 4)
-    assert main(["mutants", "matrix", str(run), "--csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    rows = list(csv.DictReader(io.StringIO(cli("mutants", "matrix", run, "--csv").out)))
     assert len(rows) == 8
     assert rows[0] == {
         "mutant": "a.c#0", "file": "a.c", "line": "1", "input": "m1/9", "oracle": "crash",
     }  # fmt: skip
 
 
-def test_a_matrix_of_nothing(tmp_path, monkeypatch, capsys):
+def test_a_matrix_of_nothing(tmp_path, monkeypatch, cli, capsys):
     monkeypatch.setattr("fuzztui.cli.mutants.find_run", lambda path: path)
     monkeypatch.setattr(worklist, "standing", lambda run: RunStatus(campaign(), 1))
-    assert main(["mutants", "matrix", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "no mutant is killed yet\n"
+    assert cli("mutants", "matrix", tmp_path).out == "no mutant is killed yet\n"
     monkeypatch.setattr(worklist, "standing", lambda run: RunStatus(State(), 1))
     assert main(["mutants", "matrix", str(tmp_path)]) != 0
     assert "there is no kill matrix" in capsys.readouterr().err

@@ -315,9 +315,8 @@ def test_fish(line, expected, shell_env):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shell", SCRIPTS)
-def test_the_scripts_are_scripts(shell, capsys):
-    assert main(["completion", shell]) == 0
-    text = capsys.readouterr().out
+def test_the_scripts_are_scripts(shell, cli):
+    text = cli("completion", shell).out
     assert text == SCRIPTS[shell]
     head = [line for line in text.splitlines() if line.startswith("# ")]
     assert f"# {INSTALLING}".replace("\n", "\n# ") in "\n".join(head)

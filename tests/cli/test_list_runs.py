@@ -55,9 +55,8 @@ def test_runs_are_listed_newest_first_with_new_groups(tmp_path, capsys):
     assert [row["new_groups"] for row in listed(capsys, "--json")[1]["runs"]] == [1, 0]
 
 
-def test_the_first_run_of_a_directory_is_found(tmp_path, capsys):
-    assert main(["runs"]) == DONE
-    out, err = capsys.readouterr()
+def test_the_first_run_of_a_directory_is_found(tmp_path, cli):
+    out, err = cli("runs")
     assert not out and "no runs in runs," in err
     runs = listing.RunList(places_of([]))
     runs.find()
@@ -67,10 +66,9 @@ def test_the_first_run_of_a_directory_is_found(tmp_path, capsys):
     assert [look.run for look in runs.looks] == [run]
 
 
-def test_nothing_of_a_run_reaches_the_terminal_as_it_is(tmp_path, capsys):
+def test_nothing_of_a_run_reaches_the_terminal_as_it_is(tmp_path, cli):
     run_at(tmp_path / f"runs/{EVIL.replace('/', '_')}", 1e9, "failed")
-    assert main(["runs", "--size"]) == DONE
-    out, err = capsys.readouterr()
+    out, err = cli("runs", "--size")
     assert all(ch.isprintable() or ch == "\n" for ch in out + err)
     assert out.count("\n") == 2 and "failed" in out and err.startswith("fuzztui: runs/")
 
@@ -84,16 +82,14 @@ def test_a_run_that_cannot_be_read_is_named_and_the_others_are_listed(tmp_path, 
     assert len(found["problems"]) == 1 and str(bad) in found["problems"][0]
 
 
-def test_no_runs_and_wrong_directories(tmp_path, capsys):
+def test_no_runs_and_wrong_directories(tmp_path, cli, capsys):
     code, found, err = listed(capsys, "--json")
     assert (code, found["runs"], err) == (DONE, [], "")
-    assert main(["runs"]) == DONE
-    out, err = capsys.readouterr()
+    out, err = cli("runs")
     assert not out and "fuzztui CAMPAIGN.toml" in err
     assert main(["runs", "missing"]) == USAGE
     (tmp_path / "file").touch()
-    assert main(["runs", "file"]) == USAGE
-    assert "missing: " in (err := capsys.readouterr().err) and "file: " in err
+    assert "missing: " in (err := cli("runs", "file", code=USAGE).err) and "file: " in err
 
 
 def test_a_run_under_way_elsewhere_is_listed_too(tmp_path, capsys, monkeypatch):
@@ -103,22 +99,20 @@ def test_a_run_under_way_elsewhere_is_listed_too(tmp_path, capsys, monkeypatch):
     assert {row["run"] for row in rows} == {str(here), str(other)}
 
 
-def test_the_runs_here_come_before_those_elsewhere(tmp_path, capsys, monkeypatch):
+def test_the_runs_here_come_before_those_elsewhere(tmp_path, cli, monkeypatch):
     run_at(tmp_path / "runs/r", 1e9)
     other = run_at(tmp_path / "else/x", 2e9)
     monkeypatch.setattr(listing, "supervised_runs", lambda: [other])
-    assert main(["runs"]) == DONE
-    title, here, heading, elsewhere = capsys.readouterr().out.splitlines()
+    title, here, heading, elsewhere = cli("runs").out.splitlines()
     assert title.startswith("state") and heading.endswith(":")
     assert "runs/r" in here and "else/x" in elsewhere
 
 
-def test_only_the_newest_failures_are_explained_each_in_a_short_line(tmp_path, capsys, monkeypatch):
+def test_only_the_newest_failures_are_explained_each_in_a_short_line(tmp_path, cli, monkeypatch):
     monkeypatch.setattr(f"{__name__}.EVIL", "why " * 100)
     for n in range(MAX_FAILURES + 2):
         run_at(tmp_path / f"runs/r{n}", 1e9 + n, "failed")
-    assert main(["runs"]) == DONE
-    *failures, rest = capsys.readouterr().err.splitlines()
+    *failures, rest = cli("runs").err.splitlines()
     assert all(f"runs/r{n}: " in line for n, line in zip((4, 3, 2), failures, strict=True))
     assert all(len(line) <= NOTE_CELLS + len("fuzztui: ") for line in failures)
     assert "2 earlier runs" in rest

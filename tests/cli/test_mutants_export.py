@@ -214,15 +214,11 @@ def test_an_edited_file_is_named(
     assert "lib/__init__.py" in capsys.readouterr().err
 
 
-def test_what_cannot_be_read_or_written_is_named(
-    tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_read_or_written_is_named(tmp_path: Path, source: Path, cli) -> None:
     run = run_with(tmp_path, *events_about(source))
-    assert main(["mutants", "export", str(run), "-o", str(tmp_path / "no/such")]) == 1
-    assert "no/such" in capsys.readouterr().err
+    assert "no/such" in cli("mutants", "export", run, "-o", tmp_path / "no/such", code=1).err
     source.unlink()
-    assert main(["mutants", "export", str(run)]) == 1
-    assert str(source) in capsys.readouterr().err
+    assert str(source) in cli("mutants", "export", run, code=1).err
     assert main(["mutants", "list", str(run), "-o", "x"]) == 2
 
 
@@ -250,14 +246,11 @@ def test_mutants_of_c_are_their_lines(tmp_path: Path, source: Path) -> None:
     assert by_id["p.c#1"]["replacement"] == "return a - 1;"
 
 
-def test_a_log_brings_no_other_file_into_a_report(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_brings_no_other_file_into_a_report(tmp_path: Path, cli) -> None:
     secret = tmp_path / "id_rsa"
     secret.write_text("secret\n")
     event = ev.MutantsFound("main", "m", "m.py", str(secret), [item("m", 1)])
     run = run_with(tmp_path, ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"]), event)
-    assert main(["mutants", "export", str(run)]) == 1
-    out, err = capsys.readouterr()
+    out, err = cli("mutants", "export", run, code=1)
     assert out == ""
     assert "id_rsa" in err

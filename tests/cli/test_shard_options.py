@@ -44,7 +44,7 @@ def test_ranked_mutants_are_divided(tmp_path, capsys):
     assert all(parse_shard("2/3").has(id_) for id_ in parts[1])
 
 
-def test_the_key_of_each_kind_of_campaign(tmp_path, capsys, monkeypatch):
+def test_the_key_of_each_kind_of_campaign(tmp_path, cli, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for kind in ("zest", "mu2"):
         (tmp_path / f"{kind}.toml").write_text(CAMPAIGN.format(kind=kind))
@@ -54,16 +54,14 @@ def test_the_key_of_each_kind_of_campaign(tmp_path, capsys, monkeypatch):
     (tmp_path / "first.toml").write_text(first + "[campaign]\nbudget = '10m'\n")
     key = _shard_key(load_file(tmp_path / "first.toml", []).campaign, parse_shard("2/5"))
     assert key == "mutants.shard=2/5"
-    assert main(["zest.toml", "--headless", "--shard", "1/2"]) == USAGE
-    assert "zest" in capsys.readouterr().err
+    assert "zest" in cli("zest.toml", "--headless", "--shard", "1/2", code=USAGE).err
     assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize("value", ["3", "'0/2'", "'2/1'", "'x'"])
-def test_the_key_is_checked(tmp_path, capsys, value):
+def test_the_key_is_checked(tmp_path, cli, value):
     (tmp_path / "c.toml").write_text(CAMPAIGN.format(kind="mu2") + f"shard = {value}\n")
-    assert main(["check", "--no-run", str(tmp_path / "c.toml")]) == USAGE
-    assert "engine.shard" in capsys.readouterr().err
+    assert "engine.shard" in cli("check", "--no-run", tmp_path / "c.toml", code=USAGE).err
 
 
 @pytest.mark.parametrize("what", ["show", "matrix"])

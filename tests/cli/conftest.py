@@ -1,0 +1,35 @@
+"""Commands as users call them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import pytest
+
+from fuzztui.cli import main
+from fuzztui.cli.output import DONE
+
+
+class Said(NamedTuple):
+    """What a command has printed."""
+
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def cli(capsys):
+    """Carry a command out that ends with ``code``; what it, and the test before it, printed."""
+
+    def call(*words: object, code: int = DONE) -> Said:
+        ended = main([str(word) for word in words])
+        said = Said(*capsys.readouterr())
+        assert ended == code, said
+        return said
+
+    return call
