@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from folding import fold
+from run_logs import run_with
 
 from fuzztui.cli import ctl, score
 from fuzztui.cli.headless import progress_line
@@ -16,7 +17,6 @@ from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.since import name_in_tree
 from fuzztui.cli.status import status_text
-from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.mutants import (
     RAN,
@@ -355,12 +355,12 @@ def test_after_a_loss_of_records_status_claims_no_more_than_is_known():
 @pytest.mark.parametrize("lost", [False, True])
 def test_after_a_loss_of_records_the_list_claims_no_more_than_is_known(tmp_path, cli, lost):
     (tmp_path / "campaign.toml").touch()
-    writer = LogWriter(tmp_path / "log")
-    for event in [ev.RecordsLost(1)] * lost:
-        writer.append(event, 0.0)
-    writer.append(ev.MutantsFound("main", "m", "m.py", "/m.py", [item("m:f:math:0:-", 7)]), 1.0)
-    writer.append(ev.MutantState("main", "m:f:math:0:-", "killed", "main/3", "value"), 1.0)
-    writer.close(at_rest=True)
+    run_with(
+        tmp_path,
+        *[ev.RecordsLost(1)] * lost,
+        ev.MutantsFound("main", "m", "m.py", "/m.py", [item("m:f:math:0:-", 7)]),
+        ev.MutantState("main", "m:f:math:0:-", "killed", "main/3", "value"),
+    )
     assert ("of the known mutants" in cli("mutants", "list", tmp_path).out) is lost
 
 

@@ -4,29 +4,27 @@ import json
 import os
 
 import pytest
+from run_logs import run_with
 from strict_html import StrictPage
 from watch_lab import Fuzzer
 
 from fuzztui.cli import main
 from fuzztui.cli.compare import parsed
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
-from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire import events as ev
 
 
 def made(path, *, target="lib:f", end=20.0, ended=True, budget=(0.0, 0)):
-    for name in ("log", "supervisor", "out/main/crashes"):
-        (path / name).mkdir(parents=True)
-    writer = LogWriter(path / "log")
-    writer.append(ev.CampaignStarted(path.name, "zest", target, 0, *budget, wall=1e9), 0.0)
-    writer.append(ev.InstanceState("main", "running"), 0.1)
-    writer.append(ev.Stats("main", 100, 9.0, 5, edges=7), 5.0)
-    writer.append(ev.FindingSaved("main", "crash", "crashes/id:000000"), 6.0)
-    writer.append(ev.Stats("main", 300, 9.0, 5, edges=9), end)
-    if ended:
-        writer.append(ev.CampaignEnded("finished", "budget"), end)
-    writer.close(at_rest=True)
-    return path
+    (path / "out/main/crashes").mkdir(parents=True)
+    return run_with(
+        path,
+        (0.0, ev.CampaignStarted(path.name, "zest", target, 0, *budget, wall=1e9)),
+        (0.1, ev.InstanceState("main", "running")),
+        (5.0, ev.Stats("main", 100, 9.0, 5, edges=7)),
+        (6.0, ev.FindingSaved("main", "crash", "crashes/id:000000")),
+        (end, ev.Stats("main", 300, 9.0, 5, edges=9)),
+        *([(end, ev.CampaignEnded("finished", "budget"))] if ended else []),
+    )
 
 
 @pytest.fixture
@@ -206,17 +204,13 @@ def test_words_are_runs_or_groups(here):
 def test_a_hostile_log_brings_no_other_file_into_a_report(here, cli):
     (here / "secret.txt").write_text("SECRET")
     (here / "secret").symlink_to(here / "secret.txt")
-    for name in ("log", "supervisor"):
-        (here / "runs" / "evil" / name).mkdir(parents=True)
-    writer = LogWriter(here / "runs" / "evil" / "log")
-    writer.append(ev.CampaignStarted("evil", "zest", "lib:f", wall=1e9), 0.0)
-    writer.append(ev.InstanceState("main", "running"), 0.1)
+    events = [
+        ev.CampaignStarted("evil", "zest", "lib:f", wall=1e9), ev.InstanceState("main", "running"),
+    ]  # fmt: skip
     frames = [{"function": "f", "file": str(here / "secret.txt"), "line": 1}]
     for n, file in enumerate(("../../../../secret.txt", str(here / "secret.txt"))):
-        writer.append(ev.FindingSaved("main", "crash", file), 1.0)
-        writer.append(
-            ev.FindingDescribed("main", "crash", file, f"sig{n}", "t", frames=frames), 1.0
-        )
-    writer.close(at_rest=True)
+        events.append(ev.FindingSaved("main", "crash", file))
+        events.append(ev.FindingDescribed("main", "crash", file, f"sig{n}", "t", frames=frames))
+    run_with(here / "runs/evil", *events)
     for format_ in ("md", "json", "html"):
         assert "SECRET" not in cli("report", "runs/evil", "--format", format_).out

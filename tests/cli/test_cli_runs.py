@@ -8,12 +8,12 @@ from functools import partial
 from importlib import import_module
 
 import pytest
+from run_logs import run_with
 
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.parser import parsers
 from fuzztui.cli.runs import find_run
-from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire import events as ev
 from fuzztui.run.campaign import load
 from fuzztui.run.home.finding import is_run
@@ -101,13 +101,7 @@ def test_a_command_loads_only_what_it_needs(argv):
 
 def log_of(run, *events):
     """A run at rest whose log holds these events, a second apart."""
-    run_at(run, begun=False)
-    writer = LogWriter(run / "log")
-    for t, event in enumerate(events):
-        writer.append(event, float(t))
-    writer.flush()
-    writer.close(at_rest=isinstance(events[-1], ev.CampaignEnded))
-    return run
+    return run_with(run, *events, at_rest=isinstance(events[-1], ev.CampaignEnded))
 
 
 def asked(capsys, *argv):

@@ -3,12 +3,12 @@
 import json
 
 import pytest
+from run_logs import run_with
 
 from fuzztui.cli import main
 from fuzztui.cli.list_runs import MAX_FAILURES, NOTE_CELLS, places_of
 from fuzztui.cli.output import DAMAGED, DONE, USAGE
 from fuzztui.kernel.log.files import SEALED
-from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire.events import CampaignEnded, CampaignStarted, FindingSaved, Stats
 from fuzztui.run.home import listing
 from fuzztui.tui.base.user_state import remember_look
@@ -25,15 +25,13 @@ def _apart(monkeypatch, tmp_path):
 
 
 def run_at(path, wall, state="finished"):
-    (path / "supervisor").mkdir(parents=True)
-    (path / "log").mkdir()
-    writer = LogWriter(path / "log")
-    writer.append(CampaignStarted(EVIL, EVIL, "lib:f", 7, instances=["main"], wall=wall), 0.0)
-    writer.append(Stats("main", 1234, 50.0, 3, edges=10, edges_total=99), 1.0)
-    writer.append(FindingSaved("main", "crash", "crashes/id:0"), 2.0)
-    writer.append(CampaignEnded(state, EVIL), 3.0)
-    writer.close(at_rest=True)
-    return path
+    return run_with(
+        path,
+        CampaignStarted(EVIL, EVIL, "lib:f", 7, instances=["main"], wall=wall),
+        Stats("main", 1234, 50.0, 3, edges=10, edges_total=99),
+        FindingSaved("main", "crash", "crashes/id:0"),
+        CampaignEnded(state, EVIL),
+    )
 
 
 def listed(capsys, *argv):

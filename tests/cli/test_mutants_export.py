@@ -9,9 +9,9 @@ from typing import Any
 
 import jsonschema
 import pytest
+from run_logs import run_with
 
 from fuzztui.cli import main
-from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire import events as ev
 
 SCHEMA = json.loads(
@@ -62,14 +62,9 @@ def events_about(path: Path) -> list[ev.Event]:
     ]
 
 
-def run_with(tmp_path: Path, *events: ev.Event) -> Path:
-    run = tmp_path / "c"
-    (run / "supervisor").mkdir(parents=True)
+def run_of(tmp_path: Path, *events: ev.Event) -> Path:
+    run = run_with(tmp_path / "c", *events)
     (run / "campaign.toml").touch()
-    writer = LogWriter(run / "log")
-    for event in events:
-        writer.append(event, 1.0)
-    writer.close(at_rest=True)
     return run
 
 
@@ -97,7 +92,7 @@ def mutants_of(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_the_status_and_place_of_each_mutant(tmp_path: Path, source: Path) -> None:
-    report = exported(run_with(tmp_path, *events_about(source)))
+    report = exported(run_of(tmp_path, *events_about(source)))
     assert list(report["files"]) == ["lib/__init__.py"]
     file = report["files"]["lib/__init__.py"]
     assert file["language"] == "python"
@@ -125,7 +120,7 @@ def test_the_status_and_place_of_each_mutant(tmp_path: Path, source: Path) -> No
 
 
 def test_tests_are_the_entries_that_the_log_names(tmp_path: Path, source: Path) -> None:
-    report = exported(run_with(tmp_path, *events_about(source)))
+    report = exported(run_of(tmp_path, *events_about(source)))
     found = mutants_of(report)
     assert found["killed"]["killedBy"] == ["main/3"]
     assert found["reached"]["coveredBy"] == ["main/3"]
@@ -153,7 +148,7 @@ def matrix(run: Path, **rows: dict[str, Any]) -> None:
 
 
 def test_the_kill_matrix_adds_all_that_kill_and_reach(tmp_path: Path, source: Path) -> None:
-    run = run_with(tmp_path, *events_about(source))
+    run = run_of(tmp_path, *events_about(source))
     rows = {
         "id:000003,a": {"kills": {"value": [0, 3]}, "reached": "1"},
         "id:000005,b": {"kills": {"value": [0, 2], "timeout": [1]}, "reached": "7"},
@@ -172,7 +167,7 @@ def test_the_kill_matrix_adds_all_that_kill_and_reach(tmp_path: Path, source: Pa
 def test_a_damaged_matrix_is_named_and_not_used(
     tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = run_with(tmp_path, *events_about(source))
+    run = run_of(tmp_path, *events_about(source))
     for text in ("{", "[]", '{"mutants": ["a"], "cells": [], "first_only": [], "rows": [{}]}'):
         (run / "matrix.json").write_text(text)
         assert mutants_of(exported(run))["killed"]["killedBy"] == ["main/3"]
@@ -180,7 +175,7 @@ def test_a_damaged_matrix_is_named_and_not_used(
 
 
 def test_a_part_of_the_mutants(tmp_path: Path, source: Path) -> None:
-    run = run_with(tmp_path, *events_about(source))
+    run = run_of(tmp_path, *events_about(source))
     assert set(mutants_of(exported(run, "state=alive"))) == {
         "alive", "accepted", "ran", "reached",  # these two survive all that could kill them
     }  # fmt: skip
@@ -193,7 +188,7 @@ def test_files_of_the_same_name_stay_apart(tmp_path: Path, source: Path) -> None
         path.parent.mkdir(parents=True)
         path.write_text(f"x = {n}\n")
         events.append(ev.MutantsFound("main", f"m{n}", "m.py", str(path), [item(f"m{n}", 1)]))
-    files = exported(run_with(tmp_path, *events))["files"]
+    files = exported(run_of(tmp_path, *events))["files"]
     assert {name: file["source"] for name, file in files.items()} == {
         "m.py": "x = 0\n", "b/site-packages/m.py": "x = 1\n",
     }  # fmt: skip
@@ -202,7 +197,7 @@ def test_files_of_the_same_name_stay_apart(tmp_path: Path, source: Path) -> None
 def test_an_edited_file_is_named(
     tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = run_with(tmp_path, *events_about(source))
+    run = run_of(tmp_path, *events_about(source))
     (run / "out/main").mkdir(parents=True)
     sha = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
     module = {"name": "lib", "file": str(source), "sha": sha}
@@ -215,7 +210,7 @@ def test_an_edited_file_is_named(
 
 
 def test_what_cannot_be_read_or_written_is_named(tmp_path: Path, source: Path, cli) -> None:
-    run = run_with(tmp_path, *events_about(source))
+    run = run_of(tmp_path, *events_about(source))
     assert "no/such" in cli("mutants", "export", run, "-o", tmp_path / "no/such", code=1).err
     source.unlink()
     assert str(source) in cli("mutants", "export", run, code=1).err
@@ -235,7 +230,7 @@ def test_mutants_of_c_are_their_lines(tmp_path: Path, source: Path) -> None:
         ev.MutantState("", "p.c#0", "killed", "m1/3", "value"),
         ev.MutantState("", "p.c#1", "alive"),
     ]
-    report = exported(run_with(tmp_path, *events))
+    report = exported(run_of(tmp_path, *events))
     assert report["files"]["p.c"]["language"] == "c"
     by_id = mutants_of(report)
     assert [by_id[f"p.c#{n}"]["status"] for n in range(3)] == ["Killed", "Survived", "Pending"]
@@ -250,7 +245,7 @@ def test_a_log_brings_no_other_file_into_a_report(tmp_path: Path, cli) -> None:
     secret = tmp_path / "id_rsa"
     secret.write_text("secret\n")
     event = ev.MutantsFound("main", "m", "m.py", str(secret), [item("m", 1)])
-    run = run_with(tmp_path, ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"]), event)
+    run = run_of(tmp_path, ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"]), event)
     out, err = cli("mutants", "export", run, code=1)
     assert out == ""
     assert "id_rsa" in err

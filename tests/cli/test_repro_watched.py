@@ -7,11 +7,11 @@ import json
 import os
 
 import pytest
+from run_logs import run_with
 from watch_lab import Fuzzer, watching
 
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, USAGE
-from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire.events import CampaignStarted, FindingDescribed, FindingSaved
 
 
@@ -144,14 +144,12 @@ def test_without_a_file_the_findings_are_listed(agreed, cli, capsys):
 
 
 def test_the_findings_of_a_run_are_listed_too(tmp_path, cli):
-    writer = LogWriter(tmp_path / "run/log")
-    for event in (
+    run_with(
+        tmp_path / "run",
         CampaignStarted("c", "zest", "t"),
         FindingSaved("main", "crash", "crashes/id:000000", 0),
         FindingDescribed("main", "crash", "crashes/id:000000", "s", "\x1b[2JKeyError: 1"),
-    ):
-        writer.append(event, 0.0)
-    writer.close()
+    )
     (line,) = cli("repro", tmp_path / "run", code=USAGE).out.splitlines()
     assert line.split()[0] == "main/crashes/id:000000"
     assert "KeyError: 1" in line

@@ -7,11 +7,11 @@ import os
 import re
 
 import pytest
+from run_logs import run_with
 from watch_lab import Fuzzer, stats
 
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE
-from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire.events import CampaignStarted
 
 
@@ -95,10 +95,7 @@ def test_without_figures_the_queue_is_counted(tmp_path, capsys):
 
 
 def test_a_run_of_ours_is_no_foreign_directory(tmp_path, cli):
-    run = tmp_path / "run"
-    writer = LogWriter(run / "log")
-    writer.append(CampaignStarted("ours", "zest"), 0.0)
-    writer.close()
+    run = run_with(tmp_path / "run", CampaignStarted("ours", "zest"))
     Fuzzer(run / "out/main")
     assert "ours" in cli("status", run).out
     error = cli("watch", run, code=USAGE).err

@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 from examples import examples
+from run_logs import run_with
 
 import fuzztui.tui
 from fuzztui.cli import damage, main, parser
@@ -87,6 +88,18 @@ def ask(capsys, *argv):
     return code, out, err
 
 
+def status(capsys, run):
+    """The code, the object and the messages of ``status --json``."""
+    code, out, err = ask(capsys, "status", run, "--json")
+    return code, json.loads(out), err
+
+
+def flip_bit(path, at):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 4
+    path.write_bytes(data)
+
+
 def figures(answer):
     return {
         **{name: answer[name] for name in ("execs", "corpus", "crashes", "hangs", "log_seq")},
@@ -119,7 +132,7 @@ def damages(data, count, rng):
 
 
 def check_damage(whole, run, capsys, count):
-    sound = figures(json.loads(ask(capsys, "status", whole, "--json")[1]))
+    sound = figures(status(capsys, whole)[1])
     path = run / "log" / SEALED
     data = path.read_bytes()
     cuts = [("truncate", b.offset, data[: b.offset]) for b in LogReader(run)._source.index]
@@ -150,8 +163,7 @@ def test_no_damage_anywhere_gives_a_wrong_figure_in_silence(whole, run, capsys):
 
 
 def test_a_sound_run_is_reported_as_sound(run, capsys):
-    code, out, err = ask(capsys, "status", run, "--json")
-    answer = json.loads(out)
+    code, answer, err = status(capsys, run)
     assert (code, err, answer["problems"], answer["at_least"]) == (DONE, "", [], False)
     code, out, err = ask(capsys, "status", run)
     assert "at least" not in out
@@ -232,9 +244,7 @@ def test_no_command_is_silent_about_damage(whole, run, capsys, monkeypatch, name
     sound, _, err = ask(capsys, *argv)
     assert "damaged" not in err
     path = run / "log" / SEALED
-    data = bytearray(path.read_bytes())
-    data[len(data) * 4 // 5] ^= 4
-    path.write_bytes(data)
+    flip_bit(path, path.stat().st_size * 4 // 5)
     code, out, err = ask(capsys, *argv)
     assert code == (DAMAGED if sound == DONE else sound)
     assert f"{path}: bytes " in err
@@ -244,19 +254,14 @@ def test_no_command_is_silent_about_damage(whole, run, capsys, monkeypatch, name
 
 
 def test_a_score_of_a_damaged_log_is_of_what_is_known(tmp_path, capsys):
-    run = tmp_path / "c"
-    (run / "supervisor").mkdir(parents=True)
-    writer = LogWriter(run / "log")
-    for event in [
+    rows = [{"id": f"m{n}", "line": n} for n in range(4)]
+    run = run_with(
+        tmp_path / "c",
         ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"], wall=1e9),
-        ev.MutantsFound(
-            "main", "m", "m.py", "/m.py", [{"id": f"m{n}", "line": n} for n in range(4)]
-        ),
+        ev.MutantsFound("main", "m", "m.py", "/m.py", rows),
         ev.MutantState("main", "m1", "killed"),
         ev.CampaignEnded("finished"),
-    ]:
-        writer.append(event, 1.0)
-    writer.close(at_rest=True)
+    )
     assert "known" not in ask(capsys, "status", run)[1]
     path = run / "log" / SEALED
     path.write_bytes(path.read_bytes()[:-1] + b"x")
@@ -267,20 +272,17 @@ def test_a_score_of_a_damaged_log_is_of_what_is_known(tmp_path, capsys):
 
 
 def test_what_a_repair_lost_is_remembered(run, capsys):
-    sound = json.loads(ask(capsys, "status", run, "--json")[1])
+    sound = status(capsys, run)[1]
     path = run / "log" / SEALED
-    data = bytearray(path.read_bytes())
     block = LogReader(run)._source.index[2]
-    data[block.offset + block.size // 2] ^= 4
-    path.write_bytes(data)
+    flip_bit(path, block.offset + block.size // 2)
     writer = LogWriter(run / "log")
     assert len(writer.repairs) == 1
     writer.close(at_rest=True)
     whole = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
     (lost,) = (r for r in whole if r["k"] == "records_lost")
     assert 101 <= lost["first"] <= lost["s"] == 150
-    code, out, err = ask(capsys, "status", run, "--json")
-    answer = json.loads(out)
+    code, answer, err = status(capsys, run)
     assert (code, err, answer["problems"]) == (DONE, "", [])
     assert answer["at_least"]
     assert answer["lost_records"] == 151 - lost["first"]
@@ -289,20 +291,18 @@ def test_what_a_repair_lost_is_remembered(run, capsys):
 
 
 def test_members_in_another_order_are_read_reported_and_put_in_order(run, capsys):
-    sound = json.loads(ask(capsys, "status", run, "--json")[1])
+    sound = status(capsys, run)[1]
     path = run / "log" / SEALED
     data = path.read_bytes()
     blocks = LogReader(run)._source.index
     members = [data[block.offset : block.end] for block in blocks]
     path.write_bytes(b"".join([*members[::-1], data[blocks[-1].end :]]))
-    code, out, _ = ask(capsys, "status", run, "--json")
-    assert code == DAMAGED
-    assert len(json.loads(out)["problems"]) == 1
-    assert figures(json.loads(out)) == figures(sound)
+    code, answer, _ = status(capsys, run)
+    assert (code, len(answer["problems"])) == (DAMAGED, 1)
+    assert figures(answer) == figures(sound)
     LogWriter(run / "log").close(at_rest=True)
     assert path.read_bytes() == data
-    code, out, _ = ask(capsys, "status", run, "--json")
-    answer = json.loads(out)
+    code, answer, _ = status(capsys, run)
     assert (code, answer["problems"], answer["at_least"]) == (DONE, [], False)
     assert figures(answer) == figures(sound)
 
@@ -348,8 +348,8 @@ def test_an_object_is_printed_where_no_record_is_left(run, capsys, command, cont
 
 def campaign_run(tmp_path, *events, engine, first=False):
     """A run with a copy of its campaign file, and a log of ``events``."""
-    run = tmp_path / "c"
-    (run / "supervisor").mkdir(parents=True)
+    start = ev.CampaignStarted("c", engine, "t", 7, instances=["main"], wall=1e9)
+    run = run_with(tmp_path / "c", start, *events)
     (run.parent / "p.py").write_text("def target(data):\n    return len(data) + 1\n")
     (run.parent / "p.c").write_text("int main(void) { return 0; }\n")
     target = f'function = "p:target"\npath = ["{run.parent}"]\n'
@@ -360,10 +360,6 @@ def campaign_run(tmp_path, *events, engine, first=False):
         f'[campaign]\nname = "c"\nbudget = "1h"\n[target]\n{target}'
         f'[engine]\nkind = "{engine}"\n{first}'
     )
-    writer = LogWriter(run / "log")
-    for event in [ev.CampaignStarted("c", engine, "t", 7, instances=["main"], wall=1e9), *events]:
-        writer.append(event, 1.0)
-    writer.close(at_rest=True)
     return run
 
 
@@ -471,7 +467,7 @@ def test_no_average_is_shown_of_an_unknown_time(tmp_path, capsys):
     out = ask(capsys, "status", run)[1]
     assert "17,796" in out
     assert "on average" not in out
-    answer = json.loads(ask(capsys, "status", run, "--json")[1])
+    answer = status(capsys, run)[1]
     assert answer["execs_per_sec"] is None
     assert answer["instances"][0]["execs_per_sec"] is None
 
