@@ -56,10 +56,9 @@ def project(tmp_path, monkeypatch) -> Path:
     return folder
 
 
-def run(capsys, *argv: str) -> tuple[int, str, str]:
-    code = main(["init", *argv])
-    out, err = capsys.readouterr()
-    return code, out, err
+def drafted(cli, *argv: str) -> dict[str, object]:
+    """The table of the target in a campaign that is only printed."""
+    return tomli.loads(cli("init", "--print", *argv).out)["target"]
 
 
 def files(folder: Path) -> set[str]:
@@ -69,11 +68,10 @@ def files(folder: Path) -> set[str]:
 # ------------------------------------------------------------------- without a campaign
 
 
-def test_without_a_terminal_it_asks_for_an_option(project, capsys, monkeypatch):
+def test_without_a_terminal_it_asks_for_an_option(project, cli, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO())
     before = files(project)
-    code, _, err = run(capsys)
-    assert code == USAGE
+    err = cli("init", code=USAGE).err
     assert "--yes" in err
     assert "--function" in err
     assert files(project) == before
@@ -92,24 +90,22 @@ def test_without_a_terminal_it_asks_for_an_option(project, capsys, monkeypatch):
         (["--yes", "--python", "/nowhere/python"], "/nowhere/python"),
     ],
 )
-def test_wrong_arguments_are_named(argv, named, project, capsys):
+def test_wrong_arguments_are_named(argv, named, project, cli):
     before = files(project)
-    code, _, err = run(capsys, *argv)
-    assert code == USAGE
+    err = cli("init", *argv, code=USAGE).err
     assert named in err
     assert files(project) == before
 
 
 def test_a_function_and_a_program_are_two_targets(project, capsys):
     with pytest.raises(SystemExit) as ended:
-        run(capsys, "--yes", "--function", "brackets:parse", "--command", "./prog @@")
+        main(["init", "--yes", "--function", "brackets:parse", "--command", "./prog @@"])
     assert ended.value.code == USAGE
     assert "--command" in capsys.readouterr().err
 
 
-def test_a_directory_with_nothing_to_fuzz(tmp_path, capsys):
-    code, _, err = run(capsys, str(tmp_path), "--yes")
-    assert code == USAGE
+def test_a_directory_with_nothing_to_fuzz(tmp_path, cli):
+    err = cli("init", str(tmp_path), "--yes", code=USAGE).err
     assert "--function" in err
     assert "--command" in err
     assert files(tmp_path) == set()
@@ -147,9 +143,8 @@ def test_a_failure_keeps_files_that_existed(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_it_writes_a_campaign_that_is_valid(project, capsys):
-    code, _, err = run(capsys, "--yes")
-    assert (code, err.count("start it")) == (DONE, 1)
+def test_it_writes_a_campaign_that_is_valid(project, cli):
+    assert cli("init", "--yes").err.count("start it") == 1
     data = tomli.loads((project / "campaign.toml").read_text())
     assert data["target"]["function"] == "brackets:parse"
     assert data["target"]["expected"] == ["brackets.FormatError"]  # not its subclass
@@ -157,27 +152,24 @@ def test_it_writes_a_campaign_that_is_valid(project, capsys):
     seeds = {path.read_bytes() for path in (project / SEEDS).iterdir()}
     assert {b"[1, 2]", b"[3]"} <= seeds
     assert b"{}" not in seeds  # it is rejected
-    assert main(["check", "campaign.toml"]) == DONE
+    cli("check", "campaign.toml")
     # A second time nothing is overwritten, unless that is asked for.
     (project / "campaign.toml").write_text("mine")
-    code, _, err = run(capsys, "--yes")
-    assert (code, (project / "campaign.toml").read_text()) == (USAGE, "mine")
-    assert "campaign.toml" in err
-    assert run(capsys, "--yes", "-o", "other.toml", "--force")[0] == DONE
+    assert "campaign.toml" in cli("init", "--yes", code=USAGE).err
     assert (project / "campaign.toml").read_text() == "mine"
-    assert run(capsys, "--yes", "--force")[0] == DONE
+    cli("init", "--yes", "-o", "other.toml", "--force")
+    assert (project / "campaign.toml").read_text() == "mine"
+    cli("init", "--yes", "--force")
     assert tomli.loads((project / "campaign.toml").read_text()) == data
 
 
 @pytest.mark.slow
-def test_a_generator_is_proposed_where_texts_are_mostly_invalid(project, capsys):
-    code, out, _ = run(capsys, "--print", "--function", "brackets:picky")
-    assert code == DONE
-    assert tomli.loads(out)["target"]["generator"] == f"{HARNESS}:generate"
+def test_a_generator_is_proposed_where_texts_are_mostly_invalid(project, cli):
+    assert drafted(cli, "--function", "brackets:picky")["generator"] == f"{HARNESS}:generate"
     assert files(project) & {"campaign.toml", HARNESS} == set()
-    assert run(capsys, "--yes", "--function", "brackets:picky")[0] == DONE
+    cli("init", "--yes", "--function", "brackets:picky")
     assert {"'opening',", "'closing',"} <= set((project / HARNESS).read_text().split())
-    assert main(["check", "campaign.toml"]) == DONE
+    cli("check", "campaign.toml")
 
 
 SHAPES = """
@@ -231,17 +223,15 @@ def shapes(project) -> Path:
         ("Parser.parse", "fuzz_parser_parse.py", "text"),
     ],
 )
-def test_a_harness_makes_the_call(name, harness, kind, shapes, capsys):
-    code, _, _ = run(capsys, "--yes", "--function", f"shapes:{name}")
-    assert code == DONE
+def test_a_harness_makes_the_call(name, harness, kind, shapes, cli):
+    cli("init", "--yes", "--function", f"shapes:{name}")
     target = tomli.loads((shapes / "campaign.toml").read_text())["target"]
     assert target["function"] == f"{harness}:target"
     assert target["include"] == ["shapes"]
     assert target.get("input") == kind
     assert target.get("generator") == (f"{harness}:generate" if kind is None else None)
     assert "shapes.ShapeError" in target["expected"]
-    assert main(["check", "campaign.toml"]) == DONE
-    capsys.readouterr()
+    cli("check", "campaign.toml")
     assert main(["campaign.toml", "--headless", "--set", "campaign.budget=200"]) in (DONE, 10)
     if kind is None:  # the texts that were accepted with drawn arguments
         examples = (shapes / harness).read_text().partition("TOKENS")[0]
@@ -249,9 +239,9 @@ def test_a_harness_makes_the_call(name, harness, kind, shapes, capsys):
         assert "'{}'" not in examples
     # The harness is no target of the next fuzztui init, and is not lost by it.
     (shapes / harness).write_text("mine = 1\n")
-    code, _, err = run(capsys, "--yes", "--function", f"shapes:{name}", "-o", "other.toml")
-    assert (code, (shapes / harness).read_text()) == (USAGE, "mine = 1\n")
-    assert harness in err
+    again = cli("init", "--yes", "--function", f"shapes:{name}", "-o", "other.toml", code=USAGE)
+    assert (shapes / harness).read_text() == "mine = 1\n"
+    assert harness in again.err
 
 
 YIELDS = """
@@ -274,47 +264,42 @@ def parse_part(text: str, count: int):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["parse", "parse_part"])
-def test_an_iterator_is_read_to_its_end(name, project, capsys):
+def test_an_iterator_is_read_to_its_end(name, project, cli):
     (project / "yields.py").write_text(YIELDS)
-    assert run(capsys, "--yes", "--function", f"yields:{name}")[0] == DONE
+    cli("init", "--yes", "--function", f"yields:{name}")
     target = tomli.loads((project / "campaign.toml").read_text())["target"]
     assert target["function"] == f"fuzz_{name}.py:target"
     assert target["expected"] == ["yields.WordError"]  # raised when the result is read
 
 
 @pytest.mark.slow
-def test_without_questions_a_target_that_accepts_nothing_gives_way(shapes, capsys):
+def test_without_questions_a_target_that_accepts_nothing_gives_way(shapes, cli):
     code = "class Base:\n    def parse(self, data: bytes): raise NotImplementedError\n"
     (shapes / "aaa.py").write_text(code)
-    code, out, err = run(capsys, "--print", "--yes")
-    assert code == DONE
+    out, err = cli("init", "--print", "--yes")
     assert "aaa:Base.parse" in err
     assert "--function" in err.rpartition("aaa:Base.parse")[2]  # what to do for that one
     assert tomli.loads(out)["target"]["function"] == "fuzz_parser_parse.py:target"
 
 
 @pytest.mark.slow
-def test_a_thread_of_the_target_does_not_delay_the_trial(project, capsys):
+def test_a_thread_of_the_target_does_not_delay_the_trial(project, cli):
     thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(50,)).start()\n"
     (project / "brackets.py").write_text(thread + PARSER + "\nprint('imported')\n")
-    code, out, _ = run(capsys, "--print", "--function", "brackets:parse")
-    assert code == DONE
     # Known only from a trial that has ended.
-    assert tomli.loads(out)["target"]["expected"] == ["brackets.FormatError"]
+    assert drafted(cli, "--function", "brackets:parse")["expected"] == ["brackets.FormatError"]
 
 
-def test_plain_tests_are_counted_where_nothing_can_be_fuzzed(tmp_path, capsys):
+def test_plain_tests_are_counted_where_nothing_can_be_fuzzed(tmp_path, cli):
     (tmp_path / "test_it.py").write_text("def test_a(): ...\ndef test_b(): ...\n")
-    code, _, err = run(capsys, str(tmp_path), "--yes")
-    assert code == USAGE
+    err = cli("init", str(tmp_path), "--yes", code=USAGE).err
     assert "2 tests" in err
     assert "@given" in err.partition("2 tests")[2]
 
 
-def test_a_directory_that_cannot_be_written_to(project, capsys, monkeypatch):
+def test_a_directory_that_cannot_be_written_to(project, cli, monkeypatch):
     monkeypatch.setattr("os.access", lambda *args: False)  # root may write everywhere
-    code, _, err = run(capsys, "--yes")
-    assert code == USAGE
+    err = cli("init", "--yes", code=USAGE).err
     assert str(project) in err
     assert "--print" in err
 
@@ -331,77 +316,67 @@ def test_seeds_of_an_earlier_init_do_not_stay(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_target_that_cannot_be_imported_is_not_written(project, capsys):
+def test_a_target_that_cannot_be_imported_is_not_written(project, cli):
     (project / "brackets.py").write_text("import nowhere_at_all\n\ndef parse(text): ...\n")
     before = files(project)
-    code, _, err = run(capsys, "--yes")
-    assert code == USAGE
+    err = cli("init", "--yes", code=USAGE).err
     assert "pip install nowhere_at_all" in err
     assert files(project) == before
 
 
 @pytest.mark.slow
-def test_without_questions_the_next_target_is_tried(project, capsys):
+def test_without_questions_the_next_target_is_tried(project, cli):
     (project / "aaa.py").write_text("import nowhere_at_all\n\ndef parse(text: str): ...\n")
-    code, out, err = run(capsys, "--print")
-    assert code == DONE
+    out, err = cli("init", "--print")
     assert "nowhere_at_all" in err
     assert tomli.loads(out)["target"]["function"] == "brackets:parse"
 
 
 @pytest.mark.slow
-def test_a_file_is_named_by_its_module_or_with_what_it_imports(project, capsys):
+def test_a_file_is_named_by_its_module_or_with_what_it_imports(project, cli):
     (project / "fuzz").mkdir()
     (project / "fuzz" / "target.py").write_text(
         "from brackets import parse\n\n"
         "def try_it(data: bytes):\n    parse(data.decode('latin-1'))\n"
     )
-    code, out, _ = run(capsys, "--print", "--function", "fuzz/target.py:try_it")
-    target = tomli.loads(out)["target"]
-    assert (code, target["function"]) == (DONE, "fuzz/target.py:try_it")
+    target = drafted(cli, "--function", "fuzz/target.py:try_it")
+    assert target["function"] == "fuzz/target.py:try_it"
     assert target["include"] == ["brackets"]
     assert (target["input"], target["expected"]) == ("bytes", ["brackets.FormatError"])
-    code, out, _ = run(capsys, "--print", "--function", "brackets.py:parse")
-    assert (code, tomli.loads(out)["target"]["function"]) == (DONE, "brackets:parse")
+    assert drafted(cli, "--function", "brackets.py:parse")["function"] == "brackets:parse"
 
 
 @pytest.mark.slow
-def test_a_hypothesis_test_is_taken_as_it_is(project, capsys):
+def test_a_hypothesis_test_is_taken_as_it_is(project, cli):
     (project / "tests" / "test_given.py").write_text(
         "from hypothesis import given, strategies as st\nimport brackets\n\n"
         "@given(st.text())\ndef test_it(text):\n    len(text)\n"
     )
-    code, out, _ = run(capsys, "--print", "--function", "tests/test_given.py:test_it")
-    assert code == DONE
-    target = tomli.loads(out)["target"]
+    target = drafted(cli, "--function", "tests/test_given.py:test_it")
     assert target["function"] == "tests/test_given.py:test_it"
     assert target["include"] == ["brackets"]
     assert "input" not in target
 
 
-def test_several_hypothesis_tests_are_one_target(project, capsys):
+def test_several_hypothesis_tests_are_one_target(project, cli):
     tests = (
         "from hypothesis import given, strategies as st\nfrom brackets import parse\n\n"
         "@given(st.text())\ndef test_one(text):\n    len(text)\n\n"
         "@given(st.text())\ndef test_two(text):\n    len(text)\n"
     )
     (project / "tests" / "test_given.py").write_text(tests)
-    code, out, _ = run(capsys, "--print", "--yes")
-    assert code == DONE
-    target = tomli.loads(out)["target"]
+    target = drafted(cli, "--yes")
     assert target["function"] == ["tests/"]
     assert target["include"] == ["brackets"]
     assert target["examples"] == ".hypothesis/examples"
 
 
 @pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl-fuzz is not installed")
-def test_a_command_that_a_build_makes(tmp_path, monkeypatch, capsys):
+def test_a_command_that_a_build_makes(tmp_path, monkeypatch, cli):
     (tmp_path / "tool.c").write_text("int main(void) { return 0; }\n")
     (tmp_path / "Makefile").write_text("everything:\n\t$(CC) -o $(NAME) tool.c\n")
     monkeypatch.chdir(tmp_path)
-    code, out, _ = run(capsys, "--print", "--yes", "--command", "./tool @@")
-    assert code == DONE
-    target = tomli.loads(out)["target"]
+    target = drafted(cli, "--yes", "--command", "./tool @@")
     assert "make" in target["build"]
     assert target["command"] == ["./tool", "@@"]
     assert target.get("coverage", False) == bool(shutil.which("gcov"))
@@ -431,7 +406,8 @@ def test_what_a_user_has_installed_elsewhere_is_not_the_project(project, capsys,
         if in_c:
             (folder / "tool.c").write_text("int main(void) { return 0; }\n")
             (folder / "Makefile").write_text("tool: tool.c\n\t$(CC) -o $@ $<\n")
-        _, out, err = run(capsys, "--print", "--yes", str(folder))
+        main(["init", "--print", "--yes", str(folder)])
+        out, err = capsys.readouterr()
         assert ("modules: tool" in err) == (name == "own"), err
         assert ("make" in out) == in_c
 
@@ -453,7 +429,7 @@ def test_the_first_run_is_for_coverage_where_mutants_would_starve_it(
 
 
 @pytest.mark.slow
-def test_a_compiled_function_is_fuzzed_only_if_nothing_else_can_be(project, capsys):
+def test_a_compiled_function_is_fuzzed_only_if_nothing_else_can_be(project, cli):
     module = importlib.util.find_spec("_json").origin
     if module is None or not module.endswith(".so"):
         pytest.skip("this Python has no _json in a file")
@@ -463,12 +439,11 @@ def test_a_compiled_function_is_fuzzed_only_if_nothing_else_can_be(project, caps
     folder.mkdir()
     shutil.copy(module, folder / "_json.so")
     (folder / "__init__.py").write_text("from ._json import encode_basestring as loads\n")
-    code, out, err = run(capsys, "--print", "--yes")
-    assert code == DONE and tomli.loads(out)["target"]["function"] == "pkg:loads"
+    out, err = cli("init", "--print", "--yes")
+    assert tomli.loads(out)["target"]["function"] == "pkg:loads"
     assert "pkg._json" in err.partition("coverage guides nothing")[2]
     (folder / "text.py").write_text("def scan(text: str): return text.strip()\n")
-    code, out, err = run(capsys, "--print", "--yes")
-    assert code == DONE and tomli.loads(out)["target"]["function"] == "pkg.text:scan"
+    assert drafted(cli, "--yes")["function"] == "pkg.text:scan"
 
 
 class Terminal:
