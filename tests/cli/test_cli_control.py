@@ -148,8 +148,7 @@ def test_a_stop_without_an_answer_has_the_result_of_the_log(
         def close(self):
             pass
 
-    log = HubLog()
-    log.add(ev.SupervisorStarted(1, 0.0), ev.InstanceState("main", "running"))
+    log = HubLog().add(ev.SupervisorStarted(1, 0.0), ev.InstanceState("main", "running"))
     log.add(ev.CampaignState("running"), *recorded)
     write_run(tmp_path / "c", log)
     monkeypatch.setattr(ctl, "ControlClient", Client)

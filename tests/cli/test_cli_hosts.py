@@ -87,8 +87,7 @@ def test_text_warns_of_a_lost_host_and_groups_instances(hub, capsys):
 
 
 def test_names_of_any_length_leave_the_columns_straight(tmp_path, capsys):
-    log = hosted(1, 1, lost=())
-    log.add(ev.InstanceState("server-room-3_main", "running"))
+    log = hosted(1, 1, lost=()).add(ev.InstanceState("server-room-3_main", "running"))
     write_run(tmp_path / "c", log)
     lock = RunLock(tmp_path / "c")
     text = ask(capsys, "status", tmp_path / "c")
@@ -118,8 +117,7 @@ def test_metrics_have_a_gauge_for_each_host(hub, capsys):
 
 
 def test_a_host_that_has_ended_sets_no_alarm(tmp_path, capsys):
-    log = hosted(2, 1, lost=())
-    log.add(ev.HostState("h1", "ended", "the budget is used up"))
+    log = hosted(2, 1, lost=()).add(ev.HostState("h1", "ended", "the budget is used up"))
     write_run(tmp_path / "c", log, now=True)
     lock = RunLock(tmp_path / "c")
     assert hosts_of(capsys, tmp_path / "c")["h1"]["connected"] is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +18,13 @@ from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.notifications import Notification
 from textual.pilot import Pilot
+from textual.widget import Widget
 from waiting import DEADLINE_S, until
 
 from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire.commands import Command
 from fuzztui.run.home import listing
+from fuzztui.tui.base.canvas import TextSpan
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.steered import PendingCommands
 from fuzztui.tui.frame.table import BigTable
@@ -153,6 +155,10 @@ def whole_frames(monkeypatch, _quick_frames):
     monkeypatch.setattr(Compositor, "render_update", _render_update)
 
 
+def texts(lines: Iterable[Iterable[TextSpan]]) -> list[str]:
+    return ["".join(span.text for span in line) for line in lines]
+
+
 @dataclass
 class Driver:
     """A pilot with a world."""
@@ -238,6 +244,20 @@ class Driver:
     def text(self) -> str:
         return "\n".join(self.lines())
 
+    def painted(self, widget: type[Widget]) -> list[str]:
+        """The lines of a strip or a chart, as text."""
+        found = self.screen.query_one(widget)
+        return texts(found.paint(found.size.width, found.size.height))
+
+    def details(self) -> str:
+        """What the pane says, before it is wrapped."""
+        return "\n".join(texts(self.screen.pane.lines))
+
+    def row_keys(self, table: BigTable | None = None) -> list[str]:
+        """Keys of the rows as a table shows them."""
+        source = (table or self.table).source
+        return [source.key(i) for i in range(len(source))]
+
     def notices(self) -> list[str]:
         return [n.message for n in self.app._notifications]
 
@@ -277,11 +297,11 @@ def _notifications_stay(monkeypatch):
 
 @pytest.fixture
 def drive(tmp_path: Path):
-    """``async with drive(log, ...) as d``: an application under a pilot, after keys."""
+    """``async with drive(log, ...) as d``: an application under a pilot, after keys, at a row."""
 
     @asynccontextmanager
     async def start(
-        log, *, size=(120, 40), wait=True, toasts=False, press=(), **options
+        log, *, size=(120, 40), wait=True, toasts=False, press=(), row="", **options
     ) -> AsyncIterator[Driver]:
         w = world(log, options.pop("run", tmp_path), **options)
         async with w.app.run_test(size=size, notifications=toasts) as pilot:
@@ -290,6 +310,8 @@ def drive(tmp_path: Path):
                 await driver.ready()
             if press:
                 await driver.press(*press)
+            if row:
+                assert driver.table.go_to(row)
             yield driver
 
     return start

@@ -169,8 +169,7 @@ class Gone(Supervisor):
 
 def started(name: str = "tomllib-zest", *, budget_s: float = 1800.0, engine: str = "zest") -> Log:
     """A campaign that has just begun: no figures yet."""
-    log = Log()
-    log.add(
+    log = Log().add(
         ev.CampaignStarted(
             name, engine, "targets.toml_target:fuzz", 7, budget_s, 0, ["main"], WALL, "0.1"
         ),

@@ -314,8 +314,7 @@ async def test_a_finding_before_it_is_described(drive):
 
 
 async def test_lineage_goes_through_siblings_back_to_the_seed(drive):
-    log = fleet(2, seconds=30)
-    log.add(
+    log = fleet(2, seconds=30).add(
         ev.EntrySaved("s1", 3, "queue/id:000003,sync:main,src:000000,+cov", [0], "", "main"),
         ev.FindingSaved("s1", "crash", "crashes/id:000000,sig:11,src:000003", 0, [3], "havoc", 11),
     )
@@ -324,8 +323,7 @@ async def test_lineage_goes_through_siblings_back_to_the_seed(drive):
 
 
 async def test_seeds_that_were_added_are_no_stranger(drive):
-    log = fleet(2)
-    log.add(ev.Synced("main", {"s1": 3, "added": 4, "watched:added": 5}))
+    log = fleet(2).add(ev.Synced("main", {"s1": 3, "added": 4, "watched:added": 5}))
     async with drive(log) as d:
         assert "imports from s1 (3 read) and 9 added seeds ≤1m old" in d.text()
         assert "unknown peer" not in d.text()
@@ -333,8 +331,7 @@ async def test_seeds_that_were_added_are_no_stranger(drive):
 
 async def test_how_far_imports_are_is_a_number_of_entries(drive):
     """What AFL keeps is the next id: after ids 0 to 34 that is 35."""
-    log = fleet(4)
-    log.add(ev.Synced("main", {"s1": 12, "s2": 35, "s3": 1, "added": 1}))
+    log = fleet(4).add(ev.Synced("main", {"s1": 12, "s2": 35, "s3": 1, "added": 1}))
     async with drive(log, size=(160, 40)) as d:
         assert "imports from s1 (12 read), s2 (35), s3 (1) and 1 added seed" in d.text()
         assert "#35" not in d.text()
@@ -362,8 +359,7 @@ async def test_a_finding_that_a_resumed_afl_fuzz_put_aside(drive, tmp_path):
     (directory / "crashes").mkdir()
     moved = directory / "crashes.2026-11-02-10:00:00" / "id:000000,sig:11"
     moved.write_bytes(b"II*\0boom")
-    log = started("w", engine="afl", budget_s=0)
-    log.add(
+    log = started("w", engine="afl", budget_s=0).add(
         ev.InstanceState("main", "running", 1),
         ev.InstanceHello("main", "AFL++", "4.04c", directory=str(directory)),
         ev.FindingSaved("main", "crash", "crashes/id:000000,sig:11", 0, [], "havoc", 11, size=8),
@@ -382,8 +378,7 @@ async def test_a_finding_that_a_resumed_afl_fuzz_put_aside(drive, tmp_path):
 
 
 async def test_hello_of_an_engine_without_python_says_no_more_than_it_knows(drive):
-    log = started("w", engine="afl")
-    log.add(hello("main", 0, watched=True))
+    log = started("w", engine="afl").add(hello("main", 0, watched=True))
     async with drive(log, size=(100, 40)) as d:
         assert "AFL++ 4.04c  pid 5000" in d.text()
 
@@ -414,8 +409,7 @@ def test_the_status_object_tells_ages_peers_and_refusals():
 
 def two_campaigns():
     """Two campaigns that are watched at once: of 100 s, and of 20 s in the middle of it."""
-    log = Log()
-    log.add(
+    log = Log().add(
         ev.CampaignStarted("a + b", "afl", "/bin/a, /bin/b", 0, instances=["a:main", "b:main"]),
         ev.CampaignState("running"),
         ev.InstanceState("a:main", "running"),

@@ -98,8 +98,7 @@ async def test_instances_have_sparklines_in_a_wide_terminal(drive):
 
 
 async def test_a_new_instance_has_no_sparkline_yet(drive):
-    log = started()
-    log.add(ev.InstanceState("main", "running"), ev.Stats("main", 5, 1.0, edges=3))
+    log = started().add(ev.InstanceState("main", "running"), ev.Stats("main", 5, 1.0, edges=3))
     async with drive(log, size=VAST) as d:
         columns = {c.id: c for c in d.screen.instances.columns}
         assert columns["edges_trend"].cell(d.app.campaign.instances["main"])[0] == ""
@@ -132,8 +131,7 @@ def test_tiles_are_whole_or_left_out(given_tiles, width):
 
 @pytest.mark.parametrize("size", [(40, 12), (60, 24), (80, 24), (120, 40)], ids=str)
 async def test_no_number_of_the_totals_is_cut(drive, size):
-    log = mutated()
-    log.add(
+    log = mutated().add(
         ev.Stats(
             "main", 1_234_567_890, 123456.0, 98_765, 1, 2, 12_345, 678, 99_999, 1 << 20, 88_888,
             10**11, 10**10, 2, age=0.2,

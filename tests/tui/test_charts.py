@@ -171,9 +171,7 @@ def test_curves_differ_without_colour():
 
 
 def test_marks_are_drawn_where_they_belong():
-    log = started()
-    log.add(ev.CampaignState("paused"), dt=10)
-    log.add(ev.CampaignState("running"), dt=10)
+    log = started().add(ev.CampaignState("paused"), dt=10).add(ev.CampaignState("running"), dt=10)
     log.add(
         ev.CommandIssued("1", encode_command(PromoteEntry(1, "main"))),
         ev.CommandIssued("2", encode_command(Pause())),

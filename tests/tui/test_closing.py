@@ -38,8 +38,7 @@ def test_findings_lead_to_their_rows_and_a_command_reproduces_the_first(tmp_path
 
 
 def test_a_campaign_that_measured_nothing_is_to_be_checked_not_continued(tmp_path):
-    log = started()
-    log.add(ev.Stats("main", execs=9000, valid=9000, invalid=0, edges=0))
+    log = started().add(ev.Stats("main", execs=9000, valid=9000, invalid=0, edges=0))
     log.add(ev.Message("warning", "it executes a.py", "main", ev.UNGUIDED))
     rows = rows_of(ended(log), tmp_path)
     assert rows[0].style == "failed" and rows[0].text.endswith("it executes a.py")

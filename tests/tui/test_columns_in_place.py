@@ -10,6 +10,8 @@ from turnlog import ids, midway
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base.columns import GAP
 
+pytestmark = pytest.mark.slow
+
 SIZES = [(80, 24), (120, 40), (220, 50)]
 
 
@@ -51,7 +53,6 @@ TABLES = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
 @pytest.mark.parametrize("kind", TABLES)
 async def test_steering_a_row_moves_no_column(drive, kind, size):
@@ -81,7 +82,6 @@ async def test_steering_a_row_moves_no_column(drive, kind, size):
             assert places(d.table) == before, f"{pressed}: applied"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("make", [mutated, midway])
 async def test_the_counter_stands_over_no_title_at_any_width(drive, make):
     async with drive(make(), size=(220, 40), press="4f") as d:
@@ -100,7 +100,6 @@ async def test_the_counter_stands_over_no_title_at_any_width(drive, make):
         assert len(shown) == 1  # it is there at most widths, and never cut
 
 
-@pytest.mark.slow
 async def test_a_counter_without_room_is_shorter(drive):
     async with drive(mutated(), size=(120, 40), press="4") as d:
         d.table.set_caption("x" * 400, "y" * 300)

@@ -16,8 +16,7 @@ from fuzztui.tui.screens.overview.event_list import EventList
 
 
 def state_of(*events):
-    log = started()
-    log.add(*events)
+    log = started().add(*events)
     state = log.state
     return state
 

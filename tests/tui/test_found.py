@@ -160,8 +160,7 @@ def test_what_nobody_ran_again_is_not_put_together():
 
 
 def test_findings_of_mutants_are_not_the_targets():
-    log = started()
-    log.add(ev.InstanceHello("m1", "zest", mutant="a:f:0"))
+    log = started().add(ev.InstanceHello("m1", "zest", mutant="a:f:0"))
     save(log, 0, "crash", "x", instance="m1")
     state = log.state
     assert tallies(state)["crash"] == FindingTally()

@@ -28,9 +28,7 @@ def found(name, line, *more):
 
 
 def with_frames(*more):
-    log = running()
-    log.add(found("one", 12, *more), found("two", 20))
-    return log
+    return running().add(found("one", 12, *more), found("two", 20))
 
 
 async def on_group(d):

@@ -8,13 +8,14 @@ from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import decode_record, encode_record
 from fuzztui.kernel.wire.events import Record
 
+pytestmark = pytest.mark.slow
+
 EVIL = "[/x][bold red]\x1b[2J\x1b]0;pwn\x07\u202e\u200b\ud800\tend"
 DRAWN = "[/x][bold red]\\e[2J"
 
 
 def evil_log():
-    log = Log()
-    log.add(
+    log = Log().add(
         ev.CampaignStarted(EVIL, EVIL, EVIL, 1, 60.0, 0, [EVIL], 1e9, EVIL),
         ev.SupervisorStarted(1, 1_800_000_000.0, EVIL, [EVIL], [EVIL]),
         ev.InstanceState(EVIL, "running", 1, EVIL),
@@ -76,7 +77,6 @@ def clean(text):
     return all(ch.isprintable() or ch == "\n" for ch in text)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("size", "replay_at"), [((120, 40), None), ((60, 20), 5.0)])
 async def test_every_screen_draws_it_literally(drive, size, replay_at):
     async with drive(evil_log(), size=size, replay_at=replay_at) as d:
@@ -94,7 +94,6 @@ async def test_every_screen_draws_it_literally(drive, size, replay_at):
             await d.press("escape")
 
 
-@pytest.mark.slow
 async def test_questions_notices_and_copies(drive):
     async with drive(evil_log()) as d:
         d.world.supervisor.refuse = EVIL
@@ -114,7 +113,6 @@ async def test_questions_notices_and_copies(drive):
         await d.press("escape")
 
 
-@pytest.mark.slow
 async def test_a_filter_of_markup(drive):
     async with drive(evil_log()) as d:
         for key in "234":
@@ -126,7 +124,6 @@ async def test_a_filter_of_markup(drive):
             await d.press("escape")
 
 
-@pytest.mark.slow
 async def test_times_that_no_writer_of_ours_would_stamp(drive):
     log = Log()
     log.records = [
@@ -141,7 +138,6 @@ async def test_times_that_no_writer_of_ours_would_stamp(drive):
         assert clean(d.text())
 
 
-@pytest.mark.slow
 async def test_a_hundred_instances_and_thousands_of_findings(drive):
     log = Log()
     names = [f"i{n}" for n in range(100)]

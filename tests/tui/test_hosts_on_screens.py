@@ -69,16 +69,14 @@ def test_the_rate_of_a_lost_host_leaves_the_sum_and_comes_back():
 
 
 def test_a_paused_instance_of_a_lost_host_stays_at_rate_0():
-    log = hosted(1, 2, lost=())
-    log.add(ev.InstanceState("h1_s1", "paused"), host="h1")
+    log = hosted(1, 2, lost=()).add(ev.InstanceState("h1_s1", "paused"), host="h1")
     log.add(ev.HostState("h1", "lost", CUT))
     rates = {i.id: i.execs_per_sec for i in folded(log).instances.values()}
     assert rates == {"h1_main": -1.0, "h1_s1": 0.0}
 
 
 def test_instances_are_of_their_host_before_it_has_reported_them():
-    log = HubLog()
-    log.add(ev.CampaignStarted("c", "zest", instances=["h1_main", "h10_main", "h1_s1"]))
+    log = HubLog().add(ev.CampaignStarted("c", "zest", instances=["h1_main", "h10_main", "h1_s1"]))
     log.add(ev.HostState("h1", "connecting"))
     assert {i.id: i.host for i in folded(log).instances.values()} == {
         "h1_main": "h1", "h10_main": "", "h1_s1": "h1",
@@ -116,8 +114,7 @@ def test_many_lost_hosts_are_one_warning_that_names_some():
 
 
 def test_hostile_text_of_a_host_is_not_drawn():
-    log = HubLog()
-    log.add(ev.HostState("h1", "lost", "\x1b[31m[/x]", "a\x07b", "/r\x1b[2J"))
+    log = HubLog().add(ev.HostState("h1", "lost", "\x1b[31m[/x]", "a\x07b", "/r\x1b[2J"))
     now = status(log)
     drawn = "".join(s.text for f in host_facts(now.hosts["h1"], now) for s in f.spans)
     assert "\x1b" not in drawn
@@ -132,8 +129,7 @@ def test_without_a_hub_the_last_known_states_are_no_present_ones():
 
 
 def test_the_steps_of_preparing_a_host_are_one_row_of_the_event_list():
-    log = HubLog()
-    log.add(ev.CampaignStarted("c", "zest"))
+    log = HubLog().add(ev.CampaignStarted("c", "zest"))
     connected(log, "h1")
     state = folded(log)
     rows = [row for row in event_rows(state) if row.described.label == "host"]
@@ -173,8 +169,7 @@ def test_the_path_of_an_entry_on_its_host():
 
 
 def test_hosts_in_different_phases():
-    log = HubLog()
-    log.add(ev.CampaignStarted("c", "afl", budget_s=600.0))
+    log = HubLog().add(ev.CampaignStarted("c", "afl", budget_s=600.0))
     for n, host in enumerate(("h1", "h2"), 1):
         connected(log, host, n)
         plan = {"mutants_s": 300.0, "abreast": 2, "count": 10, "listed": 7, "each_s": 5.0}
@@ -240,8 +235,7 @@ async def test_the_table_of_hosts_and_the_instances_of_one(drive):
 
 
 async def test_a_host_that_was_given_up_is_tried_again_by_the_same_key(drive):
-    log = hosted(2, 1, lost=())
-    log.add(ev.HostState("h1", "failed", "its disk is full"))
+    log = hosted(2, 1, lost=()).add(ev.HostState("h1", "failed", "its disk is full"))
     async with drive(log, press="t") as d:
         assert d.screen.hosts.current.name == "h1"
         await d.press("P")

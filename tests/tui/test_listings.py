@@ -118,8 +118,7 @@ async def test_pending_and_then_what_the_engine_says(drive):
 
 @pytest.mark.slow
 async def test_an_engine_that_cannot_is_greyed_with_the_reason(drive):
-    log = started()
-    log.add(
+    log = started().add(
         ev.InstanceState("main", "running", 1),
         ev.InstanceHello("main", "afl", "4.40c", "", 1, ["pause"]),
         ev.CampaignState("running"),

@@ -12,9 +12,7 @@ from fuzztui.tui.frame.actions import BY_ID
 
 
 def ended():
-    log = running()
-    log.add(ev.CampaignEnded("finished"))
-    return log
+    return running().add(ev.CampaignEnded("finished"))
 
 
 @pytest.fixture

@@ -36,8 +36,7 @@ FIRST = IDS[0]
 
 def small(count=20):
     """A campaign whose mutants are all pending."""
-    log = started("small", engine="mu2")
-    log.add(
+    log = started("small", engine="mu2").add(
         ev.InstanceState("main", "running", 1),
         ev.InstanceHello("main", "mu2", "0.1", "3.11", 1, CAPABILITIES + STEERING),
         ev.CampaignState("running"),
@@ -209,8 +208,7 @@ async def test_functions_of_a_worklist_and_keys_that_do_nothing_there(drive, que
 
 @pytest.mark.slow
 async def test_an_audit_that_killed_is_an_alarm_at_any_width(drive):
-    log = mutated()
-    log.add(analysis("main", 600, audit_kills=1))
+    log = mutated().add(analysis("main", 600, audit_kills=1))
     for size in ((120, 40), (80, 24)):
         async with drive(log, size=size, press="4") as d:
             assert "✗ PRUNING IS NOT SOUND: 1 of 7,200 audits killed" in d.text()
@@ -228,8 +226,7 @@ async def test_the_exact_pass_is_said(drive):
 
 @pytest.mark.slow
 async def test_a_score_that_is_not_exact_is_a_lower_bound(drive):
-    log = mutated()
-    log.add(analysis("main", 600, phase="exact", unsettled=1234, left_s=95.0))
+    log = mutated().add(analysis("main", 600, phase="exact", unsettled=1234, left_s=95.0))
     async with drive(log) as d:
         for key in "41":
             await d.press(key)
@@ -345,8 +342,7 @@ async def test_one_state_after_the_other(drive):
 
 def grouped():
     """A campaign with survivors of three groups, and one that was killed."""
-    log = small(8)
-    log.add(
+    log = small(8).add(
         ev.EntrySaved("main", 0, "queue/id:000000"),
         killed("main", IDS[0], 0, 5),
         ev.MutantState("main", IDS[3], "alive"),
@@ -363,7 +359,7 @@ async def test_survivors_in_groups_the_first_first(drive):
     async with drive(grouped(), press="4") as d:
 
         def keys():
-            return [d.table.source.key(n) for n in range(len(d.table.source))]
+            return d.row_keys()
 
         every = keys()
         unreached = [IDS[i] for i in (1, 4, 6, 7)]
@@ -400,8 +396,7 @@ async def test_the_entry_that_came_nearest(drive):
 
 @pytest.mark.slow
 async def test_a_mutant_is_judged_after_the_end(drive, recorded, tmp_path):
-    log = grouped()
-    log.add(ev.InstanceState("main", "finished"), ev.CampaignState("finished"))
+    log = grouped().add(ev.InstanceState("main", "finished"), ev.CampaignState("finished"))
     async with drive(log, run=tmp_path, press="4vd") as d:
         await d.until(lambda: recorded)
         assert recorded == [(tmp_path, SkipMutants(IDS[3]))]
@@ -603,8 +598,7 @@ async def test_the_exact_pass_asks_first(drive):
 
 @pytest.mark.slow
 async def test_what_the_engine_cannot_is_grey_with_the_reason(drive):
-    log = started("m", engine="mu2")
-    log.add(ev.CampaignState("running"))
+    log = started("m", engine="mu2").add(ev.CampaignState("running"))
     found(log, 3)
     async with drive(log, press="4d") as d:
         assert d.notices() == ["Skip: the engine has not reported its capabilities yet"]
@@ -684,8 +678,7 @@ async def test_space_plays_a_replay_and_marks_nothing(drive):
 
 
 async def test_a_mutant_that_nothing_selects_has_no_menu(drive):
-    log = small(0)
-    log.add(ev.MutantState("main", "operator=math", "alive"))
+    log = small(0).add(ev.MutantState("main", "operator=math", "alive"))
     async with drive(log, press="4m") as d:
         d.assert_notice("looks like a selection")
         assert len(d.app.screen_stack) == 1
@@ -775,8 +768,7 @@ async def test_after_a_loss_of_records_the_score_is_one_of_what_is_known(drive):
 
 @pytest.mark.slow
 async def test_z_restores_what_the_log_says_was_set_before(drive):
-    log = small()
-    log.add(ev.MutantState("main", IDS[1], "alive", steer="promoted"))
+    log = small().add(ev.MutantState("main", IDS[1], "alive", steer="promoted"))
     async with drive(log, press="4") as d:
         assert d.app.action_context().undo
         await d.press("z")
@@ -824,7 +816,7 @@ async def test_a_survivor_is_accepted_and_not_any_more(drive):
         await d.until_sent(AcceptMutants(IDS[3], "x"))
         d.log.add(accepted(IDS[3]))
         await d.until(lambda: d.screen._scores.groups["accepted"] == 1)
-        keys = [d.table.source.key(n) for n in range(len(d.table.source))]
+        keys = d.row_keys()
         assert keys[-1] == IDS[3]  # apart: the last of the survivors
         d.table.move_to(len(keys) - 1)
         await d.until_shows("too rare")
@@ -848,8 +840,7 @@ async def test_marked_survivors_are_accepted_in_one_command(drive):
 
 
 async def test_only_survivors_are_accepted_also_after_the_end(drive, recorded, tmp_path):
-    log = grouped()
-    log.add(ev.InstanceState("main", "finished"), ev.CampaignState("finished"))
+    log = grouped().add(ev.InstanceState("main", "finished"), ev.CampaignState("finished"))
     async with drive(log, run=tmp_path, press=["4", "v", "A", "x", "enter"]) as d:
         await d.until(lambda: recorded)
         assert recorded == [(tmp_path, AcceptMutants(IDS[3], "x"))]

@@ -27,16 +27,7 @@ HOSTILE = "[/x]\x1b[31m\u202e"
 
 
 def strip(d):
-    """The lines of the mixture, as text."""
-    widget = d.screen.query_one(MixtureStrip)
-    lines = widget.paint(widget.size.width, widget.size.height)
-    return ["".join(span.text for span in line) for line in lines]
-
-
-def rows(d):
-    """Names as the table shows them."""
-    source = d.table.source
-    return [source.key(i) for i in range(len(source))]
+    return d.painted(MixtureStrip)
 
 
 # -------------------------------------------------------------------- looking
@@ -51,8 +42,8 @@ async def test_the_mixture_and_who_pays(drive):
             "latest entries and findings", "< Havoc→text", "> Text→havoc", "[ Text→splice",
             "] Splice→text", "A Adaptive",
         )  # fmt: skip
-        assert len(rows(d)) == len(ARMS)
-        assert rows(d)[:4] == ["fragment", "swap-args", "delete-line", "delete-block"]
+        assert len(d.row_keys()) == len(ARMS)
+        assert d.row_keys()[:4] == ["fragment", "swap-args", "delete-line", "delete-block"]
 
 
 @pytest.mark.slow
@@ -97,7 +88,7 @@ async def test_in_a_replay_before_the_first_figures(drive):
         assert "6 Mutators" in d.text()
         d.app.seek(590.0)
         await d.until_shows("havoc 20%")
-        assert rows(d)[0] == "fragment"
+        assert d.row_keys()[0] == "fragment"
         await d.press("less_than_sign", "A")
         assert "this is a replay" in "".join(d.notices()) or "not in a replay" in d.notices()[0]
         assert not strip(d)[1].count("< >")
@@ -116,12 +107,12 @@ async def test_the_top_stays_the_top_until_somebody_moves(drive, size):
     async with drive(mixed(), size=size, press="6") as d:
         assert d.table.current.name == "fragment"
         d.log.add(with_finds("swap-words", 40_000), dt=1.0)
-        await d.until(lambda: rows(d)[0] == "swap-words")
+        await d.until(lambda: d.row_keys()[0] == "swap-words")
         assert d.table.current.name == "swap-words"
         assert d.table.scroll_offset.y == 0
         assert "best swap-words" in d.text()
         await d.press("s", *"wei", "enter")  # by another column, from there on too
-        assert (d.table.current.name, d.table.scroll_offset.y) == (rows(d)[0], 0)
+        assert (d.table.current.name, d.table.scroll_offset.y) == (d.row_keys()[0], 0)
 
 
 @pytest.mark.slow
@@ -130,7 +121,7 @@ async def test_who_looks_at_a_row_keeps_it(drive, keys):
     async with drive(mixed(), press=["6", *keys]) as d:
         was = d.table.current.name
         d.log.add(with_finds("swap-words", 40_000), dt=1.0)
-        await d.until(lambda: rows(d)[0] == "swap-words")
+        await d.until(lambda: d.row_keys()[0] == "swap-words")
         assert d.table.current.name == was
 
 
@@ -150,8 +141,7 @@ async def test_figures_are_told_from_others_at_the_same_address(drive):
 
 
 async def test_what_found_too_little_to_tell_is_in_brackets(drive):
-    async with drive(mixed().add(with_finds("swap-words", 2)), press="6") as d:
-        assert d.table.go_to("swap-words")
+    async with drive(mixed().add(with_finds("swap-words", 2)), press="6", row="swap-words") as d:
         await d.until_shows("fewer than 3 entries")
         arm = d.table.current
         assert rate_cell(arm)[0] == f"({rate_text(arm)})"
@@ -178,9 +168,9 @@ async def test_what_sorts_works_from_the_details_too(drive):
         assert d.app.focused is d.screen.pane
         await d.press("s", *"wei", "enter")
         assert d.table.rows.sort_column.id == "weight"
-        before = rows(d)
+        before = d.row_keys()
         await d.press("S")
-        assert rows(d)[0] == before[-1]
+        assert d.row_keys()[0] == before[-1]
 
 
 @pytest.mark.slow
@@ -198,14 +188,14 @@ async def test_balanced_is_what_is_done_where_no_fragment_fits(drive):
 @pytest.mark.slow
 async def test_sorting_and_filtering_as_everywhere(drive):
     async with drive(mixed(), press=["6", "slash", *"swap", "enter"]) as d:
-        await d.until(lambda: len(rows(d)) < len(ARMS))
-        assert all("swap" in name for name in rows(d))
+        await d.until(lambda: len(d.row_keys()) < len(ARMS))
+        assert all("swap" in name for name in d.row_keys())
         await d.press("escape")
-        assert len(rows(d)) == len(ARMS)
+        assert len(d.row_keys()) == len(ARMS)
         await d.press("s", *"wei", "enter")
         assert d.table.rows.sort_column.id == "weight"
         await d.press("s", *"mut", "enter")
-        found = [d.table.rows.row(name).name for name in rows(d)]
+        found = [d.table.rows.row(name).name for name in d.row_keys()]
         assert found == sorted(found)
 
 
@@ -213,8 +203,7 @@ async def test_sorting_and_filtering_as_everywhere(drive):
 async def test_finds_that_name_it_are_listed_the_latest_first(drive):
     log = mixed()
     log.add(ev.EntrySaved("main", 900, "queue/id:000900", [1], "havoc+text-swap-words,rep:4"))
-    async with drive(log, press="6") as d:
-        assert d.table.go_to("swap-words")
+    async with drive(log, press="6", row="swap-words") as d:
         await d.until_shows("main/900")
         log.add(ev.EntrySaved("main", 901, "queue/id:000901", [1], "swap-words,rep:1"), dt=1.0)
         await d.until_shows("main/901")
@@ -417,8 +406,7 @@ async def test_at_its_end_a_boundary_does_not_move(drive):
 async def test_one_line_on_the_overview(drive):
     async with drive(mixed()) as d:
         assert "mixture havoc 20% · text 70% · splice 10%   best fragment 578 of 105k" in d.text()
-    log = started("t", engine="text")
-    log.add(ev.MutatorStats("main", 0.25, 0.75, 0.0))
+    log = started("t", engine="text").add(ev.MutatorStats("main", 0.25, 0.75, 0.0))
     async with drive(log, size=(80, 24)) as d:
         assert "mixture havoc 25% · text 75% · splice 0%   too few entries to compare" in d.text()
         await d.press("6")

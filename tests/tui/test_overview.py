@@ -143,8 +143,7 @@ async def test_a_column_of_ages_goes_when_the_ages_do(drive):
 
 @pytest.mark.slow
 async def test_a_long_name_is_whole_where_there_is_room(drive):
-    log = started()
-    log.add(ev.Message("warning", "[/x] odd", "dead:default-secondary"))
+    log = started().add(ev.Message("warning", "[/x] odd", "dead:default-secondary"))
     async with drive(log, size=(140, 40)) as d:
         await d.until_shows("dead:default-secondary  [/x] odd")
         await d.press("5")
@@ -195,8 +194,7 @@ async def test_steering_an_instance_moves_no_column(drive, command):
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 40)])
 async def test_a_difference_is_no_crash_of_its_instance(drive, size):
-    log = running()
-    log.add(
+    log = running().add(
         ev.Stats("oracle", 0, 0.0, 0, crashes=2),
         ev.FindingSaved("oracle", "crash", "crashes/id:000000"),
         ev.FindingSaved("oracle", "crash", "crashes/id:000001"),
@@ -257,8 +255,7 @@ async def test_what_the_log_cannot_say_is_said(drive):
 
 @pytest.mark.slow
 async def test_time_stands_still_once_all_instances_have_ended(drive):
-    log = running()
-    log.add(ev.CampaignState("stopping", "looking at 2 findings"))
+    log = running().add(ev.CampaignState("stopping", "looking at 2 findings"))
     async with drive(log) as d:
         log.t += 30
         assert d.app.now() == pytest.approx(log.t)
@@ -271,8 +268,7 @@ async def test_time_stands_still_once_all_instances_have_ended(drive):
 
 
 async def test_a_finished_campaign_needs_no_supervisor(drive):
-    log = running()
-    log.add(ev.CampaignEnded("finished", "the budget is used up"))
+    log = running().add(ev.CampaignEnded("finished", "the budget is used up"))
     async with drive(log, alive=False) as d:
         await d.until_shows("✓ FINISHED")
         assert "NO SUPERVISOR" not in d.text()
@@ -470,8 +466,7 @@ async def test_a_long_trouble_is_read_to_its_end(drive):
 
 
 async def test_a_trouble_that_is_longer_still_is_cut_with_a_sign(drive):
-    log = running(60)
-    log.add(ev.InstanceState("main", "stalled", reason="words " * 200))
+    log = running(60).add(ev.InstanceState("main", "stalled", reason="words " * 200))
     async with drive(log, size=(80, 24)) as d:
         await d.until(lambda: d.screen.query_one(Banner).size.height == 3)
         assert d.lines()[4].endswith("…")
@@ -495,10 +490,7 @@ def test_nobody_is_said_to_be_dead_before_the_log_was_read(state, orphaned):
 
 
 def paused_for_66_seconds(seconds: int = 600):
-    log = running(seconds)
-    log.add(ev.CampaignState("paused"))
-    log.add(ev.CampaignState("running"), dt=66)
-    return log
+    return running(seconds).add(ev.CampaignState("paused")).add(ev.CampaignState("running"), dt=66)
 
 
 @pytest.mark.slow
@@ -544,8 +536,7 @@ async def test_why_a_campaign_failed_can_be_read_to_its_end(drive):
 
 
 async def test_a_failed_campaign_tells_what_its_instances_said(drive):
-    log = started()
-    log.add(
+    log = started().add(
         ev.InstanceState("main", "failed", 0, "no seeds"),
         ev.CampaignState("failed", "every instance has failed"),
         dt=3,

@@ -9,9 +9,7 @@ from fuzztui.kernel.wire import events as ev
 
 @pytest.fixture
 def log():
-    log = fleet(2)
-    log.add(ev.PassiveInstance("box_main", "/shared/box_main", 1234))
-    return log
+    return fleet(2).add(ev.PassiveInstance("box_main", "/shared/box_main", 1234))
 
 
 async def test_its_row_says_how_many_entries_there_are(drive, log):
@@ -32,7 +30,6 @@ async def test_it_is_no_part_of_the_campaigns_numbers(drive, log):
 
 async def test_a_hostile_source_is_escaped(drive, log):
     log.add(ev.PassiveInstance("evil", "a\x1b[31m\u202eb", 3))
-    async with drive(log, size=(160, 40)) as d:
-        d.table.go_to("evil")
+    async with drive(log, size=(160, 40), row="evil") as d:
         await d.until_shows("3 entries of another run")
         d.assert_lacks("\x1b", "\u202e")

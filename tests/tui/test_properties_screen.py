@@ -30,8 +30,7 @@ def row(**figures):
 
 
 def suite(*more):
-    log = started("shop-tests")
-    log.add(
+    log = started("shop-tests").add(
         ev.InstanceState("main", "running", 5001),
         ev.InstanceHello("main", "zest", "0.1", "3.12.1", 5001, [*CAPABILITIES, "weigh-property"]),
         ev.CampaignState("running"),
@@ -50,15 +49,11 @@ def suite(*more):
     return log
 
 
-def details(d):
-    return "\n".join("".join(span.text for span in line) for line in d.screen.pane.lines)
-
-
 @pytest.mark.slow
 async def test_what_each_property_has(drive):
     async with drive(suite(), press="0") as d:
         assert "0 Properties" in d.lines()[1]
-        keys = [d.table.source.key(i) for i in range(len(d.table.source))]
+        keys = d.row_keys()
         assert keys == [B, A, HOSTILE, C]
         text = d.text()
         assert "test_parse" in next(line for line in text.splitlines() if "65%" in line)
@@ -66,9 +61,9 @@ async def test_what_each_property_has(drive):
             assert words in text, words
         assert "\x1b[31m" not in text and "\u202e" not in text
         for words in ("ZeroDivision at shop.py:5", "test_parse('fuzz')", "9s"):
-            assert words in details(d), words
+            assert words in d.details(), words
         assert d.table.go_to(C)
-        await d.until(lambda: "there is no fixture db" in details(d))
+        await d.until(lambda: "there is no fixture db" in d.details())
         await d.press("home", "backspace")
         await d.until(lambda: d.screen.TAB == "findings")
 
@@ -82,10 +77,10 @@ async def test_the_mutants_that_each_has_killed(drive):
         row = next(line for line in d.lines() if "test_price" in line and "30%" in line)
         assert "killed" in d.text() and " 1 " in row
         assert d.table.go_to(A)
-        await d.until(lambda: "1 mutant" in details(d))
+        await d.until(lambda: "1 mutant" in d.details())
         await d.press("4")
         await d.until(lambda: d.screen.TAB == "mutants")
-        await d.until(lambda: A in details(d))
+        await d.until(lambda: A in d.details())
     async with drive(suite(), press="0") as d:
         assert "killed" not in d.text()
 
@@ -110,8 +105,7 @@ async def test_what_another_user_has_asked_is_pending(drive):
 
 @pytest.mark.slow
 async def test_other_campaigns_have_no_such_screen(drive):
-    log = started()
-    log.add(ev.InstanceState("main", "running", 5001), ev.CampaignState("running"))
+    log = started().add(ev.InstanceState("main", "running", 5001), ev.CampaignState("running"))
     async with drive(log, press="0") as d:
         assert d.screen.TAB == "overview"
         assert "Properties" not in d.lines()[1]

@@ -43,19 +43,13 @@ M = ids(40)
 HOSTILE = "[/x]\x1b[31m\u202e"
 
 
-def rows(d):
-    """Ids as the table shows them."""
-    source = d.table.source
-    return [source.key(i) for i in range(len(source))]
-
-
 # -------------------------------------------------------------------- order
 
 
 @pytest.mark.slow
 async def test_the_table_is_the_queue(drive):
     async with drive(midway(), press="4i") as d:
-        shown = rows(d)
+        shown = d.row_keys()
         assert shown[:5] == [M[3], M[5], M[4], M[6], M[10]]
         assert shown[-8:] == [M[2], M[1], M[0], M[9], M[7], M[8], M[20], M[21]]
         d.assert_shows(
@@ -71,14 +65,14 @@ async def test_the_table_is_the_queue(drive):
 async def test_the_queue_follows_what_happens(drive):
     async with drive(midway(), press="4i") as d:
         d.log.add(ev.MutantPositions({M[30]: -1.0}))
-        await d.until(lambda: rows(d)[1] == M[30])
+        await d.until(lambda: d.row_keys()[1] == M[30])
         d.log.add(ev.MutantState("", M[5], "skipped", reason="by hand"))
-        await d.until(lambda: rows(d)[2] == M[4])
+        await d.until(lambda: d.row_keys()[2] == M[4])
         assert phase(d.world.session.state.mutants[M[5]]) == "skipped"
-        assert rows(d).index(M[5]) > rows(d).index(M[8])
+        assert d.row_keys().index(M[5]) > d.row_keys().index(M[8])
         collected(d.log, M[3], "m5", {"entries": 7, "edges": 1, "crashes": 0, "hangs": 0})
         await d.until_shows("no mutant is running")
-        assert rows(d)[0] == M[30]
+        assert d.row_keys()[0] == M[30]
         await d.press("end")
         await d.until_shows("✓ done 4")
         assert "3 of 5 mutants killed" in d.text()
@@ -95,7 +89,7 @@ async def test_without_a_queue_it_is_the_table_of_before_and_a_seek_changes_it(d
         await d.until(lambda: not d.world.session.state.stage)
         await d.until(lambda: d.table.rows.sort_column is None)
         d.app.seek(40.0)
-        await d.until(lambda: rows(d)[:2] == M[:2])
+        await d.until(lambda: d.row_keys()[:2] == M[:2])
 
 
 async def test_before_there_is_any_mutant_it_says_what_is_done(drive):
@@ -106,16 +100,16 @@ async def test_before_there_is_any_mutant_it_says_what_is_done(drive):
 @pytest.mark.slow
 async def test_narrowed_to_a_phase(drive):
     async with drive(midway(), press="4fff") as d:
-        await d.until(lambda: rows(d) == [M[2], M[1], M[0]])
+        await d.until(lambda: d.row_keys() == [M[2], M[1], M[0]])
         assert "done 3/40" in d.text()
         await d.press("m")
         assert isinstance(d.app.screen, ScopeScreen)
         assert "all that the table shows" not in d.text()  # a selection has no word for it
         await d.press("escape", "escape")
-        await d.until(lambda: len(rows(d)) == 40)
+        await d.until(lambda: len(d.row_keys()) == 40)
         await d.press("slash")
         d.screen.query_one(Input).value = "memcmp"
-        await d.until(lambda: rows(d) == [M[5], M[15], M[25], M[35]])
+        await d.until(lambda: d.row_keys() == [M[5], M[15], M[25], M[35]])
 
 
 @pytest.mark.slow
@@ -220,16 +214,14 @@ def test_any_change_is_drawn_in_any_lines(before, after, around):
     ],
 )
 async def test_keys_send_commands_with_the_id(drive, key, command):
-    async with drive(midway(), press="4") as d:
-        d.table.go_to(M[4])
+    async with drive(midway(), press="4", row=M[4]) as d:
         await d.press(key)
         await d.until_sent(command)
 
 
 @pytest.mark.slow
 async def test_requeue_and_a_verdict(drive):
-    async with drive(midway(), press="4") as d:
-        d.table.go_to(M[1])
+    async with drive(midway(), press="4", row=M[1]) as d:
         await d.press("r")
         await d.until_sent(RequeueMutants(M[1]))
         await d.press("equals_sign", *"dead", "enter")
@@ -238,8 +230,7 @@ async def test_requeue_and_a_verdict(drive):
 
 @pytest.mark.slow
 async def test_what_is_asked_is_shown_until_it_is_answered(drive):
-    async with drive(midway(), silent=True, press="4") as d:
-        d.table.go_to(M[6])
+    async with drive(midway(), silent=True, press="4", row=M[6]) as d:
         await d.press("u")
         await d.until_shows("promote…")
         d.log.add(ev.CommandApplied("c1", "", detail="1 mutant promoted"))
@@ -305,16 +296,14 @@ def test_the_footer_has_what_a_queue_has():
 
 @pytest.mark.slow
 async def test_many_at_once(drive):
-    async with drive(midway(), press="4") as d:
-        d.table.go_to(M[4])
+    async with drive(midway(), press="4", row=M[4]) as d:
         await d.press("m", "down", "d")
         await d.until_sent(SkipMutants("file=src/parser.c,operator=++[ ][=][=]>[ ]--"))
 
 
 @pytest.mark.slow
 async def test_what_leaves_the_queue_leaves_the_cursor_where_it_is(drive):
-    async with drive(midway(), press="4") as d:
-        d.table.go_to(M[4])
+    async with drive(midway(), press="4", row=M[4]) as d:
         waiting = d.table.rows.position(M[4])
         below = [d.table.rows.key(waiting + n) for n in (1, 2)]
         await d.press("d", "d")
@@ -326,13 +315,12 @@ async def test_what_leaves_the_queue_leaves_the_cursor_where_it_is(drive):
 
 @pytest.mark.slow
 async def test_the_cursor_rests_until_it_is_moved(drive):
-    async with drive(midway(), press="4") as d:
-        d.table.go_to(M[3])
+    async with drive(midway(), press="4", row=M[3]) as d:
         assert (d.table.cursor, d.table.scroll_offset.y) == (M[3], 0)
         collected(d.log, M[3], "m5", {"entries": 7})
         await d.until(lambda: d.table.cursor == M[5])  # the next one that waits
         d.log.add(ev.MutantProgress(M[5], "pruning", "m6"))
-        await d.until(lambda: rows(d)[0] == M[5])
+        await d.until(lambda: d.row_keys()[0] == M[5])
         assert (d.table.cursor, d.table.scroll_offset.y) == (M[5], 0)
 
 
@@ -343,7 +331,7 @@ async def test_who_has_chosen_a_row_keeps_it_but_the_view_never_jumps(drive):
         d.log.add(ev.MutantProgress(M[6], "fuzzing", "m6"))
         await d.until_shows("▶ fuzzing  src/parser.c:16")
         collected(d.log, M[6], "m6", {"entries": 7})
-        await d.until(lambda: rows(d).index(M[6]) > 20)
+        await d.until(lambda: d.row_keys().index(M[6]) > 20)
         await d.pilot.pause()
         assert (d.table.cursor, d.table.scroll_offset.y) == (M[6], 0)
         await d.until_shows("✓ done  src/parser.c:16")
@@ -351,8 +339,7 @@ async def test_who_has_chosen_a_row_keeps_it_but_the_view_never_jumps(drive):
 
 @pytest.mark.slow
 async def test_what_was_skipped_in_its_turn_counts_as_fuzzed(drive):
-    log = midway()
-    log.add(ev.MutantState("", M[3], "skipped", reason="by hand"))
+    log = midway().add(ev.MutantState("", M[3], "skipped", reason="by hand"))
     collected(log, M[3], "m5", {"entries": 7}, "skipped")
     log.add(
         ev.MutantState("", M[5], "skipped", reason="by hand"),
@@ -424,8 +411,7 @@ async def test_waits_of_neighbours_differ(drive):
 
 @pytest.mark.slow
 async def test_nothing_covers_or_cuts_what_matters(drive):
-    log = midway()
-    log.add(ev.MutantState("", M[4], "pending", steer="promoted"))
+    log = midway().add(ev.MutantState("", M[4], "pending", steer="promoted"))
     log.add(ev.MutantProgress(M[12], "fuzzing", "m6"))
     async with drive(log, size=(80, 24), press="4i") as d:
         now = next(line for line in d.lines() if line.startswith(" now"))
@@ -448,8 +434,7 @@ def test_scopes_with_long_names_can_be_told_apart():
 
 @pytest.mark.slow
 async def test_the_killer_is_gone_to(drive):
-    async with drive(midway(), press="4") as d:
-        d.table.go_to(M[2])
+    async with drive(midway(), press="4", row=M[2]) as d:
         await d.press("backspace")
         await d.until(lambda: d.screen.TAB == "corpus" and d.table.cursor == "m3/31")
 
@@ -464,7 +449,7 @@ async def test_the_overview_tells_the_stage_and_hides_ended_slots(drive):
             text = d.text()
             assert "1 of 2  mutants are fuzzed" in text
             assert "target in 14m 22s" in text
-            assert rows(d) == ["main", "s1", "handed", "m5"]
+            assert d.row_keys() == ["main", "s1", "handed", "m5"]
             assert "⇄ from mutants" in text
             assert "+3 ended" in text
             assert "Mutants killed" in text
@@ -474,7 +459,7 @@ async def test_the_overview_tells_the_stage_and_hides_ended_slots(drive):
             assert "15 entries, 49 edges, 1 crash of the target" in text
             assert "Edges" in text
             assert "┊" in text  # where the target's turn began
-            assert rows(d) == ["main", "s1", "handed"]
+            assert d.row_keys() == ["main", "s1", "handed"]
 
 
 @pytest.mark.slow
@@ -499,8 +484,7 @@ async def test_a_slot_that_failed_is_no_trouble_of_the_campaign(drive):
 
 @pytest.mark.slow
 async def test_lineage_and_thanks(drive):
-    async with drive(on_target(), size=(200, 40), press="2") as d:
-        d.table.go_to("main/2")
+    async with drive(on_target(), size=(200, 40), press="2", row="main/2") as d:
         for words in (
             "via mutant src/parser.c:12", "havoc,rep:2 of #1",
             "└ main/1  imported from mutants",
@@ -530,8 +514,7 @@ async def test_files_of_slots_are_read_where_they_lie(drive, tmp_path):
     queue = tmp_path / "mutants/slots/m3/out/m3/queue"
     queue.mkdir(parents=True)
     (queue / "id:000031,src:000001").write_bytes(b"MUTA of m3")
-    async with drive(midway(), run=tmp_path, press="2") as d:
-        d.table.go_to("m3/31")
+    async with drive(midway(), run=tmp_path, press="2", row="m3/31") as d:
         await d.until_shows("MUTA of m3")
 
 
@@ -577,8 +560,7 @@ def test_who_is_behind_is_what_the_model_says():
 
 
 def test_who_was_unknown_is_asked_again():
-    log = begun()
-    log.add(ev.EntrySaved("main", 5, "queue/id:5", [0], "", "handed"))
+    log = begun().add(ev.EntrySaved("main", 5, "queue/id:5", [0], "", "handed"))
     state = State()
     kin = Lineage(lambda: state)
     kin.take(apply(state, log.records))
@@ -638,8 +620,7 @@ async def test_hostile_text_is_only_text(drive):
 
 def test_a_mutant_of_which_the_log_says_nothing_is_drawn():
     state = State()
-    log = begun(0)
-    log.add(ev.MutantProgress("x", "done", "m1", brought={"kept": 1}))
+    log = begun(0).add(ev.MutantProgress("x", "done", "m1", brought={"kept": 1}))
     apply(state, log.records)
     lines = worklist_mutant_lines(state.mutants["x"], state, None, TurnDetail())
     assert any("does not contain" in span.text for line in lines for span in line)

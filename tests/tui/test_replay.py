@@ -29,8 +29,7 @@ async def test_a_replay_shows_the_campaign_as_it_was(drive):
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 15)])
 async def test_the_head_says_what_the_run_came_to(drive, size):
-    log = running(60)
-    log.add(ev.CampaignEnded("stopped", "stopped by ann@box"), dt=1.0)
+    log = running(60).add(ev.CampaignEnded("stopped", "stopped by ann@box"), dt=1.0)
 
     def head(d):
         return d.lines()[0].partition("▷ REPLAY")[2].replace(",", "").split()
@@ -95,8 +94,7 @@ async def test_going_from_finding_to_finding(drive):
 
 def everything():
     """A campaign with marks of all kinds."""
-    log = mutated(count=40, seconds=60)
-    log.add(dt=5.0)
+    log = mutated(count=40, seconds=60).add(dt=5.0)
     log.add(ev.FindingSaved("main", "crash", "crashes/id:000000", id=0))
     log.add(ev.CommandIssued("c1", {"name": "pause"}, "me@here"), dt=3.0)
     log.add(ev.EntrySaved("main", 900, "queue/id:000900"), dt=2.0)

@@ -151,8 +151,7 @@ async def test_the_source(name, drive, picture):
 
 @pytest.mark.slow
 async def test_an_exact_pass(drive, picture):
-    log = mutated()
-    log.add(CampaignStarted("c", "mu2", "m:f", budget_s=300.0))
+    log = mutated().add(CampaignStarted("c", "mu2", "m:f", budget_s=300.0))
     stats = analysis("main", 600, phase="exact", unsettled=1234, left_s=95.0, pass_share=0.25)
     log.add(stats, dt=1.0)
     async with drive(log, size=(120, 40), run=None, press="4") as d:

@@ -91,8 +91,7 @@ async def test_from_a_line_to_its_mutants_finding_and_first_entry_and_back(drive
 
 
 async def test_from_a_goal_to_its_line(drive):
-    log = sourced(goal=True)
-    log.add(ev.TargetingStats("main", 0.5, targets=2, uncovered=1, frontier=1))
+    log = sourced(goal=True).add(ev.TargetingStats("main", 0.5, targets=2, uncovered=1, frontier=1))
     async with drive(log, size=(220, 60), press="7t") as d:
         await d.until(lambda: d.screen.table.current is not None)
         await d.press("L")

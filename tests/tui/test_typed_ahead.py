@@ -16,6 +16,8 @@ from fuzztui.kernel.model.fold import apply
 from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen, Dialog
 from fuzztui.tui.base.filterbar import FilterBar
 
+pytestmark = pytest.mark.slow
+
 
 def burst(app, *keys):
     """As a driver sends what one read has brought: nothing is done in between."""
@@ -29,7 +31,6 @@ async def commands(d):
     return [c.name for c in d.commands]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("tab", ["2", "3", "5"])
 async def test_all_that_follows_the_slash_is_the_filter(drive, tab):
     async with drive(running(), press=[tab]) as d:
@@ -40,7 +41,6 @@ async def test_all_that_follows_the_slash_is_the_filter(drive, tab):
         assert "waiting for" not in d.text()
 
 
-@pytest.mark.slow
 async def test_screen_and_filter_in_one_burst(drive):
     async with drive(running()) as d:
         burst(d.app, *"2/second/1")
@@ -50,14 +50,12 @@ async def test_screen_and_filter_in_one_burst(drive):
         assert await commands(d) == []
 
 
-@pytest.mark.slow
 async def test_what_is_typed_is_corrected_in_its_order(drive):
     async with drive(running(), press="2") as d:
         burst(d.app, *"/ab", "backspace", "c", "left", "d")
         await d.until(lambda: d.screen.query_one(FilterBar).text == "adc")
 
 
-@pytest.mark.slow
 async def test_after_escape_keys_are_commands_again(drive):
     async with drive(running(), press="2") as d:
         burst(d.app, *"/ab", "escape", "p")
@@ -66,7 +64,6 @@ async def test_after_escape_keys_are_commands_again(drive):
         assert d.screen.query_one(FilterBar).text == ""
 
 
-@pytest.mark.slow
 async def test_the_answer_to_a_question(drive):
     async with drive(mutated(), press="4ff") as d:
         await d.until(lambda: d.table.current and d.table.current.state == "alive")
@@ -76,7 +73,6 @@ async def test_the_answer_to_a_question(drive):
         assert await commands(d) == []
 
 
-@pytest.mark.slow
 async def test_what_follows_a_stop_is_no_command_of_the_screen_below(drive):
     async with drive(running(), press="2") as d:
         burst(d.app, *"xdpu")
@@ -84,7 +80,6 @@ async def test_what_follows_a_stop_is_no_command_of_the_screen_below(drive):
         assert await commands(d) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("keys", [("x",), ("3", "V")])
 @pytest.mark.parametrize("size", [(80, 24), (140, 50)])
 async def test_a_dialog_is_as_high_as_its_text(drive, keys, size):
@@ -106,7 +101,6 @@ ANSWERS = {
 """Keys that open a dialog, answer, and would answer again."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", ANSWERS)
 async def test_the_first_answer_to_a_dialog_counts(drive, case):
     campaign, *keys = ANSWERS[case]
@@ -123,7 +117,6 @@ async def test_the_first_answer_to_a_dialog_counts(drive, case):
         assert d.screen.TAB == "overview"
 
 
-@pytest.mark.slow
 async def test_what_is_said_again_is_shown_once(drive):
     async with drive(running(), control=False, press="2ddddd") as d:
         assert d.notices() == ["Skip: opened for viewing only"]
@@ -142,7 +135,6 @@ MOVES = {
 """Keys that give the focus to something else."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tab", "move"), [("2", move) for move in MOVES] + [(tab, "details") for tab in "34567"]
 )
@@ -155,7 +147,6 @@ async def test_what_gives_the_focus_away_does_not_take_it_from_the_filter(drive,
         assert await commands(d) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 @pytest.mark.parametrize("keys", ["t", "tt", "ttt"])
 async def test_from_table_to_table_and_into_the_filter(drive, size, keys):
@@ -170,7 +161,6 @@ async def test_from_table_to_table_and_into_the_filter(drive, size, keys):
         assert d.app.focused is (d.screen.targets if len(keys) % 2 else d.screen.types)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("key", ["t", "tab"])
 async def test_the_other_table_has_the_very_next_key(drive, key):
     async with drive(aimed(), press="7") as d:
@@ -179,7 +169,6 @@ async def test_the_other_table_has_the_very_next_key(drive, key):
         assert await commands(d) == ["ignore-target"]
 
 
-@pytest.mark.slow
 async def test_a_box_that_opens_late_does_not_open_over_a_filter(drive):
     async with drive(running()) as d:
         burst(d.app, "enter", "2", "slash", *"bx dq")
@@ -189,7 +178,6 @@ async def test_a_box_that_opens_late_does_not_open_over_a_filter(drive):
         assert await commands(d) == []
 
 
-@pytest.mark.slow
 async def test_a_menu_that_waits_for_the_log_does_not_open_over_a_filter(drive, monkeypatch):
     async with drive(mutated(), press="4") as d:
         late = []
@@ -203,7 +191,6 @@ async def test_a_menu_that_waits_for_the_log_does_not_open_over_a_filter(drive, 
         assert d.screen.query_one(FilterBar).text == "b"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("alive", [True, False])
 async def test_while_the_log_is_read_the_past_is_not_shown_as_present_and_keys_are_kept(
     drive, monkeypatch, alive

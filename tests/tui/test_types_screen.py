@@ -30,20 +30,7 @@ HOSTILE = "[/x]\x1b[31m\u202e"
 
 
 def strip(d):
-    """The lines above the tables, as text."""
-    widget = d.screen.query_one(TargetingStrip)
-    lines = widget.paint(widget.size.width, widget.size.height)
-    return ["".join(span.text for span in line) for line in lines]
-
-
-def details(d):
-    """What the pane says, before it is wrapped."""
-    return "\n".join("".join(span.text for span in line) for line in d.screen.pane.lines)
-
-
-def rows(table):
-    """Keys as a table shows them."""
-    return [table.source.key(i) for i in range(len(table.source))]
+    return d.painted(TargetingStrip)
 
 
 # -------------------------------------------------------------------- looking
@@ -62,13 +49,13 @@ async def test_what_is_aimed_at_and_what_is_left(drive):
         for words in ("×4 since 0:05:00 by ann@box", "1 step to an uncovered goal",
                       "59 branches first covered", "65% of the targeted mutations, 32% of all",
                       "23,618 times: each time the input had the type"):  # fmt: skip
-            assert words in details(d), words
-        assert set(rows(d.screen.types)) == set(TYPES)
-        assert rows(d.screen.types)[:2] == ["thumbs.model.Thumbnail", "pathlib.Path"]
-        assert set(LEFT) < set(rows(d.screen.targets))
+            assert words in d.details(), words
+        assert set(d.row_keys(d.screen.types)) == set(TYPES)
+        assert d.row_keys(d.screen.types)[:2] == ["thumbs.model.Thumbnail", "pathlib.Path"]
+        assert set(LEFT) < set(d.row_keys(d.screen.targets))
         await d.press("j")
-        await d.until(lambda: "2,191 inputs with the type (match), 3,066 without" in details(d))
-        assert "its chance is divided by 2.4 because of recent misses" in details(d)
+        await d.until(lambda: "2,191 inputs with the type (match), 3,066 without" in d.details())
+        assert "its chance is divided by 2.4 because of recent misses" in d.details()
 
 
 @pytest.mark.slow
@@ -80,10 +67,10 @@ async def test_a_target_in_words(drive):
                       "another branch of its decision",
                       "when its condition holds", "decided by: distance, type",
                       "   0  pathlib.Path  14%"):  # fmt: skip
-            assert words in details(d), words
+            assert words in d.details(), words
         assert "t Types  o Pin" in d.text()
         assert d.screen.targets.go_to("thumbs/app.py:57:except")
-        await d.until(lambda: "only chance can cover it" in details(d))
+        await d.until(lambda: "only chance can cover it" in d.details())
         await d.until_shows("(o Pin)")
 
 
@@ -201,16 +188,16 @@ async def test_a_replay_shows_the_figures_of_then(drive):
     async with drive(aimed(pin=True), replay_at=600.0, press="7") as d:
         await d.until_shows("▼ pinned thumbs/app.py:41:else")
         # Only what decides about the pinned target can be drawn.
-        assert rows(d.screen.types)[0] == "datetime.datetime"
+        assert d.row_keys(d.screen.types)[0] == "datetime.datetime"
         assert "[ ]" not in strip(d)[1]
         d.app.seek(101.0)
         await d.until_shows("140 of 240 goals uncovered")
         assert "pinned" not in strip(d)[2]
-        assert rows(d.screen.types)[0] == "thumbs.model.Thumbnail"
+        assert d.row_keys(d.screen.types)[0] == "thumbs.model.Thumbnail"
         await d.until_shows("×4: set by a user")
         d.app.seek(5.0)
         await d.until_shows("No instance has reported")
-        assert rows(d.screen.targets) == []
+        assert d.row_keys(d.screen.targets) == []
         assert "7 Types" in d.text()
         d.app.seek(590.0)
         await d.until_shows("29 of 240")
@@ -246,8 +233,8 @@ async def test_a_campaign_without_types_says_what_helps(drive):
     log = started("x", engine="spoton")
     log.add(ev.InstanceState("main", "running", 1), ev.TargetingStats("main", 0.5, "", 12, 12, 3))
     async with drive(log, size=(120, 40), press="7") as d:
-        assert "No known type decides an uncovered goal" in details(d)
-        assert "@generator" in details(d)
+        assert "No known type decides an uncovered goal" in d.details()
+        assert "@generator" in d.details()
         assert "no type is drawn" in strip(d)[2]
 
 
@@ -265,10 +252,10 @@ async def test_a_program_that_has_changed_is_why_nothing_is_left(drive):
         assert "thumbs/app.py has changed since the analysis" in strip(d)[1]
         assert strip(d)[2].strip() == "stop and start the campaign to have it analysed again"
         assert "none: no goal that is known to be uncovered depends on this type" in d.text()
-        assert "thumbs/app.py has changed since its types were analysed" in details(d)
+        assert "thumbs/app.py has changed since its types were analysed" in d.details()
         await d.press("t")
         await d.until_shows("none: thumbs/app.py has changed")
-        assert "thumbs/app.py has changed since its types were analysed" in details(d)
+        assert "thumbs/app.py has changed since its types were analysed" in d.details()
         assert "No known type" not in d.text()
         await d.press("1")
         assert "thumbs/app.py has changed since the analysis" in d.text()
@@ -284,15 +271,14 @@ async def test_without_any_type_a_program_that_has_changed_is_why(drive):
     log.add(ev.InstanceState("main", "running", 1), figures)
     async with drive(log, size=(120, 40), press="7") as d:
         words = "b.py and thumbs/app.py have changed since their types were analysed"
-        assert words in " ".join(details(d).split())
-        assert "@generator" not in details(d)
+        assert words in " ".join(d.details().split())
+        assert "@generator" not in d.details()
         await d.press("t")
-        assert words in " ".join(details(d).split())
+        assert words in " ".join(d.details().split())
 
 
 async def test_what_is_left_elsewhere_is_shown_beside_what_has_changed(drive):
-    log = aimed()
-    log.add(replace(figures("main", 601), changed=["b.py"]), dt=1.0)
+    log = aimed().add(replace(figures("main", 601), changed=["b.py"]), dt=1.0)
     async with drive(log, size=(80, 24), press="7") as d:
         await d.until(lambda: "≠ 1 file changed" in strip(d)[1])
         assert "29 of 240 goals uncovered" in strip(d)[1]
@@ -320,10 +306,10 @@ def write_targets(run, program=PROGRAM, **changes):
 async def test_the_program_around_a_target(drive, tmp_path):
     write_targets(tmp_path)
     async with drive(aimed(), press="7t") as d:
-        await d.until(lambda: "›     3 │     if taken == 2008:" in details(d))
-        assert "      2 │     taken = year(path)" in details(d)
+        await d.until(lambda: "›     3 │     if taken == 2008:" in d.details())
+        assert "      2 │     taken = year(path)" in d.details()
         await d.press("j")
-        await d.until(lambda: "targets.json does not contain the goal" in details(d))
+        await d.until(lambda: "targets.json does not contain the goal" in d.details())
 
 
 @pytest.mark.slow
@@ -369,15 +355,17 @@ def test_a_program_that_is_not_what_was_analysed_is_not_shown(tmp_path):
 async def test_sorting_and_filtering_as_everywhere(drive):
     async with drive(aimed()) as d:
         await d.press("7", "slash", *"headerregistry", "enter")  # of names that are not shown whole
-        await d.until(lambda: rows(d.screen.types) == ["email.headerregistry.UniqueDateHeader"])
-        assert rows(d.screen.targets) == ["thumbs/store/headers/parsing.py:112:no-case"]
+        await d.until(
+            lambda: d.row_keys(d.screen.types) == ["email.headerregistry.UniqueDateHeader"]
+        )
+        assert d.row_keys(d.screen.targets) == ["thumbs/store/headers/parsing.py:112:no-case"]
         await d.press("slash", *"zzz", "enter")
         await d.until_shows("no type passes the filter")
         assert "no goal passes the filter" in d.text()
         await d.press("escape")
-        assert len(rows(d.screen.types)) == len(TYPES)
+        assert len(d.row_keys(d.screen.types)) == len(TYPES)
         await d.press("t", "s", *"wh", "enter")
-        places = [goal_line(where) for where in rows(d.screen.targets)]
+        places = [goal_line(where) for where in d.row_keys(d.screen.targets)]
         assert places == sorted(places)
 
 
@@ -426,12 +414,12 @@ async def test_the_top_stays_the_top_until_somebody_moves(drive):
         new = figures("main", 601)
         new.probabilities[new.names.index("os.stat_result")] = 900_000
         d.log.add(new, dt=1.0)
-        await d.until(lambda: rows(d.screen.types)[0] == "os.stat_result")
+        await d.until(lambda: d.row_keys(d.screen.types)[0] == "os.stat_result")
         assert d.screen.types.current.name == "os.stat_result"
         await d.press("j")
         was = d.screen.types.current.name
         d.log.add(figures("main", 602), dt=1.0)
-        await d.until(lambda: rows(d.screen.types)[0] == "thumbs.model.Thumbnail")
+        await d.until(lambda: d.row_keys(d.screen.types)[0] == "thumbs.model.Thumbnail")
         assert d.screen.types.current.name == was
 
 
@@ -475,7 +463,7 @@ async def test_a_thousand_rows_of_each_do_not_freeze(drive):
         for i in range(1000)
     }))  # fmt: skip
     async with drive(log, press=["7", "end", "t", "end", "home", "t", "pageup"]) as d:
-        assert len(rows(d.screen.types)) == len(rows(d.screen.targets)) == 1000
+        assert len(d.row_keys(d.screen.types)) == len(d.row_keys(d.screen.targets)) == 1000
 
 
 # ------------------------------------------------------------------- steering
@@ -581,8 +569,8 @@ async def test_a_pin_is_asked_then_shown_then_ended(drive):
         await d.until(lambda: d.commands)
         d.log.add(ev.CommandApplied("c1", "main", 9), figures("main", 601, pinned=PINNED), dt=1.0)
         await d.until(lambda: f"▼ pinned {PINNED}" in strip(d)[2])
-        assert rows(d.screen.targets)[0] == PINNED
-        assert "only this goal is targeted, until" in details(d)
+        assert d.row_keys(d.screen.targets)[0] == PINNED
+        assert "only this goal is targeted, until" in d.details()
         assert "o Unpin" in d.text()
         # On another target the key pins that one; on a type it ends the pin.
         await d.press("t")
@@ -609,9 +597,9 @@ async def test_targets_are_ignored_each_by_a_command_then_shown_so_then_minded_a
             figures("main", 601, ignored=others), dt=1.0,
         )  # fmt: skip
         await d.until(lambda: "⊘ 2 ignored" in strip(d)[1])
-        assert rows(d.screen.targets)[-2:] == others
+        assert d.row_keys(d.screen.targets)[-2:] == others
         assert d.screen.targets.go_to(others[1])
-        await d.until(lambda: "the goal is never targeted, as if it were covered" in details(d))
+        await d.until(lambda: "the goal is never targeted, as if it were covered" in d.details())
         d.assert_shows("⊘ ignored", "d Unignore")
         await d.press("d")
         await d.until_shows("→ target…")
@@ -633,15 +621,15 @@ async def test_targets_are_ignored_each_by_a_command_then_shown_so_then_minded_a
 async def test_the_same_key_ignores_one_after_the_other(drive):
     async with drive(aimed(), silent=True, press="7t") as d:
         table = d.screen.targets
-        first, below = rows(table)[:3], rows(table)[3]
+        first, below = d.row_keys(table)[:3], d.row_keys(table)[3]
         await d.press("d", "d", "d")
         assert table.cursor == below
         await d.until(lambda: d.commands == [IgnoreGoal(where) for where in first])
         for n in (1, 2, 3):
             d.log.add(ev.CommandApplied(f"c{n}", "main", 9), dt=1.0)
         d.log.add(figures("main", 601, ignored=first))
-        await d.until(lambda: rows(table)[-3:] == first)
-        assert (rows(table)[0], table.cursor) == (below, below)
+        await d.until(lambda: d.row_keys(table)[-3:] == first)
+        assert (d.row_keys(table)[0], table.cursor) == (below, below)
         # From one that is ignored it continues among those; at the end it turns back.
         await d.press("end", "d")
         assert table.cursor == first[1]
@@ -653,7 +641,7 @@ async def test_the_same_key_bans_one_after_the_other(drive):
     log = aimed()
     async with drive(log, silent=True, press="7") as d:
         table = d.screen.types
-        first, below = rows(table)[:2], rows(table)[2]
+        first, below = d.row_keys(table)[:2], d.row_keys(table)[2]
         await d.press("b", "b")
         await d.until(lambda: d.commands == [WeighType(name, 0.0) for name in first])
         new = figures("main", 601)
@@ -661,7 +649,7 @@ async def test_the_same_key_bans_one_after_the_other(drive):
             new.weights[new.names.index(name)] = 0.0
             new.probabilities[new.names.index(name)] = 0
         log.add(ev.CommandApplied("c1", "main", 9), ev.CommandApplied("c2", "main", 9), new, dt=1.0)
-        await d.until(lambda: rows(table)[0] == table.cursor == below)
+        await d.until(lambda: d.row_keys(table)[0] == table.cursor == below)
 
 
 @pytest.mark.slow

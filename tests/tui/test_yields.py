@@ -13,8 +13,7 @@ from fuzztui.tui.frame.footer import MORE, Footer
 
 def compared():
     """A campaign with entries made for comparisons; one place has markup in its name."""
-    log = running()
-    log.add(
+    log = running().add(
         ev.EntrySaved("main", 900, "queue/id:000900", [0], "compare"),
         ev.EntrySaved("main", 901, "queue/id:000901", [0], "compare"),
         ev.ComparisonsReported(
@@ -85,8 +84,7 @@ async def test_a_hidden_column_leaves_a_sign(drive):
 
 @pytest.mark.slow
 async def test_the_exact_pass_is_announced_in_the_header(drive):
-    log = mutated()
-    log.add(ev.CampaignStarted("c", "mu2", "m:f", budget_s=3000.0, exact_s=15.0))
+    log = mutated().add(ev.CampaignStarted("c", "mu2", "m:f", budget_s=3000.0, exact_s=15.0))
     async with drive(log, size=(160, 40)) as d:
         assert "then at most 15s for the exact score" in d.lines()[1]
     async with drive(log, size=(80, 24)) as d:
@@ -95,8 +93,7 @@ async def test_the_exact_pass_is_announced_in_the_header(drive):
 
 @pytest.mark.slow
 async def test_an_exact_pass_is_not_in_the_budget(drive):
-    log = mutated()
-    log.add(ev.CampaignStarted("c", "mu2", "m:f", budget_s=300.0))
+    log = mutated().add(ev.CampaignStarted("c", "mu2", "m:f", budget_s=300.0))
     log.add(analysis("main", 600, phase="exact", unsettled=9, pass_share=0.25), dt=1.0)
     for size in ((80, 24), (120, 40), (200, 50)):
         async with drive(log, size=size, press="4") as d:

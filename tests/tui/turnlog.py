@@ -55,8 +55,7 @@ def listed(log: Log, count: int) -> None:
 
 def begun(count: int = 40, *, trials: int = 0) -> Log:
     """It has just begun to fuzz mutants: none has had its turn."""
-    log = Log()
-    log.add(
+    log = Log().add(
         ev.CampaignStarted(
             "hard-first", "afl", "targets/parser @@", 7, 0.0 if trials else BUDGET_S, trials,
             ["main", "s1"], WALL, "0.1",
