@@ -4,8 +4,6 @@ import contextlib
 import importlib.util
 import io
 import os
-import pty
-import select
 import shutil
 import signal
 import subprocess
@@ -14,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import tomli
-from waiting import wait_until
+from on_terminal import OnTerminal
 
 from fuzztui.cli import init_drafts, init_files, main
 from fuzztui.cli.asking import Asking
@@ -41,6 +39,7 @@ def picky(text: str):
         raise FormatError("words")
     return len(text)
 '''
+TARGET = {"function": "m:f"}
 MADE = {HARNESS: "x = 1\n"}
 TESTS = "from brackets import parse\n\ndef test():\n    assert parse('[1, 2]')\n    parse('[3]')\n"
 
@@ -116,9 +115,7 @@ def test_an_interrupt_leaves_nothing(interrupted, tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise interrupted
 
-    draft = CampaignDraft(
-        "n", "zest", {"function": "m:f"}, seeds=[b"a"], harnesses={HARNESS: "x = 1\n"}
-    )
+    draft = CampaignDraft("n", "zest", TARGET, seeds=[b"a"], harnesses=MADE)
     file = tmp_path / "campaign.toml"
     for name in ("replace_bytes", "publish_text", "load"):
         with monkeypatch.context() as m:
@@ -130,9 +127,7 @@ def test_an_interrupt_leaves_nothing(interrupted, tmp_path, monkeypatch):
 
 def test_a_failure_keeps_files_that_existed(tmp_path, monkeypatch):
     (tmp_path / HARNESS).write_text("mine")
-    draft = CampaignDraft(
-        "n", "zest", {"function": "m:f"}, seeds=[b"a"], harnesses={HARNESS: "x = 1\n"}
-    )
+    draft = CampaignDraft("n", "zest", TARGET, seeds=[b"a"], harnesses=MADE)
     monkeypatch.setattr(init_files, "load", lambda *a, **k: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         init_files.write_draft(draft, tmp_path / "campaign.toml")
@@ -306,11 +301,11 @@ def test_a_directory_that_cannot_be_written_to(project, cli, monkeypatch):
 
 def test_seeds_of_an_earlier_init_do_not_stay(tmp_path, monkeypatch):
     monkeypatch.setattr(init_files, "load", lambda *args: None)
-    draft = CampaignDraft("n", "zest", {"function": "m:f"}, seeds=[b"a", b"b", b"c"])
+    draft = CampaignDraft("n", "zest", TARGET, seeds=[b"a", b"b", b"c"])
     init_files.write_draft(draft, tmp_path / "campaign.toml")
     for mine in ("mine.txt", "2024"):
         (tmp_path / SEEDS / mine).write_text("kept")
-    fewer = CampaignDraft("n", "zest", {"function": "m:f"}, seeds=[b"d"])
+    fewer = CampaignDraft("n", "zest", TARGET, seeds=[b"d"])
     init_files.write_draft(fewer, tmp_path / "campaign.toml")
     assert files(tmp_path / SEEDS) == {"00", "mine.txt", "2024"}
 
@@ -418,13 +413,13 @@ def test_the_first_run_is_for_coverage_where_mutants_would_starve_it(
 ):
     monkeypatch.setattr(init_drafts, "mutants_of", lambda draft, file: 2021)
     heard = io.StringIO()
-    draft = CampaignDraft("n", "zest", {"function": "m:f"})
+    draft = CampaignDraft("n", "zest", TARGET)
     asking = Asking(True, heard)
     drafted = init_drafts._with_mutants(draft, tmp_path / "c.toml", rate, asking)
     assert ("2,021" in heard.getvalue()) is starves
     assert ("2,021" in drafted.text()) is (rate > 0)
     assert tomli.loads(drafted.text())["engine"]["kind"] == "zest"
-    other = CampaignDraft("n", "text", {"function": "m:f"})
+    other = CampaignDraft("n", "text", TARGET)
     assert init_drafts._with_mutants(other, tmp_path / "c.toml", rate, asking) is other
 
 
@@ -446,32 +441,11 @@ def test_a_compiled_function_is_fuzzed_only_if_nothing_else_can_be(project, cli)
     assert drafted(cli, "--yes")["function"] == "pkg.text:scan"
 
 
-class Terminal:
-    """A process on a terminal of its own."""
+class Dialogue(OnTerminal):
+    """``fuzztui init`` in a directory."""
 
-    def __init__(self, folder: Path, *argv: str) -> None:
-        self.fd, inner = pty.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "fuzztui", *argv],
-            cwd=folder, stdin=inner, stdout=inner, stderr=inner, start_new_session=True,
-        )  # fmt: skip
-        os.close(inner)
-        self.text = ""
-
-    def expect(self, words: str) -> None:
-        def printed() -> bool:
-            if words not in self.text and select.select([self.fd], [], [], 0)[0]:
-                try:
-                    self.text += os.read(self.fd, 4096).decode(errors="replace")
-                except OSError:
-                    assert words in self.text, self.text
-            return words in self.text
-
-        wait_until(printed, lambda: self.text)
-        self.text = self.text.partition(words)[2]
-
-    def send(self, text: str) -> None:
-        os.write(self.fd, text.encode())
+    def __init__(self, folder: Path) -> None:
+        super().__init__([sys.executable, "-P", "-m", "fuzztui", "init"], cwd=folder)
 
     def interrupt(self) -> None:
         """Send SIGINT, again if it came between the prompt and the read, where input() loses it."""
@@ -484,20 +458,20 @@ class Terminal:
 
 @pytest.mark.slow
 def test_the_dialogue(project):
-    terminal = Terminal(project, "init")
-    terminal.expect("]: ")
+    terminal = Dialogue(project)
+    terminal.until("]: ")
     terminal.send("99\n")  # no such number
-    terminal.expect("]: ")
+    terminal.until("]: ")
     terminal.send("yes\n")  # a program, but none of the project
-    terminal.expect("]: ")
+    terminal.until("]: ")
     terminal.send("brackets:nowhere\n")  # no such function: asked again
-    terminal.expect("nowhere")
-    terminal.expect("]: ")
+    terminal.until("nowhere")
+    terminal.until("]: ")
     terminal.send("1\n")
-    terminal.expect("[Y/n]: ")
+    terminal.until("[Y/n]: ")
     assert "campaign.toml" not in files(project)
     terminal.send("\n")
-    terminal.expect("[Y/n]: ")
+    terminal.until("[Y/n]: ")
     assert "campaign.toml" in files(project)
     terminal.send("n\n")
     assert terminal.process.wait(60) == DONE
@@ -508,11 +482,11 @@ def test_the_dialogue(project):
 @pytest.mark.parametrize("answers", [[], ["brackets:picky\n"], ["brackets:picky\n", "\n"]], ids=len)
 def test_ctrl_c_and_ctrl_d_write_nothing(answers, key, project):
     """At the target, at the generator, before the files are written."""
-    terminal = Terminal(project, "init")
-    terminal.expect("]: ")
+    terminal = Dialogue(project)
+    terminal.until("]: ")
     for answer in answers:
         terminal.send(answer)
-        terminal.expect("]: ")
+        terminal.until("]: ")
     if key == "\x03":  # the terminal is not the process's controlling one
         terminal.interrupt()
     else:
@@ -532,9 +506,8 @@ def test_a_check_leaves_no_files_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(init_files, "temporary_directory", noted)
     (tmp_path / "m.py").write_text("def f(data: bytes): ...\n")
     monkeypatch.setattr(init_files, "ready", lambda *args: None)
-    draft = CampaignDraft(
-        "n", "zest", {"function": "m:f"}, seeds=[b"a"], harnesses={HARNESS: "def generate(s): ..."}
-    )
+    generator = {HARNESS: "def generate(s): ..."}
+    draft = CampaignDraft("n", "zest", TARGET, seeds=[b"a"], harnesses=generator)
     init_files.checked(draft, tmp_path / "campaign.toml")
     assert made
     assert files(tmp_path) == {"m.py"}

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import select
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from waiting import wait_until
+from on_terminal import OnTerminal
 
 from fuzztui.cli import completing, main
 from fuzztui.cli.completing import complete
@@ -223,36 +221,6 @@ def shell_env(here, monkeypatch, capsys) -> dict[str, str]:
     }  # fmt: skip
 
 
-class Shell:
-    """An interactive shell on a terminal."""
-
-    def __init__(self, argv: list[str], env: dict[str, str]) -> None:
-        self.fd, inner = pty.openpty()
-        self.process = subprocess.Popen(
-            argv, stdin=inner, stdout=inner, stderr=inner, env=env, start_new_session=True
-        )
-        os.close(inner)
-
-    def send(self, text: str) -> None:
-        os.write(self.fd, text.encode())
-
-    def until(self, words: str) -> None:
-        text = ""
-
-        def printed() -> bool:
-            nonlocal text
-            if select.select([self.fd], [], [], 0)[0]:
-                text += os.read(self.fd, 4096).decode(errors="replace")
-            return words in text
-
-        wait_until(printed, lambda: text)
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        os.close(self.fd)
-
-
 ARGV = {"bash": ["bash", "--norc", "--noprofile", "-i"], "zsh": ["zsh", "-f", "-i"]}
 START = {
     "bash": "bind 'set bell-style none'; source <(fuzztui completion bash); echo rea''dy\n",
@@ -266,7 +234,7 @@ START = {
     pytest.param("zsh", marks=pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is missing")),
 ])  # fmt: skip
 def test_an_interactive_shell_inserts_the_word(shell, shell_env):
-    inner = Shell(ARGV[shell], shell_env)
+    inner = OnTerminal(ARGV[shell], env=shell_env)
     try:
         inner.send(START[shell])
         inner.until("ready")
