@@ -27,7 +27,10 @@ def cli(capsys):
     """Carry a command out that ends with ``code``; what it, and the test before it, printed."""
 
     def call(*words: object, code: int = DONE) -> Said:
-        ended = main([str(word) for word in words])
+        try:
+            ended = main([str(word) for word in words])
+        except SystemExit as e:  # what argparse ends
+            ended = e.code
         said = Said(*capsys.readouterr())
         assert ended == code, said
         return said

@@ -96,11 +96,9 @@ def test_wrong_arguments_are_named(argv, named, project, cli):
     assert files(project) == before
 
 
-def test_a_function_and_a_program_are_two_targets(project, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["init", "--yes", "--function", "brackets:parse", "--command", "./prog @@"])
-    assert ended.value.code == USAGE
-    assert "--command" in capsys.readouterr().err
+def test_a_function_and_a_program_are_two_targets(project, cli):
+    words = ["--yes", "--function", "brackets:parse", "--command", "./prog @@"]
+    assert "--command" in cli("init", *words, code=USAGE).err
 
 
 def test_a_directory_with_nothing_to_fuzz(tmp_path, cli):

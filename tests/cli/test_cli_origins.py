@@ -278,14 +278,11 @@ def test_status_keeps_its_output_clean(project, capsys):
         (["skip-mutant", "x"], "did you mean ctl RUN skip-mutants?"),
     ],
 )
-def test_what_is_a_command_to_a_run_is_said(project, argv, words, capsys):
+def test_what_is_a_command_to_a_run_is_said(project, argv, words, cli):
     for there in (False, True):
         if there and argv[0] in ("stop", "pause") and len(argv) > 1:
             file_at(project / argv[0])
-        with pytest.raises(SystemExit) as e:
-            main(argv)
-        assert e.value.code == USAGE
-        assert words in capsys.readouterr().err
+        assert words in cli(*argv, code=USAGE).err
 
 
 def test_a_campaign_file_may_be_called_stop(project, cli):

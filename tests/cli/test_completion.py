@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from on_terminal import OnTerminal
 
-from fuzztui.cli import completing, main
+from fuzztui.cli import completing
 from fuzztui.cli.completing import complete
 from fuzztui.cli.completion import INSTALLING, SCRIPTS
 from fuzztui.cli.help import GROUPS
@@ -292,10 +292,7 @@ def test_the_scripts_are_scripts(shell, cli):
         subprocess.run([shell, "-n"], input=text, text=True, check=True)
 
 
-def test_the_help_says_where_the_scripts_are_put(capsys):
-    with pytest.raises(SystemExit):
-        main(["completion", "--help"])
-    text = capsys.readouterr().out
-    assert INSTALLING in text
+def test_the_help_says_where_the_scripts_are_put(cli):
+    assert INSTALLING in cli("completion", "--help").out
     for shell in SCRIPTS:
         assert f"fuzztui completion {shell}" in INSTALLING

@@ -1,13 +1,10 @@
 """``fuzztui runs``: a table, an object, and what is said about runs that are not well."""
 
-import json
-
 import pytest
 from run_logs import run_with
 
-from fuzztui.cli import main
 from fuzztui.cli.list_runs import MAX_FAILURES, NOTE_CELLS, places_of
-from fuzztui.cli.output import DAMAGED, DONE, USAGE
+from fuzztui.cli.output import DAMAGED, USAGE
 from fuzztui.kernel.log.files import SEALED
 from fuzztui.kernel.wire.events import CampaignEnded, CampaignStarted, FindingSaved, Stats
 from fuzztui.run.home import listing
@@ -34,23 +31,18 @@ def run_at(path, wall, state="finished"):
     )
 
 
-def listed(capsys, *argv):
-    code = main(["runs", *argv])
-    out, err = capsys.readouterr()
-    return code, json.loads(out), err
-
-
-def test_runs_are_listed_newest_first_with_new_groups(tmp_path, capsys):
+def test_runs_are_listed_newest_first_with_new_groups(tmp_path, cli):
     old, new = run_at(tmp_path / "runs/old", 1e9), run_at(tmp_path / "runs/new", 2e9)
-    code, found, err = listed(capsys, "--json", "--size")
-    assert (code, err) == (DONE, "")
+    said = cli("runs", "--json", "--size")
+    found = said.json
+    assert not said.err
     assert [row["run"] for row in found["runs"]] == [str(new), str(old)] and found["complete"]
     row = found["runs"][1]
     assert (row["state"], row["execs"], row["edges"], row["groups"]) == ("finished", 1234, 10, 1)
     assert row["new_groups"] == 1 and row["score"] is None and not row["supervised"]
     assert row["bytes"] > 0
     remember_look(old, (1e9, 99))
-    assert [row["new_groups"] for row in listed(capsys, "--json")[1]["runs"]] == [1, 0]
+    assert [row["new_groups"] for row in cli("runs", "--json").json["runs"]] == [1, 0]
 
 
 def test_the_first_run_of_a_directory_is_found(tmp_path, cli):
@@ -71,29 +63,30 @@ def test_nothing_of_a_run_reaches_the_terminal_as_it_is(tmp_path, cli):
     assert out.count("\n") == 2 and "failed" in out and err.startswith("fuzztui: runs/")
 
 
-def test_a_run_that_cannot_be_read_is_named_and_the_others_are_listed(tmp_path, capsys):
+def test_a_run_that_cannot_be_read_is_named_and_the_others_are_listed(tmp_path, cli):
     bad, good = run_at(tmp_path / "runs/bad", 1e9), run_at(tmp_path / "runs/good", 1e9)
     (bad / "log" / SEALED).write_bytes(b"\x1f\x8b" + b"x" * 99)
-    code, found, err = listed(capsys, "--json")
-    assert code == DAMAGED and "runs/bad" in err and "runs/good" not in err
+    said = cli("runs", "--json", code=DAMAGED)
+    assert "runs/bad" in said.err and "runs/good" not in said.err
+    found = said.json
     assert {row["run"] for row in found["runs"]} == {str(bad), str(good)}
     assert len(found["problems"]) == 1 and str(bad) in found["problems"][0]
 
 
-def test_no_runs_and_wrong_directories(tmp_path, cli, capsys):
-    code, found, err = listed(capsys, "--json")
-    assert (code, found["runs"], err) == (DONE, [], "")
+def test_no_runs_and_wrong_directories(tmp_path, cli):
+    said = cli("runs", "--json")
+    assert (said.json["runs"], said.err) == ([], "")
     out, err = cli("runs")
     assert not out and "fuzztui CAMPAIGN.toml" in err
-    assert main(["runs", "missing"]) == USAGE
     (tmp_path / "file").touch()
-    assert "missing: " in (err := cli("runs", "file", code=USAGE).err) and "file: " in err
+    for name in ("missing", "file"):
+        assert f"{name}: " in cli("runs", name, code=USAGE).err
 
 
-def test_a_run_under_way_elsewhere_is_listed_too(tmp_path, capsys, monkeypatch):
+def test_a_run_under_way_elsewhere_is_listed_too(tmp_path, cli, monkeypatch):
     here, other = run_at(tmp_path / "runs/r", 1e9), run_at(tmp_path / "else/x", 1e9)
     monkeypatch.setattr(listing, "supervised_runs", lambda: [other, here, tmp_path / "gone"])
-    rows = listed(capsys, "--json")[1]["runs"]
+    rows = cli("runs", "--json").json["runs"]
     assert {row["run"] for row in rows} == {str(here), str(other)}
 
 

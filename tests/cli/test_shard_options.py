@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from fuzztui.cli import main
-from fuzztui.cli.output import DONE, USAGE
-from fuzztui.cli.parser import parse
+from fuzztui.cli.output import USAGE
 from fuzztui.cli.run import _shard_key, load_file
 from fuzztui.kernel.base.shards import parse_shard
 
@@ -22,21 +19,18 @@ SOURCE = "int f(int a, int b) {\n" + "".join(f"  if (a < {n}) return b;\n" for n
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "x", "1"])
-def test_what_is_no_shard_is_refused(text, capsys, tmp_path):
-    with pytest.raises(SystemExit) as ended:
-        parse(["score", str(tmp_path), "--shard", text])
-    assert ended.value.code == USAGE
-    assert text in capsys.readouterr().err
+def test_what_is_no_shard_is_refused(text, cli, tmp_path):
+    assert text in cli("score", tmp_path, "--shard", text, code=USAGE).err
 
 
-def test_ranked_mutants_are_divided(tmp_path, capsys):
+def test_ranked_mutants_are_divided(tmp_path, cli):
     pytest.importorskip("numpy")
     file = tmp_path / "a.c"
     file.write_text(SOURCE)
 
     def ranked(*more):
-        assert main(["mutants", "rank", str(file), "--json", "--order", "random", *more]) == DONE
-        return {row["id"] for row in json.loads(capsys.readouterr().out)}
+        said = cli("mutants", "rank", file, "--json", "--order", "random", *more)
+        return {row["id"] for row in said.json}
 
     parts = [ranked("--shard", f"{k}/3") for k in (1, 2, 3)]
     assert set().union(*parts) == ranked()
