@@ -49,19 +49,6 @@ def small(count=20):
 
 
 @pytest.mark.slow
-async def test_one_line_has_the_score_and_what_is_left(drive):
-    async with drive(mutated(), press="4") as d:
-        strip = d.screen.query_one(MutantStrip)
-        assert strip.size.height == 1
-        d.assert_shows(
-            "83.2%", "303 mutants: 252 killed, 33 alive, 6 pending, 12 excluded", "✓ killed",
-            "▲ promoted", '"0" [<= → <] ch', "tests/program.py:5", "main/10", "0:00:11",
-        )  # fmt: skip
-        d.assert_lacks("pruned")
-        assert len(d.table.source) == 309
-
-
-@pytest.mark.slow
 async def test_opened_it_has_all_figures_with_their_meaning(drive):
     async with drive(mutated(), press="4i") as d:
         d.assert_shows(
@@ -250,14 +237,9 @@ async def test_figures_of_all_instances_are_summed(drive):
 async def test_the_change_is_shown_in_its_lines(drive):
     async with drive(mutated(), press="4jjjj") as d:
         await d.until_shows("def number(self):")
-        text = d.text()
-        assert "-    18 │     while self.pos < len(self.text) and" in text
-        assert "+    18 │     while self.pos <= len(self.text) and" in text
         spans = [span for line in d.screen.pane.lines for span in line]
         assert ("self.pos < len(self.text)", "strike removed", "") in spans
         assert ("self.pos <= len(self.text)", "bold added", "") in spans
-        assert "killed     0:00:31 at trial 27,900 by main/30: the mutant's process died" in text
-        assert "reached ×94  infected ×44  run ×16" in text
 
 
 @pytest.mark.slow

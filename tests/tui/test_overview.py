@@ -37,10 +37,7 @@ async def test_arrow_keys_name_the_charts_until_these_have_the_focus(drive):
 async def test_the_first_second_says_that_it_waits(drive):
     async with drive(started()) as d:
         text = d.text()
-        assert "tomllib-zest" in text
-        assert "STARTING" in text
         assert text.count("waiting for the first statistics…") == 4
-        assert "0:30:00" in text  # the budget
         assert "(p Pause)" in text  # greyed, and not by colour only
         await d.press("p")
         assert d.notices() == ["Pause: the campaign is still starting"]
@@ -418,12 +415,7 @@ async def test_resizing_keeps_up(drive):
 @pytest.mark.slow
 async def test_kills_have_a_tile_a_line_and_a_chart(drive):
     async with drive(mutated()) as d:
-        text = d.text()
-        for words in ("252/303", "83.2%", "Mutants killed  252", "last kill 2m ago",
-                      "original 41% mutants 22% compile 3.0% rest 34%", "✓ 7,200 audits",
-                      "Exec/s", "Findings", "by main/178"):  # fmt: skip
-            assert words in text, words
-        assert "Corpus  " not in text.split("Edges", 1)[1]  # the chart that gave way
+        assert "Corpus  " not in d.text().split("Edges", 1)[1]  # the chart that gave way
         for size, gone in (((80, 24), "Exec/s  "), ((60, 22), "Edges  ")):
             await d.pilot.resize_terminal(*size)
             await d.until(lambda size=size: len(d.lines()) == size[1])

@@ -446,19 +446,16 @@ async def test_the_killer_is_gone_to(drive):
 async def test_the_overview_tells_the_stage_and_hides_ended_slots(drive):
     for size in ((120, 40), (80, 24)):
         async with drive(midway(), size=size) as d:
-            text = d.text()
-            assert "1 of 2  mutants are fuzzed" in text
-            assert "target in 14m 22s" in text
+            d.assert_shows(
+                "1 of 2  mutants are fuzzed", "target in 14m 22s", "⇄ from mutants", "+3 ended",
+                "Mutants killed",
+            )  # fmt: skip
             assert d.row_keys() == ["main", "s1", "handed", "m5"]
-            assert "⇄ from mutants" in text
-            assert "+3 ended" in text
-            assert "Mutants killed" in text
         async with drive(on_target(), size=size) as d:
-            text = d.text()
-            assert "2 of 2  the target is fuzzed" in text
-            assert "15 entries, 49 edges, 1 crash of the target" in text
-            assert "Edges" in text
-            assert "┊" in text  # where the target's turn began
+            d.assert_shows(
+                "2 of 2  the target is fuzzed", "15 entries, 49 edges, 1 crash of the target",
+                "Edges", "┊",  # where the target's turn began
+            )  # fmt: skip
             assert d.row_keys() == ["main", "s1", "handed"]
 
 
@@ -485,13 +482,11 @@ async def test_a_slot_that_failed_is_no_trouble_of_the_campaign(drive):
 @pytest.mark.slow
 async def test_lineage_and_thanks(drive):
     async with drive(on_target(), size=(200, 40), press="2", row="main/2") as d:
-        for words in (
-            "via mutant src/parser.c:12", "havoc,rep:2 of #1",
-            "└ main/1  imported from mutants",
-            "└ handed/1  transferred from a mutant in m3, its #31",
-            "└ m3/31  havoc,rep:4 of #1", "└ m1/27", "seed 1  of the campaign",
-        ):  # fmt: skip
-            await d.until_shows(words)
+        await d.until_shows(
+            "via mutant src/parser.c:12", "havoc,rep:2 of #1", "└ main/1  imported from mutants",
+            "└ handed/1  transferred from a mutant in m3, its #31", "└ m3/31  havoc,rep:4 of #1",
+            "└ m1/27", "seed 1  of the campaign",
+        )  # fmt: skip
         column = {
             line.split()[0]: line for line in d.lines() if line.startswith((" main/", " hand"))
         }
@@ -521,18 +516,16 @@ async def test_files_of_slots_are_read_where_they_lie(drive, tmp_path):
 @pytest.mark.slow
 async def test_the_log_has_words_for_all_of_it(drive):
     async with drive(on_target(), size=(260, 150), press="5") as d:
-        for words in (
-            "mutants are being fuzzed: the budget allows about 6 mutants; 40 of",
-            "is being built", "is built and waits for its turn",
-            "starts its turn: inputs on which it fails",
+        await d.until_shows(
+            "mutants are being fuzzed: the budget allows about 6 mutants; 40 of", "is being built",
+            "is built and waits for its turn", "starts its turn: inputs on which it fails",
             "is being fuzzed",
             "has ended its turn: its inputs are being transferred: its budget is used up",
             "is done: 12 entries, 41 edges, 1 crash for the target, 4 kills",
             "does not build: parser.c:16:19: error", "is a duplicate: the same program as",
             "is rejected: it fails on all 27", "1 mutant moved in the worklist",
             "the target is being fuzzed",
-        ):  # fmt: skip
-            await d.until_shows(words)
+        )  # fmt: skip
 
 
 def test_events_belong_to_mutants_and_are_plain_words():
