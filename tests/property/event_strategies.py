@@ -11,16 +11,9 @@ from dataclasses import MISSING, fields
 from hypothesis import strategies as st
 
 from fuzztui.kernel.base.bounds import LARGEST
+from fuzztui.kernel.wire import commands as cmd
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
-from fuzztui.kernel.wire.commands import (
-    COMMAND_NAMES,
-    IgnoreGoal,
-    PinGoal,
-    SetMixture,
-    SetTargetedShare,
-    WeighType,
-)
 from fuzztui.kernel.wire.frames import KINDS
 
 INSTANCES = ["main", "w1", "handed", "[/x]", "a\x1b[31m", "\ud800", ""]
@@ -196,9 +189,9 @@ OWN = {
     (ev.GoalsUncovered, "asked"): st.one_of(st.integers(0, 50), COUNTS),
     (ev.GoalsUncovered, "left"): st.dictionaries(PLACES, LEFT, max_size=4),
     (ev.GoalsUncovered, "gone"): st.lists(PLACES, max_size=3),
-    (WeighType, "type"): TYPES,
-    (PinGoal, "location"): PLACES,
-    (IgnoreGoal, "location"): PLACES,
+    (cmd.WeighType, "type"): TYPES,
+    (cmd.PinGoal, "location"): PLACES,
+    (cmd.IgnoreGoal, "location"): PLACES,
     (ev.MutantRuns, "runs"): st.dictionaries(MUTANTS, FIGURES, max_size=4),
     (ev.FindingDescribed, "frames"): st.lists(FRAME, max_size=4),
     (ev.FindingDescribed, "basis"): BASIS,
@@ -257,18 +250,18 @@ def of_kind(cls, floats=FLOATS):
 
 
 MIXTURES = st.builds(
-    SetMixture,
+    cmd.SetMixture,
     *([st.sampled_from([0, 0.25, 0.5, 1.0])] * 3),
     st.booleans(),
     st.sampled_from(["", "main", "w1"]),
 )
 AIMS = st.one_of(
-    st.builds(WeighType, TYPES, st.sampled_from([0.0, 1.0, 2.5, 10**6, 10**7])),
-    st.builds(SetTargetedShare, st.sampled_from([0.0, 0.5, 1, 1.5])),
-    st.builds(PinGoal, PLACES),
-    st.builds(IgnoreGoal, PLACES, st.booleans()),
+    st.builds(cmd.WeighType, TYPES, st.sampled_from([0.0, 1.0, 2.5, 10**6, 10**7])),
+    st.builds(cmd.SetTargetedShare, st.sampled_from([0.0, 0.5, 1, 1.5])),
+    st.builds(cmd.PinGoal, PLACES),
+    st.builds(cmd.IgnoreGoal, PLACES, st.booleans()),
 )
-COMMANDS = st.one_of([*(of_kind(c) for c in COMMAND_NAMES.values()), MIXTURES, AIMS])
+COMMANDS = st.one_of([*(of_kind(c) for c in cmd.COMMAND_NAMES.values()), MIXTURES, AIMS])
 ISSUED = st.builds(
     ev.CommandIssued, st.sampled_from(["c1", "c2", "c9"]), COMMANDS.map(encode_command)
 )

@@ -13,18 +13,8 @@ from fuzztui.features.mutants.screen.group_menu import ScopeScreen
 from fuzztui.features.mutants.screen.screen import FIGURES
 from fuzztui.features.mutants.screen.strip import MutantStrip
 from fuzztui.kernel.model.mutants import REACHED
+from fuzztui.kernel.wire import commands as cmd
 from fuzztui.kernel.wire import events as ev
-from fuzztui.kernel.wire.commands import (
-    AcceptMutants,
-    ExactPass,
-    MarkEquivalent,
-    MoveMutants,
-    PromoteMutants,
-    RequeueMutants,
-    RestoreMutants,
-    SkipMutants,
-    UnacceptMutants,
-)
 from fuzztui.kernel.wire.selection import parse_selection
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.frame.actions import BY_ID
@@ -165,7 +155,7 @@ async def test_a_function_is_steered_as_a_whole_after_its_counts_were_shown(driv
         await d.until(lambda: len(d.commands) == 1)
         (command,) = d.commands
         chosen = parse_selection(command.select).of(d.app.campaign.mutants.values())
-        assert isinstance(command, SkipMutants)
+        assert isinstance(command, cmd.SkipMutants)
         assert {m.function for m in chosen} == {row.function}
         assert len(chosen) == row.total
 
@@ -381,7 +371,7 @@ async def test_a_mutant_is_judged_after_the_end(drive, recorded, tmp_path):
     log = grouped().add(ev.InstanceState("main", "finished"), ev.CampaignState("finished"))
     async with drive(log, run=tmp_path, press="4vd") as d:
         await d.until(lambda: recorded)
-        assert recorded == [(tmp_path, SkipMutants(IDS[3]))]
+        assert recorded == [(tmp_path, cmd.SkipMutants(IDS[3]))]
         assert not d.commands
         await d.until_notice("recorded")
         assert BY_ID["mutant.promote"].why_not(d.app.action_context())
@@ -394,7 +384,7 @@ async def test_a_mutant_is_judged_after_the_end(drive, recorded, tmp_path):
         cursor = d.table.cursor
         await d.press("r")
         await d.until(lambda: len(recorded) == 2)
-        assert recorded[1] == (tmp_path, RequeueMutants(cursor))
+        assert recorded[1] == (tmp_path, cmd.RequeueMutants(cursor))
 
 
 async def test_a_mutant_leaves_the_filter_when_it_is_killed(drive):
@@ -450,11 +440,11 @@ async def test_words_and_conditions(drive):
 @pytest.mark.parametrize(
     ("key", "command"),
     [
-        ("u", PromoteMutants(FIRST)),
-        ("d", SkipMutants(FIRST)),
-        ("r", RequeueMutants(FIRST)),
-        ("less_than_sign", MoveMutants(FIRST, "first")),
-        ("greater_than_sign", MoveMutants(FIRST, "last")),
+        ("u", cmd.PromoteMutants(FIRST)),
+        ("d", cmd.SkipMutants(FIRST)),
+        ("r", cmd.RequeueMutants(FIRST)),
+        ("less_than_sign", cmd.MoveMutants(FIRST, "first")),
+        ("greater_than_sign", cmd.MoveMutants(FIRST, "last")),
     ],
 )
 async def test_keys_steer_the_mutant_under_the_cursor(drive, key, command):
@@ -474,7 +464,7 @@ async def test_what_is_killed_is_only_requeued(drive):
         await d.press(*["down"] * 4)  # all of the file: some of them live
         assert "(Skip:" not in d.text()
         await d.press("escape", "r")
-        await d.until_sent(RequeueMutants(FIRST))
+        await d.until_sent(cmd.RequeueMutants(FIRST))
 
 
 @pytest.mark.slow
@@ -484,7 +474,7 @@ async def test_a_verdict_wants_its_reason(drive):
         await d.press("enter")  # without a reason nothing is sent
         await d.press("escape")
         await d.press("equals_sign", *"same", "space", *"both", "enter")
-        await d.until_sent(MarkEquivalent(FIRST, "same both"))
+        await d.until_sent(cmd.MarkEquivalent(FIRST, "same both"))
 
 
 @pytest.mark.slow
@@ -518,7 +508,7 @@ async def test_many_at_once(drive):
             "math in tests/program.py", "all in tests/program.py", "math everywhere",
         )  # fmt: skip
         await d.press("down", "down", "down", "d")
-        await d.until_sent(SkipMutants("file=tests/program.py,operator=math"))
+        await d.until_sent(cmd.SkipMutants("file=tests/program.py,operator=math"))
         said = "skip 51 mutants (file=tests/program.py,"
         await d.until(lambda: any(n.startswith(said) for n in d.notices()))
 
@@ -532,7 +522,7 @@ async def test_many_by_mouse(drive):
         lines = d.lines()
         y = next(i for i, t in enumerate(lines) if "Promote  " in t and "│" in t)
         await d.pilot.click(offset=(lines[y].index("Promote"), y))
-        await d.until_sent(PromoteMutants("operator=boundary"))
+        await d.until_sent(cmd.PromoteMutants("operator=boundary"))
 
 
 @pytest.mark.slow
@@ -558,7 +548,7 @@ async def test_many_as_the_table_is_narrowed(drive):
         await d.press("m")
         assert "all that the table shows" in d.text()
         await d.press("up", "equals_sign", *"why", "enter")
-        await d.until_sent(MarkEquivalent("operator=math,state=alive", "why"))
+        await d.until_sent(cmd.MarkEquivalent("operator=math,state=alive", "why"))
         await d.until_notice(f"equivalent {n} mutants")
 
 
@@ -575,7 +565,7 @@ async def test_the_exact_pass_asks_first(drive):
         assert "Run 39 survivors" in d.text()
         await d.press("n")
         await d.press("E", "y")
-        await d.until_sent(ExactPass())
+        await d.until_sent(cmd.ExactPass())
 
 
 @pytest.mark.slow
@@ -645,7 +635,7 @@ async def test_a_command_acts_on_the_marked_mutants_in_one_step(drive):
         await d.press("g", "space", "j", "M", "S", "d")
         await d.until(lambda: d.commands)
         (command,) = d.commands
-        assert isinstance(command, SkipMutants)
+        assert isinstance(command, cmd.SkipMutants)
         assert parse_selection(command.select).named == sorted(IDS[:3])
         assert not d.table.marks
 
@@ -756,11 +746,11 @@ async def test_z_restores_what_the_log_says_was_set_before(drive):
         await d.press("z")
         assert not d.commands
         await d.press("j", "d")
-        await d.until_sent(SkipMutants(IDS[1]))
+        await d.until_sent(cmd.SkipMutants(IDS[1]))
         log.add(ev.MutantState("main", IDS[1], "skipped"))
         await d.until(lambda: d.app.action_context().undo == "")
         await d.press("z")
-        await d.until_sent(RestoreMutants(f"id={IDS[1]}", "alive", steer="promoted"), after=1)
+        await d.until_sent(cmd.RestoreMutants(f"id={IDS[1]}", "alive", steer="promoted"), after=1)
         log.add(ev.MutantState("main", IDS[1], "alive", steer="promoted"))
         await d.until(lambda: d.app.action_context().undo)  # there is nothing left to undo
         text = d.text()
@@ -770,8 +760,8 @@ async def test_z_restores_what_the_log_says_was_set_before(drive):
 
 async def test_the_commands_of_one_key_press_are_one_step(drive):
     async with drive(small()) as d:
-        d.app.steer(SkipMutants(IDS[0]), "skip")
-        d.app.steer(SkipMutants(IDS[1]), "skip")
+        d.app.steer(cmd.SkipMutants(IDS[0]), "skip")
+        d.app.steer(cmd.SkipMutants(IDS[1]), "skip")
         await d.until(lambda: len(d.commands) == 2)
         d.log.add(*(ev.MutantState("main", id, "skipped") for id in IDS[:2]))
         await d.until(lambda: d.app.action_context().undo == "")
@@ -795,7 +785,7 @@ async def test_a_survivor_is_accepted_and_not_any_more(drive):
     async with drive(grouped(), size=(120, 40), press="4v") as d:
         await d.until(lambda: d.table.cursor == IDS[3])
         await d.press("A", "x", "enter")
-        await d.until_sent(AcceptMutants(IDS[3], "x"))
+        await d.until_sent(cmd.AcceptMutants(IDS[3], "x"))
         d.log.add(accepted(IDS[3]))
         await d.until(lambda: d.screen._scores.groups["accepted"] == 1)
         keys = d.row_keys()
@@ -804,7 +794,7 @@ async def test_a_survivor_is_accepted_and_not_any_more(drive):
         await d.until_shows("too rare")
         assert "\x1b" not in d.text()
         await d.press("A")
-        await d.until_sent(UnacceptMutants(IDS[3]), after=1)
+        await d.until_sent(cmd.UnacceptMutants(IDS[3]), after=1)
         # A group of their own.
         for _ in range(4):
             await d.press("v")
@@ -817,7 +807,7 @@ async def test_marked_survivors_are_accepted_in_one_command(drive):
         await d.press("space", "space", "A", "x", "enter")
         await d.until(lambda: d.commands)
         (command,) = d.commands
-        assert isinstance(command, AcceptMutants)
+        assert isinstance(command, cmd.AcceptMutants)
         assert set(parse_selection(command.select).named) == {IDS[3], IDS[5]}
 
 
@@ -825,7 +815,7 @@ async def test_only_survivors_are_accepted_also_after_the_end(drive, recorded, t
     log = grouped().add(ev.InstanceState("main", "finished"), ev.CampaignState("finished"))
     async with drive(log, run=tmp_path, press=["4", "v", "A", "x", "enter"]) as d:
         await d.until(lambda: recorded)
-        assert recorded == [(tmp_path, AcceptMutants(IDS[3], "x"))]
+        assert recorded == [(tmp_path, cmd.AcceptMutants(IDS[3], "x"))]
         log.add(killed("main", IDS[3], 1, 9))
         await d.press("escape")
         await d.until(lambda: d.app.campaign.mutants[IDS[3]].state == "killed")
