@@ -24,7 +24,7 @@ class Said(NamedTuple):
 
 @pytest.fixture
 def cli(capsys):
-    """Carry a command out that ends with ``code``; what it, and the test before it, printed."""
+    """Runs a command, which must end with ``code``; returns what was printed since the last one."""
 
     def call(*words: object, code: int = DONE) -> Said:
         try:

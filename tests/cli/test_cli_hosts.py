@@ -133,9 +133,6 @@ def test_a_campaign_without_hosts_says_nothing_of_them(tmp_path, capsys):
     assert hosts_of(capsys, tmp_path / "c") == {}
 
 
-# ------------------------------------------------------------------ without a screen
-
-
 def stated(state: State, *events: ev.HostState) -> State:
     apply(state, [Record(state.seq + 1 + n, 1.0, e) for n, e in enumerate(events)])
     return state

@@ -64,9 +64,6 @@ def files(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-# ------------------------------------------------------------------- without a campaign
-
-
 def test_without_a_terminal_it_asks_for_an_option(project, cli, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO())
     before = files(project)
@@ -130,9 +127,6 @@ def test_a_failure_keeps_files_that_existed(tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         init_files.write_draft(draft, tmp_path / "campaign.toml")
     assert files(tmp_path) == {HARNESS}
-
-
-# ----------------------------------------------------------------------- with a trial
 
 
 @pytest.mark.slow

@@ -27,9 +27,9 @@ def run(tmp_path, monkeypatch):
         ev.CampaignStarted(HOSTILE, wall=1.0, version="0", target="app:f", engine="zest", seed=1),
         ev.InstanceHello("main"),
         ev.InstanceState("main", "running"),
-        ev.Stats("main", execs=1234, corpus=5, edges=77),
-        ev.FindingSaved("main", "crash", "crashes/id:000000"),
-        ev.CampaignEnded("finished", "budget"),
+        (10.0, ev.Stats("main", execs=1234, corpus=5, edges=77)),
+        (11.0, ev.FindingSaved("main", "crash", "crashes/id:000000")),
+        (12.0, ev.CampaignEnded("finished", "budget")),
         at_rest=False,
     )
 
@@ -147,7 +147,7 @@ def test_each_mutant_of_a_finished_campaign_is_in_one_state(tmp_path, cli):
         ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"], wall=1e9),
         ev.MutantsFound("main", "lib", "lib.py", "/lib.py", rows),
         ev.MutantState("main", "m0", "killed"),
-        ev.CampaignEnded("finished", "budget"),
+        (12.0, ev.CampaignEnded("finished", "budget")),
     )
     counts = figures(cli("metrics", run).out, "fuzztui_mutants")
     assert sum(counts) == 5 and max(counts) == 4

@@ -57,9 +57,6 @@ def commands(*argv):
     return ctl.ACTIONS[options.action].make(options)
 
 
-# ----------------------------------------------------------------------- ctl
-
-
 @pytest.mark.parametrize(
     ("argv", "parts"),
     [
@@ -179,9 +176,6 @@ def test_what_goes_with_mixture_only(argv, words):
     with pytest.raises(CliError, match=words) as e:
         options.command(options)
     assert e.value.code == USAGE
-
-
-# ----------------------------------------------------------------- operators
 
 
 def listed(capsys, *argv):

@@ -89,9 +89,6 @@ def listed(capsys, *argv):
     return capsys.readouterr().out
 
 
-# --------------------------------------------------------------------- types
-
-
 def test_tables_of_types_and_of_what_is_left(stands, capsys):
     text = listed(capsys)
     lines = text.splitlines()
@@ -239,9 +236,6 @@ def test_what_has_changed_is_told(stands, capsys, tmp_path):
 def test_the_status_tells_kinds_of_coverage_apart(tmp_path, figures, words):
     text = status_text(tmp_path, RunStatus(campaign(ev.Stats("main", 1, **figures)), 1))
     assert f"coverage  {words}\n" in text
-
-
-# ----------------------------------------------------------------------- ctl
 
 
 @pytest.mark.parametrize(

@@ -218,9 +218,6 @@ def test_moving_up_and_down():
         assert ctl.ACTIONS[options.action].make(options) == MoveMutants("a.c#1", to)
 
 
-# --------------------------------------------------------------- kill matrix
-
-
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     matrix = KillMatrix(tmp_path / "mutants" / "kills.jsonl")

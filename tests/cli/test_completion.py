@@ -204,9 +204,6 @@ def test_a_tab_imports_next_to_nothing(here, capsys):
     assert {"argparse", "textual", "psutil", "fuzztui.cli.parser"} & set(modules) == set()
 
 
-# ---------------------------------------------------------------------- real shells
-
-
 @pytest.fixture
 def shell_env(here, monkeypatch, capsys) -> dict[str, str]:
     words(capsys, "")  # the first Tab makes the table

@@ -149,6 +149,7 @@ def test_the_findings_of_a_run_are_listed_too(tmp_path, cli):
         CampaignStarted("c", "zest", "t"),
         FindingSaved("main", "crash", "crashes/id:000000", 0),
         FindingDescribed("main", "crash", "crashes/id:000000", "s", "\x1b[2JKeyError: 1"),
+        at_rest=False,
     )
     (line,) = cli("repro", tmp_path / "run", code=USAGE).out.splitlines()
     assert line.split()[0] == "main/crashes/id:000000"

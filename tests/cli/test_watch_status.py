@@ -95,7 +95,7 @@ def test_without_figures_the_queue_is_counted(tmp_path, capsys):
 
 
 def test_a_run_of_ours_is_no_foreign_directory(tmp_path, cli):
-    run = run_with(tmp_path / "run", CampaignStarted("ours", "zest"))
+    run = run_with(tmp_path / "run", CampaignStarted("ours", "zest"), at_rest=False)
     Fuzzer(run / "out/main")
     assert "ours" in cli("status", run).out
     error = cli("watch", run, code=USAGE).err

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from fakes import Log, World, running, world
 from home_lab import some_runs
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from textual._compositor import Compositor
 from textual._context import active_app
 from textual.css.model import RuleSet
@@ -297,11 +298,14 @@ def _notifications_stay(monkeypatch):
 
 @pytest.fixture
 def drive(tmp_path: Path):
-    """``async with drive(log, ...) as d``: an application under a pilot, after keys, at a row."""
+    """``async with drive(log, ...) as d``: an application under a pilot.
+
+    After the keys ``press``, with the cursor on a ``row``, once it ``shows`` a text.
+    """
 
     @asynccontextmanager
     async def start(
-        log, *, size=(120, 40), wait=True, toasts=False, press=(), row="", **options
+        log, *, size=(120, 40), wait=True, toasts=False, press=(), row="", shows="", **options
     ) -> AsyncIterator[Driver]:
         w = world(log, options.pop("run", tmp_path), **options)
         async with w.app.run_test(size=size, notifications=toasts) as pilot:
@@ -312,6 +316,8 @@ def drive(tmp_path: Path):
                 await driver.press(*press)
             if row:
                 assert driver.table.go_to(row)
+            if shows:
+                await driver.until_shows(shows)
             yield driver
 
     return start
@@ -363,3 +369,15 @@ def at_home(monkeypatch, tmp_path):
 def runs(at_home, tmp_path):
     with some_runs(tmp_path / "runs") as place:
         yield place
+
+
+class TextFile(SingleFileSnapshotExtension):
+    """One readable file for each picture."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "txt"
+
+
+@pytest.fixture
+def picture(snapshot):
+    return snapshot.use_extension(TextFile)

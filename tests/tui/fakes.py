@@ -169,14 +169,13 @@ class Gone(Supervisor):
 
 def started(name: str = "tomllib-zest", *, budget_s: float = 1800.0, engine: str = "zest") -> Log:
     """A campaign that has just begun: no figures yet."""
-    log = Log().add(
+    return Log().add(
         ev.CampaignStarted(
             name, engine, "targets.toml_target:fuzz", 7, budget_s, 0, ["main"], WALL, "0.1"
         ),
         ev.SupervisorStarted(4711, WALL, "box"),
         ev.CampaignState("starting"),
     )
-    return log
 
 
 def running(

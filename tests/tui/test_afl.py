@@ -365,8 +365,7 @@ async def test_a_finding_that_a_resumed_afl_fuzz_put_aside(drive, tmp_path):
         ev.FindingSaved("main", "crash", "crashes/id:000000,sig:11", 0, [], "havoc", 11, size=8),
         ev.CampaignState("running"),
     )
-    async with drive(log, run=None, control=False, press="3") as d:
-        await d.until_shows("boom")
+    async with drive(log, run=None, control=False, press="3", shows="boom") as d:
         pane = "".join(line.strip() for line in d.lines())
         assert f"file{moved}" in pane.replace(" ", "")
         assert "crashes/id:000000" not in pane
@@ -393,8 +392,7 @@ def test_a_version_has_one_form(version):
 
 
 def test_the_status_object_tells_ages_peers_and_refusals():
-    log = fleet(4)
-    state = log.state
+    state = fleet(4).state
     main, _, s2, _ = status_dict(state)["instances"]
     assert main["age_s"] == 0.4
     assert main["slow_age_s"] == 41.0

@@ -137,8 +137,7 @@ async def test_no_number_of_the_totals_is_cut(drive, size):
             10**11, 10**10, 2, age=0.2,
         )
     )  # fmt: skip
-    async with drive(log, size=size) as d:
-        await d.until_shows("1.23G")
+    async with drive(log, size=size, shows="1.23G") as d:
         assert tiles_of(d.app.status)
         end = next(n for n, line in enumerate(d.lines()) if line.startswith(" instance"))
         assert not [line for line in d.lines()[2:end] if ELLIPSIS in line]

@@ -112,9 +112,6 @@ async def test_a_stall_is_in_the_header_with_advice(drive):
         assert d.app.status.advice in d.text()
 
 
-# ------------------------------------------------------------------- looks
-
-
 @pytest.fixture
 def state(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -148,9 +145,6 @@ def test_a_broken_file_is_no_look(state, tmp_path, content):
     assert last_look(tmp_path) == NO_LOOK
     remember_look(tmp_path, (WALL, 7))
     assert last_look(tmp_path) == (WALL, 7)
-
-
-# ------------------------------------------------------------------ alerts
 
 
 @pytest.mark.parametrize(

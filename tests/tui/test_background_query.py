@@ -93,9 +93,6 @@ def test_a_terminal_without_answers_is_not_asked(term):
         assert query is None
 
 
-# ------------------------------------------------------------------ terminals
-
-
 @pytest.fixture
 def terminal(run):
     opened = []

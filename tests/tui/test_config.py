@@ -234,9 +234,6 @@ def test_the_registrys_keys_are_written_as_users_write_them(action):
         assert key_from_user(key_for_user(key)) == key
 
 
-# ------------------------------------------------------------------ screens
-
-
 @pytest.mark.slow
 async def test_the_users_keys_work_and_are_shown(drive, load):
     config, _ = load("[keys]\nview.corpus = 'Z'\napp.help = ['f1', '!']\nentry.skip = []")

@@ -15,14 +15,8 @@ from fuzztui.tui.labels.event_rows import MAX_PINNED, event_rows
 from fuzztui.tui.screens.overview.event_list import EventList
 
 
-def state_of(*events):
-    log = started().add(*events)
-    state = log.state
-    return state
-
-
 def rows_of(*events):
-    return event_rows(state_of(*events))
+    return event_rows(started().add(*events).state)
 
 
 def crash(n, signature):
@@ -84,8 +78,7 @@ def test_the_commands_of_one_undo_are_one_row_unless_one_was_rejected():
 
 
 def test_kills_lead_to_their_mutant():
-    log = mutated()
-    state = log.state
+    state = mutated().state
     kills = [r for r in event_rows(state) if r.screen == "mutants"]
     assert kills and all(r.key in state.mutants for r in kills)
 

@@ -113,8 +113,7 @@ def test_a_finding_of_an_unknown_kind_is_counted_apart_and_shown_as_what_it_is()
 async def test_screens_show_a_kind_of_a_later_version(drive):
     log = started()
     save(log, 0, "leak", "socket")
-    async with drive(log) as d:
-        await d.until_shows("other")
+    async with drive(log, shows="other") as d:
         await d.press("3")
         await d.until_shows("● leak")
 

@@ -174,9 +174,6 @@ async def test_themes_are_chosen_with_a_preview_and_remembered(runs):
         assert kept == [app.theme] != ["midwatch"]
 
 
-# ---------------------------------------------------------------------- marks
-
-
 async def test_marked_campaigns_are_stopped_together(runs):
     async with opened(runs) as (app, pilot):
         await pilot.press("space", "space", "space", "x")  # one, two, and one that does not run
@@ -196,9 +193,6 @@ async def test_marked_runs_are_resumed_together(runs):
         await pilot.press("space", "space", "space", "space", "space", "r", "y")
         await until(pilot, lambda: len(app.started) == 2)
         assert [Path(argv[0]).parent.name for argv in app.started] == ["cut", "cut-too"]
-
-
-# --------------------------------------------------------------------- filter
 
 
 @pytest.mark.parametrize(

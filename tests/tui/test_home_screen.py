@@ -13,7 +13,6 @@ from home_runs import make_run
 from random_logs import EVIL, random_log
 from rich.cells import cell_len
 from rich.console import Console
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_ink import invisible
 from textual.containers import Vertical
 
@@ -245,20 +244,10 @@ def test_how_many_panes_fit():
     assert [room_for(*size) for size in SIZES] == [2, 4, 4]
 
 
-# ------------------------------------------------------------------- pictures
-
-
-class TextFile(SingleFileSnapshotExtension):
-    """One readable file for each picture."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "txt"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("keys", ["", "v"], ids=["table", "beside"])
-async def test_pictures(runs, size, keys, snapshot):
+async def test_pictures(runs, size, keys, picture):
     async with opened(runs, size=size) as (app, pilot):
         if keys:
             await pilot.press(keys)
@@ -266,7 +255,7 @@ async def test_pictures(runs, size, keys, snapshot):
             await pilot.pause()
         else:
             await pilot.press("G")
-        assert picture_of(app) == snapshot.use_extension(TextFile)
+        assert picture_of(app) == picture
 
 
 @pytest.mark.slow

@@ -10,9 +10,7 @@ from hosted import CUT, HubLog, connected, hosted, instances_on, start
 from turnlog import midway
 
 from fuzztui.kernel.model.finding_tallies import tallies
-from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.host_summary import host_summaries, waiting_commands
-from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import Pause, Resume
@@ -25,14 +23,8 @@ from fuzztui.tui.labels.status import Status, status_of
 from fuzztui.tui.screens.overview.tables import HostTabs
 
 
-def folded(log: HubLog, until: float | None = None) -> State:
-    state = State()
-    apply(state, [r for r in log.records if until is None or r.t <= until])
-    return state
-
-
 def status(log: HubLog, *, alive: bool = True, later: float = 0.0) -> Status:
-    state = folded(log)
+    state = log.state
     return status_of(state, state.t + later, alive=alive)
 
 
@@ -40,7 +32,7 @@ def status(log: HubLog, *, alive: bool = True, later: float = 0.0) -> Status:
 
 
 def test_sums_by_host_and_what_is_unknown_of_a_lost_one():
-    state = folded(hosted(3, 2))
+    state = hosted(3, 2).state
     of = host_summaries(state, tallies(state))
     assert list(of) == ["h1", "h2", "h3"]
     rows = [i for i in state.instances.values() if i.host == "h1"]
@@ -61,7 +53,7 @@ def test_the_rate_of_a_lost_host_leaves_the_sum_and_comes_back():
     log.add(ev.HostState("h2", "lost", CUT), dt=1.0)
     lost = status(log).execs_per_sec
     assert 0 < lost < before
-    assert folded(log).series["rate"].last == pytest.approx(lost)
+    assert log.state.series["rate"].last == pytest.approx(lost)
     log.add(ev.HostState("h2", "connected"), ev.Resources("h2_main", 0.9, 1, 1), dt=1.0)
     assert status(log).execs_per_sec == pytest.approx(lost)
     log.add(ev.Stats("h2_main", 9_999_999, 1000.0, 50), host="h2", dt=1.0)
@@ -71,14 +63,14 @@ def test_the_rate_of_a_lost_host_leaves_the_sum_and_comes_back():
 def test_a_paused_instance_of_a_lost_host_stays_at_rate_0():
     log = hosted(1, 2, lost=()).add(ev.InstanceState("h1_s1", "paused"), host="h1")
     log.add(ev.HostState("h1", "lost", CUT))
-    rates = {i.id: i.execs_per_sec for i in folded(log).instances.values()}
+    rates = {i.id: i.execs_per_sec for i in log.state.instances.values()}
     assert rates == {"h1_main": -1.0, "h1_s1": 0.0}
 
 
 def test_instances_are_of_their_host_before_it_has_reported_them():
     log = HubLog().add(ev.CampaignStarted("c", "zest", instances=["h1_main", "h10_main", "h1_s1"]))
     log.add(ev.HostState("h1", "connecting"))
-    assert {i.id: i.host for i in folded(log).instances.values()} == {
+    assert {i.id: i.host for i in log.state.instances.values()} == {
         "h1_main": "h1", "h10_main": "", "h1_s1": "h1",
     }  # fmt: skip
 
@@ -131,17 +123,17 @@ def test_without_a_hub_the_last_known_states_are_no_present_ones():
 def test_the_steps_of_preparing_a_host_are_one_row_of_the_event_list():
     log = HubLog().add(ev.CampaignStarted("c", "zest"))
     connected(log, "h1")
-    state = folded(log)
+    state = log.state
     rows = [row for row in event_rows(state) if row.described.label == "host"]
     assert [row.described.text.split()[0] for row in rows] == ["connected", "connected"]
     log.add(ev.HostState("h1", "preparing", "sending the campaign 99%"))
-    [newest, *_] = event_rows(folded(log))
+    [newest, *_] = event_rows(log.state)
     assert newest.described.text.endswith("99%")
 
 
 def test_events_about_the_campaign_on_a_host_have_its_name():
     log = hosted(2, 1, lost=())
-    rows = event_rows(folded(log))
+    rows = event_rows(log.state)
     states = {(r.described.instance, r.described.text) for r in rows if r.screen == "log"}
     assert {("h1", "running"), ("h2", "running"), ("", "running")} <= states
 
@@ -152,16 +144,16 @@ def test_a_command_for_a_lost_host_waits_and_others_do_not():
     for n, name in enumerate(("h1_main", "h2_main", "")):
         log.add(ev.CommandIssued(f"c{n}", encode_command(Pause(name)), "me"))
         log.add(ev.CommandProgress(f"c{n}", waits if n else "half", 0.5))
-    assert [c.id for c in waiting_commands(folded(log))] == ["c1", "c2"]
+    assert [c.id for c in waiting_commands(log.state)] == ["c1", "c2"]
     log.add(ev.CommandApplied("c1", "h2_main"), ev.HostState("h2", "connected"))
-    assert waiting_commands(folded(log)) == []
+    assert waiting_commands(log.state) == []
 
 
 # ------------------------------------------------------------------ mutant phase
 
 
 def test_the_path_of_an_entry_on_its_host():
-    state = folded(hosted())
+    state = hosted().state
     path = on_host(state.entries["h3_main/0"], state)
     assert path.endswith("ann@box3:/runs/ann/run3/out/h3_main/queue/id:000000,time:0")
     state.instances["h3_main"].host = ""
@@ -183,13 +175,13 @@ def test_hosts_in_different_phases():
             ev.Stats(f"{host}_m{n}", 500, 100.0, 5),
             host=host,
         )
-    state = folded(log)
+    state = log.state
     assert (state.plan["listed"], state.plan["abreast"], state.plan["mutants_s"]) == (14, 4, 300.0)
     assert state.shard == 0  # all hosts together have all of them
     of = host_summaries(state, tallies(state))
     assert (of["h1"].instances, of["h1"].execs) == (1, 500)  # executions of mutants count
     log.add(ev.PhaseStarted("target", plan), host="h1")
-    state = folded(log)
+    state = log.state
     assert state.stage == "mutants"
     assert [h.stage for h in state.hosts.values()] == ["target", "mutants"]
 
@@ -318,8 +310,7 @@ async def test_in_a_replay_hosts_come_and_go(drive):
 
 
 async def test_without_a_hub_it_is_the_hub_that_is_missing(drive):
-    async with drive(hosted(lost=()), alive=False) as d:
-        await d.until_shows("NO HUB")
+    async with drive(hosted(lost=()), alive=False, shows="NO HUB") as d:
         assert "the hosts continue" in d.text()
         assert "? was running" in row_of(d, "h1_main")
 

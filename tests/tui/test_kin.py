@@ -113,8 +113,7 @@ async def test_after_a_resume_the_corpus_speaks_of_the_numbers_of_now(drive):
     afl.find([1])
     log.add(ev.FindingSaved("main", "crash", "crashes/id:000000", 0, [2], "havoc,rep:2", 11), dt=1)
     afl.find([2])
-    async with drive(log, size=(220, 40), press="2") as d:
-        await d.until_shows("  #2")
+    async with drive(log, size=(220, 40), press="2", shows="  #2") as d:
         afl.resume()  # 3, 2, 1, 0
         await d.ready()
         d.table.go_to("main/0")

@@ -22,9 +22,6 @@ def put(run, relative, data):
     path.write_bytes(data)
 
 
-# ------------------------------------------------------------------ corpus
-
-
 @pytest.mark.slow
 async def test_entries_with_details_and_lineage(drive):
     async with drive(running(), press="2") as d:
@@ -38,8 +35,7 @@ async def test_entries_with_details_and_lineage(drive):
 async def test_the_input_is_read_and_shown_as_text_and_bytes(drive, tmp_path):
     put(tmp_path, "out/main/queue/id:000000,time:1", b"[table]\nkey = 1\n")
     put(tmp_path, "out/main/queue/id:000001,time:2", b"\xff\x00\x01")
-    async with drive(running(), run=tmp_path, press="2") as d:
-        await d.until_shows("key = 1")
+    async with drive(running(), run=tmp_path, press="2", shows="key = 1") as d:
         await d.press("i")
         await d.until_shows("5b 74 61 62")
         await d.press("i", "i", "down", "down")
@@ -210,9 +206,6 @@ async def test_kills_are_a_column_where_there_are_any(drive):
         assert "kills" not in d.lines()[2]
 
 
-# ---------------------------------------------------------------- findings
-
-
 async def test_one_row_a_cause(drive):
     async with drive(running(), press="3") as d:
         assert len(d.table.source) == 3
@@ -260,8 +253,7 @@ async def test_no_findings_is_said(drive):
 @pytest.mark.slow
 async def test_the_crashing_input(drive, tmp_path):
     put(tmp_path, "out/main/crashes/id:000001,sig:00,time:95", b"[a.b]\nx = 1")
-    async with drive(running(), run=tmp_path, size=(120, 60), press="3") as d:
-        await d.until_shows("[a.b]")
+    async with drive(running(), run=tmp_path, size=(120, 60), press="3", shows="[a.b]") as d:
         await d.press("i")
         await d.until_shows("5b 61 2e 62")
 
@@ -288,8 +280,7 @@ async def test_without_a_run_directory_there_is_no_file_to_read(drive):
 
 @pytest.mark.slow
 async def test_nobody_waits_for_entries_of_a_campaign_that_is_over(drive):
-    async with drive(started(), press="2") as d:
-        await d.until_shows("waiting for the first entry")
+    async with drive(started(), press="2", shows="waiting for the first entry") as d:
         d.log.add(ev.CampaignState("failed", "no seeds"))
         await d.until_shows("no entry")
         assert "waiting" not in d.text()
@@ -299,8 +290,7 @@ async def test_nobody_waits_for_entries_of_a_campaign_that_is_over(drive):
 async def test_finds_of_a_watched_campaign_name_the_command_that_runs_them(drive):
     log = started(engine="afl")
     log.add(ev.FindingSaved("main", "crash", "crashes/id:000000,sig:11", 0, sig=11))
-    async with drive(log, run=None, control=False, press="3") as d:
-        await d.until_shows("not run: Copy repro")
+    async with drive(log, run=None, control=False, press="3", shows="not run: Copy repro") as d:
         assert "not described yet" not in d.text()
 
 

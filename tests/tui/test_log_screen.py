@@ -9,8 +9,7 @@ from fuzztui.kernel.wire import events as ev
 
 @pytest.mark.slow
 async def test_it_follows_at_the_end_and_stays_elsewhere(drive):
-    async with drive(running(), press="5") as d:
-        await d.until_shows("#96")
+    async with drive(running(), press="5", shows="#96") as d:
         d.log.add(ev.Message("warning", "the newest words"))
         await d.until(lambda: "the newest words" in d.lines()[-2])
         await d.until(lambda: "v shows all fields" in d.text())  # its fields, beside it
@@ -60,8 +59,7 @@ async def test_a_long_log_is_read_by_the_page(drive):
     log = started()
     for n in range(5000):
         log.add(ev.Message("info", f"message number {n}"), dt=0.01)
-    async with drive(log, press="5") as d:
-        await d.until_shows("message number 4999")
+    async with drive(log, press="5", shows="message number 4999") as d:
         await d.press("g")
         await d.until_shows("message number 1")
         for _ in range(3):

@@ -225,8 +225,7 @@ async def test_figures_of_all_instances_are_summed(drive):
 
 @pytest.mark.slow
 async def test_the_change_is_shown_in_its_lines(drive):
-    async with drive(mutated(), press="4jjjj") as d:
-        await d.until_shows("def number(self):")
+    async with drive(mutated(), press="4jjjj", shows="def number(self):") as d:
         spans = [span for line in d.screen.pane.lines for span in line]
         assert ("self.pos < len(self.text)", "strike removed", "") in spans
         assert ("self.pos <= len(self.text)", "bold added", "") in spans
@@ -255,8 +254,7 @@ async def test_a_file_that_is_not_as_it_was_is_not_shown(drive, tmp_path):
     mutant = {"id": "a:f:math:0:-", "line": 3, "function": "f", "operator": "math",
               "before": "a + b", "after": "a - b"}  # fmt: skip
     log.add(ev.MutantsFound("main", "a", "a.py", str(other), [mutant]))
-    async with drive(log, press="4") as d:
-        await d.until_shows("source not shown")
+    async with drive(log, press="4", shows="source not shown") as d:
         d.assert_shows("a + b", "a - b")
         d.assert_lacks("secret")
 
@@ -314,7 +312,7 @@ async def test_one_state_after_the_other(drive):
 
 def grouped():
     """A campaign with survivors of three groups, and one that was killed."""
-    log = small(8).add(
+    return small(8).add(
         ev.EntrySaved("main", 0, "queue/id:000000"),
         killed("main", IDS[0], 0, 5),
         ev.MutantState("main", IDS[3], "alive"),
@@ -323,7 +321,6 @@ def grouped():
                       {IDS[3]: ["main/0", "ran"], IDS[2]: ["main/0", "reached"]}),
         analysis("main", 5, unsettled=7),
     )  # fmt: skip
-    return log
 
 
 @pytest.mark.slow
@@ -601,8 +598,7 @@ async def test_over_looked_at_and_replayed_campaigns_cannot_be_steered(drive):
 
 @pytest.mark.slow
 async def test_a_replay_goes_back_before_the_kills(drive):
-    async with drive(mutated(), replay_at=600.0, press="4") as d:
-        await d.until_shows("252 killed")
+    async with drive(mutated(), replay_at=600.0, press="4", shows="252 killed") as d:
         await d.press("i", "ctrl+home")
         await d.until_lacks("This campaign has no mutants")
         for _ in range(3):

@@ -79,8 +79,7 @@ async def test_typed_before_the_log_is_read(drive):
 
 @pytest.mark.slow
 async def test_in_a_replay_before_the_first_figures(drive):
-    async with drive(mixed(), replay_at=600.0, press="6") as d:
-        await d.until_shows("fixed since")
+    async with drive(mixed(), replay_at=600.0, press="6", shows="fixed since") as d:
         d.app.seek(255.0)
         await d.until_shows("havoc 25%")
         d.app.seek(5.0)
@@ -150,8 +149,7 @@ async def test_what_found_too_little_to_tell_is_in_brackets(drive):
 @pytest.mark.slow
 async def test_the_column_that_is_sorted_by_is_always_whole(drive):
     for size in ((60, 15), (40, 12), (80, 24)):
-        async with drive(mixed(), size=size, press="6") as d:
-            await d.until_shows("found/M ▼")
+        async with drive(mixed(), size=size, press="6", shows="found/M ▼") as d:
             assert any(line.rstrip().endswith("4,089") for line in d.lines()) or size == (80, 24)
 
 
@@ -179,8 +177,7 @@ async def test_balanced_is_what_is_done_where_no_fragment_fits(drive):
     new = figures("main", 600, (0.2, 0.7, 0.1), seed=0)
     new.weights[ARMS.index("fragment")], new.weights[ARMS.index("balanced")] = 10**6, 0
     log.add(new)
-    async with drive(log, press="6") as d:
-        await d.until_shows("in 100% of splice steps")
+    async with drive(log, press="6", shows="in 100% of splice steps") as d:
         assert d.table.go_to("balanced")
         await d.until_shows("other splicing mutator")
 
@@ -372,8 +369,7 @@ async def test_what_havoc_really_was(drive):
     new = with_finds("havoc", 9)
     new.tried[new.names.index("havoc")] = 4_000_000
     log.add(new, dt=1.0)
-    async with drive(log) as d:
-        await d.until_shows("havoc 20% (did ")
+    async with drive(log, shows="havoc 20% (did ") as d:
         await d.press("6")
         assert "havoc 20% (did " in strip(d)[1]
 

@@ -141,8 +141,7 @@ async def test_a_column_of_ages_goes_when_the_ages_do(drive):
 @pytest.mark.slow
 async def test_a_long_name_is_whole_where_there_is_room(drive):
     log = started().add(ev.Message("warning", "[/x] odd", "dead:default-secondary"))
-    async with drive(log, size=(140, 40)) as d:
-        await d.until_shows("dead:default-secondary  [/x] odd")
+    async with drive(log, size=(140, 40), shows="dead:default-secondary  [/x] odd") as d:
         await d.press("5")
         await d.until_shows("dead:default-secondary  [/x] odd")
         await d.pilot.resize_terminal(80, 24)
@@ -152,8 +151,7 @@ async def test_a_long_name_is_whole_where_there_is_room(drive):
 
 @pytest.mark.slow
 async def test_pausing_and_resuming_the_campaign(drive):
-    async with drive(running(), press="p") as d:
-        await d.until_shows("‖ PAUSED")
+    async with drive(running(), press="p", shows="‖ PAUSED") as d:
         assert d.commands == [Pause()]
         assert "p Resume" in d.text()
         # The log may say it before whoever has asked for it hears the answer.
@@ -237,8 +235,7 @@ async def test_stopping_asks_first(drive):
 
 
 async def test_a_dead_supervisor_is_said_with_the_way_out(drive):
-    async with drive(running(), alive=False) as d:
-        await d.until_shows("NO SUPERVISOR")
+    async with drive(running(), alive=False, shows="NO SUPERVISOR") as d:
         d.assert_shows("Resume with: fuzztui RUN/campaign.toml", "(p Pause)")
         await d.press("p")
         assert d.notices() == ["Pause: no supervisor is running"]
@@ -266,8 +263,7 @@ async def test_time_stands_still_once_all_instances_have_ended(drive):
 
 async def test_a_finished_campaign_needs_no_supervisor(drive):
     log = running().add(ev.CampaignEnded("finished", "the budget is used up"))
-    async with drive(log, alive=False) as d:
-        await d.until_shows("✓ FINISHED")
+    async with drive(log, alive=False, shows="✓ FINISHED") as d:
         assert "NO SUPERVISOR" not in d.text()
         await d.press("x")
         assert d.notices() == ["Stop: the campaign has finished"]
@@ -320,8 +316,7 @@ async def test_how_far_a_long_log_was_read_is_shown_until_the_end(drive):
 @pytest.mark.slow
 @pytest.mark.usefixtures("whole_frames")
 async def test_nothing_is_painted_when_nothing_changes(drive):
-    async with drive(running().add(ev.CampaignEnded("stopped"))) as d:
-        await d.until_shows("STOPPED")
+    async with drive(running().add(ev.CampaignEnded("stopped")), shows="STOPPED") as d:
         await d.still()
         painted = []
         d.app._display = lambda screen, renderable: painted.append(renderable)
@@ -407,9 +402,6 @@ async def test_resizing_keeps_up(drive):
             await d.pilot.resize_terminal(*size)
             await d.until(lambda size=size: len(d.lines()) == size[1])
             await d.until(lambda: "RUNNING" in d.text() and "Events" in d.text())
-
-
-# -------------------------------------------------------------------- mutants
 
 
 @pytest.mark.slow

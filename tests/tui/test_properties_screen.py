@@ -30,7 +30,7 @@ def row(**figures):
 
 
 def suite(*more):
-    log = started("shop-tests").add(
+    return started("shop-tests").add(
         ev.InstanceState("main", "running", 5001),
         ev.InstanceHello("main", "zest", "0.1", "3.12.1", 5001, [*CAPABILITIES, "weigh-property"]),
         ev.CampaignState("running"),
@@ -46,7 +46,6 @@ def suite(*more):
                             "shop.py:5 in parse", "", "test_parse('fuzz')", property=B),
         *more,
     )  # fmt: skip
-    return log
 
 
 @pytest.mark.slow

@@ -418,8 +418,7 @@ async def test_nothing_covers_or_cuts_what_matters(drive):
         assert "02:10/05:00   and 1 more" in now
         assert now.rstrip().endswith("1 of 30 more")
         assert "▲ ▔ budget ends" in d.text()
-    async with drive(log, size=(120, 40), press="4fff") as d:
-        await d.until_shows("done 3/40")
+    async with drive(log, size=(120, 40), press="4fff", shows="done 3/40") as d:
         assert "verdict" in next(line for line in d.lines() if "done 3/40" in line)
 
 

@@ -12,25 +12,11 @@ from hosted import HubLog, hosted
 from mixed import mixed
 from mutated import analysis, mutated
 from sourced import sourced
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_yields import compared
 from turnlog import midway, on_target
 
 from fuzztui.kernel.wire.events import CampaignStarted
 from fuzztui.tui.frame.box import BoxScreen
-
-
-class TextFile(SingleFileSnapshotExtension):
-    """One readable file for each picture."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "txt"
-
-
-@pytest.fixture
-def picture(snapshot):
-    return snapshot.use_extension(TextFile)
-
 
 NARROW, USUAL, VAST = (80, 24), (120, 40), (220, 60)
 
@@ -154,8 +140,7 @@ async def test_an_exact_pass(drive, picture):
     log = mutated().add(CampaignStarted("c", "mu2", "m:f", budget_s=300.0))
     stats = analysis("main", 600, phase="exact", unsettled=1234, left_s=95.0, pass_share=0.25)
     log.add(stats, dt=1.0)
-    async with drive(log, size=(120, 40), run=None, press="4") as d:
-        await d.until_shows("5 │")
+    async with drive(log, size=(120, 40), run=None, press="4", shows="5 │") as d:
         await d.still()
         assert d.text() + "\n" == picture
 

@@ -25,14 +25,8 @@ def gutter(d, line):
     return column.value(code.rows.row(str(line)))
 
 
-async def opened(d):
-    await d.press("8")
-    await d.until_shows("def is_digit")
-
-
 async def test_lines_with_their_coverage_mutants_and_findings(drive):
-    async with drive(sourced(goal=True), size=(160, 60)) as d:
-        await opened(d)
+    async with drive(sourced(goal=True), size=(160, 60), press="8", shows="def is_digit") as d:
         assert {n: gutter(d, n) for n in (4, 5, 12, 18, 26, 27, 28, 30, 31, 32, 33)} == {
             4: "covered", 5: "covered", 12: "covered", 18: "covered", 26: "partly",
             27: "frontier", 28: "covered", 30: "partly", 31: "frontier", 32: "never",
@@ -57,8 +51,7 @@ async def test_lines_with_their_coverage_mutants_and_findings(drive):
 
 
 async def test_from_a_line_to_its_mutants_finding_and_first_entry_and_back(drive):
-    async with drive(sourced(), toasts=True) as d:
-        await opened(d)
+    async with drive(sourced(), toasts=True, press="8", shows="def is_digit") as d:
         d.screen.reveal(f"{PATH}:30")
         await d.until(lambda: d.screen.code.cursor == "30" and d.screen.has_class("-code"))
         await d.press("m")
@@ -118,8 +111,7 @@ async def test_from_an_entry_to_the_line_it_covered_first(drive):
 
 
 async def test_the_next_line_to_look_at(drive):
-    async with drive(sourced(0)) as d:
-        await opened(d)
+    async with drive(sourced(0), press="8", shows="def is_digit") as d:
         seen = []
         for _ in range(3):
             await d.press("n")
@@ -130,8 +122,7 @@ async def test_the_next_line_to_look_at(drive):
 
 
 async def test_the_tree_follows_the_line(drive):
-    async with drive(sourced(), size=(140, 40)) as d:
-        await opened(d)
+    async with drive(sourced(), size=(140, 40), press="8", shows="def is_digit") as d:
 
         def function():
             return d.screen._rows[d.screen.files.cursor].function
@@ -150,8 +141,7 @@ async def test_the_tree_follows_the_line(drive):
 async def test_in_a_replay_the_gutter_is_that_of_the_time(drive):
     log = sourced()
     start = next(r.t for r in log.records if isinstance(r.event, ev.SourceFile))
-    async with drive(log, replay_at=start + 15) as d:
-        await opened(d)
+    async with drive(log, replay_at=start + 15, press="8", shows="def is_digit") as d:
         assert gutter(d, 4) == "partly"  # the function was defined, and never entered
         assert gutter(d, 12) == "never"
         d.app.seek(start + 75)
@@ -172,7 +162,8 @@ async def test_before_any_line_is_measured_no_share_is_shown(drive):
 
     async with drive(log, replay_at=start) as d:
         assert start < step
-        await opened(d)
+        await d.press("8")
+        await d.until_shows("def is_digit")
         assert set(shares().values()) == {-1}
         assert gutter(d, 12) == ""
         d.app.seek(step)
@@ -184,8 +175,7 @@ async def test_before_any_line_is_measured_no_share_is_shown(drive):
 
 
 async def test_new_lines_show_without_moving_the_cursor(drive):
-    async with drive(sourced()) as d:
-        await opened(d)
+    async with drive(sourced(), press="8", shows="def is_digit") as d:
         d.screen.reveal(f"{PATH}:21")
         await d.pilot.pause()
         d.log.add(ev.LinesCovered("s1", 2, {PATH: "27"}), dt=1.0)
@@ -214,14 +204,12 @@ async def test_tree_and_code_in_every_size(drive, size):
 
 
 async def test_a_changed_file_is_marked(drive):
-    async with drive(sourced(sha="0123456789abcdef")) as d:
-        await opened(d)
+    async with drive(sourced(sha="0123456789abcdef"), press="8", shows="def is_digit") as d:
         assert "changed" in d.lines()[3] + d.lines()[2]
 
 
 async def test_a_version_that_the_campaign_loads_later_is_read_again(drive):
-    async with drive(sourced(sha="0123456789abcdef")) as d:
-        await opened(d)
+    async with drive(sourced(sha="0123456789abcdef"), press="8", shows="def is_digit") as d:
         assert "changed" in d.lines()[3] + d.lines()[2]
         d.log.add(source_file(), dt=1.0)
         await d.until(lambda: "changed" not in d.lines()[3] + d.lines()[2])
@@ -229,8 +217,7 @@ async def test_a_version_that_the_campaign_loads_later_is_read_again(drive):
 
 
 async def test_a_line_that_the_filter_hides_is_shown_again(drive):
-    async with drive(sourced()) as d:
-        await opened(d)
+    async with drive(sourced(), press="8", shows="def is_digit") as d:
         d.screen.reveal(f"{PATH}:12")
         await d.press("slash", *"too", "enter")
         await d.until(lambda: len(d.screen.code.rows) == 1)
@@ -296,15 +283,13 @@ async def test_text_of_files_and_logs_is_drawn_literally(drive, tmp_path):
         ev.LinesCovered("main", 0, {str(evil): "1"}),
         dt=1.0,
     )
-    async with drive(log, press="8") as d:
-        await d.until_shows("[/x]")
+    async with drive(log, press="8", shows="[/x]") as d:
         d.assert_lacks("\x1b", "\u202e")
         await d.press("enter", "enter")
 
 
 async def test_without_any_source_the_screen_says_what_to_do(drive):
-    async with drive(running(), press="8") as d:
-        await d.until_shows("names no source file")
+    async with drive(running(), press="8", shows="names no source file") as d:
         assert "run the corpus again" in d.text()
 
 
@@ -337,10 +322,11 @@ ANSWER = {
 def command(tmp_path, monkeypatch):
     """A stand-in for the command that answers ``ANSWER``, or fails with a message."""
 
-    def answers(text, code=0, says="fuzztui: inputs: 1 of 2"):
+    def answers(text, code=0, says="fuzztui: inputs: 1 of 2", before=""):
         script = tmp_path / "python"
         script.write_text(
-            f"#!{shutil.which('sh')}\necho '{says}' >&2\ncat {tmp_path}/answer\nexit {code}\n"
+            f"#!{shutil.which('sh')}\necho '{says}' >&2\n"
+            f"{before}cat {tmp_path}/answer\nexit {code}\n"
         )
         script.chmod(0o755)
         (tmp_path / "answer").write_text(text)
@@ -351,8 +337,7 @@ def command(tmp_path, monkeypatch):
 
 async def test_coverage_of_an_old_log_is_measured(drive, command):
     command(json.dumps(ANSWER))
-    async with drive(mutated(18, 60), toasts=True, press="8") as d:
-        await d.until_shows("def is_digit")
+    async with drive(mutated(18, 60), toasts=True, press="8", shows="def is_digit") as d:
         assert gutter(d, 5) == ""
         await d.press("r")
         await d.until(lambda: gutter(d, 5) == "covered")
@@ -366,16 +351,10 @@ async def test_coverage_of_an_old_log_is_measured(drive, command):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_the_smallest_entry_of_a_c_target(drive, size, tmp_path, monkeypatch):
+async def test_the_smallest_entry_of_a_c_target(drive, size, command, tmp_path):
     """The log of a C target has its lines, but not the smallest entry of each."""
-    script = tmp_path / "python"
-    script.write_text(
-        f"#!{shutil.which('sh')}\necho 'fuzztui: entries: 1 of 7, 9s left' >&2\n"
-        f"while ! [ -e {tmp_path}/go ]; do sleep 0.02; done\ncat {tmp_path}/answer\n"
-    )
-    script.chmod(0o755)
-    (tmp_path / "answer").write_text(json.dumps(ANSWER))
-    monkeypatch.setattr(sys, "executable", str(script))
+    wait = f"while ! [ -e {tmp_path}/go ]; do sleep 0.02; done\n"
+    command(json.dumps(ANSWER), says="fuzztui: entries: 1 of 7, 9s left", before=wait)
     log = Log()
     for record in sourced().records:
         event = record.event
@@ -408,8 +387,7 @@ async def test_a_line_that_only_a_finding_has_reached(drive):
         ),
         dt=60.0,
     )  # fmt: skip
-    async with drive(log, size=(120, 40), replay_at=before) as d:
-        await opened(d)
+    async with drive(log, size=(120, 40), replay_at=before, press="8", shows="def is_digit") as d:
         covered = d.screen._rows[PATH].covered
         assert gutter(d, 32) == "never"
         d.app.seek(before + 60.0)
@@ -428,8 +406,7 @@ def test_the_help_explains_each_state_of_a_line():
 
 async def test_a_measured_log_is_replayed(drive, command):
     command(json.dumps(ANSWER))
-    async with drive(mutated(18, 60), replay_at=50.0, press="8") as d:
-        await d.until_shows("def is_digit")
+    async with drive(mutated(18, 60), replay_at=50.0, press="8", shows="def is_digit") as d:
         await d.press("r")
         await d.until(lambda: gutter(d, 5) == "covered")
         assert gutter(d, 12) == "never"
@@ -437,17 +414,11 @@ async def test_a_measured_log_is_replayed(drive, command):
         await d.until(lambda: gutter(d, 12) == "covered")
 
 
-async def test_a_running_measurement_is_not_cancelled_by_its_key(drive, tmp_path, monkeypatch):
-    script = tmp_path / "python"
-    script.write_text(
-        f"#!{shutil.which('sh')}\nexec 3<&0\n(cat <&3; kill $$) >/dev/null 2>&1 &\n"
-        f"while ! [ -e {tmp_path}/go ]; do sleep 0.02; done\ncat {tmp_path}/answer\n"
-    )
-    script.chmod(0o755)
-    (tmp_path / "answer").write_text(json.dumps(ANSWER))
-    monkeypatch.setattr(sys, "executable", str(script))
-    async with drive(mutated(18, 60), toasts=True, press="8") as d:
-        await d.until_shows("def is_digit")
+async def test_a_running_measurement_is_not_cancelled_by_its_key(drive, command, tmp_path):
+    ended = "exec 3<&0\n(cat <&3; kill $$) >/dev/null 2>&1 &\n"
+    wait = f"while ! [ -e {tmp_path}/go ]; do sleep 0.02; done\n"
+    command(json.dumps(ANSWER), before=ended + wait)
+    async with drive(mutated(18, 60), toasts=True, press="8", shows="def is_digit") as d:
         await d.press("r")
         await d.until(lambda: d.screen._measurement is not None)
         await d.press("r")

@@ -310,8 +310,7 @@ async def test_lines_of_the_program_are_cut_its_own_wraps(drive, tmp_path):
     program = PROGRAM.replace("year(path)", "year(" + "path.resolve()." * 9 + "x)")
     program = program.replace("== 2008", "== a_first_name and another_name")
     write_targets(tmp_path, program=program)
-    async with drive(aimed(), press="7t") as d:
-        await d.until_shows("›     3 │ ")
+    async with drive(aimed(), press="7t", shows="›     3 │ ") as d:
         code = [line.rpartition("▏")[2].rstrip() for line in d.lines()]
         own = next(i for i, line in enumerate(code) if "›" in line)
         assert code[own - 1].startswith("       2 │     taken = year(pat") and "…" in code[own - 1]

@@ -13,7 +13,7 @@ from fuzztui.tui.frame.footer import MORE, Footer
 
 def compared():
     """A campaign with entries made for comparisons; one place has markup in its name."""
-    log = running().add(
+    return running().add(
         ev.EntrySaved("main", 900, "queue/id:000900", [0], "compare"),
         ev.EntrySaved("main", 901, "queue/id:000901", [0], "compare"),
         ev.ComparisonsReported(
@@ -23,7 +23,6 @@ def compared():
             {"compare": 250, "havoc": 9750},
         ),
     )
-    return log
 
 
 @pytest.mark.slow

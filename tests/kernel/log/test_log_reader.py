@@ -108,9 +108,6 @@ def test_fifos_and_strangers_in_the_directory_do_no_harm(run):
     assert len([p for p in reader.problems if "regular" in p]) == 2
 
 
-# -------------------------------------------------------------- foreign files
-
-
 def write_lines(path, records):
     path.write_text("".join(encode_record(r) + "\n" for r in records))
     return path

@@ -152,9 +152,6 @@ def test_sealing_happens_elsewhere(tmp_path, small_tails, monkeypatch):
     assert read(tmp_path) == records
 
 
-# ------------------------------------------------------------------ full disk
-
-
 @pytest.fixture
 def file_limit():
     """Sets how large a file of this process may become: writes end short, then fail."""
@@ -222,9 +219,6 @@ def test_a_member_that_cannot_be_written_stays_a_tail(tmp_path, small_tails, mon
     assert len(list_tails(tmp_path)) == 1
     assert (tmp_path / SEALED).stat().st_size > 0
     assert read(tmp_path) == records
-
-
-# ------------------------------------------------------------------- recovery
 
 
 def test_a_torn_line_is_cut_and_its_number_used_again(tmp_path):

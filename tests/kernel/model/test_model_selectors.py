@@ -162,9 +162,6 @@ def test_the_status_object():
     }  # fmt: skip
 
 
-# --------------------------------------------------------------------- series
-
-
 def test_a_series_keeps_the_last_value_of_each_bucket():
     s = Series()
     for t, v in [(0.0, 1), (0.1, 2), (0.3, 3), (0.49, 4), (2.0, 5)]:

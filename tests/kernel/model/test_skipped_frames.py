@@ -144,9 +144,6 @@ def test_many_frames_are_bounded_and_the_first_of_the_application_stays() -> Non
     assert counting(parse_frames(rows), Basis("E"), ()) == [REQUIRE]
 
 
-# ----------------------------------------------------------------- verdicts
-
-
 def verdict(signature: str, name: str) -> ev.VerdictsChanged:
     return ev.VerdictsChanged([{"signature": signature, "verdict": name}])
 
