@@ -11,7 +11,7 @@ import pytest
 from run_logs import run_with
 
 from fuzztui.cli import main
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
+from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.parser import parsers
 from fuzztui.cli.runs import find_run
 from fuzztui.kernel.wire import events as ev
@@ -104,12 +104,7 @@ def log_of(run, *events):
     return run_with(run, *events, at_rest=isinstance(events[-1], ev.CampaignEnded))
 
 
-def asked(capsys, *argv):
-    assert main([str(word) for word in argv]) == DONE
-    return json.loads(capsys.readouterr().out)
-
-
-def test_a_replay_says_of_a_run_what_its_status_says(tmp_path, capsys):
+def test_a_replay_says_of_a_run_what_its_status_says(tmp_path, cli):
     """Also that it was interrupted; of an earlier time, what it was then."""
     run = log_of(
         tmp_path / "c",
@@ -118,7 +113,7 @@ def test_a_replay_says_of_a_run_what_its_status_says(tmp_path, capsys):
         ev.InstanceState("main", "running"),
         ev.Stats("main", 10, 5.0, 3),
     )
-    status, replay = asked(capsys, "status", run, "--json"), asked(capsys, "replay", run, "--json")
+    status, replay = cli("status", run, "--json").json, cli("replay", run, "--json").json
     assert status["state"] == replay["state"] == "interrupted"
     assert status["instances"][0]["state"] == replay["instances"][0]["state"] == "interrupted"
     assert status.keys() == replay.keys()
@@ -126,9 +121,9 @@ def test_a_replay_says_of_a_run_what_its_status_says(tmp_path, capsys):
         k: v for k, v in replay.items() if k != "instances"
     }
     copied = shutil.copytree(run / "log", tmp_path / "copy")
-    assert asked(capsys, "replay", copied, "--json")["state"] == "interrupted"
-    assert asked(capsys, "replay", run, "--json", "--at", "2s")["state"] == "running"
-    assert asked(capsys, "replay", run, "--json", "--at", "1h")["state"] == "interrupted"
+    assert cli("replay", copied, "--json").json["state"] == "interrupted"
+    assert cli("replay", run, "--json", "--at", "2s").json["state"] == "running"
+    assert cli("replay", run, "--json", "--at", "1h").json["state"] == "interrupted"
 
 
 @pytest.mark.parametrize("command", ["repro", "minimise"])
