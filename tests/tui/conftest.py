@@ -60,7 +60,7 @@ async def settled(*_args: float, **_kwargs: float) -> None:
 @pytest.fixture(autouse=True)
 def _patient_notices(monkeypatch):
     """A notice of two seconds is gone before a busy machine comes to look."""
-    monkeypatch.setattr("textual.notifications.Notification.time_left", 1000.0)
+    monkeypatch.setattr(Notification, "time_left", 1000.0)
 
 
 @pytest.fixture(autouse=True)
@@ -288,12 +288,6 @@ class Driver:
         """These commands, and no others, were sent after the first ``after`` ones."""
         await self.until(lambda: len(self.commands) >= after + len(commands))
         assert self.commands[after:] == [*commands]
-
-
-@pytest.fixture(autouse=True)
-def _notifications_stay(monkeypatch):
-    """On a busy machine five seconds are over before a test asks for a notification."""
-    monkeypatch.setattr(Notification, "has_expired", False)
 
 
 @pytest.fixture

@@ -31,13 +31,10 @@ WATCHED = "watched only: start the campaign with fuzztui to steer it"
 
 async def test_a_fleet_shows_what_an_afl_user_wants(drive):
     async with drive(fleet(trouble=False)) as d:
-        text = d.text()
-        for words in ("pending", "cycles", "stable", "last new", "cpu", "4–6", "93% stable",
-                      "● 50 running", "imports from 49 siblings", "AFL++ 4.04c"):  # fmt: skip
-            assert words in text, words
-        assert "current" not in text
-        assert "  age  " not in text  # all are fresh: no column
-        assert "valid" not in text  # AFL has no such figure
+        d.assert_shows("pending", "cycles", "stable", "last new", "cpu", "4–6", "93% stable",
+                       "● 50 running", "imports from 49 siblings", "AFL++ 4.04c")  # fmt: skip
+        # All are fresh: no column of ages. AFL has no figure of valid inputs.
+        d.assert_lacks("current", "  age  ", "valid")
 
 
 @pytest.mark.slow
@@ -122,10 +119,8 @@ async def test_a_fleet_in_any_terminal(drive):
 @pytest.mark.slow
 async def test_a_strip_and_a_window_say_what_columns_have_no_room_for(drive):
     async with drive(fleet(watched=True), run=None, control=False, press="j") as d:
-        text = d.text()
-        for words in ("imports from main (", "unknown peer: honggfuzz (88) ≤1m old",
-                      "stability and map size 40s old", "in /fuzz/tiff/s1"):  # fmt: skip
-            assert words in text, words
+        d.assert_shows("imports from main (", "unknown peer: honggfuzz (88) ≤1m old",
+                       "stability and map size 40s old", "in /fuzz/tiff/s1")  # fmt: skip
         await d.press("enter")
         assert "favored 70, pending 117" in d.text()
         await d.press("escape")
@@ -264,7 +259,9 @@ async def test_a_refusal_to_minimise_is_said_once(drive):
 
 
 @pytest.mark.slow
-async def test_a_watched_campaign_can_be_looked_at_only(drive):
+async def test_a_watched_campaign_can_be_looked_at_only(drive, monkeypatch):
+    # Another screen drops the notices older than this: a busy machine takes longer for the keys.
+    monkeypatch.setattr("fuzztui.tui.base.themed.SEEN_S", 1000.0)
     async with drive(fleet(4, watched=True), run=None, control=False) as d:
         assert "watched" in d.text()
         await d.press("p", "x", "P", "n", "a", "2", "u", "3", "m")

@@ -17,10 +17,8 @@ from fuzztui.tui.labels.states import STEERED
 @pytest.mark.slow
 async def test_a_replay_shows_the_campaign_as_it_was(drive):
     async with drive(running(), replay_at=300.0) as d:
-        text = d.text()
-        assert "▷ REPLAY" in text
-        assert "0:05:00" in text
-        assert "RecursionError" not in text  # half a second later
+        d.assert_shows("▷ REPLAY", "0:05:00")
+        d.assert_lacks("RecursionError")  # half a second later
         await d.press("full_stop")
         await d.until_shows("RecursionError")
         assert d.app.campaign.t <= 300.5
