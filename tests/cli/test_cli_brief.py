@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from folding import fold
+
 from fuzztui.cli.headless import progress_line
 from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.status import MAX_GROUPS, status_text
 from fuzztui.kernel.base.text import brief
-from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.events import (
-    CampaignStarted,
-    CampaignState,
-    FindingDescribed,
-    FindingSaved,
-    InstanceState,
-    MutationStats,
-    Record,
-)
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tools.status.status import status_dict
 
 LONG = "\x1b" + "x" * 1_000_000
-
-
-def folded(*events):
-    state = State()
-    apply(state, [Record(n, 1.0, event) for n, event in enumerate(events, 1)])
-    return state
 
 
 def test_brief_is_one_harmless_line_with_an_ellipsis():
@@ -38,25 +25,26 @@ def test_brief_is_one_harmless_line_with_an_ellipsis():
 
 
 def test_long_texts_are_cut():
-    state = folded(
-        CampaignStarted(LONG, LONG, LONG),
-        CampaignState("failed", LONG),
-        InstanceState(LONG, "failed", 0, "main: " + LONG),
-        FindingSaved("main", "crash", "crashes/" + LONG),
-        FindingDescribed("main", "crash", "crashes/" + LONG, LONG, LONG, LONG, LONG, LONG),
+    state = fold(
+        ev.CampaignStarted(LONG, LONG, LONG),
+        ev.CampaignState("failed", LONG),
+        ev.InstanceState(LONG, "failed", 0, "main: " + LONG),
+        ev.FindingSaved("main", "crash", "crashes/" + LONG),
+        ev.FindingDescribed("main", "crash", "crashes/" + LONG, LONG, LONG, LONG, LONG, LONG),
     )
     text = status_text(Path("/run"), RunStatus(state, 1))
     assert len(text) < 10_000
     assert "…" in text and "\x1b" not in text
-    assert len(progress_line(folded(CampaignState(LONG)))) < 1000
+    assert len(progress_line(fold(ev.CampaignState(LONG)))) < 1000
 
 
 def test_many_findings_are_counted():
     described = [
-        FindingDescribed("main", "crash", f"crashes/{n}", f"s{n}", f"title {n}") for n in range(900)
+        ev.FindingDescribed("main", "crash", f"crashes/{n}", f"s{n}", f"title {n}")
+        for n in range(900)
     ]
-    saved = [FindingSaved("main", "crash", f"crashes/{n}") for n in range(900)]
-    text = status_text(Path("/run"), RunStatus(folded(*saved, *described), 1))
+    saved = [ev.FindingSaved("main", "crash", f"crashes/{n}") for n in range(900)]
+    text = status_text(Path("/run"), RunStatus(fold(*saved, *described), 1))
     assert sum("crash: title" in line for line in text.splitlines()) == MAX_GROUPS
     assert f"{900 - MAX_GROUPS} more" in text
 
@@ -73,7 +61,9 @@ def test_elapsed_is_the_time_on_the_screens_and_a_budget_is_of_running_time():
 
 
 def test_an_exact_pass_is_not_part_of_the_budget():
-    state = State(t=57.0, budget_s=20.0, mutation={"main": MutationStats("main", pass_share=0.4)})
+    state = State(
+        t=57.0, budget_s=20.0, mutation={"main": ev.MutationStats("main", pass_share=0.4)}
+    )
     text = status_text(Path("/run"), RunStatus(state, 1))
     elapsed = next(line for line in text.splitlines() if line.startswith("elapsed"))
     assert "20s of 20s" in elapsed and "37s" in elapsed and "57s of" not in elapsed

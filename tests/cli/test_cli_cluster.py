@@ -1,6 +1,5 @@
 """``fuzztui cluster`` and ``--cluster``: what is refused, by which option, with exit code 2."""
 
-import json
 import socket
 import stat
 
@@ -9,7 +8,7 @@ from skipped import needs
 
 from fuzztui.cli import main
 from fuzztui.cli.cluster import cluster_of
-from fuzztui.cli.output import DONE, FAILED, USAGE, CliError
+from fuzztui.cli.output import FAILED, USAGE, CliError
 from fuzztui.cli.parser import parse
 
 
@@ -19,10 +18,9 @@ def refused(capsys, *argv):
 
 
 @needs("cluster")
-def test_init_makes_private_files_once(tmp_path, capsys):
+def test_init_makes_private_files_once(tmp_path, cli, capsys):
     made = tmp_path / "tls"
-    assert main(["cluster", "init", str(made)]) == DONE
-    assert str(made) in capsys.readouterr().out
+    assert str(made) in cli("cluster", "init", made).out
     assert stat.S_IMODE((made / "node.key").stat().st_mode) == 0o600
     assert "ca.pem" in refused(capsys, "cluster", "init", str(made))
 
@@ -50,9 +48,8 @@ def test_a_worker_too(capsys):
     assert "--tls" in refused(capsys, "cluster", "worker", "tls://10.0.0.5:8786")
 
 
-def test_checking_local_slots(capsys):
-    assert main(["cluster", "check", "--json"]) == DONE
-    found = json.loads(capsys.readouterr().out)
+def test_checking_local_slots(cli):
+    found = cli("cluster", "check", "--json").json
     assert found["problems"] == []
     assert found["slots"] >= 1
 
@@ -79,12 +76,11 @@ def test_checking_what_is_wrong(tmp_path, capsys):
 
 
 @needs("cluster")
-def test_checking_a_directory_without_certificates(tmp_path, capsys):
+def test_checking_a_directory_without_certificates(tmp_path, cli):
     (tmp_path / "tls").mkdir()
     file = tmp_path / "c.toml"
     file.write_text('[cluster]\nscheduler = "tls://127.0.0.1:9"\ntls = "tls"\n')
-    assert main(["cluster", "check", str(file)]) == FAILED
-    assert "cluster init" in capsys.readouterr().out
+    assert "cluster init" in cli("cluster", "check", file, code=FAILED).out
 
 
 def where(*argv, table=()):

@@ -65,15 +65,9 @@ def test_the_command_that_is_meant_is_named(argv, command):
         (["minimise", ENTRY], "needs a finding's file, not 'main/12', a queue entry's"),
         (["minimise", MUTANT], "a mutant's"),
         (["mark-equivalent", ENTRY], "needs a mutant's ID or a selection, not 'main/12'"),
-        (
-            ["skip", "../x"],
-            "needs a queue entry's ID, not '../x'; for example",
-        ),
+        (["skip", "../x"], "needs a queue entry's ID, not '../x'; for example"),
         (["skip"], "skip needs a queue entry's ID; for example 12"),
-        (
-            ["skip-mutants"],
-            "skip-mutants needs a mutant's ID or a selection; for",
-        ),
+        (["skip-mutants"], "skip-mutants needs a mutant's ID or a selection; for"),
         (["minimise"], "minimise needs a finding's file; for example crashes/NAME"),
     ],
 )
@@ -154,8 +148,7 @@ def test_a_stop_without_an_answer_has_the_result_of_the_log(
         def close(self):
             pass
 
-    log = HubLog()
-    log.add(ev.SupervisorStarted(1, 0.0), ev.InstanceState("main", "running"))
+    log = HubLog().add(ev.SupervisorStarted(1, 0.0), ev.InstanceState("main", "running"))
     log.add(ev.CampaignState("running"), *recorded)
     write_run(tmp_path / "c", log)
     monkeypatch.setattr(ctl, "ControlClient", Client)

@@ -26,12 +26,9 @@ def test_each_word_has_options_of_its_own():
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_the_help_of_each_word_fits(word, capsys, monkeypatch):
+def test_the_help_of_each_word_fits(word, cli, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    with pytest.raises(SystemExit) as ended:
-        parse(["corpus", word, "--help"])
-    assert ended.value.code == 0
-    out = capsys.readouterr().out
+    out = cli("corpus", word, "--help").out
     assert max(map(len, out.splitlines())) <= 80
     assert f"corpus {word}" in out
 
@@ -44,11 +41,8 @@ def test_the_help_of_each_word_fits(word, capsys, monkeypatch):
         ["minimise", "r", "-o", "d", "--jobs", "0"],
     ],
 )  # fmt: skip
-def test_wrong_words_are_refused(words, capsys):
-    with pytest.raises(SystemExit) as ended:
-        parse(["corpus", *words])
-    assert ended.value.code == USAGE
-    assert "error:" in capsys.readouterr().err
+def test_wrong_words_are_refused(words, cli):
+    assert "error:" in cli("corpus", *words, code=USAGE).err
 
 
 def make_run(path: Path) -> Path:

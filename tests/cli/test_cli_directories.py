@@ -83,15 +83,13 @@ def make_runs(path: Path) -> None:
     ],
     ids=["project", "afl", "runs", "empty"],
 )
-def test_what_to_do_with_another_directory(make, words, here, capsys):
+def test_what_to_do_with_another_directory(make, words, here, cli):
     (here / "it's").mkdir()
     make(here / "it's")
     for argv in (["it's"], ["run", "it's"], ["check", "it's"], ["ci", "it's"]):
-        assert main(argv) == USAGE
-        assert words in capsys.readouterr().err
+        assert words in cli(*argv, code=USAGE).err
 
 
-def test_check_names_the_campaign_file_of_a_run(here, capsys):
+def test_check_names_the_campaign_file_of_a_run(here, cli):
     run_at(here / "a")
-    assert main(["check", "a"]) == USAGE
-    assert "a/campaign.toml" in capsys.readouterr().err
+    assert "a/campaign.toml" in cli("check", "a", code=USAGE).err

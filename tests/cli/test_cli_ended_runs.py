@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from run_logs import run_with
 
 from fuzztui.cli import main
 from fuzztui.cli.origins import has_begun, remember
 from fuzztui.cli.output import DONE, NOT_RUNNING
 from fuzztui.cli.runs import with_output
-from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire import events as ev
 from fuzztui.run.campaign import load
 from fuzztui.run.campaign.rundir import prepare_run
@@ -36,10 +36,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     def start(run: Path, toml: str, **more: object) -> None:
         runs.append(run)
         (run / "campaign.toml").write_text(toml)
-        writer = LogWriter(run / "log")
-        writer.append(ev.CampaignStarted("c", "zest", "t", 0, wall=1e9), 0.0)
-        writer.append(ev.CampaignState("running"), 0.1)
-        writer.close(at_rest=True)
+        run_with(
+            run, ev.CampaignStarted("c", "zest", "t", 0, wall=1e9), ev.CampaignState("running")
+        )
 
     monkeypatch.setattr("fuzztui.cli.run.start", start)
     return runs
@@ -52,15 +51,14 @@ def ended(file: Path, state: str, execs: int) -> Path:
     prepare_run(run)
     remember(run, loaded.campaign)
     (run / "campaign.toml").write_text(with_output(loaded, run).toml())
-    writer = LogWriter(run / "log")
-    writer.append(ev.CampaignStarted("c", "zest", "t", 0, budget_s=5.0, wall=1e9), 0.0)
-    writer.append(ev.InstanceState("main", "running"), 0.1)
-    writer.append(ev.CampaignState("running"), 0.1)
-    if execs:
-        writer.append(ev.Stats("main", execs=execs), 5.0)
-    writer.append(ev.CampaignEnded(state, "the end"), 6.0)
-    writer.close(at_rest=True)
-    return run
+    return run_with(
+        run,
+        (0.0, ev.CampaignStarted("c", "zest", "t", 0, budget_s=5.0, wall=1e9)),
+        (0.1, ev.InstanceState("main", "running")),
+        (0.1, ev.CampaignState("running")),
+        *([(5.0, ev.Stats("main", execs=execs))] if execs else []),
+        (6.0, ev.CampaignEnded(state, "the end")),
+    )
 
 
 @pytest.mark.parametrize("state", ["finished", "failed", "stopped"])
@@ -81,10 +79,9 @@ def test_a_place_that_is_named_is_kept(file, started):
     assert not started
 
 
-def test_detach_tells_scripts_that_nothing_was_started(file, started, capsys):
+def test_detach_tells_scripts_that_nothing_was_started(file, started, cli, capsys):
     run = ended(file, "finished", 100)
-    assert main([str(file), "--detach"]) == NOT_RUNNING
-    message = capsys.readouterr().err
+    message = cli(file, "--detach", code=NOT_RUNNING).err
     assert "campaign.budget" in message
     assert f"fuzztui attach {run}" in message
     assert "ctl" not in message

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.cli import main
 from fuzztui.cli.gates import judge, new_survivors, read_baseline
 from fuzztui.cli.output import BELOW_THRESHOLD, DONE, FAILED, USAGE, CliError
 from fuzztui.cli.score import state_of
@@ -102,8 +101,6 @@ def test_a_baseline_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("given", ["-1", "101", "x", "nan", "1e999"])
-def test_a_threshold_that_is_none(capsys: pytest.CaptureFixture[str], given: str) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(["score", "run", f"--fail-under={given}"])
-    assert end.value.code == USAGE
-    assert "is not a percentage from 0 to 100" in capsys.readouterr().err
+def test_a_threshold_that_is_none(cli, given: str) -> None:
+    said = cli("score", "run", f"--fail-under={given}", code=USAGE)
+    assert "is not a percentage from 0 to 100" in said.err

@@ -43,11 +43,9 @@ def at_home(monkeypatch, tmp_path):
     return run
 
 
-def test_elsewhere_the_help_is_printed(capsys, monkeypatch):
+def test_elsewhere_the_help_is_printed(cli, monkeypatch):
     monkeypatch.setattr(parser, "_at_terminal", lambda: False)
-    with pytest.raises(SystemExit) as ended:
-        main([])
-    assert ended.value.code == DONE and "fuzztui COMMAND" in capsys.readouterr().out
+    assert "fuzztui COMMAND" in cli().out
 
 
 def test_home_comes_back_after_a_run_with_the_cursor_on_it(at_home, monkeypatch):

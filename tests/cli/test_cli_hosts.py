@@ -87,8 +87,7 @@ def test_text_warns_of_a_lost_host_and_groups_instances(hub, capsys):
 
 
 def test_names_of_any_length_leave_the_columns_straight(tmp_path, capsys):
-    log = hosted(1, 1, lost=())
-    log.add(ev.InstanceState("server-room-3_main", "running"))
+    log = hosted(1, 1, lost=()).add(ev.InstanceState("server-room-3_main", "running"))
     write_run(tmp_path / "c", log)
     lock = RunLock(tmp_path / "c")
     text = ask(capsys, "status", tmp_path / "c")
@@ -118,8 +117,7 @@ def test_metrics_have_a_gauge_for_each_host(hub, capsys):
 
 
 def test_a_host_that_has_ended_sets_no_alarm(tmp_path, capsys):
-    log = hosted(2, 1, lost=())
-    log.add(ev.HostState("h1", "ended", "the budget is used up"))
+    log = hosted(2, 1, lost=()).add(ev.HostState("h1", "ended", "the budget is used up"))
     write_run(tmp_path / "c", log, now=True)
     lock = RunLock(tmp_path / "c")
     assert hosts_of(capsys, tmp_path / "c")["h1"]["connected"] is None
@@ -133,9 +131,6 @@ def test_a_campaign_without_hosts_says_nothing_of_them(tmp_path, capsys):
     write_run(tmp_path / "c", log, now=True)
     assert "hosts " not in ask(capsys, "status", tmp_path / "c")
     assert hosts_of(capsys, tmp_path / "c") == {}
-
-
-# ------------------------------------------------------------------ without a screen
 
 
 def stated(state: State, *events: ev.HostState) -> State:
@@ -180,10 +175,9 @@ def test_ctl_names_the_host_that_a_pending_command_waits_for(tmp_path):
     assert "h2" in waits_for(tmp_path / "c", Pause())
 
 
-def test_ctl_without_a_hub_says_that_the_hosts_continue(tmp_path, capsys):
+def test_ctl_without_a_hub_says_that_the_hosts_continue(tmp_path, cli):
     write_run(tmp_path / "c", hosted(2, 1))
-    assert main(["ctl", str(tmp_path / "c"), "pause"]) == NOT_RUNNING
-    err = capsys.readouterr().err
+    err = cli("ctl", tmp_path / "c", "pause", code=NOT_RUNNING).err
     assert "hosts continue" in err
     assert str(tmp_path / "c/campaign.toml") in err
 

@@ -4,8 +4,6 @@ import contextlib
 import importlib.util
 import io
 import os
-import pty
-import select
 import shutil
 import signal
 import subprocess
@@ -14,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import tomli
-from waiting import wait_until
+from on_terminal import OnTerminal
 
 from fuzztui.cli import init_drafts, init_files, main
 from fuzztui.cli.asking import Asking
@@ -41,6 +39,7 @@ def picky(text: str):
         raise FormatError("words")
     return len(text)
 '''
+TARGET = {"function": "m:f"}
 MADE = {HARNESS: "x = 1\n"}
 TESTS = "from brackets import parse\n\ndef test():\n    assert parse('[1, 2]')\n    parse('[3]')\n"
 
@@ -56,24 +55,19 @@ def project(tmp_path, monkeypatch) -> Path:
     return folder
 
 
-def run(capsys, *argv: str) -> tuple[int, str, str]:
-    code = main(["init", *argv])
-    out, err = capsys.readouterr()
-    return code, out, err
+def drafted(cli, *argv: str) -> dict[str, object]:
+    """The table of the target in a campaign that is only printed."""
+    return tomli.loads(cli("init", "--print", *argv).out)["target"]
 
 
 def files(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-# ------------------------------------------------------------------- without a campaign
-
-
-def test_without_a_terminal_it_asks_for_an_option(project, capsys, monkeypatch):
+def test_without_a_terminal_it_asks_for_an_option(project, cli, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO())
     before = files(project)
-    code, _, err = run(capsys)
-    assert code == USAGE
+    err = cli("init", code=USAGE).err
     assert "--yes" in err
     assert "--function" in err
     assert files(project) == before
@@ -92,24 +86,20 @@ def test_without_a_terminal_it_asks_for_an_option(project, capsys, monkeypatch):
         (["--yes", "--python", "/nowhere/python"], "/nowhere/python"),
     ],
 )
-def test_wrong_arguments_are_named(argv, named, project, capsys):
+def test_wrong_arguments_are_named(argv, named, project, cli):
     before = files(project)
-    code, _, err = run(capsys, *argv)
-    assert code == USAGE
+    err = cli("init", *argv, code=USAGE).err
     assert named in err
     assert files(project) == before
 
 
-def test_a_function_and_a_program_are_two_targets(project, capsys):
-    with pytest.raises(SystemExit) as ended:
-        run(capsys, "--yes", "--function", "brackets:parse", "--command", "./prog @@")
-    assert ended.value.code == USAGE
-    assert "--command" in capsys.readouterr().err
+def test_a_function_and_a_program_are_two_targets(project, cli):
+    words = ["--yes", "--function", "brackets:parse", "--command", "./prog @@"]
+    assert "--command" in cli("init", *words, code=USAGE).err
 
 
-def test_a_directory_with_nothing_to_fuzz(tmp_path, capsys):
-    code, _, err = run(capsys, str(tmp_path), "--yes")
-    assert code == USAGE
+def test_a_directory_with_nothing_to_fuzz(tmp_path, cli):
+    err = cli("init", str(tmp_path), "--yes", code=USAGE).err
     assert "--function" in err
     assert "--command" in err
     assert files(tmp_path) == set()
@@ -120,9 +110,7 @@ def test_an_interrupt_leaves_nothing(interrupted, tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise interrupted
 
-    draft = CampaignDraft(
-        "n", "zest", {"function": "m:f"}, seeds=[b"a"], harnesses={HARNESS: "x = 1\n"}
-    )
+    draft = CampaignDraft("n", "zest", TARGET, seeds=[b"a"], harnesses=MADE)
     file = tmp_path / "campaign.toml"
     for name in ("replace_bytes", "publish_text", "load"):
         with monkeypatch.context() as m:
@@ -134,22 +122,16 @@ def test_an_interrupt_leaves_nothing(interrupted, tmp_path, monkeypatch):
 
 def test_a_failure_keeps_files_that_existed(tmp_path, monkeypatch):
     (tmp_path / HARNESS).write_text("mine")
-    draft = CampaignDraft(
-        "n", "zest", {"function": "m:f"}, seeds=[b"a"], harnesses={HARNESS: "x = 1\n"}
-    )
+    draft = CampaignDraft("n", "zest", TARGET, seeds=[b"a"], harnesses=MADE)
     monkeypatch.setattr(init_files, "load", lambda *a, **k: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         init_files.write_draft(draft, tmp_path / "campaign.toml")
     assert files(tmp_path) == {HARNESS}
 
 
-# ----------------------------------------------------------------------- with a trial
-
-
 @pytest.mark.slow
-def test_it_writes_a_campaign_that_is_valid(project, capsys):
-    code, _, err = run(capsys, "--yes")
-    assert (code, err.count("start it")) == (DONE, 1)
+def test_it_writes_a_campaign_that_is_valid(project, cli):
+    assert cli("init", "--yes").err.count("start it") == 1
     data = tomli.loads((project / "campaign.toml").read_text())
     assert data["target"]["function"] == "brackets:parse"
     assert data["target"]["expected"] == ["brackets.FormatError"]  # not its subclass
@@ -157,27 +139,24 @@ def test_it_writes_a_campaign_that_is_valid(project, capsys):
     seeds = {path.read_bytes() for path in (project / SEEDS).iterdir()}
     assert {b"[1, 2]", b"[3]"} <= seeds
     assert b"{}" not in seeds  # it is rejected
-    assert main(["check", "campaign.toml"]) == DONE
+    cli("check", "campaign.toml")
     # A second time nothing is overwritten, unless that is asked for.
     (project / "campaign.toml").write_text("mine")
-    code, _, err = run(capsys, "--yes")
-    assert (code, (project / "campaign.toml").read_text()) == (USAGE, "mine")
-    assert "campaign.toml" in err
-    assert run(capsys, "--yes", "-o", "other.toml", "--force")[0] == DONE
+    assert "campaign.toml" in cli("init", "--yes", code=USAGE).err
     assert (project / "campaign.toml").read_text() == "mine"
-    assert run(capsys, "--yes", "--force")[0] == DONE
+    cli("init", "--yes", "-o", "other.toml", "--force")
+    assert (project / "campaign.toml").read_text() == "mine"
+    cli("init", "--yes", "--force")
     assert tomli.loads((project / "campaign.toml").read_text()) == data
 
 
 @pytest.mark.slow
-def test_a_generator_is_proposed_where_texts_are_mostly_invalid(project, capsys):
-    code, out, _ = run(capsys, "--print", "--function", "brackets:picky")
-    assert code == DONE
-    assert tomli.loads(out)["target"]["generator"] == f"{HARNESS}:generate"
+def test_a_generator_is_proposed_where_texts_are_mostly_invalid(project, cli):
+    assert drafted(cli, "--function", "brackets:picky")["generator"] == f"{HARNESS}:generate"
     assert files(project) & {"campaign.toml", HARNESS} == set()
-    assert run(capsys, "--yes", "--function", "brackets:picky")[0] == DONE
+    cli("init", "--yes", "--function", "brackets:picky")
     assert {"'opening',", "'closing',"} <= set((project / HARNESS).read_text().split())
-    assert main(["check", "campaign.toml"]) == DONE
+    cli("check", "campaign.toml")
 
 
 SHAPES = """
@@ -231,17 +210,15 @@ def shapes(project) -> Path:
         ("Parser.parse", "fuzz_parser_parse.py", "text"),
     ],
 )
-def test_a_harness_makes_the_call(name, harness, kind, shapes, capsys):
-    code, _, _ = run(capsys, "--yes", "--function", f"shapes:{name}")
-    assert code == DONE
+def test_a_harness_makes_the_call(name, harness, kind, shapes, cli):
+    cli("init", "--yes", "--function", f"shapes:{name}")
     target = tomli.loads((shapes / "campaign.toml").read_text())["target"]
     assert target["function"] == f"{harness}:target"
     assert target["include"] == ["shapes"]
     assert target.get("input") == kind
     assert target.get("generator") == (f"{harness}:generate" if kind is None else None)
     assert "shapes.ShapeError" in target["expected"]
-    assert main(["check", "campaign.toml"]) == DONE
-    capsys.readouterr()
+    cli("check", "campaign.toml")
     assert main(["campaign.toml", "--headless", "--set", "campaign.budget=200"]) in (DONE, 10)
     if kind is None:  # the texts that were accepted with drawn arguments
         examples = (shapes / harness).read_text().partition("TOKENS")[0]
@@ -249,9 +226,9 @@ def test_a_harness_makes_the_call(name, harness, kind, shapes, capsys):
         assert "'{}'" not in examples
     # The harness is no target of the next fuzztui init, and is not lost by it.
     (shapes / harness).write_text("mine = 1\n")
-    code, _, err = run(capsys, "--yes", "--function", f"shapes:{name}", "-o", "other.toml")
-    assert (code, (shapes / harness).read_text()) == (USAGE, "mine = 1\n")
-    assert harness in err
+    again = cli("init", "--yes", "--function", f"shapes:{name}", "-o", "other.toml", code=USAGE)
+    assert (shapes / harness).read_text() == "mine = 1\n"
+    assert harness in again.err
 
 
 YIELDS = """
@@ -274,134 +251,119 @@ def parse_part(text: str, count: int):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["parse", "parse_part"])
-def test_an_iterator_is_read_to_its_end(name, project, capsys):
+def test_an_iterator_is_read_to_its_end(name, project, cli):
     (project / "yields.py").write_text(YIELDS)
-    assert run(capsys, "--yes", "--function", f"yields:{name}")[0] == DONE
+    cli("init", "--yes", "--function", f"yields:{name}")
     target = tomli.loads((project / "campaign.toml").read_text())["target"]
     assert target["function"] == f"fuzz_{name}.py:target"
     assert target["expected"] == ["yields.WordError"]  # raised when the result is read
 
 
 @pytest.mark.slow
-def test_without_questions_a_target_that_accepts_nothing_gives_way(shapes, capsys):
+def test_without_questions_a_target_that_accepts_nothing_gives_way(shapes, cli):
     code = "class Base:\n    def parse(self, data: bytes): raise NotImplementedError\n"
     (shapes / "aaa.py").write_text(code)
-    code, out, err = run(capsys, "--print", "--yes")
-    assert code == DONE
+    out, err = cli("init", "--print", "--yes")
     assert "aaa:Base.parse" in err
     assert "--function" in err.rpartition("aaa:Base.parse")[2]  # what to do for that one
     assert tomli.loads(out)["target"]["function"] == "fuzz_parser_parse.py:target"
 
 
 @pytest.mark.slow
-def test_a_thread_of_the_target_does_not_delay_the_trial(project, capsys):
+def test_a_thread_of_the_target_does_not_delay_the_trial(project, cli):
     thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(50,)).start()\n"
     (project / "brackets.py").write_text(thread + PARSER + "\nprint('imported')\n")
-    code, out, _ = run(capsys, "--print", "--function", "brackets:parse")
-    assert code == DONE
     # Known only from a trial that has ended.
-    assert tomli.loads(out)["target"]["expected"] == ["brackets.FormatError"]
+    assert drafted(cli, "--function", "brackets:parse")["expected"] == ["brackets.FormatError"]
 
 
-def test_plain_tests_are_counted_where_nothing_can_be_fuzzed(tmp_path, capsys):
+def test_plain_tests_are_counted_where_nothing_can_be_fuzzed(tmp_path, cli):
     (tmp_path / "test_it.py").write_text("def test_a(): ...\ndef test_b(): ...\n")
-    code, _, err = run(capsys, str(tmp_path), "--yes")
-    assert code == USAGE
+    err = cli("init", str(tmp_path), "--yes", code=USAGE).err
     assert "2 tests" in err
     assert "@given" in err.partition("2 tests")[2]
 
 
-def test_a_directory_that_cannot_be_written_to(project, capsys, monkeypatch):
+def test_a_directory_that_cannot_be_written_to(project, cli, monkeypatch):
     monkeypatch.setattr("os.access", lambda *args: False)  # root may write everywhere
-    code, _, err = run(capsys, "--yes")
-    assert code == USAGE
+    err = cli("init", "--yes", code=USAGE).err
     assert str(project) in err
     assert "--print" in err
 
 
 def test_seeds_of_an_earlier_init_do_not_stay(tmp_path, monkeypatch):
     monkeypatch.setattr(init_files, "load", lambda *args: None)
-    draft = CampaignDraft("n", "zest", {"function": "m:f"}, seeds=[b"a", b"b", b"c"])
+    draft = CampaignDraft("n", "zest", TARGET, seeds=[b"a", b"b", b"c"])
     init_files.write_draft(draft, tmp_path / "campaign.toml")
     for mine in ("mine.txt", "2024"):
         (tmp_path / SEEDS / mine).write_text("kept")
-    fewer = CampaignDraft("n", "zest", {"function": "m:f"}, seeds=[b"d"])
+    fewer = CampaignDraft("n", "zest", TARGET, seeds=[b"d"])
     init_files.write_draft(fewer, tmp_path / "campaign.toml")
     assert files(tmp_path / SEEDS) == {"00", "mine.txt", "2024"}
 
 
 @pytest.mark.slow
-def test_a_target_that_cannot_be_imported_is_not_written(project, capsys):
+def test_a_target_that_cannot_be_imported_is_not_written(project, cli):
     (project / "brackets.py").write_text("import nowhere_at_all\n\ndef parse(text): ...\n")
     before = files(project)
-    code, _, err = run(capsys, "--yes")
-    assert code == USAGE
+    err = cli("init", "--yes", code=USAGE).err
     assert "pip install nowhere_at_all" in err
     assert files(project) == before
 
 
 @pytest.mark.slow
-def test_without_questions_the_next_target_is_tried(project, capsys):
+def test_without_questions_the_next_target_is_tried(project, cli):
     (project / "aaa.py").write_text("import nowhere_at_all\n\ndef parse(text: str): ...\n")
-    code, out, err = run(capsys, "--print")
-    assert code == DONE
+    out, err = cli("init", "--print")
     assert "nowhere_at_all" in err
     assert tomli.loads(out)["target"]["function"] == "brackets:parse"
 
 
 @pytest.mark.slow
-def test_a_file_is_named_by_its_module_or_with_what_it_imports(project, capsys):
+def test_a_file_is_named_by_its_module_or_with_what_it_imports(project, cli):
     (project / "fuzz").mkdir()
     (project / "fuzz" / "target.py").write_text(
         "from brackets import parse\n\n"
         "def try_it(data: bytes):\n    parse(data.decode('latin-1'))\n"
     )
-    code, out, _ = run(capsys, "--print", "--function", "fuzz/target.py:try_it")
-    target = tomli.loads(out)["target"]
-    assert (code, target["function"]) == (DONE, "fuzz/target.py:try_it")
+    target = drafted(cli, "--function", "fuzz/target.py:try_it")
+    assert target["function"] == "fuzz/target.py:try_it"
     assert target["include"] == ["brackets"]
     assert (target["input"], target["expected"]) == ("bytes", ["brackets.FormatError"])
-    code, out, _ = run(capsys, "--print", "--function", "brackets.py:parse")
-    assert (code, tomli.loads(out)["target"]["function"]) == (DONE, "brackets:parse")
+    assert drafted(cli, "--function", "brackets.py:parse")["function"] == "brackets:parse"
 
 
 @pytest.mark.slow
-def test_a_hypothesis_test_is_taken_as_it_is(project, capsys):
+def test_a_hypothesis_test_is_taken_as_it_is(project, cli):
     (project / "tests" / "test_given.py").write_text(
         "from hypothesis import given, strategies as st\nimport brackets\n\n"
         "@given(st.text())\ndef test_it(text):\n    len(text)\n"
     )
-    code, out, _ = run(capsys, "--print", "--function", "tests/test_given.py:test_it")
-    assert code == DONE
-    target = tomli.loads(out)["target"]
+    target = drafted(cli, "--function", "tests/test_given.py:test_it")
     assert target["function"] == "tests/test_given.py:test_it"
     assert target["include"] == ["brackets"]
     assert "input" not in target
 
 
-def test_several_hypothesis_tests_are_one_target(project, capsys):
+def test_several_hypothesis_tests_are_one_target(project, cli):
     tests = (
         "from hypothesis import given, strategies as st\nfrom brackets import parse\n\n"
         "@given(st.text())\ndef test_one(text):\n    len(text)\n\n"
         "@given(st.text())\ndef test_two(text):\n    len(text)\n"
     )
     (project / "tests" / "test_given.py").write_text(tests)
-    code, out, _ = run(capsys, "--print", "--yes")
-    assert code == DONE
-    target = tomli.loads(out)["target"]
+    target = drafted(cli, "--yes")
     assert target["function"] == ["tests/"]
     assert target["include"] == ["brackets"]
     assert target["examples"] == ".hypothesis/examples"
 
 
 @pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl-fuzz is not installed")
-def test_a_command_that_a_build_makes(tmp_path, monkeypatch, capsys):
+def test_a_command_that_a_build_makes(tmp_path, monkeypatch, cli):
     (tmp_path / "tool.c").write_text("int main(void) { return 0; }\n")
     (tmp_path / "Makefile").write_text("everything:\n\t$(CC) -o $(NAME) tool.c\n")
     monkeypatch.chdir(tmp_path)
-    code, out, _ = run(capsys, "--print", "--yes", "--command", "./tool @@")
-    assert code == DONE
-    target = tomli.loads(out)["target"]
+    target = drafted(cli, "--yes", "--command", "./tool @@")
     assert "make" in target["build"]
     assert target["command"] == ["./tool", "@@"]
     assert target.get("coverage", False) == bool(shutil.which("gcov"))
@@ -431,7 +393,8 @@ def test_what_a_user_has_installed_elsewhere_is_not_the_project(project, capsys,
         if in_c:
             (folder / "tool.c").write_text("int main(void) { return 0; }\n")
             (folder / "Makefile").write_text("tool: tool.c\n\t$(CC) -o $@ $<\n")
-        _, out, err = run(capsys, "--print", "--yes", str(folder))
+        main(["init", "--print", "--yes", str(folder)])
+        out, err = capsys.readouterr()
         assert ("modules: tool" in err) == (name == "own"), err
         assert ("make" in out) == in_c
 
@@ -442,18 +405,18 @@ def test_the_first_run_is_for_coverage_where_mutants_would_starve_it(
 ):
     monkeypatch.setattr(init_drafts, "mutants_of", lambda draft, file: 2021)
     heard = io.StringIO()
-    draft = CampaignDraft("n", "zest", {"function": "m:f"})
+    draft = CampaignDraft("n", "zest", TARGET)
     asking = Asking(True, heard)
     drafted = init_drafts._with_mutants(draft, tmp_path / "c.toml", rate, asking)
     assert ("2,021" in heard.getvalue()) is starves
     assert ("2,021" in drafted.text()) is (rate > 0)
     assert tomli.loads(drafted.text())["engine"]["kind"] == "zest"
-    other = CampaignDraft("n", "text", {"function": "m:f"})
+    other = CampaignDraft("n", "text", TARGET)
     assert init_drafts._with_mutants(other, tmp_path / "c.toml", rate, asking) is other
 
 
 @pytest.mark.slow
-def test_a_compiled_function_is_fuzzed_only_if_nothing_else_can_be(project, capsys):
+def test_a_compiled_function_is_fuzzed_only_if_nothing_else_can_be(project, cli):
     module = importlib.util.find_spec("_json").origin
     if module is None or not module.endswith(".so"):
         pytest.skip("this Python has no _json in a file")
@@ -463,40 +426,18 @@ def test_a_compiled_function_is_fuzzed_only_if_nothing_else_can_be(project, caps
     folder.mkdir()
     shutil.copy(module, folder / "_json.so")
     (folder / "__init__.py").write_text("from ._json import encode_basestring as loads\n")
-    code, out, err = run(capsys, "--print", "--yes")
-    assert code == DONE and tomli.loads(out)["target"]["function"] == "pkg:loads"
+    out, err = cli("init", "--print", "--yes")
+    assert tomli.loads(out)["target"]["function"] == "pkg:loads"
     assert "pkg._json" in err.partition("coverage guides nothing")[2]
     (folder / "text.py").write_text("def scan(text: str): return text.strip()\n")
-    code, out, err = run(capsys, "--print", "--yes")
-    assert code == DONE and tomli.loads(out)["target"]["function"] == "pkg.text:scan"
+    assert drafted(cli, "--yes")["function"] == "pkg.text:scan"
 
 
-class Terminal:
-    """A process on a terminal of its own."""
+class Dialogue(OnTerminal):
+    """``fuzztui init`` in a directory."""
 
-    def __init__(self, folder: Path, *argv: str) -> None:
-        self.fd, inner = pty.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "fuzztui", *argv],
-            cwd=folder, stdin=inner, stdout=inner, stderr=inner, start_new_session=True,
-        )  # fmt: skip
-        os.close(inner)
-        self.text = ""
-
-    def expect(self, words: str) -> None:
-        def printed() -> bool:
-            if words not in self.text and select.select([self.fd], [], [], 0)[0]:
-                try:
-                    self.text += os.read(self.fd, 4096).decode(errors="replace")
-                except OSError:
-                    assert words in self.text, self.text
-            return words in self.text
-
-        wait_until(printed, lambda: self.text)
-        self.text = self.text.partition(words)[2]
-
-    def send(self, text: str) -> None:
-        os.write(self.fd, text.encode())
+    def __init__(self, folder: Path) -> None:
+        super().__init__([sys.executable, "-P", "-m", "fuzztui", "init"], cwd=folder)
 
     def interrupt(self) -> None:
         """Send SIGINT, again if it came between the prompt and the read, where input() loses it."""
@@ -509,20 +450,20 @@ class Terminal:
 
 @pytest.mark.slow
 def test_the_dialogue(project):
-    terminal = Terminal(project, "init")
-    terminal.expect("]: ")
+    terminal = Dialogue(project)
+    terminal.until("]: ")
     terminal.send("99\n")  # no such number
-    terminal.expect("]: ")
+    terminal.until("]: ")
     terminal.send("yes\n")  # a program, but none of the project
-    terminal.expect("]: ")
+    terminal.until("]: ")
     terminal.send("brackets:nowhere\n")  # no such function: asked again
-    terminal.expect("nowhere")
-    terminal.expect("]: ")
+    terminal.until("nowhere")
+    terminal.until("]: ")
     terminal.send("1\n")
-    terminal.expect("[Y/n]: ")
+    terminal.until("[Y/n]: ")
     assert "campaign.toml" not in files(project)
     terminal.send("\n")
-    terminal.expect("[Y/n]: ")
+    terminal.until("[Y/n]: ")
     assert "campaign.toml" in files(project)
     terminal.send("n\n")
     assert terminal.process.wait(60) == DONE
@@ -533,11 +474,11 @@ def test_the_dialogue(project):
 @pytest.mark.parametrize("answers", [[], ["brackets:picky\n"], ["brackets:picky\n", "\n"]], ids=len)
 def test_ctrl_c_and_ctrl_d_write_nothing(answers, key, project):
     """At the target, at the generator, before the files are written."""
-    terminal = Terminal(project, "init")
-    terminal.expect("]: ")
+    terminal = Dialogue(project)
+    terminal.until("]: ")
     for answer in answers:
         terminal.send(answer)
-        terminal.expect("]: ")
+        terminal.until("]: ")
     if key == "\x03":  # the terminal is not the process's controlling one
         terminal.interrupt()
     else:
@@ -557,9 +498,8 @@ def test_a_check_leaves_no_files_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(init_files, "temporary_directory", noted)
     (tmp_path / "m.py").write_text("def f(data: bytes): ...\n")
     monkeypatch.setattr(init_files, "ready", lambda *args: None)
-    draft = CampaignDraft(
-        "n", "zest", {"function": "m:f"}, seeds=[b"a"], harnesses={HARNESS: "def generate(s): ..."}
-    )
+    generator = {HARNESS: "def generate(s): ..."}
+    draft = CampaignDraft("n", "zest", TARGET, seeds=[b"a"], harnesses=generator)
     init_files.checked(draft, tmp_path / "campaign.toml")
     assert made
     assert files(tmp_path) == {"m.py"}

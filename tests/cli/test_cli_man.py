@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.cli import main
 from fuzztui.cli.man import page
-from fuzztui.cli.parser import parse, parsers
+from fuzztui.cli.parser import parsers
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,25 +55,14 @@ def test_groff_formats_the_page_without_a_warning(text):
 
 
 @pytest.mark.parametrize("words", [["score"], ["corpus", "why"], []], ids=" ".join)
-def test_help_is_that_of_the_command(words, capsys):
-    for argv in (["help", *words], [*words, "--help"]):
-        with pytest.raises(SystemExit) as ended:
-            main(argv)
-        assert ended.value.code == 0
-    first, second = capsys.readouterr().out.split("usage: ")[1:]
-    assert first == second
+def test_help_is_that_of_the_command(words, cli):
+    assert cli("help", *words) == cli(*words, "--help")
 
 
-def test_help_of_an_unknown_command_offers_the_nearest(capsys):
-    with pytest.raises(SystemExit) as ended:
-        parse(["help", "scroe"])
-    assert ended.value.code == 2
-    assert "score" in capsys.readouterr().err.rpartition("did you mean")[2]
+def test_help_of_an_unknown_command_offers_the_nearest(cli):
+    assert "score" in cli("help", "scroe", code=2).err.rpartition("did you mean")[2]
 
 
 @pytest.mark.parametrize("option", ["-V", "--version"])
-def test_the_version(option, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main([option])
-    assert ended.value.code == 0
-    assert capsys.readouterr().out.startswith("fuzztui ")
+def test_the_version(option, cli):
+    assert cli(option).out.startswith("fuzztui ")

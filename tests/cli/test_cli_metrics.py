@@ -9,10 +9,10 @@ import urllib.request
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from run_logs import run_with
 from waiting import DEADLINE_S
 
 from fuzztui.cli import main
-from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tools.status.metrics import METRICS, exposition
 
@@ -22,20 +22,16 @@ HOSTILE = 'a"b\\c\nd{}=,\udcff'
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("log", "supervisor"):
-        (tmp_path / "run" / name).mkdir(parents=True)
-    writer = LogWriter(tmp_path / "run" / "log")
-    writer.append(
+    return run_with(
+        tmp_path / "run",
         ev.CampaignStarted(HOSTILE, wall=1.0, version="0", target="app:f", engine="zest", seed=1),
-        0.0,
+        ev.InstanceHello("main"),
+        ev.InstanceState("main", "running"),
+        (10.0, ev.Stats("main", execs=1234, corpus=5, edges=77)),
+        (11.0, ev.FindingSaved("main", "crash", "crashes/id:000000")),
+        (12.0, ev.CampaignEnded("finished", "budget")),
+        at_rest=False,
     )
-    writer.append(ev.InstanceHello("main"), 0.1)
-    writer.append(ev.InstanceState("main", "running"), 0.2)
-    writer.append(ev.Stats("main", execs=1234, corpus=5, edges=77), 10.0)
-    writer.append(ev.FindingSaved("main", "crash", "crashes/id:000000"), 11.0)
-    writer.append(ev.CampaignEnded("finished", "budget"), 12.0)
-    writer.close()
-    return tmp_path / "run"
 
 
 def samples(text):
@@ -50,9 +46,8 @@ def figures(text, name):
     return [value for (known, *_), value in samples(text).items() if known == name]
 
 
-def test_each_figure_is_read_back(run, capsys):
-    assert main(["metrics", str(run)]) == 0
-    text = capsys.readouterr().out
+def test_each_figure_is_read_back(run, cli):
+    text = cli("metrics", run).out
     assert figures(text, "fuzztui_executions_total") == [1234]
     assert figures(text, "fuzztui_instance_corpus_entries") == [5]
     assert figures(text, "fuzztui_covered_edges") == [77]
@@ -62,20 +57,19 @@ def test_each_figure_is_read_back(run, capsys):
     assert {name for name, *_ in samples(text)} <= METRICS.keys()
 
 
-def test_finds_per_cpu_hour(tmp_path, monkeypatch, run, capsys):
-    assert main(["metrics", str(run)]) == 0
-    names = {name for name, *_ in samples(capsys.readouterr().out)}
+def test_finds_per_cpu_hour(tmp_path, monkeypatch, run, cli):
+    names = {name for name, *_ in samples(cli("metrics", run).out)}
     assert not any("cpu" in name for name in names)  # no CPU time, no rate
-    (tmp_path / "other" / "supervisor").mkdir(parents=True)
-    writer = LogWriter(tmp_path / "other" / "log")
-    writer.append(ev.CampaignStarted("c", "zest", "lib:f", instances=["main"]), 0.0)
-    writer.append(ev.InstanceState("main", "running"), 0.0)
-    writer.append(ev.Resources("main"), 0.0)
-    writer.append(ev.EntrySaved("main", 1, "queue/id:000001", op="havoc", cov=True), 1700.0)
-    writer.append(ev.Resources("main", 0.5), 1800.0)
-    writer.close()
-    assert main(["metrics", str(tmp_path / "other")]) == 0
-    text = capsys.readouterr().out
+    run_with(
+        tmp_path / "other",
+        (0.0, ev.CampaignStarted("c", "zest", "lib:f", instances=["main"])),
+        (0.0, ev.InstanceState("main", "running")),
+        (0.0, ev.Resources("main")),
+        (1700.0, ev.EntrySaved("main", 1, "queue/id:000001", op="havoc", cov=True)),
+        (1800.0, ev.Resources("main", 0.5)),
+        at_rest=False,
+    )
+    text = cli("metrics", tmp_path / "other").out
     assert figures(text, "fuzztui_cpu_seconds_total") == [900]
     assert figures(text, "fuzztui_instance_cpu_seconds_total") == [900]
     for prefix in ("", "instance_", "mutator_"):
@@ -83,16 +77,14 @@ def test_finds_per_cpu_hour(tmp_path, monkeypatch, run, capsys):
         assert found == [4, 0], prefix  # edges, signatures; kills are unknown
 
 
-def test_types_follow_the_names(run, capsys):
-    assert main(["metrics", str(run)]) == 0
-    for family in text_string_to_metric_families(capsys.readouterr().out):
+def test_types_follow_the_names(run, cli):
+    for family in text_string_to_metric_families(cli("metrics", run).out):
         assert family.documentation
         assert (family.type == "counter") == any(s.name.endswith("_total") for s in family.samples)
 
 
-def test_several_runs_are_one_text(run, capsys):
-    assert main(["metrics", str(run), str(run)]) == 0
-    text = capsys.readouterr().out
+def test_several_runs_are_one_text(run, cli):
+    text = cli("metrics", run, run).out
     assert text.count("# TYPE fuzztui_executions_total ") == 1
     assert text.count("\nfuzztui_executions_total{") == 2
 
@@ -121,9 +113,8 @@ def test_a_file_is_written_until_the_campaign_has_ended(run, tmp_path, capsys):
         ["--every", "3s"],
     ],
 )
-def test_what_cannot_be_is_refused(run, arguments, capsys):
-    assert main(["metrics", str(run), *arguments]) == 2
-    assert capsys.readouterr().err
+def test_what_cannot_be_is_refused(run, arguments, cli):
+    assert cli("metrics", run, *arguments, code=2).err
 
 
 @pytest.mark.slow
@@ -149,14 +140,14 @@ def test_served_on_loopback(run):
         process.stderr.close()
 
 
-def test_each_mutant_of_a_finished_campaign_is_in_one_state(tmp_path, capsys):
-    writer = LogWriter(tmp_path / "run/log")
-    writer.append(ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"], wall=1e9), 0.0)
+def test_each_mutant_of_a_finished_campaign_is_in_one_state(tmp_path, cli):
     rows = [{"id": f"m{n}", "line": n + 1} for n in range(5)]
-    writer.append(ev.MutantsFound("main", "lib", "lib.py", "/lib.py", rows), 1.0)
-    writer.append(ev.MutantState("main", "m0", "killed"), 2.0)
-    writer.append(ev.CampaignEnded("finished", "budget"), 12.0)
-    writer.close(at_rest=True)
-    assert main(["metrics", str(tmp_path / "run")]) == 0
-    counts = figures(capsys.readouterr().out, "fuzztui_mutants")
+    run = run_with(
+        tmp_path / "run",
+        ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"], wall=1e9),
+        ev.MutantsFound("main", "lib", "lib.py", "/lib.py", rows),
+        ev.MutantState("main", "m0", "killed"),
+        (12.0, ev.CampaignEnded("finished", "budget")),
+    )
+    counts = figures(cli("metrics", run).out, "fuzztui_mutants")
     assert sum(counts) == 5 and max(counts) == 4

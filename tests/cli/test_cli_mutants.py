@@ -5,8 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from folding import fold
+from run_logs import run_with
 
-from fuzztui.cli import ctl, main, score
+from fuzztui.cli import ctl, score
 from fuzztui.cli.headless import progress_line
 from fuzztui.cli.mutant_lines import status_rows, summary_line
 from fuzztui.cli.mutants import details, mutant_dict, no_mutants, table
@@ -15,7 +17,6 @@ from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.since import name_in_tree
 from fuzztui.cli.status import status_text
-from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.mutants import (
     RAN,
@@ -28,28 +29,12 @@ from fuzztui.kernel.model.mutants import (
     survivors,
 )
 from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import ExactPass, MarkEquivalent, MoveMutants, SkipMutants
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    InstanceState,
-    MutantRuns,
-    MutantsFound,
-    MutantState,
-    MutationStats,
-    Record,
-    RecordsLost,
-    Stats,
-)
 from fuzztui.tools.changes.code import CodeChanges
 from fuzztui.tools.changes.lines import ChangedFiles
 
 HOSTILE = "[/x]\x1b[31m\u202e"
-
-
-def fold(*events):
-    state = State()
-    apply(state, [Record(n, float(n), event) for n, event in enumerate(events, 1)])
-    return state
 
 
 def item(key, line, before="a", after="b", **more):
@@ -60,17 +45,17 @@ def item(key, line, before="a", after="b", **more):
 
 
 CAMPAIGN = fold(
-    MutantsFound("main", "lib.b", "lib/b.py", "/p/lib/b.py", [item("lib.b:f:math:0:-", 7)]),
-    MutantsFound(
+    ev.MutantsFound("main", "lib.b", "lib/b.py", "/p/lib/b.py", [item("lib.b:f:math:0:-", 7)]),
+    ev.MutantsFound(
         "main", "lib.a", "lib/a.py", "/p/lib/a.py",
         [
             item("lib.a:f:math:1:-", 30, HOSTILE, "y" * 200),
             item("lib.a:f:math:0:-", 3, static=True),
         ],
     ),
-    MutantState("main", "lib.a:f:math:1:-", "killed", "main/3", "value", 1234, "3, not 4"),
-    MutantState("main", "lib.a:f:math:0:-", "equivalent", reason=HOSTILE),
-    MutantRuns("s1", {"lib.b:f:math:0:-": [1000, 20, 3]}),
+    ev.MutantState("main", "lib.a:f:math:1:-", "killed", "main/3", "value", 1234, "3, not 4"),
+    ev.MutantState("main", "lib.a:f:math:0:-", "equivalent", reason=HOSTILE),
+    ev.MutantRuns("s1", {"lib.b:f:math:0:-": [1000, 20, 3]}),
 )  # fmt: skip
 ROWS = list(CAMPAIGN.mutants.values())
 
@@ -172,15 +157,15 @@ def test_an_option_of_another_command():
 def big():
     many = [item(f"m{n}", n) for n in range(6)]
     return fold(
-        MutantsFound("main", "m", "m.py", "/m.py", many),
-        MutantState("main", "m1", "killed"),
-        MutantState("main", "m2", "skipped"),
-        MutantState("main", "m3", "equivalent"),
-        MutantState("main", "m4", "invalid"),
-        MutantState("main", "m5", "alive"),
-        MutationStats("main", 100.0, 200.0, 50.0, 50.0, phase="exact", backlog=1234),
-        InstanceState("main", "restarting", 1),
-        Stats("main", 123_456_789, 12_345.0, 12_345, crashes=999, edges=5, edges_total=10),
+        ev.MutantsFound("main", "m", "m.py", "/m.py", many),
+        ev.MutantState("main", "m1", "killed"),
+        ev.MutantState("main", "m2", "skipped"),
+        ev.MutantState("main", "m3", "equivalent"),
+        ev.MutantState("main", "m4", "invalid"),
+        ev.MutantState("main", "m5", "alive"),
+        ev.MutationStats("main", 100.0, 200.0, 50.0, 50.0, phase="exact", backlog=1234),
+        ev.InstanceState("main", "restarting", 1),
+        ev.Stats("main", 123_456_789, 12_345.0, 12_345, crashes=999, edges=5, edges_total=10),
     )
 
 
@@ -204,22 +189,27 @@ def test_status_tells_of_mutants():
     line = summary_line(mutants_summary(big()))  # of `score` and `mutants list`
     assert all(part in line for part in (rows["mutants"].partition(": ")[2], rows["score"]))
     assert dict(status_rows(State())) == {}
-    wrong = fold(MutantState("main", "a", "alive"), MutationStats("main", audits=90, audit_kills=1))
+    wrong = fold(
+        ev.MutantState("main", "a", "alive"), ev.MutationStats("main", audits=90, audit_kills=1)
+    )
     assert "1 of 90" in dict(status_rows(wrong))["audit"]
 
 
 def test_status_has_what_is_left_of_the_exact_pass():
     state = big()
-    apply(state, [Record(99, 9.0, MutationStats("main", phase="exact", unsettled=7, left_s=80.0))])
+    apply(
+        state,
+        [ev.Record(99, 9.0, ev.MutationStats("main", phase="exact", unsettled=7, left_s=80.0))],
+    )
     rows = dict(status_rows(state))
     assert rows["score"].startswith("at least 20.0%")
     assert rows["now"] == "exact pass, 7 pairs of mutants and inputs to go, about 1m20s left"
     assert rows["now"] in progress_line(state)
-    apply(state, [Record(100, 9.1, CampaignEnded("finished", ""))])
+    apply(state, [ev.Record(100, 9.1, ev.CampaignEnded("finished", ""))])
     rows = dict(status_rows(state))
     assert rows["score"].startswith("at least 20.0%")
     assert "now" not in rows and rows["unsettled"].startswith("7 pairs")
-    apply(state, [Record(101, 9.2, MutationStats("main", unsettled=0))])
+    apply(state, [ev.Record(101, 9.2, ev.MutationStats("main", unsettled=0))])
     rows = dict(status_rows(state))
     assert rows["score"].startswith("20.0%")
     assert "now" not in rows and "unsettled" not in rows
@@ -232,7 +222,7 @@ def test_status_has_what_is_left_of_the_exact_pass():
 def test_why_an_instance_may_select_more_is_said(monkeypatch, capsys, instances, select, explained):
     state = big()
     for n in range(1, instances):
-        apply(state, [Record(99 + n, 9.0, MutationStats(f"s{n}"))])
+        apply(state, [ev.Record(99 + n, 9.0, ev.MutationStats(f"s{n}"))])
     monkeypatch.setattr(ctl, "standing", lambda run: RunStatus(state, 1))
     ctl._report_selection(Path("/run"), select)
     err = capsys.readouterr().err
@@ -291,11 +281,11 @@ def test_survivors():
 
 def test_survivors_are_grouped_by_what_the_inputs_did_to_them():
     state = fold(
-        MutantsFound("main", "m", "m.py", "/m.py", [item(n, 1) for n in "abcdef"]),
-        MutantRuns("main", {"a": [0, 0, 0], "b": [3, 0, 0], "c": [3, 1, 0], "d": [9, 9, 9]}),
-        MutantState("main", "d", "alive"),
-        MutantState("main", "e", "killed"),
-        MutantState("main", "f", "equivalent"),
+        ev.MutantsFound("main", "m", "m.py", "/m.py", [item(n, 1) for n in "abcdef"]),
+        ev.MutantRuns("main", {"a": [0, 0, 0], "b": [3, 0, 0], "c": [3, 1, 0], "d": [9, 9, 9]}),
+        ev.MutantState("main", "d", "alive"),
+        ev.MutantState("main", "e", "killed"),
+        ev.MutantState("main", "f", "equivalent"),
     )
     rows = state.mutants.values()
     groups = {name: [m.id for m in those] for name, those in survivors(rows).items()}
@@ -363,16 +353,15 @@ def test_after_a_loss_of_records_status_claims_no_more_than_is_known():
 
 
 @pytest.mark.parametrize("lost", [False, True])
-def test_after_a_loss_of_records_the_list_claims_no_more_than_is_known(tmp_path, capsys, lost):
+def test_after_a_loss_of_records_the_list_claims_no_more_than_is_known(tmp_path, cli, lost):
     (tmp_path / "campaign.toml").touch()
-    writer = LogWriter(tmp_path / "log")
-    for event in [RecordsLost(1)] * lost:
-        writer.append(event, 0.0)
-    writer.append(MutantsFound("main", "m", "m.py", "/m.py", [item("m:f:math:0:-", 7)]), 1.0)
-    writer.append(MutantState("main", "m:f:math:0:-", "killed", "main/3", "value"), 1.0)
-    writer.close(at_rest=True)
-    assert main(["mutants", "list", str(tmp_path)]) == 0
-    assert ("of the known mutants" in capsys.readouterr().out) is lost
+    run_with(
+        tmp_path,
+        *[ev.RecordsLost(1)] * lost,
+        ev.MutantsFound("main", "m", "m.py", "/m.py", [item("m:f:math:0:-", 7)]),
+        ev.MutantState("main", "m:f:math:0:-", "killed", "main/3", "value"),
+    )
+    assert ("of the known mutants" in cli("mutants", "list", tmp_path).out) is lost
 
 
 def test_a_path_of_a_log_that_can_be_none_has_no_name(tmp_path):

@@ -5,6 +5,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from folding import fold
 
 from fuzztui.cli import ctl, mutators
 from fuzztui.cli.output import FAILED, USAGE, CliError
@@ -12,32 +13,19 @@ from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.status import status_text
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.protocol import APPLIED, TIMEOUT, CommandAnswer
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import SetMixture
-from fuzztui.kernel.wire.events import (
-    CampaignStarted,
-    CommandApplied,
-    CommandIssued,
-    EntrySaved,
-    InstanceState,
-    MutatorStats,
-    Record,
-    Resources,
-)
 
 HOSTILE = "[/x]\x1b[31m\u202e"
 
 
 def campaign(*events):
-    state = State()
-    first = CampaignStarted("t", "text", "lua")
-    apply(state, [Record(n, float(n), e) for n, e in enumerate((first, *events), 1)])
-    return state
+    return fold(ev.CampaignStarted("t", "text", "lua"), *events)
 
 
-FIGURES = MutatorStats(
+FIGURES = ev.MutatorStats(
     "main", 0.25, 0.5, 0.25, trials=200,
     names=["swap-args", "eq-to-ne", HOSTILE, "fragment", "havoc"],
     tried=[100, 1000, 5, 0, 3000], applied=[50, 900, 5, 0, 3000], found=[5, 1, 0, 0, 30],
@@ -67,9 +55,6 @@ def command(*argv):
 def commands(*argv):
     options = parse(["ctl", "RUN", *argv])
     return ctl.ACTIONS[options.action].make(options)
-
-
-# ----------------------------------------------------------------------- ctl
 
 
 @pytest.mark.parametrize(
@@ -127,7 +112,7 @@ def test_a_part_needs_somebody_who_has_the_others(stands):
     stands(campaign(FIGURES))
     with pytest.raises(CliError, match="there is no instance 's7'; choose from main"):
         command("mixture", "--adaptive", "--instance", "s7")
-    stands(campaign(FIGURES, InstanceState("s1", "running", 1)))
+    stands(campaign(FIGURES, ev.InstanceState("s1", "running", 1)))
     with pytest.raises(CliError, match="s1 has not reported a mixture"):
         command("mixture", "--adaptive", "--instance", "s1")
 
@@ -193,9 +178,6 @@ def test_what_goes_with_mixture_only(argv, words):
     assert e.value.code == USAGE
 
 
-# ----------------------------------------------------------------- operators
-
-
 def listed(capsys, *argv):
     options = parse(["mutators", "RUN", *argv])
     assert options.command(options) == 0
@@ -240,10 +222,10 @@ def test_as_json(stands, capsys):
 
 def found_by(*ops):
     """A campaign with an hour of CPU time, in which each operation has found an entry."""
-    saved = [EntrySaved("main", n, f"queue/id:{n:06}", op=op, cov=True)
+    saved = [ev.EntrySaved("main", n, f"queue/id:{n:06}", op=op, cov=True)
              for n, op in enumerate(ops)]  # fmt: skip
-    state = campaign(Resources("main", 0.0), *saved)
-    apply(state, [Record(state.seq + 1, state.t + 3600, Resources("main", 1.0))])
+    state = campaign(ev.Resources("main", 0.0), *saved)
+    apply(state, [ev.Record(state.seq + 1, state.t + 3600, ev.Resources("main", 1.0))])
     return state
 
 
@@ -261,7 +243,7 @@ def test_finds_per_cpu_hour_of_any_engine(stands, capsys):
 
 
 def test_without_cpu_times_no_rate_is_printed(stands, capsys):
-    stands(campaign(EntrySaved("main", 0, "queue/id:000000", op="havoc", cov=True)))
+    stands(campaign(ev.EntrySaved("main", 0, "queue/id:000000", op="havoc", cov=True)))
     (row,) = json.loads(listed(capsys, "--json"))
     assert row["yield"]["whole"]["edges"] == 1
     assert row["yield"]["whole"]["edges_per_cpu_hour"] is None
@@ -283,7 +265,10 @@ def test_the_status_names_the_mixture_and_who_finds_most(tmp_path):
     assert "          on average havoc 62.5%, text 25%, splice 12.5%\n" in text
     later = replace(FIGURES, trials=10_000, tried=[100, 1000, 5, 0, 18_750], havoc=0.5, text=0.25)
     command = SetMixture(0.5, 0.25, 0.25)
-    told = [CommandIssued("c1", encode_command(command), "ann@box"), CommandApplied("c1", "main")]
+    told = [
+        ev.CommandIssued("c1", encode_command(command), "ann@box"),
+        ev.CommandApplied("c1", "main"),
+    ]
     text = status_text(tmp_path, RunStatus(campaign(FIGURES, *told, *[later] * 4), 1))
     assert "havoc 50%, text 25%, splice 25%, fixed since 0:00:04 by ann@box\n" in text
     text = status_text(tmp_path, RunStatus(campaign(replace(later, havoc=0.25, text=0.5)), 1))

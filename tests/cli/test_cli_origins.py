@@ -117,15 +117,14 @@ def test_what_was_refused_counts_for_nothing(project, monkeypatch, capsys):
     assert find_run(file) == project / "runs/c-2"
 
 
-def test_another_files_runs_are_not_its(project, capsys):
+def test_another_files_runs_are_not_its(project, cli):
     file, neighbour = file_at(project / "c.toml"), file_at(project / "c-2.toml")
     first = begin(project / "runs/c", file)
     own = begin(another(load(file).campaign), file)
     assert own == project / "runs/c-2"
     with pytest.raises(CliError, match=r"is a run of .*c\.toml; use --new"):
         find_run(neighbour)
-    assert main([str(neighbour), "--detach"]) == USAGE
-    assert f"{own} is a run of {file}; use --new" in capsys.readouterr().err
+    assert f"{own} is a run of {file}; use --new" in cli(neighbour, "--detach", code=USAGE).err
     theirs = begin(another(load(neighbour).campaign), neighbour)
     assert theirs == project / "runs/c-2-2"
     assert find_run(neighbour) == theirs
@@ -204,7 +203,7 @@ def test_from_elsewhere_what_lies_beside_the_file_is_found(project, tmp_path, mo
         assert capsys.readouterr().err == f"fuzztui: c.toml: runs/c; {second} still runs\n"
 
 
-def test_from_elsewhere_what_runs_is_found(project, tmp_path, monkeypatch, capsys):
+def test_from_elsewhere_what_runs_is_found(project, tmp_path, monkeypatch, cli):
     file = file_at(project / "c.toml")
     begin(project / "runs/c", file)
     scratch = tmp_path / "scratch"
@@ -216,8 +215,7 @@ def test_from_elsewhere_what_runs_is_found(project, tmp_path, monkeypatch, capsy
     assert find_run(file) == project / "runs/c"
     with alive(run):
         assert find_run(file) == run
-        assert main([str(file), "--detach", "--set", "campaign.budget=nope"]) == USAGE
-        capsys.readouterr()
+        cli(file, "--detach", "--set", "campaign.budget=nope", code=USAGE)
         assert newest(load_file(file, ["campaign.name=other"])) is None, "another run is wanted"
         twin = file_at(tmp_path / "twin/c.toml")
         with pytest.raises(CliError, match="has no run yet"):
@@ -280,20 +278,16 @@ def test_status_keeps_its_output_clean(project, capsys):
         (["skip-mutant", "x"], "did you mean ctl RUN skip-mutants?"),
     ],
 )
-def test_what_is_a_command_to_a_run_is_said(project, argv, words, capsys):
+def test_what_is_a_command_to_a_run_is_said(project, argv, words, cli):
     for there in (False, True):
         if there and argv[0] in ("stop", "pause") and len(argv) > 1:
             file_at(project / argv[0])
-        with pytest.raises(SystemExit) as e:
-            main(argv)
-        assert e.value.code == USAGE
-        assert words in capsys.readouterr().err
+        assert words in cli(*argv, code=USAGE).err
 
 
-def test_a_campaign_file_may_be_called_stop(project, capsys):
+def test_a_campaign_file_may_be_called_stop(project, cli):
     file_at(project / "stop", "nonsense")
-    assert main(["stop"]) == USAGE
-    assert "stop:1: is not valid TOML" in capsys.readouterr().err
+    assert "stop:1: is not valid TOML" in cli("stop", code=USAGE).err
 
 
 def test_what_was_put_aside_is_not_meant(project, capsys):

@@ -14,9 +14,8 @@ from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 CRATE = str(Path(__file__).parents[2] / "sample_campaigns/crate.c")
 
 
-def test_as_json(capsys):
-    assert main(["mutants", "rank", CRATE, "--limit", "30", "--json"]) == DONE
-    rows = json.loads(capsys.readouterr().out)
+def test_as_json(cli):
+    rows = cli("mutants", "rank", CRATE, "--limit", "30", "--json").json
     assert [row["rank"] for row in rows] == list(range(1, 31))
     assert rows[0]["distance"] is None
     distances = [row["distance"] for row in rows[1:]]
@@ -45,37 +44,30 @@ def test_orders(capsys):
     assert ids("--order", "random") == ways[3]
 
 
-def test_as_a_table(capsys):
-    assert main(["mutants", "rank", CRATE, "--limit", "3", "--lines", "20-30"]) == DONE
-    said = capsys.readouterr()
+def test_as_a_table(cli):
+    said = cli("mutants", "rank", CRATE, "--limit", "3", "--lines", "20-30")
     assert len(said.out.splitlines()) == 3
     assert all("crate.c:2" in row or "crate.c:30" in row for row in said.out.splitlines())
     assert "3 of" in said.err
 
 
-def test_what_is_wrong_is_said(capsys, tmp_path):
+def test_what_is_wrong_is_said(cli, tmp_path):
     for words, code, why in [
         ([str(tmp_path / "none.c")], USAGE, "none.c: there is no such file"),
         ([str(tmp_path)], USAGE, "is a directory"),
-        (
-            [CRATE, "--language", "klingon"],
-            USAGE,
-            "--language 'klingon' is unknown; choose",
-        ),
+        ([CRATE, "--language", "klingon"], USAGE, "--language 'klingon' is unknown; choose"),
         ([CRATE, "--lines", "9-3"], USAGE, "--lines 9-3: '9-3' is not a line or a range"),
         ([CRATE, "--lines", "1"], FAILED, "there are no mutants in lines 1"),
     ]:
-        assert main(["mutants", "rank", *words]) == code
-        assert why in capsys.readouterr().err
+        assert why in cli("mutants", "rank", *words, code=code).err
 
 
 NEEDS_CC = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
 
-def test_only_what_compiles(capsys, tmp_path):
+def test_only_what_compiles(cli, capsys, tmp_path):
     (tmp_path / "a.py").write_text("def f(x, y):\n    return (x + y) * 2\n")
-    assert main(["mutants", "rank", str(tmp_path / "a.py"), "--check", "--json"]) == DONE
-    said = capsys.readouterr()
+    said = cli("mutants", "rank", tmp_path / "a.py", "--check", "--json")
     rows = json.loads(said.out)
     assert len(rows) > 5
     assert {row["compiles"] for row in rows} == {True}
@@ -94,18 +86,15 @@ def test_only_what_compiles(capsys, tmp_path):
 @pytest.mark.slow
 @NEEDS_CC
 @pytest.mark.parametrize("order", ["fpf", "random", "universalmutator"])
-def test_only_what_a_c_compiler_takes(capsys, tmp_path, order):
+def test_only_what_a_c_compiler_takes(cli, capsys, tmp_path, order):
     (tmp_path / "two.h").write_text("#define TWO 2\n")
     body = "int f(int x) {\n    if (x > TWO)\n        return 1;\n    return x + 2;\n}\n"
     (tmp_path / "a.c").write_text(f'#include "two.h"\n{body}')
     words = ["mutants", "rank", str(tmp_path / "a.c"), "--json", "--order", order]
-    assert main([*words, "--check", "--limit", "15"]) == DONE
-    some = json.loads(capsys.readouterr().out)
-    assert main([*words, "--check-with", "cc -fsyntax-only -w -x c -"]) == DONE
-    whole = json.loads(capsys.readouterr().out)
+    some = cli(*words, "--check", "--limit", "15").json
+    whole = cli(*words, "--check-with", "cc -fsyntax-only -w -x c -").json
     assert [row["id"] for row in some] == [row["id"] for row in whole][:15]
-    assert main([*words, "--check-with", "false"]) == USAGE
-    assert "false ended with status 1" in capsys.readouterr().err
+    assert "false ended with status 1" in cli(*words, "--check-with", "false", code=USAGE).err
     assert main([*words, "--check-with", "no-such-compiler -x"]) == USAGE
     assert "no-such-compiler -x: No such file" in capsys.readouterr().err
 

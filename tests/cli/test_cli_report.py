@@ -4,29 +4,27 @@ import json
 import os
 
 import pytest
+from run_logs import run_with
 from strict_html import StrictPage
 from watch_lab import Fuzzer
 
 from fuzztui.cli import main
 from fuzztui.cli.compare import parsed
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
-from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire import events as ev
 
 
 def made(path, *, target="lib:f", end=20.0, ended=True, budget=(0.0, 0)):
-    for name in ("log", "supervisor", "out/main/crashes"):
-        (path / name).mkdir(parents=True)
-    writer = LogWriter(path / "log")
-    writer.append(ev.CampaignStarted(path.name, "zest", target, 0, *budget, wall=1e9), 0.0)
-    writer.append(ev.InstanceState("main", "running"), 0.1)
-    writer.append(ev.Stats("main", 100, 9.0, 5, edges=7), 5.0)
-    writer.append(ev.FindingSaved("main", "crash", "crashes/id:000000"), 6.0)
-    writer.append(ev.Stats("main", 300, 9.0, 5, edges=9), end)
-    if ended:
-        writer.append(ev.CampaignEnded("finished", "budget"), end)
-    writer.close(at_rest=True)
-    return path
+    (path / "out/main/crashes").mkdir(parents=True)
+    return run_with(
+        path,
+        (0.0, ev.CampaignStarted(path.name, "zest", target, 0, *budget, wall=1e9)),
+        (0.1, ev.InstanceState("main", "running")),
+        (5.0, ev.Stats("main", 100, 9.0, 5, edges=7)),
+        (6.0, ev.FindingSaved("main", "crash", "crashes/id:000000")),
+        (end, ev.Stats("main", 300, 9.0, 5, edges=9)),
+        *([(end, ev.CampaignEnded("finished", "budget"))] if ended else []),
+    )
 
 
 @pytest.fixture
@@ -39,7 +37,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_format_follows_the_name(here, capsys):
+def test_the_format_follows_the_name(here, cli):
     assert main(["report", "runs/a", "-o", "a.html"]) == DONE
     page = (here / "a.html").read_text()
     StrictPage(page).check_harmless()
@@ -49,10 +47,8 @@ def test_the_format_follows_the_name(here, capsys):
     finding = data["findings"][0]
     assert finding["input_kind"] == "hexadecimal" and finding["input"].startswith("3c 62 3e ff")
     assert finding["reproduce"] == "fuzztui repro runs/a runs/a/out/main/crashes/id:000000"
-    assert main(["report", "runs/a", "-o", "a.txt", "--format", "md"]) == DONE
-    capsys.readouterr()
-    assert main(["report", "runs/a"]) == DONE
-    out = capsys.readouterr().out
+    cli("report", "runs/a", "-o", "a.txt", "--format", "md")
+    out = cli("report", "runs/a").out
     assert out.startswith("# Fuzzing a") and (here / "a.txt").read_text().startswith("# Fuzzing a")
 
 
@@ -76,31 +72,26 @@ def test_a_pipe_is_written_to(here):
     assert (here / "pipe.md").is_fifo()
 
 
-def test_a_log_alone_has_a_report(here, capsys):
+def test_a_log_alone_has_a_report(here, cli):
     (here / "runs" / "a" / "log").rename(here / "kept")
     for path in (["kept"], [str(next((here / "kept").glob("*.jsonl*")))]):
-        assert main(["report", *path, "--format", "json"]) == DONE
-        data = json.loads(capsys.readouterr().out)
+        data = cli("report", *path, "--format", "json").json
         assert data["execs"] == 300 and data["findings"][0]["reproduce"] is None
-    assert main(["compare", "kept", "runs/b", "--json"]) == DONE
-    assert json.loads(capsys.readouterr().out)["at_s"] == 10.0
+    assert cli("compare", "kept", "runs/b", "--json").json["at_s"] == 10.0
 
 
-def test_a_running_or_interrupted_campaign_has_a_report(here, capsys):
+def test_a_running_or_interrupted_campaign_has_a_report(here, cli):
     made(here / "runs" / "c", ended=False)
-    assert main(["report", "runs/c", "--format", "json"]) == DONE
-    assert json.loads(capsys.readouterr().out)["state"] == "interrupted"
-    assert main(["report", "runs/c"]) == DONE
-    assert "was interrupted" in capsys.readouterr().out
+    assert cli("report", "runs/c", "--format", "json").json["state"] == "interrupted"
+    assert "was interrupted" in cli("report", "runs/c").out
 
 
-def test_an_afl_directory_has_a_report(here, capsys):
+def test_an_afl_directory_has_a_report(here, cli):
     fuzzer = Fuzzer(here / "afl" / "one", ago=7200)
     (fuzzer.path / "crashes" / "id:000000,sig:11,src:000001,time:5,execs:9,op:havoc").write_bytes(
         b"x"
     )
-    assert main(["report", "afl"]) == DONE
-    out = capsys.readouterr().out
+    out = cli("report", "afl").out
     assert "SIGSEGV" in out and "fuzztui watch" in out
 
 
@@ -125,12 +116,11 @@ def test_an_afl_directory_has_a_report(here, capsys):
         (["report", "runs/e"], NOT_RUNNING, "runs/e"),
     ],
 )
-def test_errors_name_what_is_wrong(here, capsys, argv, code, named):
+def test_errors_name_what_is_wrong(here, cli, argv, code, named):
     made(here / "runs" / "d", target="other:g")
     for name in ("log", "supervisor"):
         (here / "runs" / "e" / name).mkdir(parents=True)
-    assert main(argv) == code
-    out, err = capsys.readouterr()
+    out, err = cli(*argv, code=code)
     assert named in err and "Traceback" not in err and not out
 
 
@@ -139,33 +129,27 @@ def test_a_file_that_cannot_be_written_is_named(here, capsys):
     assert "/proc/a.html" in capsys.readouterr().err
 
 
-def test_runs_are_compared_at_the_end_of_the_shortest(here, capsys):
-    assert main(["compare", "runs/a", "runs/b", "--json"]) == DONE
-    data = json.loads(capsys.readouterr().out)
+def test_runs_are_compared_at_the_end_of_the_shortest(here, cli):
+    data = cli("compare", "runs/a", "runs/b", "--json").json
     assert data["at_s"] == 10.0
     assert [run["figures"]["execs"] for run in data["runs"]] == [100, 300]
-    assert main(["compare", "runs/a", "runs/b", "--json", "--at", "5.5s"]) == DONE
-    data = json.loads(capsys.readouterr().out)
+    data = cli("compare", "runs/a", "runs/b", "--json", "--at", "5.5s").json
     assert [run["figures"]["execs"] for run in data["runs"]] == [100, 100]
     assert main(["compare", "runs/a", "runs/b", "-o", "c.html"]) == DONE
     StrictPage((here / "c.html").read_text()).check_harmless()
-    assert main(["compare", "x=runs/a", "y=runs/b", "--format", "md"]) == DONE
-    assert "A12" in capsys.readouterr().out
+    assert "A12" in cli("compare", "x=runs/a", "y=runs/b", "--format", "md").out
 
 
-def test_runs_that_used_the_same_budget_are_compared_at_their_ends(here, capsys):
+def test_runs_that_used_the_same_budget_are_compared_at_their_ends(here, cli):
     """One has a long exact pass after its budget."""
     made(here / "runs" / "c", end=30.0, budget=(15.0, 0))
     made(here / "runs" / "d", end=16.0, budget=(15.0, 0))
     runs = ["runs/c", "runs/d"]
-    assert main(["compare", *runs, "--json"]) == DONE
-    data = json.loads(capsys.readouterr().out)
+    data = cli("compare", *runs, "--json").json
     assert data["at_s"] is None and [run["at_s"] for run in data["runs"]] == [30.0, 16.0]
     assert [run["figures"]["execs"] for run in data["runs"]] == [300, 300]
-    assert main(["compare", *runs]) == DONE
-    assert "each at its end (16.0 s to 30.0 s" in capsys.readouterr().out
-    assert main(["compare", *runs, "--json", "--at", "15s"]) == DONE
-    data = json.loads(capsys.readouterr().out)
+    assert "each at its end (16.0 s to 30.0 s" in cli("compare", *runs).out
+    data = cli("compare", *runs, "--json", "--at", "15s").json
     assert data["at_s"] == 15.0 and [run["at_s"] for run in data["runs"]] == [15.0, 15.0]
     assert [run["figures"]["execs"] for run in data["runs"]] == [100, 100]
 
@@ -192,17 +176,15 @@ def test_other_runs_are_compared_at_one_time(here, capsys, other):
     assert data["at_s"] == other.get("end", 21.0)
 
 
-def test_the_same_number_of_trials_is_the_same_budget(here, capsys):
+def test_the_same_number_of_trials_is_the_same_budget(here, cli):
     made(here / "runs" / "c", end=30.0, budget=(0.0, 300))
     made(here / "runs" / "d", end=16.0, budget=(0.0, 300))
-    assert main(["compare", "A=runs/c", "B=runs/d", "--json"]) == DONE
-    assert json.loads(capsys.readouterr().out)["at_s"] is None
+    assert cli("compare", "A=runs/c", "B=runs/d", "--json").json["at_s"] is None
 
 
-def test_runs_of_one_name_get_more_of_their_path(here, capsys):
+def test_runs_of_one_name_get_more_of_their_path(here, cli):
     made(here / "other" / "a")
-    assert main(["compare", "runs/a", "other/a", "--json"]) == DONE
-    names = [run["name"] for run in json.loads(capsys.readouterr().out)["runs"]]
+    names = [run["name"] for run in cli("compare", "runs/a", "other/a", "--json").json["runs"]]
     assert names == ["runs/a", "other/a"]
 
 
@@ -219,21 +201,16 @@ def test_words_are_runs_or_groups(here):
     assert len(parsed(["A=" + ",".join(many), "B=z"])[1]) == 61
 
 
-def test_a_hostile_log_brings_no_other_file_into_a_report(here, capsys):
+def test_a_hostile_log_brings_no_other_file_into_a_report(here, cli):
     (here / "secret.txt").write_text("SECRET")
     (here / "secret").symlink_to(here / "secret.txt")
-    for name in ("log", "supervisor"):
-        (here / "runs" / "evil" / name).mkdir(parents=True)
-    writer = LogWriter(here / "runs" / "evil" / "log")
-    writer.append(ev.CampaignStarted("evil", "zest", "lib:f", wall=1e9), 0.0)
-    writer.append(ev.InstanceState("main", "running"), 0.1)
+    events = [
+        ev.CampaignStarted("evil", "zest", "lib:f", wall=1e9), ev.InstanceState("main", "running"),
+    ]  # fmt: skip
     frames = [{"function": "f", "file": str(here / "secret.txt"), "line": 1}]
     for n, file in enumerate(("../../../../secret.txt", str(here / "secret.txt"))):
-        writer.append(ev.FindingSaved("main", "crash", file), 1.0)
-        writer.append(
-            ev.FindingDescribed("main", "crash", file, f"sig{n}", "t", frames=frames), 1.0
-        )
-    writer.close(at_rest=True)
+        events.append(ev.FindingSaved("main", "crash", file))
+        events.append(ev.FindingDescribed("main", "crash", file, f"sig{n}", "t", frames=frames))
+    run_with(here / "runs/evil", *events)
     for format_ in ("md", "json", "html"):
-        assert main(["report", "runs/evil", "--format", format_]) == DONE
-        assert "SECRET" not in capsys.readouterr().out
+        assert "SECRET" not in cli("report", "runs/evil", "--format", format_).out

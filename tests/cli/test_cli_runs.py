@@ -8,20 +8,13 @@ from functools import partial
 from importlib import import_module
 
 import pytest
+from run_logs import run_with
 
 from fuzztui.cli import main
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
+from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.parser import parsers
 from fuzztui.cli.runs import find_run
-from fuzztui.kernel.log.writer import LogWriter
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    CampaignStarted,
-    CampaignState,
-    FindingSaved,
-    InstanceState,
-    Stats,
-)
+from fuzztui.kernel.wire import events as ev
 from fuzztui.run.campaign import load
 from fuzztui.run.home.finding import is_run
 
@@ -45,7 +38,7 @@ def test_a_directory_with_a_log_in_it_is_no_run_for_that(tmp_path):
     assert is_run(kept)
 
 
-def test_the_latest_is_one_that_has_begun(tmp_path, monkeypatch, capsys):
+def test_the_latest_is_one_that_has_begun(tmp_path, monkeypatch, cli, capsys):
     monkeypatch.chdir(tmp_path)
     begun = run_at(tmp_path / "runs/first")
     never = run_at(tmp_path / "runs/second", begun=False)
@@ -53,8 +46,7 @@ def test_the_latest_is_one_that_has_begun(tmp_path, monkeypatch, capsys):
     assert find_run(type(begun)("second")) == never, "by its name alone"
     with pytest.raises(CliError, match="third: there is no such run directory"):
         find_run(type(begun)("third"))
-    assert main(["status", str(never)]) == NOT_RUNNING
-    assert "was never started; start it with: fuzztui" in capsys.readouterr().err
+    assert "was never started; start it with: fuzztui" in cli("status", never, code=NOT_RUNNING).err
     assert main(["replay", "first", "--json"]) == NOT_RUNNING
     assert "first: the log is empty" in capsys.readouterr().err, "by its name alone, too"
 
@@ -109,30 +101,19 @@ def test_a_command_loads_only_what_it_needs(argv):
 
 def log_of(run, *events):
     """A run at rest whose log holds these events, a second apart."""
-    run_at(run, begun=False)
-    writer = LogWriter(run / "log")
-    for t, event in enumerate(events):
-        writer.append(event, float(t))
-    writer.flush()
-    writer.close(at_rest=isinstance(events[-1], CampaignEnded))
-    return run
+    return run_with(run, *events, at_rest=isinstance(events[-1], ev.CampaignEnded))
 
 
-def asked(capsys, *argv):
-    assert main([str(word) for word in argv]) == DONE
-    return json.loads(capsys.readouterr().out)
-
-
-def test_a_replay_says_of_a_run_what_its_status_says(tmp_path, capsys):
+def test_a_replay_says_of_a_run_what_its_status_says(tmp_path, cli):
     """Also that it was interrupted; of an earlier time, what it was then."""
     run = log_of(
         tmp_path / "c",
-        CampaignStarted("c", "zest", "lib:f", 7, instances=["main"], wall=1e9),
-        CampaignState("running"),
-        InstanceState("main", "running"),
-        Stats("main", 10, 5.0, 3),
+        ev.CampaignStarted("c", "zest", "lib:f", 7, instances=["main"], wall=1e9),
+        ev.CampaignState("running"),
+        ev.InstanceState("main", "running"),
+        ev.Stats("main", 10, 5.0, 3),
     )
-    status, replay = asked(capsys, "status", run, "--json"), asked(capsys, "replay", run, "--json")
+    status, replay = cli("status", run, "--json").json, cli("replay", run, "--json").json
     assert status["state"] == replay["state"] == "interrupted"
     assert status["instances"][0]["state"] == replay["instances"][0]["state"] == "interrupted"
     assert status.keys() == replay.keys()
@@ -140,16 +121,15 @@ def test_a_replay_says_of_a_run_what_its_status_says(tmp_path, capsys):
         k: v for k, v in replay.items() if k != "instances"
     }
     copied = shutil.copytree(run / "log", tmp_path / "copy")
-    assert asked(capsys, "replay", copied, "--json")["state"] == "interrupted"
-    assert asked(capsys, "replay", run, "--json", "--at", "2s")["state"] == "running"
-    assert asked(capsys, "replay", run, "--json", "--at", "1h")["state"] == "interrupted"
+    assert cli("replay", copied, "--json").json["state"] == "interrupted"
+    assert cli("replay", run, "--json", "--at", "2s").json["state"] == "running"
+    assert cli("replay", run, "--json", "--at", "1h").json["state"] == "interrupted"
 
 
 @pytest.mark.parametrize("command", ["repro", "minimise"])
-def test_a_finding_that_is_not_there_is_a_wrong_argument(tmp_path, command, capsys):
-    run = log_of(tmp_path / "c", CampaignStarted("c", "zest", "lib:f", 7))
-    assert main([command, str(run), "nosuch"]) == USAGE
-    assert "nosuch" in capsys.readouterr().err
+def test_a_finding_that_is_not_there_is_a_wrong_argument(tmp_path, command, cli):
+    run = log_of(tmp_path / "c", ev.CampaignStarted("c", "zest", "lib:f", 7))
+    assert "nosuch" in cli(command, run, "nosuch", code=USAGE).err
     assert main([command, str(tmp_path / "nosuch"), "nosuch"]) == NOT_RUNNING
 
 
@@ -171,10 +151,10 @@ def test_what_goes_on_after_the_end_is_what_ended_it(tmp_path, budget, crashes, 
     )
     run = log_of(
         tmp_path / "c",
-        CampaignStarted("c", "zest", "lib:f", 7, instances=["main"], wall=1e9),
-        CampaignState("running"),
-        *(FindingSaved("main", "crash", f"crashes/id:00000{n}") for n in range(3)),
-        CampaignEnded("finished"),
+        ev.CampaignStarted("c", "zest", "lib:f", 7, instances=["main"], wall=1e9),
+        ev.CampaignState("running"),
+        *(ev.FindingSaved("main", "crash", f"crashes/id:00000{n}") for n in range(3)),
+        ev.CampaignEnded("finished"),
     )
     (run / "campaign.toml").write_text(load(file).toml())
     (run / "supervisor/origin.json").write_text(

@@ -1,6 +1,5 @@
 """``fuzztui targets``."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -108,13 +107,11 @@ def test_in_full_unless_it_is_for_a_terminal(capsys, monkeypatch):
 
 
 @pytest.mark.slow
-def test_of_a_campaign(capsys, tmp_path, monkeypatch):
+def test_of_a_campaign(cli, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     campaign = str(SAMPLES / "crate-zest.toml")
-    assert main(["targets", campaign]) == DONE
-    shown = capsys.readouterr().out.splitlines()
-    assert main(["targets", campaign, "--json"]) == DONE
-    document = json.loads(capsys.readouterr().out)
+    shown = cli("targets", campaign).out.splitlines()
+    document = cli("targets", campaign, "--json").json
     assert len(shown) == len(document["targets"]) + 1
     assert shown[0].startswith(document["targets"][0]["location"])
     assert {"name", "distance"} == {*document["types"][0]} if document["types"] else True
@@ -132,10 +129,9 @@ def test_refused(capsys, campaign, words):
     assert words in capsys.readouterr().err
 
 
-def test_an_include_that_is_not_there(capsys):
+def test_an_include_that_is_not_there(cli):
     arguments = ["targets", str(SAMPLES / "crate-zest.toml"), "--set", 'target.include=["nope"]']
-    assert main(arguments) == USAGE
-    assert "no Python source of nope" in capsys.readouterr().err
+    assert "no Python source of nope" in cli(*arguments, code=USAGE).err
 
 
 def refused(capsys, *settings):
@@ -164,21 +160,19 @@ def test_what_the_sources_have_not_is_refused_without_an_import(
 
 
 @pytest.mark.slow
-def test_what_only_an_import_tells_is_asked_as_check_does(capsys):
+def test_what_only_an_import_tells_is_asked_as_check_does(cli, capsys):
     keys = ['target.function="tomllib.nosuch:thing"', 'target.include=["tomllib"]']
     said = refused(capsys, *keys)
     assert "No module named 'tomllib.nosuch'; package tomllib has: " in said
     pairs = [word for key in keys for word in ("--set", key)]
-    assert main(["check", str(SAMPLES / "crate-zest.toml"), *pairs]) == USAGE
-    assert capsys.readouterr().err == said
+    assert cli("check", SAMPLES / "crate-zest.toml", *pairs, code=USAGE).err == said
     assert main(["targets", str(SAMPLES / "crate-zest.toml"), "--no-run", *pairs]) == DONE
     assert "target.function: not checked" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_what_the_sources_do_not_tell_of_may_be_there(capsys):
+def test_what_the_sources_do_not_tell_of_may_be_there(cli):
     # Compiled, and nothing of it is analysed.
     keys = ['target.function="binascii:unhexlify"', 'target.include=["tomllib"]']
     pairs = [word for key in keys for word in ("--set", key)]
-    assert main(["targets", str(SAMPLES / "crate-zest.toml"), *pairs]) == DONE
-    assert "binascii has no source" in capsys.readouterr().err
+    assert "binascii has no source" in cli("targets", SAMPLES / "crate-zest.toml", *pairs).err

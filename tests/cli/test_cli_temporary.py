@@ -6,7 +6,6 @@ import tempfile
 
 import pytest
 
-from fuzztui.cli import main
 from fuzztui.kernel.base.files import temporary_directory, temporary_file, temporary_place
 
 CAMPAIGN = """
@@ -30,7 +29,7 @@ def missing(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("command", [["mutants", "list"], ["targets"], ["check"], ["watch"]])
-def test_a_command_that_needs_one(tmp_path, missing, monkeypatch, capsys, command):
+def test_a_command_that_needs_one(tmp_path, missing, monkeypatch, cli, command):
     file = tmp_path / "c.toml"
     file.write_text(CAMPAIGN)
     main_ = tmp_path / "afl" / "main"
@@ -40,8 +39,7 @@ def test_a_command_that_needs_one(tmp_path, missing, monkeypatch, capsys, comman
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     of = [str(main_.parent)] if command == ["watch"] else [str(file)]
-    assert main([*command, *of]) == 1
-    said = capsys.readouterr().err
+    said = cli(*command, *of, code=1).err
     assert str(missing) in said
     assert "TMPDIR" in said
 

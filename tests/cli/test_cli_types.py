@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from folding import fold
 
 from fuzztui.cli import ctl, ctl_targeting, types
 from fuzztui.cli.output import CliError
@@ -11,22 +12,13 @@ from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.status import status_text
 from fuzztui.features.targeting.analysis import AnalysedGoal, Influence, TargetingAnalysis
-from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import (
     DemoteEntry,
     IgnoreGoal,
     PinGoal,
     SetTargetedShare,
     WeighType,
-)
-from fuzztui.kernel.wire.events import (
-    CampaignStarted,
-    GoalsUncovered,
-    InstanceState,
-    Record,
-    Stats,
-    TargetingStats,
 )
 
 HOSTILE = "[/x]\x1b[31m\u202e"
@@ -35,18 +27,15 @@ THEN, LOOP, DARK = "thumbs/app.py:18:then", "thumbs/app.py:17:loop", f"thumbs/{H
 
 
 def campaign(*events, engine="spoton"):
-    state = State()
-    first = CampaignStarted("t", engine, "thumbs.app:main")
-    apply(state, [Record(n, float(n), e) for n, e in enumerate((first, *events), 1)])
-    return state
+    return fold(ev.CampaignStarted("t", engine, "thumbs.app:main"), *events)
 
 
-FIGURES = TargetingStats(
+FIGURES = ev.TargetingStats(
     "main", 0.5, "", 240, 3, 2, names=[DATE, PATH, HOSTILE], distances=[2, 4, -1],
     weights=[1.0, 2.0, 0.0], factors=[1.0, 1.5, 8.0], probabilities=[409_999, 123_000, 0],
     picks=[12_345, 7, 0], matches=[9000, 7, 0], misses=[3345, 0, 0], new_arms=[4, 0, 0],
 )  # fmt: skip
-LEFT = GoalsUncovered(
+LEFT = ev.GoalsUncovered(
     "main", 340,
     {
         LOOP: {"frontier": False, "reached": 0, "types": [[PATH, 0]]},
@@ -98,9 +87,6 @@ def listed(capsys, *argv):
     options = parse(["types", "RUN", *argv])
     assert options.command(options) == 0
     return capsys.readouterr().out
-
-
-# --------------------------------------------------------------------- types
 
 
 def test_tables_of_types_and_of_what_is_left(stands, capsys):
@@ -203,7 +189,7 @@ def test_a_run_of_another_kind_says_so(stands, json_):
 
 
 def test_no_type_and_nothing_left_is_no_error(stands, capsys):
-    stands(campaign(TargetingStats("main", 0.5, targets=7)))
+    stands(campaign(ev.TargetingStats("main", 0.5, targets=7)))
     text = listed(capsys)
     assert text.endswith("50% of mutations are targeted; 0 of 7 goals left, 0 on the frontier\n")
 
@@ -219,8 +205,8 @@ def test_the_status_names_what_is_aimed_at(tmp_path):
 
 
 def test_what_has_changed_is_told(stands, capsys, tmp_path):
-    figures = TargetingStats("main", 0.5, changed=[f"{HOSTILE}.py", "a.py"])
-    state = campaign(InstanceState("main", "running", 1), figures)
+    figures = ev.TargetingStats("main", 0.5, changed=[f"{HOSTILE}.py", "a.py"])
+    state = campaign(ev.InstanceState("main", "running", 1), figures)
     words = (
         "[/x]\\e[31m\\u202e.py and a.py have changed since their types were analysed: "
         "stop and start the campaign to have them analysed again\n"
@@ -248,11 +234,8 @@ def test_what_has_changed_is_told(stands, capsys, tmp_path):
     ],
 )
 def test_the_status_tells_kinds_of_coverage_apart(tmp_path, figures, words):
-    text = status_text(tmp_path, RunStatus(campaign(Stats("main", 1, **figures)), 1))
+    text = status_text(tmp_path, RunStatus(campaign(ev.Stats("main", 1, **figures)), 1))
     assert f"coverage  {words}\n" in text
-
-
-# ----------------------------------------------------------------------- ctl
 
 
 @pytest.mark.parametrize(
@@ -335,7 +318,7 @@ def test_what_is_refused_before_it_is_sent(stands, argv, words):
     ],
 )
 def test_only_spoton_aims(stands, argv):
-    stands(campaign(InstanceState("main", "running", 1), engine="zest"), None)
+    stands(campaign(ev.InstanceState("main", "running", 1), engine="zest"), None)
     with pytest.raises(CliError, match=f"{argv[0]} is for engine spoton; .* is zest"):
         command(*argv)
 

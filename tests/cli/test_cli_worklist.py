@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from folding import fold
 
 from fuzztui.cli import ctl, main, score, worklist
 from fuzztui.cli.headless import progress_line
@@ -16,35 +17,14 @@ from fuzztui.cli.runs import RunStatus
 from fuzztui.cli.status import status_text
 from fuzztui.features.fuzzfirst.fold import first_dict
 from fuzztui.features.fuzzfirst.kill_matrix import KillMatrix
-from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.selectors import running_time
 from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.commands import MoveMutants
-from fuzztui.kernel.wire.events import (
-    CampaignStarted,
-    CampaignState,
-    EntrySaved,
-    InstanceHello,
-    InstanceState,
-    MutantPositions,
-    MutantProgress,
-    MutantsFound,
-    MutantState,
-    PhaseStarted,
-    Record,
-    Stats,
-)
 from fuzztui.tools.status.status import status_dict
 
 HOSTILE = "[/x]\x1b[31m\u202e"
 ERROR = f"a.c:2: error: {HOSTILE}\n  here\n"
-
-
-def fold(*events, state=None):
-    state = State() if state is None else state
-    seq = state.seq
-    apply(state, [Record(seq + n, float(n), event) for n, event in enumerate(events, 1)])
-    return state
 
 
 def campaign(*more, stage="mutants"):
@@ -55,27 +35,29 @@ def campaign(*more, stage="mutants"):
     ]  # fmt: skip
     done = {"entries": 12, "edges": 1, "crashes": 0, "hangs": 0, "kills": 2, "kept": 5, "aside": 1}
     return fold(
-        CampaignStarted("c", "afl", "t", 1, 200.0, 0, ["main"], 1.0, "0"),
-        CampaignState("running"),
-        PhaseStarted("mutants", {"mutants_s": 100.0, "each_s": 30.0, "abreast": 1}),
-        MutantsFound("", "", "a.c", "/a.c", rows),
-        InstanceState("main", "waiting"),
-        InstanceHello("m1", mutant="a.c#0"),
-        MutantProgress("a.c#0", "fuzzing", "m1", costs={"build": 0.5}),
-        Stats("m1", 1200, crashes=3),
-        EntrySaved("handed", 0, "queue/id:0", [9], "", "m1"),
-        MutantProgress("a.c#0", "done", "m1", brought=done),
-        MutantState("", "a.c#0", "killed", "m1/9", "crash"),
-        InstanceState("m1", "finished"),
-        MutantState("", "a.c#1", "invalid", reason="it does not build"),
-        MutantProgress("a.c#1", "failed", reason=ERROR),
-        MutantProgress("a.c#2", "dropped", reason="the same program as a.c#0 once it is compiled"),
-        InstanceHello("m2", mutant="a.c#3"),
-        MutantProgress("a.c#3", "fuzzing", "m2"),
-        InstanceState("m2", "running"),
-        MutantState("", "a.c#4", "skipped", reason="by hand"),
-        MutantPositions({"a.c#8": -1.0}),
-        *([PhaseStarted("target")] if stage == "target" else []),
+        ev.CampaignStarted("c", "afl", "t", 1, 200.0, 0, ["main"], 1.0, "0"),
+        ev.CampaignState("running"),
+        ev.PhaseStarted("mutants", {"mutants_s": 100.0, "each_s": 30.0, "abreast": 1}),
+        ev.MutantsFound("", "", "a.c", "/a.c", rows),
+        ev.InstanceState("main", "waiting"),
+        ev.InstanceHello("m1", mutant="a.c#0"),
+        ev.MutantProgress("a.c#0", "fuzzing", "m1", costs={"build": 0.5}),
+        ev.Stats("m1", 1200, crashes=3),
+        ev.EntrySaved("handed", 0, "queue/id:0", [9], "", "m1"),
+        ev.MutantProgress("a.c#0", "done", "m1", brought=done),
+        ev.MutantState("", "a.c#0", "killed", "m1/9", "crash"),
+        ev.InstanceState("m1", "finished"),
+        ev.MutantState("", "a.c#1", "invalid", reason="it does not build"),
+        ev.MutantProgress("a.c#1", "failed", reason=ERROR),
+        ev.MutantProgress(
+            "a.c#2", "dropped", reason="the same program as a.c#0 once it is compiled"
+        ),
+        ev.InstanceHello("m2", mutant="a.c#3"),
+        ev.MutantProgress("a.c#3", "fuzzing", "m2"),
+        ev.InstanceState("m2", "running"),
+        ev.MutantState("", "a.c#4", "skipped", reason="by hand"),
+        ev.MutantPositions({"a.c#8": -1.0}),
+        *([ev.PhaseStarted("target")] if stage == "target" else []),
         *more,
     )
 
@@ -162,7 +144,7 @@ def test_status_tells_the_stage():
 def test_another_turn_takes_back_nothing():
     """What it brought is the target's, and its kills are in the matrix."""
     before, state = campaign(), campaign()
-    fold(MutantState("", "a.c#0", "pending"), MutantProgress("a.c#0", "queued"), state=state)
+    fold(ev.MutantState("", "a.c#0", "pending"), ev.MutantProgress("a.c#0", "queued"), state=state)
     text = status_text(Path("/run"), RunStatus(state, 1))
     assert "score     100.0% (1 of 1 killed)" in text
     assert "transfer  12 entries, 1 edge to the target" in text
@@ -173,21 +155,21 @@ def test_another_turn_takes_back_nothing():
     assert "\nkills " not in shown
     assert worklist.turn_dict(state, mutant)["verdict"] == "killed"
     again = {"entries": 3, "kills": 4, "aside": 2}
-    fold(MutantProgress("a.c#0", "done", "m9", brought=again), state=state)
+    fold(ev.MutantProgress("a.c#0", "done", "m9", brought=again), state=state)
     sums = first_dict(state)["brought"]
     assert (sums["entries"], sums["kills"], sums["aside"]) == (15, 4, 3)
 
 
 def test_budgets_are_rounded():
     plan = {"mutants_s": 119.99935, "each_s": 0.25, "abreast": 1}
-    text = status_text(Path("/run"), RunStatus(campaign(PhaseStarted("mutants", plan)), 1))
+    text = status_text(Path("/run"), RunStatus(campaign(ev.PhaseStarted("mutants", plan)), 1))
     assert "of 2m00s used" in text
     assert "of 0.2s" in text
 
 
 def test_who_names_nobody_in_a_queue():
     assert "a.c#0" in str(no_mutants("a.c#00", campaign()))
-    empty = fold(PhaseStarted("mutants"))
+    empty = fold(ev.PhaseStarted("mutants"))
     assert "has ranked none yet" in str(no_mutants("x", empty))
     for text, hint in (
         ("stage=foo", "stages: done, dropped, failed, fuzzing, queued, skipped"),
@@ -198,7 +180,7 @@ def test_who_names_nobody_in_a_queue():
     ):
         assert hint in str(no_mutants(text, campaign())), text
     rows = [{"id": f"a.c#{i}", "line": i, "operator": f"op{i}", "place": i} for i in range(500)]
-    many = fold(PhaseStarted("mutants"), MutantsFound("", "", "a.c", "/a.c", rows))
+    many = fold(ev.PhaseStarted("mutants"), ev.MutantsFound("", "", "a.c", "/a.c", rows))
     for text in ("operator=xyz", "operator=op4444"):
         assert len(str(no_mutants(text, many))) < 200
 
@@ -225,7 +207,7 @@ def test_points_of_time_are_read_as_they_are_written():
 
 def test_json_tells_running_time():
     state = campaign()
-    fold(CampaignState("paused"), CampaignState("running"), state=state)
+    fold(ev.CampaignState("paused"), ev.CampaignState("running"), state=state)
     status = status_dict(state)
     assert status["running_s"] == running_time(state) <= status["elapsed_s"]
 
@@ -234,9 +216,6 @@ def test_moving_up_and_down():
     for to in ("first", "last", "up", "down"):
         options = parse(["ctl", "run", "move-mutants", "a.c#1", "--to", to])
         assert ctl.ACTIONS[options.action].make(options) == MoveMutants("a.c#1", to)
-
-
-# --------------------------------------------------------------- kill matrix
 
 
 @pytest.fixture
@@ -250,9 +229,8 @@ def run(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_matrix_as_text(run, capsys):
-    assert main(["mutants", "matrix", str(run)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_the_matrix_as_text(run, cli):
+    lines = cli("mutants", "matrix", run).out.splitlines()
     assert lines[0].split() == ["inputs", "mutant", "killed", "by"]
     assert lines[1].split()[:2] == ["6", "a.c#3"]
     assert "m2/0 (hang), m2/1 (hang), m2/2 (hang) and 3 more" in lines[1]
@@ -261,25 +239,22 @@ def test_the_matrix_as_text(run, capsys):
     assert not any("\x1b" in line for line in lines)
 
 
-def test_the_matrix_for_programs(run, capsys):
-    assert main(["mutants", "matrix", str(run), "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+def test_the_matrix_for_programs(run, cli):
+    data = cli("mutants", "matrix", run, "--json").json
     assert [row["id"] for row in data["killed"]] == ["a.c#0", "a.c#3", HOSTILE]
     assert data["killed"][0]["killers"] == {"m1/9": "crash"}
     assert (data["killed"][1]["file"], data["killed"][1]["line"]) == ("a.c", 4)
-    assert main(["mutants", "matrix", str(run), "--csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    rows = list(csv.DictReader(io.StringIO(cli("mutants", "matrix", run, "--csv").out)))
     assert len(rows) == 8
     assert rows[0] == {
         "mutant": "a.c#0", "file": "a.c", "line": "1", "input": "m1/9", "oracle": "crash",
     }  # fmt: skip
 
 
-def test_a_matrix_of_nothing(tmp_path, monkeypatch, capsys):
+def test_a_matrix_of_nothing(tmp_path, monkeypatch, cli, capsys):
     monkeypatch.setattr("fuzztui.cli.mutants.find_run", lambda path: path)
     monkeypatch.setattr(worklist, "standing", lambda run: RunStatus(campaign(), 1))
-    assert main(["mutants", "matrix", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "no mutant is killed yet\n"
+    assert cli("mutants", "matrix", tmp_path).out == "no mutant is killed yet\n"
     monkeypatch.setattr(worklist, "standing", lambda run: RunStatus(State(), 1))
     assert main(["mutants", "matrix", str(tmp_path)]) != 0
     assert "there is no kill matrix" in capsys.readouterr().err

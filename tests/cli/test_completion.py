@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import select
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from waiting import wait_until
+from on_terminal import OnTerminal
 
-from fuzztui.cli import completing, main
+from fuzztui.cli import completing
 from fuzztui.cli.completing import complete
 from fuzztui.cli.completion import INSTALLING, SCRIPTS
 from fuzztui.cli.help import GROUPS
@@ -206,9 +204,6 @@ def test_a_tab_imports_next_to_nothing(here, capsys):
     assert {"argparse", "textual", "psutil", "fuzztui.cli.parser"} & set(modules) == set()
 
 
-# ---------------------------------------------------------------------- real shells
-
-
 @pytest.fixture
 def shell_env(here, monkeypatch, capsys) -> dict[str, str]:
     words(capsys, "")  # the first Tab makes the table
@@ -223,40 +218,7 @@ def shell_env(here, monkeypatch, capsys) -> dict[str, str]:
     }  # fmt: skip
 
 
-class Shell:
-    """An interactive shell on a terminal."""
-
-    def __init__(self, argv: list[str], env: dict[str, str]) -> None:
-        self.fd, inner = pty.openpty()
-        self.process = subprocess.Popen(
-            argv, stdin=inner, stdout=inner, stderr=inner, env=env, start_new_session=True
-        )
-        os.close(inner)
-
-    def send(self, text: str) -> None:
-        os.write(self.fd, text.encode())
-
-    def until(self, words: str) -> None:
-        text = ""
-
-        def printed() -> bool:
-            nonlocal text
-            if select.select([self.fd], [], [], 0)[0]:
-                text += os.read(self.fd, 4096).decode(errors="replace")
-            return words in text
-
-        wait_until(printed, lambda: text)
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        os.close(self.fd)
-
-
-ARGV = {
-    "bash": ["bash", "--norc", "--noprofile", "-i"],
-    "zsh": ["zsh", "-f", "-i"],
-}
+ARGV = {"bash": ["bash", "--norc", "--noprofile", "-i"], "zsh": ["zsh", "-f", "-i"]}
 START = {
     "bash": "bind 'set bell-style none'; source <(fuzztui completion bash); echo rea''dy\n",
     "zsh": "autoload -U compinit; compinit -D; source <(fuzztui completion zsh); echo rea''dy\n",
@@ -269,7 +231,7 @@ START = {
     pytest.param("zsh", marks=pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is missing")),
 ])  # fmt: skip
 def test_an_interactive_shell_inserts_the_word(shell, shell_env):
-    inner = Shell(ARGV[shell], shell_env)
+    inner = OnTerminal(ARGV[shell], env=shell_env)
     try:
         inner.send(START[shell])
         inner.until("ready")
@@ -318,9 +280,8 @@ def test_fish(line, expected, shell_env):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shell", SCRIPTS)
-def test_the_scripts_are_scripts(shell, capsys):
-    assert main(["completion", shell]) == 0
-    text = capsys.readouterr().out
+def test_the_scripts_are_scripts(shell, cli):
+    text = cli("completion", shell).out
     assert text == SCRIPTS[shell]
     head = [line for line in text.splitlines() if line.startswith("# ")]
     assert f"# {INSTALLING}".replace("\n", "\n# ") in "\n".join(head)
@@ -328,10 +289,7 @@ def test_the_scripts_are_scripts(shell, capsys):
         subprocess.run([shell, "-n"], input=text, text=True, check=True)
 
 
-def test_the_help_says_where_the_scripts_are_put(capsys):
-    with pytest.raises(SystemExit):
-        main(["completion", "--help"])
-    text = capsys.readouterr().out
-    assert INSTALLING in text
+def test_the_help_says_where_the_scripts_are_put(cli):
+    assert INSTALLING in cli("completion", "--help").out
     for shell in SCRIPTS:
         assert f"fuzztui completion {shell}" in INSTALLING

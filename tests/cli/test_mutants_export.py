@@ -9,22 +9,10 @@ from typing import Any
 
 import jsonschema
 import pytest
+from run_logs import run_with
 
 from fuzztui.cli import main
-from fuzztui.kernel.log.writer import LogWriter
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    CampaignStarted,
-    EntrySaved,
-    Event,
-    InstanceState,
-    MutantRuns,
-    MutantsFound,
-    MutantState,
-    MutationStats,
-    PhaseStarted,
-    VerdictsChanged,
-)
+from fuzztui.kernel.wire import events as ev
 
 SCHEMA = json.loads(
     (
@@ -41,7 +29,7 @@ def item(key: str, *region: int, **more: Any) -> dict[str, Any]:
     return {"id": key, "operator": "math", "before": "a", "after": "b", **place, **more}
 
 
-def events_about(path: Path) -> list[Event]:
+def events_about(path: Path) -> list[ev.Event]:
     """Mutants in all states, some with a place."""
     found = [
         item("killed", 2, 9, 2, 18, before="größe + n", after="größe - n"),
@@ -54,32 +42,29 @@ def events_about(path: Path) -> list[Event]:
     ]  # fmt: skip
     m = "main"
     return [
-        CampaignStarted("c", "mu2", "lib:f", 7, instances=[m], wall=1e9),
-        InstanceState(m, "running"),
-        EntrySaved(m, 3, "queue/id:000003,src:000001,time:1,execs:9,op:havoc"),
-        MutantsFound(m, "lib", "lib/__init__.py", str(path), found),
-        VerdictsChanged(mutants=[{"id": "accepted", "verdict": "accepted", "change": "a -> b"}]),
-        MutantState(m, "killed", "killed", "main/3", "value", 9, EVIL),
-        MutantState(m, "hung", "killed", "main/4", "timeout", 9),
-        MutantState(m, "alive", "alive"),
-        MutantState(m, "accepted", "alive"),
-        MutantState(m, "skipped", "skipped"),
-        MutantState(m, "equivalent", "equivalent", reason="same"),
-        MutantState(m, "invalid", "invalid", reason=EVIL),
-        MutantRuns(m, {"ran": [2, 2, 1], "reached": [5, 0, 0]}, {"reached": ["main/3", "reached"]}),
-        MutationStats(m, unsettled=0),
-        CampaignEnded("finished"),
+        ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=[m], wall=1e9),
+        ev.InstanceState(m, "running"),
+        ev.EntrySaved(m, 3, "queue/id:000003,src:000001,time:1,execs:9,op:havoc"),
+        ev.MutantsFound(m, "lib", "lib/__init__.py", str(path), found),
+        ev.VerdictsChanged(mutants=[{"id": "accepted", "verdict": "accepted", "change": "a -> b"}]),
+        ev.MutantState(m, "killed", "killed", "main/3", "value", 9, EVIL),
+        ev.MutantState(m, "hung", "killed", "main/4", "timeout", 9),
+        ev.MutantState(m, "alive", "alive"),
+        ev.MutantState(m, "accepted", "alive"),
+        ev.MutantState(m, "skipped", "skipped"),
+        ev.MutantState(m, "equivalent", "equivalent", reason="same"),
+        ev.MutantState(m, "invalid", "invalid", reason=EVIL),
+        ev.MutantRuns(
+            m, {"ran": [2, 2, 1], "reached": [5, 0, 0]}, {"reached": ["main/3", "reached"]}
+        ),
+        ev.MutationStats(m, unsettled=0),
+        ev.CampaignEnded("finished"),
     ]
 
 
-def run_with(tmp_path: Path, *events: Event) -> Path:
-    run = tmp_path / "c"
-    (run / "supervisor").mkdir(parents=True)
+def run_of(tmp_path: Path, *events: ev.Event) -> Path:
+    run = run_with(tmp_path / "c", *events)
     (run / "campaign.toml").touch()
-    writer = LogWriter(run / "log")
-    for event in events:
-        writer.append(event, 1.0)
-    writer.close(at_rest=True)
     return run
 
 
@@ -107,7 +92,7 @@ def mutants_of(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_the_status_and_place_of_each_mutant(tmp_path: Path, source: Path) -> None:
-    report = exported(run_with(tmp_path, *events_about(source)))
+    report = exported(run_of(tmp_path, *events_about(source)))
     assert list(report["files"]) == ["lib/__init__.py"]
     file = report["files"]["lib/__init__.py"]
     assert file["language"] == "python"
@@ -135,7 +120,7 @@ def test_the_status_and_place_of_each_mutant(tmp_path: Path, source: Path) -> No
 
 
 def test_tests_are_the_entries_that_the_log_names(tmp_path: Path, source: Path) -> None:
-    report = exported(run_with(tmp_path, *events_about(source)))
+    report = exported(run_of(tmp_path, *events_about(source)))
     found = mutants_of(report)
     assert found["killed"]["killedBy"] == ["main/3"]
     assert found["reached"]["coveredBy"] == ["main/3"]
@@ -163,7 +148,7 @@ def matrix(run: Path, **rows: dict[str, Any]) -> None:
 
 
 def test_the_kill_matrix_adds_all_that_kill_and_reach(tmp_path: Path, source: Path) -> None:
-    run = run_with(tmp_path, *events_about(source))
+    run = run_of(tmp_path, *events_about(source))
     rows = {
         "id:000003,a": {"kills": {"value": [0, 3]}, "reached": "1"},
         "id:000005,b": {"kills": {"value": [0, 2], "timeout": [1]}, "reached": "7"},
@@ -182,7 +167,7 @@ def test_the_kill_matrix_adds_all_that_kill_and_reach(tmp_path: Path, source: Pa
 def test_a_damaged_matrix_is_named_and_not_used(
     tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = run_with(tmp_path, *events_about(source))
+    run = run_of(tmp_path, *events_about(source))
     for text in ("{", "[]", '{"mutants": ["a"], "cells": [], "first_only": [], "rows": [{}]}'):
         (run / "matrix.json").write_text(text)
         assert mutants_of(exported(run))["killed"]["killedBy"] == ["main/3"]
@@ -190,7 +175,7 @@ def test_a_damaged_matrix_is_named_and_not_used(
 
 
 def test_a_part_of_the_mutants(tmp_path: Path, source: Path) -> None:
-    run = run_with(tmp_path, *events_about(source))
+    run = run_of(tmp_path, *events_about(source))
     assert set(mutants_of(exported(run, "state=alive"))) == {
         "alive", "accepted", "ran", "reached",  # these two survive all that could kill them
     }  # fmt: skip
@@ -198,12 +183,12 @@ def test_a_part_of_the_mutants(tmp_path: Path, source: Path) -> None:
 
 def test_files_of_the_same_name_stay_apart(tmp_path: Path, source: Path) -> None:
     outside = [tmp_path / tree / "site-packages/m.py" for tree in ("a", "b")]
-    events: list[Event] = [CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"])]
+    events: list[ev.Event] = [ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"])]
     for n, path in enumerate(outside):
         path.parent.mkdir(parents=True)
         path.write_text(f"x = {n}\n")
-        events.append(MutantsFound("main", f"m{n}", "m.py", str(path), [item(f"m{n}", 1)]))
-    files = exported(run_with(tmp_path, *events))["files"]
+        events.append(ev.MutantsFound("main", f"m{n}", "m.py", str(path), [item(f"m{n}", 1)]))
+    files = exported(run_of(tmp_path, *events))["files"]
     assert {name: file["source"] for name, file in files.items()} == {
         "m.py": "x = 0\n", "b/site-packages/m.py": "x = 1\n",
     }  # fmt: skip
@@ -212,7 +197,7 @@ def test_files_of_the_same_name_stay_apart(tmp_path: Path, source: Path) -> None
 def test_an_edited_file_is_named(
     tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = run_with(tmp_path, *events_about(source))
+    run = run_of(tmp_path, *events_about(source))
     (run / "out/main").mkdir(parents=True)
     sha = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
     module = {"name": "lib", "file": str(source), "sha": sha}
@@ -224,15 +209,11 @@ def test_an_edited_file_is_named(
     assert "lib/__init__.py" in capsys.readouterr().err
 
 
-def test_what_cannot_be_read_or_written_is_named(
-    tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = run_with(tmp_path, *events_about(source))
-    assert main(["mutants", "export", str(run), "-o", str(tmp_path / "no/such")]) == 1
-    assert "no/such" in capsys.readouterr().err
+def test_what_cannot_be_read_or_written_is_named(tmp_path: Path, source: Path, cli) -> None:
+    run = run_of(tmp_path, *events_about(source))
+    assert "no/such" in cli("mutants", "export", run, "-o", tmp_path / "no/such", code=1).err
     source.unlink()
-    assert main(["mutants", "export", str(run)]) == 1
-    assert str(source) in capsys.readouterr().err
+    assert str(source) in cli("mutants", "export", run, code=1).err
     assert main(["mutants", "list", str(run), "-o", "x"]) == 2
 
 
@@ -242,14 +223,14 @@ def test_mutants_of_c_are_their_lines(tmp_path: Path, source: Path) -> None:
     found = [item(f"p.c#{n}", 2, before="\treturn a + 1;", after=f"\treturn a - {n};", place=n)
              for n in range(3)]  # fmt: skip
     events = [
-        CampaignStarted("c", "afl", "p", 7, instances=["main"], wall=1e9),
-        PhaseStarted("mutants"),
-        InstanceState("main", "waiting"),
-        MutantsFound("", file="p.c", path=str(file), mutants=found),
-        MutantState("", "p.c#0", "killed", "m1/3", "value"),
-        MutantState("", "p.c#1", "alive"),
+        ev.CampaignStarted("c", "afl", "p", 7, instances=["main"], wall=1e9),
+        ev.PhaseStarted("mutants"),
+        ev.InstanceState("main", "waiting"),
+        ev.MutantsFound("", file="p.c", path=str(file), mutants=found),
+        ev.MutantState("", "p.c#0", "killed", "m1/3", "value"),
+        ev.MutantState("", "p.c#1", "alive"),
     ]
-    report = exported(run_with(tmp_path, *events))
+    report = exported(run_of(tmp_path, *events))
     assert report["files"]["p.c"]["language"] == "c"
     by_id = mutants_of(report)
     assert [by_id[f"p.c#{n}"]["status"] for n in range(3)] == ["Killed", "Survived", "Pending"]
@@ -260,14 +241,11 @@ def test_mutants_of_c_are_their_lines(tmp_path: Path, source: Path) -> None:
     assert by_id["p.c#1"]["replacement"] == "return a - 1;"
 
 
-def test_a_log_brings_no_other_file_into_a_report(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_brings_no_other_file_into_a_report(tmp_path: Path, cli) -> None:
     secret = tmp_path / "id_rsa"
     secret.write_text("secret\n")
-    event = MutantsFound("main", "m", "m.py", str(secret), [item("m", 1)])
-    run = run_with(tmp_path, CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"]), event)
-    assert main(["mutants", "export", str(run)]) == 1
-    out, err = capsys.readouterr()
+    event = ev.MutantsFound("main", "m", "m.py", str(secret), [item("m", 1)])
+    run = run_of(tmp_path, ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"]), event)
+    out, err = cli("mutants", "export", run, code=1)
     assert out == ""
     assert "id_rsa" in err

@@ -7,11 +7,11 @@ import json
 import os
 
 import pytest
+from run_logs import run_with
 from watch_lab import Fuzzer, watching
 
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, USAGE
-from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire.events import CampaignStarted, FindingDescribed, FindingSaved
 
 
@@ -32,11 +32,10 @@ def crash(tmp_path, monkeypatch):
     return "main/crashes/id:000000,sig:11,src:000000,op:havoc"
 
 
-def test_the_command_in_its_files_runs_only_with_consent(crash, tmp_path, monkeypatch, capsys):
+def test_the_command_in_its_files_runs_only_with_consent(crash, tmp_path, monkeypatch, cli, capsys):
     for stdin in (io.StringIO("y\n"), Terminal("n\n"), Terminal("")):
         monkeypatch.setattr("sys.stdin", stdin)
-        assert main(["repro", "out", crash]) == FAILED
-        assert str(tmp_path / "target") in capsys.readouterr().out
+        assert str(tmp_path / "target") in cli("repro", "out", crash, code=FAILED).out
         assert not (tmp_path / "ran").exists()
     monkeypatch.setattr("sys.stdin", Terminal("y\n"))
     assert main(["repro", "out", crash]) == FINDINGS
@@ -52,10 +51,9 @@ def test_an_argument_is_passed_on_as_it_is(crash, tmp_path, monkeypatch, capsys)
     assert (tmp_path / "ran").read_bytes().decode() == "a\u2028b\f||"
 
 
-def test_files_without_a_command_are_refused(crash, tmp_path, monkeypatch, capsys):
+def test_files_without_a_command_are_refused(crash, tmp_path, monkeypatch, cli):
     (tmp_path / "out/main/cmdline").unlink()
-    assert main(["repro", "out", crash]) == USAGE
-    assert "cmdline" in capsys.readouterr().err
+    assert "cmdline" in cli("repro", "out", crash, code=USAGE).err
     assert main(["repro", "out", "main/crashes/none"]) == USAGE
 
 
@@ -79,7 +77,7 @@ def agreed(crash, tmp_path, monkeypatch):
     return lambda: main(["repro", "out", crash])
 
 
-def test_its_result_comes_into_the_groups_and_the_log(agreed, tmp_path, capsys):
+def test_its_result_comes_into_the_groups_and_the_log(agreed, tmp_path, cli, capsys):
     with watching(tmp_path) as begin:
         watch = begin(tmp_path / "out")
         assert len(watch.state.groups) == 1
@@ -95,8 +93,7 @@ def test_its_result_comes_into_the_groups_and_the_log(agreed, tmp_path, capsys):
         later = begin(tmp_path / "out").state  # the history of a watcher that starts afterwards
         assert later.findings[described.key].signature == described.signature
     assert groups(capsys) == {True: 1, False: 1}
-    assert main(["status", "out"]) == DONE
-    assert f"main/crashes/{MINE}  SIGSEGV" in capsys.readouterr().out
+    assert f"main/crashes/{MINE}  SIGSEGV" in cli("status", "out").out
 
 
 def test_its_result_is_of_this_file_wherever_its_fleet_is(agreed, tmp_path, capsys):
@@ -128,17 +125,15 @@ def test_without_a_place_for_it_the_result_is_printed(agreed, tmp_path, capsys):
     assert "will not show" in capsys.readouterr().err
 
 
-def test_a_command_that_is_not_here_is_no_question(crash, tmp_path, monkeypatch, capsys):
+def test_a_command_that_is_not_here_is_no_question(crash, tmp_path, monkeypatch, cli):
     monkeypatch.setattr("sys.stdin", Terminal("y\n"))
     (tmp_path / "target").rename(tmp_path / "out/main/crashes/target")
-    assert main(["repro", "out", crash]) == FAILED
-    assert "in which afl-fuzz was started" in capsys.readouterr().err
+    assert "in which afl-fuzz was started" in cli("repro", "out", crash, code=FAILED).err
 
 
-def test_without_a_file_the_findings_are_listed(agreed, capsys):
+def test_without_a_file_the_findings_are_listed(agreed, cli, capsys):
     for directory in ("out", "out/main"):
-        assert main(["repro", directory]) == USAGE
-        listed = capsys.readouterr().out.splitlines()
+        listed = cli("repro", directory, code=USAGE).out.splitlines()
         assert {line.split()[0] for line in listed} == {
             f"main/crashes/{MINE}",
             f"main/crashes/{OTHER}",
@@ -148,17 +143,15 @@ def test_without_a_file_the_findings_are_listed(agreed, capsys):
             capsys.readouterr()
 
 
-def test_the_findings_of_a_run_are_listed_too(tmp_path, capsys):
-    writer = LogWriter(tmp_path / "run/log")
-    for event in (
+def test_the_findings_of_a_run_are_listed_too(tmp_path, cli):
+    run_with(
+        tmp_path / "run",
         CampaignStarted("c", "zest", "t"),
         FindingSaved("main", "crash", "crashes/id:000000", 0),
         FindingDescribed("main", "crash", "crashes/id:000000", "s", "\x1b[2JKeyError: 1"),
-    ):
-        writer.append(event, 0.0)
-    writer.close()
-    assert main(["repro", str(tmp_path / "run")]) == USAGE
-    (line,) = capsys.readouterr().out.splitlines()
+        at_rest=False,
+    )
+    (line,) = cli("repro", tmp_path / "run", code=USAGE).out.splitlines()
     assert line.split()[0] == "main/crashes/id:000000"
     assert "KeyError: 1" in line
     assert "\x1b" not in line

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from fuzztui.cli import main
-from fuzztui.cli.output import DONE, USAGE
-from fuzztui.cli.parser import parse
+from fuzztui.cli.output import USAGE
 from fuzztui.cli.run import _shard_key, load_file
 from fuzztui.kernel.base.shards import parse_shard
 
@@ -22,21 +19,18 @@ SOURCE = "int f(int a, int b) {\n" + "".join(f"  if (a < {n}) return b;\n" for n
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "x", "1"])
-def test_what_is_no_shard_is_refused(text, capsys, tmp_path):
-    with pytest.raises(SystemExit) as ended:
-        parse(["score", str(tmp_path), "--shard", text])
-    assert ended.value.code == USAGE
-    assert text in capsys.readouterr().err
+def test_what_is_no_shard_is_refused(text, cli, tmp_path):
+    assert text in cli("score", tmp_path, "--shard", text, code=USAGE).err
 
 
-def test_ranked_mutants_are_divided(tmp_path, capsys):
+def test_ranked_mutants_are_divided(tmp_path, cli):
     pytest.importorskip("numpy")
     file = tmp_path / "a.c"
     file.write_text(SOURCE)
 
     def ranked(*more):
-        assert main(["mutants", "rank", str(file), "--json", "--order", "random", *more]) == DONE
-        return {row["id"] for row in json.loads(capsys.readouterr().out)}
+        said = cli("mutants", "rank", file, "--json", "--order", "random", *more)
+        return {row["id"] for row in said.json}
 
     parts = [ranked("--shard", f"{k}/3") for k in (1, 2, 3)]
     assert set().union(*parts) == ranked()
@@ -44,7 +38,7 @@ def test_ranked_mutants_are_divided(tmp_path, capsys):
     assert all(parse_shard("2/3").has(id_) for id_ in parts[1])
 
 
-def test_the_key_of_each_kind_of_campaign(tmp_path, capsys, monkeypatch):
+def test_the_key_of_each_kind_of_campaign(tmp_path, cli, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for kind in ("zest", "mu2"):
         (tmp_path / f"{kind}.toml").write_text(CAMPAIGN.format(kind=kind))
@@ -54,16 +48,14 @@ def test_the_key_of_each_kind_of_campaign(tmp_path, capsys, monkeypatch):
     (tmp_path / "first.toml").write_text(first + "[campaign]\nbudget = '10m'\n")
     key = _shard_key(load_file(tmp_path / "first.toml", []).campaign, parse_shard("2/5"))
     assert key == "mutants.shard=2/5"
-    assert main(["zest.toml", "--headless", "--shard", "1/2"]) == USAGE
-    assert "zest" in capsys.readouterr().err
+    assert "zest" in cli("zest.toml", "--headless", "--shard", "1/2", code=USAGE).err
     assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize("value", ["3", "'0/2'", "'2/1'", "'x'"])
-def test_the_key_is_checked(tmp_path, capsys, value):
+def test_the_key_is_checked(tmp_path, cli, value):
     (tmp_path / "c.toml").write_text(CAMPAIGN.format(kind="mu2") + f"shard = {value}\n")
-    assert main(["check", "--no-run", str(tmp_path / "c.toml")]) == USAGE
-    assert "engine.shard" in capsys.readouterr().err
+    assert "engine.shard" in cli("check", "--no-run", tmp_path / "c.toml", code=USAGE).err
 
 
 @pytest.mark.parametrize("what", ["show", "matrix"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from watch_lab import Fuzzer, stats
 
-from fuzztui.cli import main
 from fuzztui.cli.headless import progress_line
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
@@ -44,12 +43,11 @@ def test_no_share_of_less_than_there_is(edges: int, total: int) -> None:
     assert "edges 305  " in line
 
 
-def test_a_foreign_status(tmp_path, capsys) -> None:
+def test_a_foreign_status(tmp_path, cli) -> None:
     fuzzer = Fuzzer(tmp_path / "main")
     (fuzzer.path / "fuzzer_stats").write_text(
         stats(fuzzer.start, 60, edges_found=305, total_edges=100)
     )
-    assert main(["status", str(fuzzer.path)]) == 0
-    (line,) = [w for w in capsys.readouterr().out.splitlines() if w.startswith("coverage")]
+    (line,) = [w for w in cli("status", fuzzer.path).out.splitlines() if w.startswith("coverage")]
     assert "305 edges" in line
     assert "%" not in line and " of " not in line

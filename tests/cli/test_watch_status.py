@@ -7,11 +7,11 @@ import os
 import re
 
 import pytest
+from run_logs import run_with
 from watch_lab import Fuzzer, stats
 
 from fuzztui.cli import main
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE
-from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.wire.events import CampaignStarted
 
 
@@ -29,9 +29,8 @@ def out(tmp_path):
     second.die()
 
 
-def test_a_page_of_text(out, capsys):
-    assert main(["status", str(out)]) == DONE
-    text = capsys.readouterr().out
+def test_a_page_of_text(out, cli):
+    text = cli("status", out).out
     assert "1 stopped, 1 running" in text
     assert re.search(r"figures   \d+ s to 60 min old", text)
     assert "crashes   2 not examined yet\nhangs     0\n" in text  # crashes.DATE too
@@ -41,9 +40,8 @@ def test_a_page_of_text(out, capsys):
     assert "crash: main/crashes.2026-01-01-00:00:00/id:000000" in text
 
 
-def test_one_json_object(out, capsys):
-    assert main(["status", str(out), "--json"]) == DONE
-    whole = json.loads(capsys.readouterr().out)
+def test_one_json_object(out, cli):
+    whole = cli("status", out, "--json").json
     assert (whole["state"], whole["crashes"], whole["pid"]) == ("running", 2, None)
     first, second = whole["instances"]
     assert 3590 < first["age_s"] < 3610
@@ -60,20 +58,18 @@ def test_one_json_object(out, capsys):
     assert group["title"] == "SIGABRT (by its file name; fuzztui has not run it)"
 
 
-def test_a_rate_that_nobody_knows_is_none(tmp_path, capsys):
+def test_a_rate_that_nobody_knows_is_none(tmp_path, cli):
     fuzzer = Fuzzer(tmp_path / "main", ago=5, run=0)
     fuzzer.live()
-    assert main(["status", str(fuzzer.path)]) == DONE
-    text = capsys.readouterr().out
+    text = cli("status", fuzzer.path).out
     assert "0  at -/s (not measured yet)" in text
     assert "900/s" not in text  # AFL's word on its seeds
-    assert main(["status", str(fuzzer.path), "--json"]) == DONE
-    whole = json.loads(capsys.readouterr().out)
+    whole = cli("status", fuzzer.path, "--json").json
     assert whole["execs_per_sec"] is whole["instances"][0]["execs_per_sec"] is None
     fuzzer.die()
 
 
-def test_nothing_is_executed_and_nothing_reaches_the_terminal(tmp_path, capsys, monkeypatch):
+def test_nothing_is_executed_and_nothing_reaches_the_terminal(tmp_path, cli, monkeypatch):
     monkeypatch.chdir(tmp_path)
     fuzzer = Fuzzer(tmp_path / "out/\x1b[2J$(touch x)")
     hostile = "$(touch x)`touch x`[/x]\x1b[2J\x07"
@@ -83,8 +79,7 @@ def test_nothing_is_executed_and_nothing_reaches_the_terminal(tmp_path, capsys, 
     fuzzer.put("crashes/\x1b]0;x\x07")
     fuzzer.put("crashes/" + os.fsdecode(b"\xff"))
     for arguments in (["status", "out"], ["status", "out", "--json"]):
-        assert main(arguments) == DONE
-        text = capsys.readouterr().out
+        text = cli(*arguments).out
         assert all(ch.isprintable() or ch == "\n" for ch in text)
     assert not (tmp_path / "x").exists()
 
@@ -99,47 +94,38 @@ def test_without_figures_the_queue_is_counted(tmp_path, capsys):
     assert (only["corpus"], only["age_s"], only["state"]) == (3, None, "stopped")
 
 
-def test_a_run_of_ours_is_no_foreign_directory(tmp_path, capsys):
-    run = tmp_path / "run"
-    writer = LogWriter(run / "log")
-    writer.append(CampaignStarted("ours", "zest"), 0.0)
-    writer.close()
+def test_a_run_of_ours_is_no_foreign_directory(tmp_path, cli):
+    run = run_with(tmp_path / "run", CampaignStarted("ours", "zest"), at_rest=False)
     Fuzzer(run / "out/main")
-    assert main(["status", str(run)]) == DONE
-    assert "ours" in capsys.readouterr().out
-    assert main(["watch", str(run)]) == USAGE
-    error = capsys.readouterr().err
+    assert "ours" in cli("status", run).out
+    error = cli("watch", run, code=USAGE).err
     assert f"fuzztui attach {run}" in error
     assert f"fuzztui watch {run / 'out'}" in error
     assert main(["status", str(run / "out")]) == DONE
 
 
-def test_status_says_of_a_directory_above_what_watch_says(tmp_path, capsys):
+def test_status_says_of_a_directory_above_what_watch_says(tmp_path, cli):
     Fuzzer(tmp_path / "nest/out/main")
-    assert main(["watch", str(tmp_path / "nest")]) == NOT_RUNNING
-    watched = capsys.readouterr().err.removeprefix("fuzztui: ")
+    watched = cli("watch", tmp_path / "nest", code=NOT_RUNNING).err.removeprefix("fuzztui: ")
     assert str(tmp_path / "nest/out") in watched
-    assert main(["status", str(tmp_path / "nest")]) == NOT_RUNNING
-    assert watched in capsys.readouterr().err
+    assert watched in cli("status", tmp_path / "nest", code=NOT_RUNNING).err
 
 
-def test_a_linked_instance_is_on_the_page_and_alive(tmp_path, capsys):
+def test_a_linked_instance_is_on_the_page_and_alive(tmp_path, cli):
     fuzzer = Fuzzer(tmp_path / "disk/s1", ago=60, run=60)
     fuzzer.live()
     (tmp_path / "out").mkdir()
     (tmp_path / "out/s1").symlink_to(fuzzer.path)
-    assert main(["status", str(tmp_path / "out"), "--json"]) == DONE
-    (only,) = json.loads(capsys.readouterr().out)["instances"]
+    (only,) = cli("status", tmp_path / "out", "--json").json["instances"]
     fuzzer.die()
     assert (only["id"], only["state"]) == ("s1", "running")
 
 
 @pytest.mark.parametrize("what", ["none", "file", "other"])
-def test_watch_says_what_is_wrong(tmp_path, capsys, what):
+def test_watch_says_what_is_wrong(tmp_path, cli, what):
     (tmp_path / "file").write_text("x")
     (tmp_path / "other/things").mkdir(parents=True)
-    assert main(["watch", str(tmp_path / what)]) == NOT_RUNNING
-    error = capsys.readouterr().err
+    error = cli("watch", tmp_path / what, code=NOT_RUNNING).err
     assert str(tmp_path / what) in error
     assert len(error.splitlines()) == 1
 

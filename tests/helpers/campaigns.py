@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fuzztui.run.campaign import Campaign
+from fuzztui.run.campaign.table import feature_tables
 
 
 def campaign(**changes) -> Campaign:
@@ -21,5 +22,6 @@ def campaign(**changes) -> Campaign:
         "instances": 1,
         "target": {"python": "/usr/bin/python3"},
         "engine": {"kind": "zest"},
+        "tables": dict.fromkeys(feature_tables()),
     }
     return Campaign(**{**fields, **changes})

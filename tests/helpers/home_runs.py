@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fuzztui.kernel.log.writer import LogWriter
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    CampaignStarted,
-    CampaignState,
-    FindingDescribed,
-    FindingSaved,
-    Stats,
-)
+from run_logs import run_with
+
+from fuzztui.kernel.wire import events as ev
 
 
 def make_run(
@@ -26,18 +20,17 @@ def make_run(
     kind: str = "zest",
 ) -> Path:
     """Make a run: its start, statistics, findings, and its end if ``state`` is one."""
-    (path / "supervisor").mkdir(parents=True)
-    (path / "log").mkdir()
-    writer = LogWriter(path / "log")
-    writer.append(CampaignStarted(name, kind, "lib:f", 7, instances=["main"], wall=wall), 0.0)
-    writer.append(CampaignState("running"), 0.1)
+    events: list[tuple[float, ev.Event]] = [
+        (0.0, ev.CampaignStarted(name, kind, "lib:f", 7, instances=["main"], wall=wall)),
+        (0.1, ev.CampaignState("running")),
+    ]
     for n in range(1, stats + 1):
-        writer.append(Stats("main", n * 100, 50.0, n, edges=n * 10, edges_total=99), float(n))
+        figures = ev.Stats("main", n * 100, 50.0, n, edges=n * 10, edges_total=99)
+        events.append((float(n), figures))
     for n in range(finds):
         file = f"crashes/id:{n}"
-        writer.append(FindingSaved("main", "crash", file), stats + 1.0)
-        writer.append(FindingDescribed("main", "crash", file, f"S{n}", "title"), stats + 1.0)
+        events.append((stats + 1.0, ev.FindingSaved("main", "crash", file)))
+        events.append((stats + 1.0, ev.FindingDescribed("main", "crash", file, f"S{n}", "title")))
     if state:
-        writer.append(CampaignEnded(state, "why"), stats + 2.0)
-    writer.close(at_rest=bool(state))
-    return path
+        events.append((stats + 2.0, ev.CampaignEnded(state, "why")))
+    return run_with(path, *events, at_rest=bool(state))

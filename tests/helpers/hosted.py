@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from folding import state_of
+
 from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.events import Event, Record
 
@@ -25,7 +28,7 @@ class HubLog:
         self.t = 0.0
         self._seqs: dict[str, int] = {}
 
-    def add(self, *events: Event, dt: float = 0.0, host: str = "") -> None:
+    def add(self, *events: Event, dt: float = 0.0, host: str = "") -> HubLog:
         """Append events of the hub, or of a host, after ``dt`` seconds."""
         self.t += dt
         for event in events:
@@ -35,6 +38,12 @@ class HubLog:
                 continue
             there = self._seqs[host] = self._seqs.get(host, 0) + 1
             self.records.append(Record(seq, self.t, event, host, there, max(0.0, self.t - 1.0)))
+        return self
+
+    @property
+    def state(self) -> State:
+        """What the records fold to; a new one each time."""
+        return state_of(self.records)
 
 
 def write_run(run: Path, log: HubLog, *, now: bool = False) -> None:

@@ -11,39 +11,9 @@ from dataclasses import MISSING, fields
 from hypothesis import strategies as st
 
 from fuzztui.kernel.base.bounds import LARGEST
+from fuzztui.kernel.wire import commands as cmd
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
-from fuzztui.kernel.wire.commands import (
-    COMMAND_NAMES,
-    IgnoreGoal,
-    PinGoal,
-    SetMixture,
-    SetTargetedShare,
-    WeighType,
-)
-from fuzztui.kernel.wire.events import (
-    EVENT_KINDS,
-    CommandIssued,
-    EntriesSeeded,
-    EntrySaved,
-    FindingDescribed,
-    FindingSaved,
-    GoalsUncovered,
-    InstanceHello,
-    LinesCovered,
-    MutantPositions,
-    MutantProgress,
-    MutantRuns,
-    MutantsFound,
-    MutantState,
-    MutatorStats,
-    PhaseStarted,
-    Record,
-    SkippedFrames,
-    SourceFile,
-    TargetingStats,
-    Unknown,
-    VerdictsChanged,
-)
 from fuzztui.kernel.wire.frames import KINDS
 
 INSTANCES = ["main", "w1", "handed", "[/x]", "a\x1b[31m", "\ud800", ""]
@@ -180,60 +150,62 @@ RANGES = st.one_of(st.sampled_from(["1-3,7", "2", "1-999999999", "7-3", "x", "-1
 """Sets of lines, and texts that are none."""
 RULES = ["f", "g", "a.py in *", "b.c in [gh]", "*", "", "\x1b[31m", "?", "p/a.py in f", "x" * 300]
 OWN = {
-    (MutantsFound, "mutants"): st.lists(MUTANT, max_size=4),
-    (MutantState, "id"): MUTANTS,
-    (MutantState, "state"): st.sampled_from(
+    (ev.MutantsFound, "mutants"): st.lists(MUTANT, max_size=4),
+    (ev.MutantState, "id"): MUTANTS,
+    (ev.MutantState, "state"): st.sampled_from(
         ["pending", "alive", "killed", "killed", "skipped", "equivalent", "invalid", "?"]
     ),
-    (InstanceHello, "mutant"): MUTANTS,
-    (EntriesSeeded, "origins"): st.dictionaries(
+    (ev.InstanceHello, "mutant"): MUTANTS,
+    (ev.EntriesSeeded, "origins"): st.dictionaries(
         st.integers(-1, 6).map(str), st.one_of(st.sampled_from(KEYS), HOSTILE_JSON), max_size=4
     ),
-    (EntrySaved, "sync"): SYNC,
-    (FindingSaved, "sync"): SYNC,
-    (PhaseStarted, "stage"): st.sampled_from(["mutants", "mutants", "target", "", "?"]),
-    (PhaseStarted, "plan"): FIGURES_BY_NAME,
-    (MutantProgress, "id"): MUTANTS,
-    (MutantProgress, "stage"): st.sampled_from(STAGES),
-    (MutantProgress, "slot"): st.sampled_from(INSTANCES),
-    (MutantProgress, "costs"): FIGURES_BY_NAME,
-    (MutantProgress, "brought"): FIGURES_BY_NAME,
-    (MutantPositions, "places"): st.dictionaries(
+    (ev.EntrySaved, "sync"): SYNC,
+    (ev.FindingSaved, "sync"): SYNC,
+    (ev.PhaseStarted, "stage"): st.sampled_from(["mutants", "mutants", "target", "", "?"]),
+    (ev.PhaseStarted, "plan"): FIGURES_BY_NAME,
+    (ev.MutantProgress, "id"): MUTANTS,
+    (ev.MutantProgress, "stage"): st.sampled_from(STAGES),
+    (ev.MutantProgress, "slot"): st.sampled_from(INSTANCES),
+    (ev.MutantProgress, "costs"): FIGURES_BY_NAME,
+    (ev.MutantProgress, "brought"): FIGURES_BY_NAME,
+    (ev.MutantPositions, "places"): st.dictionaries(
         MUTANTS, st.one_of(FLOATS, HOSTILE_JSON), max_size=4
     ),
-    (MutatorStats, "names"): st.lists(ARMS, max_size=5),
+    (ev.MutatorStats, "names"): st.lists(ARMS, max_size=5),
     **{
-        (MutatorStats, name): ARM_FIGURES
+        (ev.MutatorStats, name): ARM_FIGURES
         for name in ("tried", "applied", "found", "crashes", "weights")
     },
-    (TargetingStats, "names"): st.lists(TYPES, max_size=5),
+    (ev.TargetingStats, "names"): st.lists(TYPES, max_size=5),
     **{
-        (TargetingStats, f.name): TYPE_FIGURES
-        for f in fields(TargetingStats)
+        (ev.TargetingStats, f.name): TYPE_FIGURES
+        for f in fields(ev.TargetingStats)
         if f.type.startswith("list") and f.name != "names"
     },
-    (TargetingStats, "targets"): st.one_of(st.integers(0, 4), COUNTS),
-    (TargetingStats, "uncovered"): st.one_of(st.integers(0, 4), COUNTS),
-    (TargetingStats, "pinned"): PLACES,
-    **{(TargetingStats, name): st.lists(PLACES, max_size=4) for name in ("ignored", "changed")},
-    (GoalsUncovered, "asked"): st.one_of(st.integers(0, 50), COUNTS),
-    (GoalsUncovered, "left"): st.dictionaries(PLACES, LEFT, max_size=4),
-    (GoalsUncovered, "gone"): st.lists(PLACES, max_size=3),
-    (WeighType, "type"): TYPES,
-    (PinGoal, "location"): PLACES,
-    (IgnoreGoal, "location"): PLACES,
-    (MutantRuns, "runs"): st.dictionaries(MUTANTS, FIGURES, max_size=4),
-    (FindingDescribed, "frames"): st.lists(FRAME, max_size=4),
-    (FindingDescribed, "basis"): BASIS,
-    (VerdictsChanged, "mutants"): st.lists(MUTANT_VERDICT, max_size=3),
-    (SourceFile, "path"): PATHS,
-    (SourceFile, "statements"): RANGES,
-    (SourceFile, "functions"): st.lists(
+    (ev.TargetingStats, "targets"): st.one_of(st.integers(0, 4), COUNTS),
+    (ev.TargetingStats, "uncovered"): st.one_of(st.integers(0, 4), COUNTS),
+    (ev.TargetingStats, "pinned"): PLACES,
+    **{(ev.TargetingStats, name): st.lists(PLACES, max_size=4) for name in ("ignored", "changed")},
+    (ev.GoalsUncovered, "asked"): st.one_of(st.integers(0, 50), COUNTS),
+    (ev.GoalsUncovered, "left"): st.dictionaries(PLACES, LEFT, max_size=4),
+    (ev.GoalsUncovered, "gone"): st.lists(PLACES, max_size=3),
+    (cmd.WeighType, "type"): TYPES,
+    (cmd.PinGoal, "location"): PLACES,
+    (cmd.IgnoreGoal, "location"): PLACES,
+    (ev.MutantRuns, "runs"): st.dictionaries(MUTANTS, FIGURES, max_size=4),
+    (ev.FindingDescribed, "frames"): st.lists(FRAME, max_size=4),
+    (ev.FindingDescribed, "basis"): BASIS,
+    (ev.VerdictsChanged, "mutants"): st.lists(MUTANT_VERDICT, max_size=3),
+    (ev.SourceFile, "path"): PATHS,
+    (ev.SourceFile, "statements"): RANGES,
+    (ev.SourceFile, "functions"): st.lists(
         st.one_of(st.sampled_from(["1-9 f", "2-3 f.g", "3 h", "9-1 x"]), TEXTS), max_size=3
     ),
-    (LinesCovered, "lines"): st.dictionaries(PATHS, st.one_of(RANGES, HOSTILE_JSON), max_size=2),
-    (LinesCovered, "branches"): st.dictionaries(PATHS, st.one_of(RANGES, HOSTILE_JSON), max_size=2),
-    (SkippedFrames, "rules"): st.lists(st.sampled_from(RULES), max_size=3),
+    (ev.LinesCovered, "lines"): st.dictionaries(PATHS, st.one_of(RANGES, HOSTILE_JSON), max_size=2),
+    (ev.LinesCovered, "branches"): st.dictionaries(
+        PATHS, st.one_of(RANGES, HOSTILE_JSON), max_size=2
+    ),
+    (ev.SkippedFrames, "rules"): st.lists(st.sampled_from(RULES), max_size=3),
 }
 """Fields that mean something else than others of their name or type."""
 
@@ -278,27 +250,29 @@ def of_kind(cls, floats=FLOATS):
 
 
 MIXTURES = st.builds(
-    SetMixture,
+    cmd.SetMixture,
     *([st.sampled_from([0, 0.25, 0.5, 1.0])] * 3),
     st.booleans(),
     st.sampled_from(["", "main", "w1"]),
 )
 AIMS = st.one_of(
-    st.builds(WeighType, TYPES, st.sampled_from([0.0, 1.0, 2.5, 10**6, 10**7])),
-    st.builds(SetTargetedShare, st.sampled_from([0.0, 0.5, 1, 1.5])),
-    st.builds(PinGoal, PLACES),
-    st.builds(IgnoreGoal, PLACES, st.booleans()),
+    st.builds(cmd.WeighType, TYPES, st.sampled_from([0.0, 1.0, 2.5, 10**6, 10**7])),
+    st.builds(cmd.SetTargetedShare, st.sampled_from([0.0, 0.5, 1, 1.5])),
+    st.builds(cmd.PinGoal, PLACES),
+    st.builds(cmd.IgnoreGoal, PLACES, st.booleans()),
 )
-COMMANDS = st.one_of([*(of_kind(c) for c in COMMAND_NAMES.values()), MIXTURES, AIMS])
-ISSUED = st.builds(CommandIssued, st.sampled_from(["c1", "c2", "c9"]), COMMANDS.map(encode_command))
-UNKNOWN = st.builds(Unknown, st.sampled_from(["later_kind", "another"]), FLAT)
+COMMANDS = st.one_of([*(of_kind(c) for c in cmd.COMMAND_NAMES.values()), MIXTURES, AIMS])
+ISSUED = st.builds(
+    ev.CommandIssued, st.sampled_from(["c1", "c2", "c9"]), COMMANDS.map(encode_command)
+)
+UNKNOWN = st.builds(ev.Unknown, st.sampled_from(["later_kind", "another"]), FLAT)
 
 
 @functools.cache
 def events(floats=FLOATS):
     """Events of all kinds, unknown ones too."""
     return st.one_of(
-        [of_kind(c, floats) for k, c in EVENT_KINDS.items() if k != Unknown.kind]
+        [of_kind(c, floats) for k, c in ev.EVENT_KINDS.items() if k != ev.Unknown.kind]
         + [ISSUED, UNKNOWN]
     )
 
@@ -310,7 +284,7 @@ def logs(max_size=40, floats=FLOATS, min_size=0):
         t, records = 0.0, []
         for seq, (step, event) in enumerate(drawn, 1):
             t = round(t + step, 4)
-            records.append(Record(seq, t, event))
+            records.append(ev.Record(seq, t, event))
         return records
 
     steps = st.one_of(st.just(0.0), st.floats(0, 2), st.floats(0, 5000))

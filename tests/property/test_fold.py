@@ -31,19 +31,9 @@ from fuzztui.kernel.model.state import (
     Changes,
     State,
 )
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import decode_record
 from fuzztui.kernel.wire.commands import SetMixture, TypeCommand
-from fuzztui.kernel.wire.events import (
-    FindingDescribed,
-    FindingSaved,
-    GoalsUncovered,
-    InstanceHello,
-    MutantState,
-    Record,
-    SkippedFrames,
-    Stats,
-    VerdictsChanged,
-)
 from fuzztui.kernel.wire.mixture import MAX_ARMS, MAX_NAME
 from fuzztui.tools.status.status import status_dict
 
@@ -69,11 +59,11 @@ def as_told(records):
     for record in records:
         event = record.event
         name = getattr(event, "instance", None)
-        if isinstance(event, InstanceHello) and event.mutant:
+        if isinstance(event, ev.InstanceHello) and event.mutant:
             if name in known and name not in fuzzing:
                 continue
             fuzzing.add(name)
-        if not (isinstance(event, FindingSaved | FindingDescribed) and name in fuzzing):
+        if not (isinstance(event, ev.FindingSaved | ev.FindingDescribed) and name in fuzzing):
             kept.append(record)
             known.add(name)
             known.update(getattr(event, "instances", ()))
@@ -116,7 +106,9 @@ def test_going_on_from_a_checkpoint_gives_the_same_state(records, cut):
 
 @thorough
 @given(logs(max_size=60), st.sets(st.integers(1, 60)))
-@example([Record(1, 0.0, VerdictsChanged([{"verdict": "known"}, {}]))], {1})  # given, withdrawn
+@example(
+    [ev.Record(1, 0.0, ev.VerdictsChanged([{"verdict": "known"}, {}]))], {1}
+)  # given, withdrawn
 def test_any_link_of_a_chain_is_the_state_of_its_record(records, cuts):
     chain, state, mark = Chain(), State(), CheckpointMark()
     for cut in sorted(c for c in cuts if c <= len(records)):
@@ -152,7 +144,7 @@ def test_records_again_change_nothing(records):
 @thorough
 @given(logs(floats=HOSTILE_FLOATS), st.floats(), st.integers(0, 2**80))
 def test_the_fold_never_raises_and_stays_json(records, t, seq):
-    records = [*records, Record(seq, t, Stats("main", execs=5))]
+    records = [*records, ev.Record(seq, t, ev.Stats("main", execs=5))]
     state = folded(records)
     again = restored(through_json(to_json(state)))
     same(again, state)
@@ -188,7 +180,9 @@ def test_totals_are_what_the_instances_add_up_to(records):
     assert last("crashes") == t.crashes
     assert last("hangs") == t.hangs
     if all(abs(i.execs_per_sec) < 1e9 for i in state.instances.values()):
-        big = any(isinstance(r.event, Stats) and abs(r.event.execs_per_sec) > 1e9 for r in records)
+        big = any(
+            isinstance(r.event, ev.Stats) and abs(r.event.execs_per_sec) > 1e9 for r in records
+        )
         known = max(0.0, t.execs_per_sec)
         assert big or last("rate") == pytest.approx(known, abs=1e-6)
     if "edges" in state.series and all(i.stats.edges >= 0 for i in state.instances.values()):
@@ -221,8 +215,8 @@ def test_tables_agree_with_each_other(records):
 @thorough
 @given(logs(max_size=60), st.lists(st.sampled_from(RULES), max_size=3))
 def test_rules_about_frames_group_all_findings_whenever_they_come(records, rules):
-    early, late = (Record(n, 1e6, SkippedFrames(rules)) for n in (1, len(records) + 2))
-    records = [r for r in records if not isinstance(r.event, SkippedFrames)]
+    early, late = (ev.Record(n, 1e6, ev.SkippedFrames(rules)) for n in (1, len(records) + 2))
+    records = [r for r in records if not isinstance(r.event, ev.SkippedFrames)]
     shifted = [replace(r, seq=r.seq + 1) for r in records]
     first, last = folded([early, *shifted]), folded([*shifted, late])
 
@@ -233,7 +227,7 @@ def test_rules_about_frames_group_all_findings_whenever_they_come(records, rules
     assert first.groups == last.groups
     assert (first.regrouped, first.plain_signatures) == (last.regrouped, last.plain_signatures)
     bare = folded(records)
-    apply(last, [Record(len(records) + 3, 1e6, SkippedFrames([]))])
+    apply(last, [ev.Record(len(records) + 3, 1e6, ev.SkippedFrames([]))])
     assert grouped(last) == grouped(bare)
     assert last.regrouped == {name: {name: len(keys)} for name, keys in bare.groups.items()}
 
@@ -293,7 +287,7 @@ def test_nobody_elses_word_brings_a_killed_mutant_back(records):
         for key, name in killed_by.items():
             now = state.mutants[key]
             if now.state != "killed" or now.instance != name:
-                assert isinstance(event, MutantState)
+                assert isinstance(event, ev.MutantState)
                 assert event.id == key
                 assert event.instance == name or event.state in ("skipped", "equivalent")
 
@@ -306,7 +300,7 @@ def test_a_state_is_bounded(instances, step):
     apply(
         state,
         (
-            Record(i, round(i * step, 4), Stats(INSTANCES[i % instances], execs=i, edges=i))
+            ev.Record(i, round(i * step, 4), ev.Stats(INSTANCES[i % instances], execs=i, edges=i))
             for i in range(1, n)
         ),
     )
@@ -336,7 +330,7 @@ def test_data_that_is_no_checkpoint_is_refused():
 
 
 def test_rows_are_shared_and_never_changed():
-    state = folded([Record(1, 0.0, Stats("main"))])
+    state = folded([ev.Record(1, 0.0, ev.Stats("main"))])
     with pytest.raises(AttributeError):
         state.instances["main"].nothing = 1
     assert replace(Changes(), campaign=True) | Changes() == Changes(campaign=True)
@@ -415,9 +409,9 @@ def test_types_and_targets_can_always_be_told_of(records):
 
 
 @thorough
-@given(st.lists(of_kind(GoalsUncovered), max_size=12))
+@given(st.lists(of_kind(ev.GoalsUncovered), max_size=12))
 def test_what_is_left_is_what_was_told_and_is_not_gone(events):
-    state = folded([Record(n, float(n), event) for n, event in enumerate(events, 1)])
+    state = folded([ev.Record(n, float(n), event) for n, event in enumerate(events, 1)])
     expected: dict[str, set[str]] = {}
     for e in events:
         before = set() if e.anew else expected.get(e.instance, set())

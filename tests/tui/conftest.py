@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from fakes import World, world
+from fakes import Log, World, running, world
+from home_lab import some_runs
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from textual._compositor import Compositor
 from textual._context import active_app
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.notifications import Notification
 from textual.pilot import Pilot
+from textual.widget import Widget
 from waiting import DEADLINE_S, until
 
+from fuzztui.kernel.log.writer import LogWriter
+from fuzztui.kernel.wire.commands import Command
+from fuzztui.run.home import listing
+from fuzztui.tui.base.canvas import TextSpan
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.steered import PendingCommands
 from fuzztui.tui.frame.table import BigTable
@@ -53,7 +60,7 @@ async def settled(*_args: float, **_kwargs: float) -> None:
 @pytest.fixture(autouse=True)
 def _patient_notices(monkeypatch):
     """A notice of two seconds is gone before a busy machine comes to look."""
-    monkeypatch.setattr("textual.notifications.Notification.time_left", 1000.0)
+    monkeypatch.setattr(Notification, "time_left", 1000.0)
 
 
 @pytest.fixture(autouse=True)
@@ -149,6 +156,10 @@ def whole_frames(monkeypatch, _quick_frames):
     monkeypatch.setattr(Compositor, "render_update", _render_update)
 
 
+def texts(lines: Iterable[Iterable[TextSpan]]) -> list[str]:
+    return ["".join(span.text for span in line) for line in lines]
+
+
 @dataclass
 class Driver:
     """A pilot with a world."""
@@ -169,6 +180,15 @@ class Driver:
     @property
     def table(self) -> BigTable:
         return self.screen.query_one(BigTable)
+
+    @property
+    def log(self) -> Log:
+        return self.world.log
+
+    @property
+    def commands(self) -> list[Command]:
+        """What the application has sent to the supervisor."""
+        return self.world.supervisor.commands
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
@@ -225,29 +245,73 @@ class Driver:
     def text(self) -> str:
         return "\n".join(self.lines())
 
+    def painted(self, widget: type[Widget]) -> list[str]:
+        """The lines of a strip or a chart, as text."""
+        found = self.screen.query_one(widget)
+        return texts(found.paint(found.size.width, found.size.height))
+
+    def details(self) -> str:
+        """What the pane says, before it is wrapped."""
+        return "\n".join(texts(self.screen.pane.lines))
+
+    def row_keys(self, table: BigTable | None = None) -> list[str]:
+        """Keys of the rows as a table shows them."""
+        source = (table or self.table).source
+        return [source.key(i) for i in range(len(source))]
+
     def notices(self) -> list[str]:
         return [n.message for n in self.app._notifications]
 
+    def assert_shows(self, *texts: str) -> None:
+        shown = self.text()
+        missing = [text for text in texts if text not in shown]
+        assert not missing, f"{missing} missing on the screen\n{shown}"
 
-@pytest.fixture(autouse=True)
-def _notifications_stay(monkeypatch):
-    """On a busy machine five seconds are over before a test asks for a notification."""
-    monkeypatch.setattr(Notification, "has_expired", False)
+    def assert_lacks(self, *texts: str) -> None:
+        shown = self.text()
+        present = [text for text in texts if text in shown]
+        assert not present, f"{present} on the screen\n{shown}"
+
+    def assert_notice(self, part: str) -> None:
+        assert any(part in notice for notice in self.notices()), self.notices()
+
+    async def until_shows(self, *texts: str) -> None:
+        await self.until(lambda: all(text in self.text() for text in texts))
+
+    async def until_lacks(self, *texts: str) -> None:
+        await self.until(lambda: all(text not in self.text() for text in texts))
+
+    async def until_notice(self, part: str) -> None:
+        await self.until(lambda: any(part in notice for notice in self.notices()))
+
+    async def until_sent(self, *commands: Command, after: int = 0) -> None:
+        """These commands, and no others, were sent after the first ``after`` ones."""
+        await self.until(lambda: len(self.commands) >= after + len(commands))
+        assert self.commands[after:] == [*commands]
 
 
 @pytest.fixture
 def drive(tmp_path: Path):
-    """``async with drive(log, ...) as d``: an application under a pilot."""
+    """``async with drive(log, ...) as d``: an application under a pilot.
+
+    After the keys ``press``, with the cursor on a ``row``, once it ``shows`` a text.
+    """
 
     @asynccontextmanager
     async def start(
-        log, *, size=(120, 40), wait=True, toasts=False, **options
+        log, *, size=(120, 40), wait=True, toasts=False, press=(), row="", shows="", **options
     ) -> AsyncIterator[Driver]:
         w = world(log, options.pop("run", tmp_path), **options)
         async with w.app.run_test(size=size, notifications=toasts) as pilot:
             driver = Driver(w, pilot)
             if wait:
                 await driver.ready()
+            if press:
+                await driver.press(*press)
+            if row:
+                assert driver.table.go_to(row)
+            if shows:
+                await driver.until_shows(shows)
             yield driver
 
     return start
@@ -260,3 +324,54 @@ def never_settles(monkeypatch):
     monkeypatch.setattr(
         PendingCommands, "add", lambda self, wishes, _=0.0: ask(self, wishes, 3600.0)
     )
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """What was given to the process that records verdicts after the end: runs and commands."""
+    given = []
+
+    async def record(run, command):
+        given.append((run, command))
+        return True, "recorded"
+
+    for screen in ("findings.screen.screen", "mutants.screen.steering"):
+        monkeypatch.setattr(f"fuzztui.features.{screen}.record_verdict", record)
+    return given
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A directory of a run with the log of two minutes."""
+    (tmp_path / "supervisor").mkdir()
+    writer = LogWriter(tmp_path / "log")
+    for record in running(120).records:
+        writer.append(record.event, record.t)
+    writer.close()
+    return tmp_path
+
+
+@pytest.fixture
+def at_home(monkeypatch, tmp_path):
+    """A home without runs or a cache of whoever runs the tests."""
+    monkeypatch.setattr(listing, "supervised_runs", list)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def runs(at_home, tmp_path):
+    with some_runs(tmp_path / "runs") as place:
+        yield place
+
+
+class TextFile(SingleFileSnapshotExtension):
+    """One readable file for each picture."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "txt"
+
+
+@pytest.fixture
+def picture(snapshot):
+    return snapshot.use_extension(TextFile)

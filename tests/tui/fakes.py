@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from folding import state_of
+
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import Changes, CommandStatus, State
 from fuzztui.kernel.model.undo import fold_before
@@ -36,10 +38,16 @@ class Log:
         self.records: list[Record] = []
         self.t = 0.0
 
-    def add(self, *events: Event, dt: float = 0.0) -> None:
+    def add(self, *events: Event, dt: float = 0.0) -> Log:
         self.t += dt
         for event in events:
             self.records.append(Record(len(self.records) + 1, self.t, event))
+        return self
+
+    @property
+    def state(self) -> State:
+        """What the records fold to; a new one each time."""
+        return state_of(self.records)
 
 
 class FakeClock:
@@ -152,17 +160,22 @@ class Supervisor:
         pass
 
 
+class Gone(Supervisor):
+    """Takes no connection."""
+
+    def connect(self, _run: Path) -> Supervisor:
+        raise OSError("connection refused")
+
+
 def started(name: str = "tomllib-zest", *, budget_s: float = 1800.0, engine: str = "zest") -> Log:
     """A campaign that has just begun: no figures yet."""
-    log = Log()
-    log.add(
+    return Log().add(
         ev.CampaignStarted(
             name, engine, "targets.toml_target:fuzz", 7, budget_s, 0, ["main"], WALL, "0.1"
         ),
         ev.SupervisorStarted(4711, WALL, "box"),
         ev.CampaignState("starting"),
     )
-    return log
 
 
 def running(
@@ -276,8 +289,7 @@ class World:
 
 def outline(log: Log) -> Outline:
     """What a replay knows of the whole campaign."""
-    whole = State()
-    apply(whole, log.records)
+    whole = log.state
     return Outline(marks_of(whole), whole.state)
 
 
@@ -285,9 +297,7 @@ def past(log: Log, command: CommandStatus | None) -> State:
     """The campaign before a command, or now."""
     if command is not None:
         return fold_before(State(), iter(log.records), command)
-    now = State()
-    apply(now, log.records)
-    return now
+    return log.state
 
 
 def world(
@@ -300,13 +310,15 @@ def world(
     control: bool = True,
     theme: str = "midwatch",
     supervisor: Supervisor | None = None,
+    silent: bool = False,
+    refuse: str = "",
     config: Config | None = None,
     problems: Sequence[str] = (),
 ) -> World:
     """A whole application; its clock is the log's own."""
     clock = None if replay_at is None else FakeClock(replay_at)
     session = FakeSession(log, clock)
-    supervisor = supervisor or Supervisor(log)
+    supervisor = supervisor or Supervisor(log, refuse, silent)
     kept: list[str] = []
     themes, broken = load_themes([Path(__file__).parents[2] / "themes"])
     opening = Opening(

@@ -19,8 +19,7 @@ def fleet(
     """``many`` instances some way in: one failed, one stalled, one without a compiler."""
     rng = random.Random(11)
     names = ["main", *(f"s{n}" for n in range(1, many))]
-    log = Log()
-    log.add(
+    log = Log().add(
         ev.CampaignStarted(
             "tiff", "afl", "/usr/bin/tiffinfo @@", 1, 0 if watched else 86400.0, 0, names, WALL
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from copy import copy
 from dataclasses import replace
 
@@ -74,6 +74,15 @@ async def until(pilot, done):
 
 def read(app):
     return app._seen.rows and not app._seen.left
+
+
+@asynccontextmanager
+async def opened(place, *, size=(80, 24), **changes):
+    """A home screen that has read all runs, and its pilot."""
+    app = home(place, **changes)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: read(app))
+        yield app, pilot
 
 
 def picture_of(app):

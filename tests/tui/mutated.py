@@ -103,8 +103,7 @@ def analysis(
 def mutated(count: int = 309, seconds: int = 600, *, name: str = "tomllib-mu2") -> Log:
     """Some way into a mu2 campaign: most are killed, some of each other state."""
     rng = random.Random(5)
-    log = started(name, engine="mu2")
-    log.add(
+    log = started(name, engine="mu2").add(
         ev.InstanceState("main", "running", 5001),
         ev.InstanceHello("main", "mu2", "0.1", "3.11.2", 5001, CAPABILITIES + STEERING),
     )

@@ -47,8 +47,7 @@ def crash(log: Log) -> None:
 
 def sourced(count: int = 54, *, sha: str = "", goal: bool = False) -> Log:
     """Most of the program is covered; line 27 is on the frontier, as are 31 and 32."""
-    log = mutated(count, 60)
-    log.add(source_file(sha))
+    log = mutated(count, 60).add(source_file(sha))
     for event, dt in STEPS:
         log.add(event, dt=dt)
     crash(log)

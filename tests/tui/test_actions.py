@@ -32,16 +32,9 @@ from fuzztui.tui.screens.overview.charts import ChartGrid
 from fuzztui.tui.screens.overview.screen import OverviewScreen
 
 SCREENS = (
-    OverviewScreen,
-    CorpusScreen,
-    FindingsScreen,
-    MutantsScreen,
-    LogScreen,
-    MutatorsScreen,
-    TypesScreen,
-    PropertiesScreen,
-    SourceScreen,
-)
+    OverviewScreen, CorpusScreen, FindingsScreen, MutantsScreen, LogScreen, MutatorsScreen,
+    TypesScreen, PropertiesScreen, SourceScreen,
+)  # fmt: skip
 HOME = {"home", "runs", "beside"}
 """Scopes that only the home screen has."""
 OWNERS = {
@@ -53,16 +46,8 @@ OWNERS = {
     "marking": BigTable,
     "listing": ListingScreen,
     "fuzzing": CampaignScreen,
-    "overview": OverviewScreen,
     "chart": ChartGrid,
-    "corpus": CorpusScreen,
-    "findings": FindingsScreen,
-    "mutants": MutantsScreen,
-    "log": LogScreen,
-    "mutators": MutatorsScreen,
-    "types": TypesScreen,
-    "properties": PropertiesScreen,
-    "source": SourceScreen,
+    **{screen.TAB: screen for screen in SCREENS},
 }
 READY = ActionContext(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),

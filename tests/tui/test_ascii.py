@@ -69,8 +69,7 @@ def test_a_fill_or_a_sort_mark_is_not_part_of_a_number(glyph):
 @pytest.mark.slow
 async def test_a_scrollbar_is_no_text_beside_the_rows(drive, monkeypatch):
     monkeypatch.setenv("FUZZTUI_ASCII", "1")
-    async with drive(mutated(), size=(80, 24)) as d:
-        await d.press("4", *"j" * 17)
+    async with drive(mutated(), size=(80, 24), press=["4", *"j" * 17]) as d:
         bar = d.table.vertical_scrollbar.region
         assert bar.height > 1
         lines = d.lines()
@@ -87,9 +86,7 @@ def foreign(d):
 async def test_every_drawn_character_is_ascii(drive, monkeypatch, name, size):
     campaign, screens = CAMPAIGNS[name]
     monkeypatch.setenv("FUZZTUI_ASCII", "1")
-    log = campaign()
-    log.add(ev.Message("warning", "von ‘außen’: 漢字 ✗"))
-    async with drive(log, size=size) as d:
+    async with drive(campaign().add(ev.Message("warning", "von ‘außen’: 漢字 ✗")), size=size) as d:
         for key in screens:
             await d.press(key)
             await d.until(lambda: "RUNNING" in d.text() or "STOPP" in d.text())

@@ -24,13 +24,12 @@ VAST = (220, 60)
 
 
 async def test_a_wide_terminal_shows_the_latest_finding_with_its_stack(drive):
-    log = running()
-    async with drive(log, size=VAST) as d:
+    async with drive(running(), size=VAST) as d:
         aside = d.screen.query_one(Aside)
         assert [f.t for f, _ in aside._found] == sorted(
             (f.t for f, _ in aside._found), reverse=True
         )
-        log.add(
+        d.log.add(
             ev.FindingSaved("main", "crash", "crashes/new", 9),
             ev.FindingDescribed(
                 "main", "crash", "crashes/new", "new", "IndexError: [/x]", "_re.py:7 in match",
@@ -54,14 +53,13 @@ def goals(aside):
 
 @pytest.mark.slow
 async def test_survivors_that_ran_most_are_listed_and_lead_to_their_screen(drive):
-    log = mutated()
-    async with drive(log, size=VAST) as d:
+    async with drive(mutated(), size=VAST) as d:
         aside = d.screen.query_one(Aside)
         rows = d.app.campaign.mutants
         runs = sorted((m.runs for m in rows.values() if survivor_group(m) == RAN), reverse=True)
         assert [m.runs for m in survivors(aside)] == runs[: len(survivors(aside))]
         top = survivors(aside)[0]
-        log.add(ev.MutantState("main", top.id, "killed", "main/3", "value"), dt=10.0)
+        d.log.add(ev.MutantState("main", top.id, "killed", "main/3", "value"), dt=10.0)
         await d.until(lambda: top.id not in {m.id for m in survivors(aside)})
         second = survivors(aside)[0]
         aside.clicked(f"mutants {second.id}", 0)
@@ -100,8 +98,7 @@ async def test_instances_have_sparklines_in_a_wide_terminal(drive):
 
 
 async def test_a_new_instance_has_no_sparkline_yet(drive):
-    log = started()
-    log.add(ev.InstanceState("main", "running"), ev.Stats("main", 5, 1.0, edges=3))
+    log = started().add(ev.InstanceState("main", "running"), ev.Stats("main", 5, 1.0, edges=3))
     async with drive(log, size=VAST) as d:
         columns = {c.id: c for c in d.screen.instances.columns}
         assert columns["edges_trend"].cell(d.app.campaign.instances["main"])[0] == ""
@@ -134,15 +131,13 @@ def test_tiles_are_whole_or_left_out(given_tiles, width):
 
 @pytest.mark.parametrize("size", [(40, 12), (60, 24), (80, 24), (120, 40)], ids=str)
 async def test_no_number_of_the_totals_is_cut(drive, size):
-    log = mutated()
-    log.add(
+    log = mutated().add(
         ev.Stats(
             "main", 1_234_567_890, 123456.0, 98_765, 1, 2, 12_345, 678, 99_999, 1 << 20, 88_888,
             10**11, 10**10, 2, age=0.2,
         )
     )  # fmt: skip
-    async with drive(log, size=size) as d:
-        await d.until(lambda: "1.23G" in d.text())
+    async with drive(log, size=size, shows="1.23G") as d:
         assert tiles_of(d.app.status)
         end = next(n for n, line in enumerate(d.lines()) if line.startswith(" instance"))
         assert not [line for line in d.lines()[2:end] if ELLIPSIS in line]

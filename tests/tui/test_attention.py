@@ -70,16 +70,15 @@ async def test_a_finding_without_a_description_is_announced_after_a_while(drive)
     async with drive(begun()) as d:
         await more(d, (1, ""))
         assert not titles(d)
-        d.world.log.t += 20
+        d.log.t += 20
         d.app.tick()
         await d.pilot.pause()
         assert len(titles(d)) == 1
 
 
 async def test_a_replay_announces_nothing(drive):
-    log = running()
-    async with drive(log, replay_at=0.0) as d:
-        d.world.clock.t = log.t
+    async with drive(running(), replay_at=0.0) as d:
+        d.world.clock.t = d.log.t
         d.app.nudge()
         await d.ready()
         assert not titles(d) and d.app.status.unseen == 0
@@ -101,20 +100,16 @@ async def test_looks_are_remembered(drive):
 
 
 async def test_a_stall_is_in_the_header_with_advice(drive):
-    log = begun()
-    async with drive(log) as d:
-        log.t += STALL_S - 1
+    async with drive(begun()) as d:
+        d.log.t += STALL_S - 1
         d.app.tick()
         await d.pilot.pause()
         assert d.app.status.quiet_s == 0
-        log.t += 2
+        d.log.t += 2
         d.app.tick()
         await d.pilot.pause()
         assert d.app.status.quiet_s > STALL_S
         assert d.app.status.advice in d.text()
-
-
-# ------------------------------------------------------------------- looks
 
 
 @pytest.fixture
@@ -152,9 +147,6 @@ def test_a_broken_file_is_no_look(state, tmp_path, content):
     assert last_look(tmp_path) == (WALL, 7)
 
 
-# ------------------------------------------------------------------ alerts
-
-
 @pytest.mark.parametrize(
     ("env", "start"),
     [
@@ -179,12 +171,12 @@ async def test_a_notification_is_not_shown_again_on_the_next_screen(drive, monke
     monkeypatch.setattr(themed, "SEEN_S", 1000.0)  # a busy machine takes longer than the second
     async with drive(running(), toasts=True) as d:
         d.app.notify("seen before", timeout=9000)
-        await d.until(lambda: "seen before" in d.text())
+        await d.until_shows("seen before")
         (old,) = d.app._notifications
         old.raised_at -= 2000.0
         d.app.notify("not read yet", timeout=9000)
         await d.press("2")
-        await d.until(lambda: "not read yet" in d.text())
+        await d.until_shows("not read yet")
         assert "seen before" not in d.text()
         await d.press("1")
         await d.until(lambda: d.screen.TAB == "overview" and "not read yet" in d.text())

@@ -3,10 +3,8 @@
 import re
 
 import pytest
-from fakes import running
 from ptys import Terminal
 
-from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.tui.base.background_query import (
     HELD_TICKS,
     QUESTION,
@@ -93,20 +91,6 @@ def test_an_endless_answer_is_not_collected():
 def test_a_terminal_without_answers_is_not_asked(term):
     with asked({"TERM": term}, 0, 1) as query:
         assert query is None
-
-
-# ------------------------------------------------------------------ terminals
-
-
-@pytest.fixture
-def run(tmp_path):
-    (tmp_path / "log").mkdir()
-    (tmp_path / "supervisor").mkdir()
-    writer = LogWriter(tmp_path / "log")
-    for record in running(120).records:
-        writer.append(record.event, record.t)
-    writer.close()
-    return tmp_path
 
 
 @pytest.fixture

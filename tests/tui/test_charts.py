@@ -55,10 +55,9 @@ async def test_a_key_reaches_every_chart(drive, size):
 
 @pytest.mark.slow
 async def test_an_empty_chart_of_findings_gives_its_place_to_a_growth(drive):
-    log = mutated()
-    async with drive(log) as d:
+    async with drive(mutated()) as d:
         assert titles(d) == ["Mutants killed", "Edges", "Exec/s", "Kills/min"]
-        log.add(ev.FindingSaved("main", "crash", "crashes/id:000000"))
+        d.log.add(ev.FindingSaved("main", "crash", "crashes/id:000000"))
         await d.until(lambda: titles(d) == ["Mutants killed", "Edges", "Exec/s", "Findings"])
 
 
@@ -81,8 +80,7 @@ async def test_charts_have_seven_rows_at_forty(drive):
 
 @pytest.mark.slow
 async def test_a_key_goes_through_the_windows(drive):
-    log = running(900)
-    async with drive(log) as d:
+    async with drive(running(900)) as d:
         seen = []
         for _ in WINDOWS:
             axis = shown(d)[0]._view.axis(50)
@@ -143,8 +141,7 @@ async def test_the_pointer_shows_values_until_it_leaves_and_a_click_keeps_them(d
 
 @pytest.mark.slow
 async def test_arrow_keys_are_the_replays_unless_charts_have_the_focus(drive):
-    async with drive(running(), replay_at=300.0) as d:
-        await d.press("right")
+    async with drive(running(), replay_at=300.0, press=["right"]) as d:
         assert d.world.clock.t > 300
         t = d.world.clock.t
         d.screen.set_focus(d.screen.query_one(ChartGrid))
@@ -174,9 +171,7 @@ def test_curves_differ_without_colour():
 
 
 def test_marks_are_drawn_where_they_belong():
-    log = started()
-    log.add(ev.CampaignState("paused"), dt=10)
-    log.add(ev.CampaignState("running"), dt=10)
+    log = started().add(ev.CampaignState("paused"), dt=10).add(ev.CampaignState("running"), dt=10)
     log.add(
         ev.CommandIssued("1", encode_command(PromoteEntry(1, "main"))),
         ev.CommandIssued("2", encode_command(Pause())),
@@ -184,8 +179,7 @@ def test_marks_are_drawn_where_they_belong():
         dt=10,
     )
     log.add(ev.CampaignState("paused"), dt=10)
-    state = State()
-    apply(state, log.records)
+    state = log.state
     state.t = 50.0
     found = marks(state, {CRASH: [30.0], HANG: [45.0]})
     assert [(m.t, m.end) for m in found[:2]] == [(10.0, 20.0), (40.0, 50.0)]

@@ -42,8 +42,7 @@ def test_children_are_those_whose_parent_the_entry_is(parents, batch):
 def test_a_described_entry_is_one_child():
     state = State()
     lineage = Lineage(lambda: state)
-    log = Log()
-    log.add(entry(0), entry(1, 0))
+    log = Log().add(entry(0), entry(1, 0))
     lineage.take(apply(state, log.records))
     assert list(lineage.children("main/0")) == ["main/1"]
     log.add(ev.EntryDescribed("main", 1, ["edge"]), entry(2, 0))
@@ -53,8 +52,7 @@ def test_a_described_entry_is_one_child():
 
 def test_a_large_family_is_cut():
     state = State()
-    log = Log()
-    log.add(entry(0), *(entry(n, 0) for n in range(1, 50)))
+    log = Log().add(entry(0), *(entry(n, 0) for n in range(1, 50)))
     apply(state, log.records)
     lines = entry_lines(state.entries["main/0"], state, Lineage(lambda: state), None)
     named = [line for line in lines if any("main/" in span.text for span in line)]
@@ -63,9 +61,8 @@ def test_a_large_family_is_cut():
 
 @pytest.mark.slow
 async def test_the_tree_is_on_the_screen(drive):
-    async with drive(running(), size=(160, 60)) as d:
-        await d.press("2")
+    async with drive(running(), size=(160, 60), press="2") as d:
         parent = next(e.src[0] for e in d.app.campaign.entries.values() if e.src)
         assert d.table.go_to(f"main/{parent}")
         d.screen.look()
-        await d.until(lambda: f"▸ main/{parent}" in d.text())
+        await d.until_shows(f"▸ main/{parent}")

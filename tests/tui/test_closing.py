@@ -7,8 +7,6 @@ import shlex
 from fakes import running, started
 from mutated import mutated
 
-from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.run.home.finding import TEST_FILE
 from fuzztui.tui.base.chart import WAITING
@@ -25,8 +23,7 @@ def ended(log, state="finished"):
 
 
 def rows_of(log, run):
-    state = State()
-    apply(state, log.records)
+    state = log.state
     return closing_rows(state, status_of(state, state.t), run)
 
 
@@ -41,8 +38,7 @@ def test_findings_lead_to_their_rows_and_a_command_reproduces_the_first(tmp_path
 
 
 def test_a_campaign_that_measured_nothing_is_to_be_checked_not_continued(tmp_path):
-    log = started()
-    log.add(ev.Stats("main", execs=9000, valid=9000, invalid=0, edges=0))
+    log = started().add(ev.Stats("main", execs=9000, valid=9000, invalid=0, edges=0))
     log.add(ev.Message("warning", "it executes a.py", "main", ev.UNGUIDED))
     rows = rows_of(ended(log), tmp_path)
     assert rows[0].style == "failed" and rows[0].text.endswith("it executes a.py")
@@ -53,8 +49,7 @@ def test_a_campaign_that_measured_nothing_is_to_be_checked_not_continued(tmp_pat
 
 def test_survivors_are_counted_by_function(tmp_path):
     log = ended(mutated())
-    state = State()
-    apply(state, log.records)
+    state = log.state
     alive = [m for m in state.mutants.values() if m.state == "alive"]
     rows = rows_of(log, tmp_path)
     (left,) = [r for r in rows if r.name == "survivors"]
@@ -96,22 +91,20 @@ def test_a_failed_campaign_is_checked_and_started_again(tmp_path):
 
 
 async def test_no_chart_waits_after_the_end(drive):
-    log = started()
-    async with drive(log) as d:
-        await d.until(lambda: WAITING in d.text())
-        log.add(ev.CampaignEnded("failed", "no such [module]"), dt=1.0)
+    async with drive(started()) as d:
+        await d.until_shows(WAITING)
+        d.log.add(ev.CampaignEnded("failed", "no such [module]"), dt=1.0)
         await d.until(lambda: WAITING not in d.text() and "no statistics" in d.text())
         assert "no such [module]" in d.text()
 
 
 async def test_the_card_comes_with_the_end(drive):
-    log = running()
-    async with drive(log) as d:
+    async with drive(running()) as d:
         card = d.screen.query_one(ClosingCard)
         assert not card.display
         keys = {a.id for a in actions_for(d.screen.scopes(), d.app.action_context())}
         assert "campaign.pause" in keys and "overview.copy_next" not in keys
-        ended(log)
+        ended(d.log)
         await d.ready()
         assert card.display
         keys = {a.id for a in actions_for(d.screen.scopes(), d.app.action_context())}

@@ -3,12 +3,14 @@
 import re
 
 import pytest
-from fakes import Supervisor, running
+from fakes import running
 from mutated import mutated
 from turnlog import ids, midway
 
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tui.base.columns import GAP
+
+pytestmark = pytest.mark.slow
 
 SIZES = [(80, 24), (120, 40), (220, 50)]
 
@@ -51,14 +53,11 @@ TABLES = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
 @pytest.mark.parametrize("kind", TABLES)
 async def test_steering_a_row_moves_no_column(drive, kind, size):
     make, tab, key, steps = TABLES[kind]
-    log = make()
-    async with drive(log, size=size, supervisor=Supervisor(log, silent=True)) as d:
-        await d.press(tab)
+    async with drive(make(), size=size, silent=True, press=[tab]) as d:
         await d.until(lambda: d.table.source)
         if key is None:
             living = (m.id for m in d.app.campaign.mutants.values() if m.state == "alive")
@@ -71,23 +70,21 @@ async def test_steering_a_row_moves_no_column(drive, kind, size):
             await d.press(pressed)
             if pressed == "equals_sign":
                 await d.press(*"why", "enter")
-            await d.until(lambda n=number: len(d.world.supervisor.commands) == n)
-            await d.until(lambda: d.app.campaign.seq == len(log.records))
+            await d.until(lambda n=number: len(d.commands) == n)
+            await d.until(lambda: d.app.campaign.seq == len(d.log.records))
             await d.pilot.pause()
             assert places(d.table) == before, f"{pressed}: asked"
-            log.add(ev.CommandApplied(f"c{number}", "main", 9))
-            log.add(mutant(key)[event] if isinstance(event, str) else event)
-            await d.until(lambda: d.app.campaign.seq == len(log.records))
+            d.log.add(ev.CommandApplied(f"c{number}", "main", 9))
+            d.log.add(mutant(key)[event] if isinstance(event, str) else event)
+            await d.until(lambda: d.app.campaign.seq == len(d.log.records))
             d.table.go_to(key)
             await d.pilot.pause()
             assert places(d.table) == before, f"{pressed}: applied"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("make", [mutated, midway])
 async def test_the_counter_stands_over_no_title_at_any_width(drive, make):
-    async with drive(make(), size=(220, 40)) as d:
-        await d.press("4", "f")
+    async with drive(make(), size=(220, 40), press="4f") as d:
         shown = set()
         for width in range(40, 221, 3):
             await d.pilot.resize_terminal(width, 40)
@@ -103,10 +100,8 @@ async def test_the_counter_stands_over_no_title_at_any_width(drive, make):
         assert len(shown) == 1  # it is there at most widths, and never cut
 
 
-@pytest.mark.slow
 async def test_a_counter_without_room_is_shorter(drive):
-    async with drive(mutated(), size=(120, 40)) as d:
-        await d.press("4")
+    async with drive(mutated(), size=(120, 40), press="4") as d:
         d.table.set_caption("x" * 400, "y" * 300)
         await d.pilot.pause()
         assert not {"x", "y"} & set(re.findall(r"x|y{2}", d.table.render_line(0).text))

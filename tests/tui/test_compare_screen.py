@@ -21,16 +21,10 @@ def run(
     name: str, edges: int, killed: tuple[str, ...], *finds: str, mutants: int = 4
 ) -> ComparedRun:
     items = [
-        {
-            "id": f"m{n}",
-            "line": n,
-            "function": "f",
-            "operator": "math",
-            "before": f"a{n}",
-            "after": "b",
-        }
+        {"id": f"m{n}", "line": n, "function": "f", "operator": "math", "before": f"a{n}",
+         "after": "b"}
         for n in range(mutants)
-    ]
+    ]  # fmt: skip
     timed = [
         (0, ev.CampaignStarted(name, "mu2", "lib:f", 7, 60.0, wall=1e9, version="9")),
         (1, ev.MutantsFound("main", "lib", "lib.py", "/lib.py", items)),

@@ -234,21 +234,17 @@ def test_the_registrys_keys_are_written_as_users_write_them(action):
         assert key_from_user(key_for_user(key)) == key
 
 
-# ------------------------------------------------------------------ screens
-
-
 @pytest.mark.slow
 async def test_the_users_keys_work_and_are_shown(drive, load):
     config, _ = load("[keys]\nview.corpus = 'Z'\napp.help = ['f1', '!']\nentry.skip = []")
-    async with drive(running(), config=config) as d:
-        await d.press("2")
+    async with drive(running(), config=config, press="2") as d:
         assert d.app.current_mode == "overview"
         await d.press("Z")
         assert d.app.current_mode == "corpus"
         assert "f1 Help" in d.lines()[-1]
         assert "Skip" not in d.lines()[-1]
         await d.press("d")
-        assert d.world.supervisor.commands == []
+        assert not d.commands
         await d.press("!")
         lines = ["".join(s.text for s in line) for line in d.app.screen.lines()]
         (help_line,) = [line for line in lines if "Show every key" in line]
@@ -278,18 +274,16 @@ def test_reasons_name_the_registrys_keys():
 @pytest.mark.slow
 async def test_the_palette_shows_the_users_keys(drive, load):
     config, _ = load("[keys]\ncampaign.stop = 'f7'")
-    async with drive(running(), config=config) as d:
-        await d.press("ctrl+p")
+    async with drive(running(), config=config, press=["ctrl+p"]) as d:
         await d.pilot.press(*"Endthecampaign")
-        await d.until(lambda: "f7" in d.text())
+        await d.until_shows("f7")
 
 
 @pytest.mark.slow
 async def test_the_users_columns_are_shown_in_their_order(drive, load):
     config, _ = load("[columns]\ncorpus = ['size', 'entry']\nfindings = ['-t', '-by']")
     for size in ((120, 40), (40, 12)):
-        async with drive(running(), config=config, size=size) as d:
-            await d.press("2")
+        async with drive(running(), config=config, size=size, press="2") as d:
             await d.until(lambda: d.table._layout.cells)
             assert [c.id for c, _ in d.table._layout.cells] == ["size", "entry"]
             await d.pilot.click(d.table, offset=(8, 0))  # the title of the second one
@@ -302,8 +296,7 @@ async def test_the_users_columns_are_shown_in_their_order(drive, load):
 @pytest.mark.slow
 async def test_a_filter_searches_hidden_columns(drive, load):
     config, _ = load("[columns]\ncorpus = ['size']")
-    async with drive(running(), config=config) as d:
-        await d.press("2", "slash", *"second/3")
+    async with drive(running(), config=config, press=["2", "slash", *"second/3"]) as d:
         await d.until(lambda: 0 < len(d.table.source) < 20)
 
 

@@ -8,8 +8,6 @@ import pytest
 from fakes import running, started
 from mutated import mutated
 
-from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import Pause, PromoteMutants, RestoreMutants
@@ -17,16 +15,8 @@ from fuzztui.tui.labels.event_rows import MAX_PINNED, event_rows
 from fuzztui.tui.screens.overview.event_list import EventList
 
 
-def state_of(*events):
-    log = started()
-    log.add(*events)
-    state = State()
-    apply(state, log.records)
-    return state
-
-
 def rows_of(*events):
-    return event_rows(state_of(*events))
+    return event_rows(started().add(*events).state)
 
 
 def crash(n, signature):
@@ -88,9 +78,7 @@ def test_the_commands_of_one_undo_are_one_row_unless_one_was_rejected():
 
 
 def test_kills_lead_to_their_mutant():
-    log = mutated()
-    state = State()
-    apply(state, log.records)
+    state = mutated().state
     kills = [r for r in event_rows(state) if r.screen == "mutants"]
     assert kills and all(r.key in state.mutants for r in kills)
 
@@ -124,7 +112,7 @@ async def test_the_cursor_stays_on_its_event_and_other_rows_lead_to_the_log(driv
         await d.press("G")
         row = events.current
         assert row.screen == "log"
-        d.world.log.add(ev.Message("info", "something new"))
+        d.log.add(ev.Message("info", "something new"))
         await d.ready()
         assert events.current.key == row.key
         await d.press("enter")
@@ -135,8 +123,7 @@ async def test_the_cursor_stays_on_its_event_and_other_rows_lead_to_the_log(driv
 
 @pytest.mark.slow
 async def test_the_log_shows_what_happened_and_its_fields_on_request(drive):
-    async with drive(running()) as d:
-        await d.press("5")
+    async with drive(running(), press="5") as d:
         await d.until(lambda: d.table.current is not None)
         folded = len(d.screen.pane.lines)
         await d.press("v")

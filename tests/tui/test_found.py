@@ -12,7 +12,6 @@ from fuzztui.cli.runs import RunStatus
 from fuzztui.kernel.base.signals import signal_signature
 from fuzztui.kernel.model.finding_tallies import FindingTally, group_heads, tallies
 from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.finding_kinds import CRASH, DIFFERS, KINDS, OTHER, kind_of
 from fuzztui.tools.status.status import status_dict
@@ -53,20 +52,14 @@ def campaign():
     return log
 
 
-def state_of(log):
-    state = State()
-    apply(state, log.records)
-    return state
-
-
 def charted(log, kind):
     """The numbers of groups that the chart of findings shows."""
-    state = state_of(log)
+    state = log.state
     return findings(state, kind, group_heads(state, kind))[1]
 
 
 def test_groups_and_files_by_category():
-    state = state_of(campaign())
+    state = campaign().state
     assert {name: tally for name, tally in tallies(state).items() if tally.files} == {
         "crash": FindingTally(2, 11, 20.0, {"main": 11}, groups_by={"main": 2}),
         "hang": FindingTally(1, 1, 58.0, {"main": 1}, groups_by={"main": 1}),
@@ -105,7 +98,7 @@ def test_a_finding_of_an_unknown_kind_is_counted_apart_and_shown_as_what_it_is()
     save(log, 0, "crash", "read")
     save(log, 1, "leak-of-2031", "socket")
     at(log, 60.0, ev.Stats("main", 10_000, 100.0, 5, crashes=2))
-    state = state_of(log)
+    state = log.state
     assert {name: of.files for name, of in tallies(state).items() if of.files} == {
         "crash": 1, "other": 1
     }  # fmt: skip
@@ -120,16 +113,15 @@ def test_a_finding_of_an_unknown_kind_is_counted_apart_and_shown_as_what_it_is()
 async def test_screens_show_a_kind_of_a_later_version(drive):
     log = started()
     save(log, 0, "leak", "socket")
-    async with drive(log) as d:
-        await d.until(lambda: "other" in d.text())
+    async with drive(log, shows="other") as d:
         await d.press("3")
-        await d.until(lambda: "● leak" in d.text())
+        await d.until_shows("● leak")
 
 
 def test_only_a_finding_of_an_unknown_kind_is_a_finding_for_the_exit_code():
     log = started()
     save(log, 0, "leak-of-2031", "socket")
-    state = state_of(log)
+    state = log.state
     state.state = "finished"
     assert exit_code(RunStatus(state, None)) == FINDINGS
 
@@ -138,7 +130,7 @@ def test_each_kind_is_counted_under_its_own_label_everywhere():
     log = started()
     for n, kind in enumerate(KINDS):
         save(log, n, kind.category, f"signature {n}")
-    state = state_of(log)
+    state = log.state
     labels = [kind.label for kind in KINDS]
     status = status_of(state, 1.0)
     assert [tile.label for tile in tiles_of(status) if tile.label in labels] == labels
@@ -160,17 +152,16 @@ def test_what_nobody_ran_again_is_not_put_together():
     for n in range(3):
         save(log, n, "crash", signal_signature(11))
     save(log, 3, "crash")  # not described yet
-    state = state_of(log)
+    state = log.state
     tally = tallies(state)["crash"]
     assert (tally.groups, tally.unexamined) == (0, 4)
     assert len(group_heads(state, CRASH)) == 4
 
 
 def test_findings_of_mutants_are_not_the_targets():
-    log = started()
-    log.add(ev.InstanceHello("m1", "zest", mutant="a:f:0"))
+    log = started().add(ev.InstanceHello("m1", "zest", mutant="a:f:0"))
     save(log, 0, "crash", "x", instance="m1")
-    state = state_of(log)
+    state = log.state
     assert tallies(state)["crash"] == FindingTally()
     state.state = "finished"
     assert exit_code(RunStatus(state, None)) == DONE
@@ -182,7 +173,7 @@ def test_findings_of_mutants_are_not_the_targets():
 def test_files_that_have_no_name_yet_count():
     log = started()
     at(log, 5.0, ev.Stats("main", 9_000, 100.0, 5, crashes=7))
-    state = state_of(log)
+    state = log.state
     assert tallies(state)["crash"] == FindingTally(0, 7)
     assert dict(found_rows(state))["crashes"] == "7"
 
@@ -192,12 +183,12 @@ def tile(status, label):
 
 
 def test_tiles_show_groups_and_below_them_files():
-    status = status_of(state_of(campaign()), 60.0)
+    status = status_of(campaign().state, 60.0)
     assert tile(status, "crashes").value == "2"
     assert "11 files" in tile(status, "crashes").below
     assert tile(status, "differs").value == "1"
     assert tile(status, "hangs").value == "1"
-    nothing = status_of(state_of(started()), 1.0)
+    nothing = status_of(started().state, 1.0)
     assert not any(tile.label == "differs" for tile in tiles_of(nothing))
 
 
@@ -205,12 +196,12 @@ def test_findings_that_were_not_saved_make_the_figure_a_lower_bound():
     """Instances may have met the same ones: their number is the largest, not the sum."""
     log = started()
     at(log, 1.0, ev.Stats("main", 9, crashes=3, findings_not_saved=0))
-    state = state_of(log)
+    state = log.state
     assert status_dict(state)["findings_not_saved"] == 0
     assert dict(found_rows(state))["crashes"] == "3"
     at(log, 2.0, ev.Stats("main", 9, crashes=3, findings_not_saved=7))
     at(log, 2.0, ev.Stats("s1", 9, findings_not_saved=5))
-    state = state_of(log)
+    state = log.state
     assert status_dict(state)["findings_not_saved"] == 7
     rows = dict(found_rows(state))
     assert (rows["crashes"], rows["hangs"]) == ("at least 3", "0")
@@ -222,10 +213,10 @@ def test_findings_that_were_not_saved_make_the_figure_a_lower_bound():
 @pytest.mark.parametrize("state", ["finished", "stopped"])
 def test_what_has_ended_has_times_not_ages(state):
     log = campaign()
-    live = status_of(state_of(log), 60.0)
+    live = status_of(log.state, 60.0)
     assert tile(live, "hangs").below[:2] == ["last 0s ago", "0s ago"]
     at(log, 61.0, ev.CampaignEnded(state))
-    over = status_of(state_of(log), 61.0)
+    over = status_of(log.state, 61.0)
     assert tile(over, "hangs").below == ["last at 0:00:58", "at 0:00:58", "0:00:58"]
     assert replace(live, alive=False).when(58.0) == over.when(58.0)
 
@@ -234,7 +225,7 @@ def test_no_tile_cuts_a_word_or_a_number_below_its_figure():
     log = campaign()
     at(log, 61.0, ev.CampaignEnded("finished"))
     tiles = Tiles()
-    tiles._status = status = status_of(state_of(log), 61.0)
+    tiles._status = status = status_of(log.state, 61.0)
     whole = {text for each in tiles_of(status) for text in each.below}
     shown = set()
     for width in range(40, 200):
@@ -249,10 +240,10 @@ def test_the_rates_of_instances_and_campaign_agree_after_the_end():
     log = campaign()
     at(log, 59.0, ev.Stats("main", 900, execs_per_sec=77.0))
     at(log, 60.0, ev.Stats("s1", 300, execs_per_sec=33.0), ev.InstanceState("s1", "finished"))
-    live = state_of(log)
+    live = log.state
     assert status_dict(live)["instances"][0]["execs_per_sec"] == 77.0
     at(log, 61.0, ev.InstanceState("main", "finished"), ev.CampaignEnded("finished"))
-    state = state_of(log)
+    state = log.state
     whole, status = status_dict(state), status_of(state, 61.0)
     rates = {row["id"]: row["execs_per_sec"] for row in whole["instances"]}
     assert rates["main"] == round(900 / 61, 2)

@@ -28,9 +28,7 @@ def found(name, line, *more):
 
 
 def with_frames(*more):
-    log = running()
-    log.add(found("one", 12, *more), found("two", 20))
-    return log
+    return running().add(found("one", 12, *more), found("two", 20))
 
 
 async def on_group(d):
@@ -59,14 +57,12 @@ async def test_a_frame_is_skipped(drive, size):
         assert follows.signature == "E @ crate.py:12 in parse"
         await d.until(lambda: "1 split" in follows.text)
         await d.press("enter")
-        assert d.world.supervisor.commands == [SkipFrames(["checks.py in require"])]
+        assert d.commands == [SkipFrames(["checks.py in require"])]
 
 
 @pytest.mark.slow
 async def test_a_skipped_frame_counts_again_also_by_its_files_rule(drive):
-    log = with_frames()
-    log.add(ev.SkippedFrames(["checks.py in *", "other"]))
-    async with drive(log) as d:
+    async with drive(with_frames().add(ev.SkippedFrames(["checks.py in *", "other"]))) as d:
         await on_group(d)
         await d.press("f", "up")
         frames, follows = dialog(d)
@@ -74,7 +70,7 @@ async def test_a_skipped_frame_counts_again_also_by_its_files_rule(drive):
         await d.press("space")
         assert (frames.rules, follows.signature) == (("other",), "E @ checks.py:5 in require")
         await d.press("f", "f", "enter")  # its file: as before, and again
-        assert d.world.supervisor.commands == [CountFrames(["checks.py in *"])]
+        assert d.commands == [CountFrames(["checks.py in *"])]
 
 
 @pytest.mark.slow
@@ -84,7 +80,7 @@ async def test_nothing_is_sent_without_a_change(drive):
         for keys in (("enter",), ("space", "space", "enter"), ("space", "escape")):
             await d.press("f", *keys)
             assert not isinstance(d.app.screen, FramesScreen)
-        assert d.world.supervisor.commands == []
+        assert not d.commands
 
 
 @pytest.mark.slow
@@ -117,28 +113,18 @@ async def test_names_of_a_target_are_escaped(drive):
 
 @pytest.mark.slow
 async def test_a_finding_without_frames_has_no_dialog(drive):
-    async with drive(running()) as d:
-        await d.press("3", "f")
+    async with drive(running(), press="3f") as d:
         assert not isinstance(d.app.screen, FramesScreen)
 
 
 @pytest.mark.slow
-async def test_an_ended_run_gets_its_rules_by_a_process(drive, monkeypatch):
-    asked = []
-
-    async def record(run, command):
-        asked.append(command)
-        return True, "recorded"
-
-    monkeypatch.setattr("fuzztui.features.findings.screen.screen.record_verdict", record)
-    log = with_frames()
-    log.add(ev.CampaignEnded("finished"))
-    async with drive(log) as d:
+async def test_an_ended_run_gets_its_rules_by_a_process(drive, recorded, tmp_path):
+    async with drive(with_frames().add(ev.CampaignEnded("finished"))) as d:
         await on_group(d)
         assert BY_ID["finding.frames"].why_not(d.app.action_context()) == ""
         await d.press("f", "space", "enter")
-        await d.until(lambda: asked)
-        assert asked == [SkipFrames(["checks.py in require"])]
+        await d.until(lambda: recorded)
+        assert recorded == [(tmp_path, SkipFrames(["checks.py in require"]))]
 
 
 def test_a_split_is_no_news():

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from home_lab import home, picture_of, read, some_runs, until
+from home_lab import home, opened, picture_of, read, until
 from home_runs import make_run
 
-from fuzztui.run.home import listing
 from fuzztui.tui import screen_scopes
 from fuzztui.tui.app import home as home_module
 from fuzztui.tui.app.action_app import ThemeScreen
@@ -20,19 +19,6 @@ from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.themes import load_themes
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, HOME, HOME_SCREENS
 from fuzztui.tui.frame.footer import Footer, actions_for
-
-
-@pytest.fixture(autouse=True)
-def _apart(monkeypatch, tmp_path):
-    monkeypatch.setattr(listing, "supervised_runs", list)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def runs(tmp_path):
-    with some_runs(tmp_path / "runs") as place:
-        yield place
 
 
 def configured(path: Path, text: str):
@@ -57,9 +43,7 @@ async def test_rebound_keys_work_and_are_shown(runs, tmp_path):
         "'table.down' = 'y'\nhome.run_2 = 'b'\n",
     )
     assert problems == []
-    app = home(runs, config=config)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, config=config, size=(120, 40)) as (app, pilot):
         await pilot.press("x", "v")
         assert not isinstance(app.screen, ConfirmScreen) and not app._beside
         await pilot.press("y")
@@ -104,9 +88,7 @@ def test_clashing_keys_are_refused(tmp_path, keys, wrong):
 
 async def test_a_wrong_configuration_is_reported(runs, tmp_path):
     config, problems = configured(tmp_path, "[keys]\nhome.stop = 'v'\n")
-    app = home(runs, config=config, problems=problems)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, config=config, problems=problems) as (app, pilot):
         (notice,) = app._notifications
         assert "home.stop" in notice.message
         await pilot.press("x")
@@ -115,9 +97,7 @@ async def test_a_wrong_configuration_is_reported(runs, tmp_path):
 
 @pytest.mark.parametrize("beside", [False, True])
 async def test_the_help_has_every_key_and_column_of_home_only(runs, beside):
-    app = home(runs)
-    async with app.run_test(size=(120, 50)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=(120, 50)) as (app, pilot):
         if beside:
             await pilot.press("v")
         await pilot.press("question_mark")
@@ -139,9 +119,7 @@ def test_a_campaigns_help_has_no_key_of_home():
 
 async def test_keys_that_cannot_be_used_are_grey_and_say_why(runs, monkeypatch):
     monkeypatch.setattr(home_module, "LOOK_S", 0.05)
-    app = home(runs)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=(120, 40)) as (app, pilot):
         now = app.action_context()
         assert not BY_ID["home.stop"].why_not(now) and BY_ID["home.resume"].why_not(now)
         assert "x Stop" in footer(app) and "Resume" not in footer(app)
@@ -161,9 +139,7 @@ async def test_keys_that_cannot_be_used_are_grey_and_say_why(runs, monkeypatch):
 
 
 async def test_the_palette_offers_homes_actions_only(runs):
-    app = home(runs)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=(120, 40)) as (app, pilot):
         await pilot.press("ctrl+p")
         await until(pilot, lambda: "Side by side" in picture_of(app))
         text = picture_of(app)
@@ -173,9 +149,7 @@ async def test_the_palette_offers_homes_actions_only(runs):
 
 
 async def test_the_footer_is_clicked(runs):
-    app = home(runs)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=(120, 40)) as (app, pilot):
         at = footer(app).index("Side by side")
         await pilot.click(Footer, offset=(at, 0))
         await until(pilot, lambda: app._beside)
@@ -184,17 +158,13 @@ async def test_the_footer_is_clicked(runs):
 
 
 async def test_the_first_key_of_the_footer_opens(runs):
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, _):
         assert actions_for(app.scopes(), app.action_context())[0].id == "table.select"
 
 
 async def test_themes_are_chosen_with_a_preview_and_remembered(runs):
     kept = []
-    app = home(runs, remember=kept.append)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, remember=kept.append) as (app, pilot):
         await pilot.press("T")
         assert isinstance(app.screen, ThemeScreen)
         await pilot.press("j", "escape")
@@ -204,13 +174,8 @@ async def test_themes_are_chosen_with_a_preview_and_remembered(runs):
         assert kept == [app.theme] != ["midwatch"]
 
 
-# ---------------------------------------------------------------------- marks
-
-
 async def test_marked_campaigns_are_stopped_together(runs):
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("space", "space", "space", "x")  # one, two, and one that does not run
         assert isinstance(app.screen, ConfirmScreen)
         await pilot.press("y")
@@ -224,15 +189,10 @@ async def test_marked_runs_are_resumed_together(runs):
     make_run(runs / "cut-too", wall=1e9 + 40, state="")
     for name in ("cut", "cut-too", "ended"):
         (runs / name / "campaign.toml").touch()
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("space", "space", "space", "space", "space", "r", "y")
         await until(pilot, lambda: len(app.started) == 2)
         assert [Path(argv[0]).parent.name for argv in app.started] == ["cut", "cut-too"]
-
-
-# --------------------------------------------------------------------- filter
 
 
 @pytest.mark.parametrize(
@@ -247,9 +207,7 @@ async def test_marked_runs_are_resumed_together(runs):
     ],
 )
 async def test_the_filter_narrows_by_name_state_and_engine(runs, text, left):
-    app = home(runs)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=(120, 40)) as (app, pilot):
         await pilot.press("slash", *text)
         await until(pilot, lambda: names(app) == left)
         assert f"{len(left)} of 5" in picture_of(app)
@@ -259,9 +217,7 @@ async def test_the_filter_narrows_by_name_state_and_engine(runs, text, left):
 
 
 async def test_keys_are_typed_into_the_filter_and_wrong_conditions_are_reported(runs):
-    app = home(runs)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=(120, 40)) as (app, pilot):
         await pilot.press("slash", *"xnv=1")
         assert app.screen is app.screen_stack[0] and not app._beside
         await until(pilot, lambda: "no key 'xnv'" in picture_of(app))
@@ -270,9 +226,7 @@ async def test_keys_are_typed_into_the_filter_and_wrong_conditions_are_reported(
 
 
 async def test_filter_order_and_cursor_are_there_again_after_a_run(runs):
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("slash", *"state!=running", "enter", "S")
         await until(pilot, lambda: names(app) == ["broken", "ended", "cut"])
         await pilot.press("k", "enter")
@@ -286,9 +240,7 @@ async def test_filter_order_and_cursor_are_there_again_after_a_run(runs):
 async def test_what_was_side_by_side_is_again_unless_it_has_ended(runs):
     for beside, shown in ((["two"], ["two"]), (["ended", "two"], ["two"]), (["ended"], [])):
         view = HomeView(beside=[runs / name for name in beside])
-        app = home(runs, view=view)
-        async with app.run_test(size=(120, 40)) as pilot:
-            await until(pilot, lambda app=app: read(app))
+        async with opened(runs, view=view, size=(120, 40)) as (app, pilot):
             await until(pilot, lambda app=app: not app._restored)
             assert [path.name for path in app._beside] == shown
             assert app.table.has_focus == (not shown)
@@ -297,9 +249,7 @@ async def test_what_was_side_by_side_is_again_unless_it_has_ended(runs):
 async def test_the_users_columns_and_the_menu_of_orders(runs, tmp_path):
     config, problems = configured(tmp_path, "[columns]\nhome = ['engine', 'run', 'state']\n")
     assert problems == []
-    app = home(runs, config=config)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, config=config) as (app, pilot):
         assert [c.id for c, _ in app.table._layout.cells] == ["engine", "run", "state"]
         await pilot.press("s", *"run", "enter")
         assert names(app) == ["broken", "cut", "ended", "one", "two"]

@@ -8,19 +8,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from home_lab import home, picture_of, read, some_runs, until
+from home_lab import home, opened, picture_of, read, until
 from home_runs import make_run
 from random_logs import EVIL, random_log
 from rich.cells import cell_len
 from rich.console import Console
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_ink import invisible
 from textual.containers import Vertical
 
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire.commands import Stop
-from fuzztui.run.home import listing
 from fuzztui.run.home.summary import RunSummary, summary_of
 from fuzztui.tui.app import home as home_module
 from fuzztui.tui.app.help import HelpScreen
@@ -35,24 +33,9 @@ from fuzztui.tui.screens.home.panes import PaneHead, RunPane, pane_content, room
 SIZES = [(80, 24), (120, 40), (220, 60)]
 
 
-@pytest.fixture(autouse=True)
-def _apart(monkeypatch, tmp_path):
-    monkeypatch.setattr(listing, "supervised_runs", list)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def runs(tmp_path):
-    with some_runs(tmp_path / "runs") as place:
-        yield place
-
-
 @pytest.mark.parametrize("size", SIZES)
 async def test_running_ones_are_on_top_and_the_broken_one_says_why(runs, size):
-    app = home(runs)
-    async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=size) as (app, pilot):
         rows = [*app._seen.rows.values()]
         assert [r.path.name for r in rows[:4]] == ["one", "two", "cut", "ended"]
         states = [r.summary.state for r in rows]
@@ -65,17 +48,13 @@ async def test_running_ones_are_on_top_and_the_broken_one_says_why(runs, size):
 
 async def test_enter_chooses_the_live_screen_or_the_replay(runs):
     for keys, name, ended in ((["enter"], "one", False), (["j", "j", "j", "enter"], "ended", True)):
-        app = home(runs)
-        async with app.run_test(size=(80, 24)) as pilot:
-            await until(pilot, lambda app=app: read(app))
+        async with opened(runs) as (app, pilot):
             await pilot.press(*keys)
         assert (app.choice, app.choice_ended) == (runs / name, ended)
 
 
 async def test_the_cursor_is_on_the_run_that_was_shown(runs):
-    app = home(runs, view=HomeView(at=runs / "ended"))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, view=HomeView(at=runs / "ended")) as (app, pilot):
         assert app.table.cursor == str(runs / "ended")
         await pilot.press("q")
     assert app.choice is None and app.return_code == 0
@@ -84,9 +63,7 @@ async def test_the_cursor_is_on_the_run_that_was_shown(runs):
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 async def test_running_ones_side_by_side(runs, size):
-    app = home(runs)
-    async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=size) as (app, pilot):
         await pilot.press("v")
         await until(pilot, lambda: len(app._seen.panes) == 2)
         panes = [pane for pane in app.query(RunPane) if pane.display]
@@ -106,9 +83,7 @@ async def test_running_ones_side_by_side(runs, size):
 
 
 async def test_marked_ones_are_side_by_side(runs):
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("j", "space", "v")
         await until(pilot, lambda: app._seen.panes)
         assert [content.row.path.name for content in app._seen.panes] == ["two"]
@@ -117,9 +92,7 @@ async def test_marked_ones_are_side_by_side(runs):
 
 
 async def test_stop_asks_first_and_only_what_runs(runs):
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         sender = app._opening.sender
         await pilot.press("x")
         assert isinstance(app.screen, ConfirmScreen)
@@ -133,9 +106,7 @@ async def test_stop_asks_first_and_only_what_runs(runs):
 
 
 async def test_a_sample_is_started_as_a_new_run(runs):
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("n")
         await until(pilot, lambda: isinstance(app.screen, ListScreen))
         await pilot.press("j", "enter")
@@ -147,9 +118,7 @@ async def test_a_sample_is_started_as_a_new_run(runs):
 
 async def test_resume_starts_the_runs_own_file(runs):
     (runs / "cut/campaign.toml").touch()
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("r")
         assert not isinstance(app.screen, ConfirmScreen), "it runs"
         await pilot.press("j", "j", "r", "y")
@@ -158,9 +127,7 @@ async def test_resume_starts_the_runs_own_file(runs):
 
 
 async def test_a_start_that_fails_is_told(runs):
-    app = home(runs, start=lambda argv: f"{argv[0]}:3: wrong {EVIL}")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, start=lambda argv: f"{argv[0]}:3: wrong {EVIL}") as (app, pilot):
         await pilot.press("n")
         await until(pilot, lambda: isinstance(app.screen, ListScreen))
         await pilot.press("j", "enter")
@@ -172,9 +139,7 @@ async def test_a_start_that_fails_is_told(runs):
 
 
 async def test_a_campaign_of_ones_own(runs):
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("n")
         await until(pilot, lambda: isinstance(app.screen, ListScreen))
         await pilot.press("enter")
@@ -183,9 +148,7 @@ async def test_a_campaign_of_ones_own(runs):
 
 
 async def test_help_has_each_column(runs):
-    app = home(runs)
-    async with app.run_test(size=(120, 50)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=(120, 50)) as (app, pilot):
         await pilot.press("question_mark")
         assert isinstance(app.screen, HelpScreen)
         text = picture_of(app)
@@ -194,7 +157,7 @@ async def test_help_has_each_column(runs):
         assert not isinstance(app.screen, HelpScreen)
 
 
-async def test_no_runs(tmp_path):
+async def test_no_runs(at_home, tmp_path):
     app = home(tmp_path / "runs")
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.table.empty)
@@ -231,9 +194,7 @@ def test_a_hostile_name_neither_hides_its_end_nor_the_path(tmp_path, name):
 
 
 async def test_a_question_is_a_small_box_over_the_table(runs):
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("x")
         box = app.screen.query_one(Vertical)
         assert box.size.height < 12
@@ -269,9 +230,7 @@ async def test_a_supervisor_that_is_killed(runs, tmp_path):
 
 async def test_a_run_that_is_deleted_while_it_is_shown(runs, monkeypatch):
     monkeypatch.setattr(home_module, "LOOK_S", 0.05)
-    app = home(runs)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs) as (app, pilot):
         await pilot.press("space", "v")
         await until(pilot, lambda: app._seen.panes)
         shutil.rmtree(runs / "one")
@@ -285,30 +244,18 @@ def test_how_many_panes_fit():
     assert [room_for(*size) for size in SIZES] == [2, 4, 4]
 
 
-# ------------------------------------------------------------------- pictures
-
-
-class TextFile(SingleFileSnapshotExtension):
-    """One readable file for each picture."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "txt"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("keys", ["", "v"], ids=["table", "beside"])
-async def test_pictures(runs, size, keys, snapshot):
-    app = home(runs)
-    async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: read(app))
+async def test_pictures(runs, size, keys, picture):
+    async with opened(runs, size=size) as (app, pilot):
         if keys:
             await pilot.press(keys)
             await until(pilot, lambda: app._seen.panes)
             await pilot.pause()
         else:
             await pilot.press("G")
-        assert picture_of(app) == snapshot.use_extension(TextFile)
+        assert picture_of(app) == picture
 
 
 @pytest.mark.slow
@@ -330,9 +277,7 @@ async def test_text_is_told_from_its_ground(runs, monkeypatch, theme, no_color):
 @pytest.mark.slow
 async def test_everything_can_be_drawn_in_ascii(runs, monkeypatch):
     monkeypatch.setenv("FUZZTUI_ASCII", "1")
-    app = home(runs)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: read(app))
+    async with opened(runs, size=(120, 40)) as (app, pilot):
         for key in ("G", "v", "escape", "question_mark"):
             await pilot.press(key)
             await pilot.pause()

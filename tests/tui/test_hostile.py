@@ -8,13 +8,14 @@ from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import decode_record, encode_record
 from fuzztui.kernel.wire.events import Record
 
+pytestmark = pytest.mark.slow
+
 EVIL = "[/x][bold red]\x1b[2J\x1b]0;pwn\x07\u202e\u200b\ud800\tend"
 DRAWN = "[/x][bold red]\\e[2J"
 
 
 def evil_log():
-    log = Log()
-    log.add(
+    log = Log().add(
         ev.CampaignStarted(EVIL, EVIL, EVIL, 1, 60.0, 0, [EVIL], 1e9, EVIL),
         ev.SupervisorStarted(1, 1_800_000_000.0, EVIL, [EVIL], [EVIL]),
         ev.InstanceState(EVIL, "running", 1, EVIL),
@@ -76,14 +77,13 @@ def clean(text):
     return all(ch.isprintable() or ch == "\n" for ch in text)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("size", "replay_at"), [((120, 40), None), ((60, 20), 5.0)])
 async def test_every_screen_draws_it_literally(drive, size, replay_at):
     async with drive(evil_log(), size=size, replay_at=replay_at) as d:
         for key in "12345":
             await d.press(key)
             if size[0] == 120:
-                await d.until(lambda: DRAWN in d.text())
+                await d.until_shows(DRAWN)
             assert clean(d.text())
             for step in ("down", "enter", "G", "escape"):
                 await d.pilot.press(step)
@@ -94,35 +94,17 @@ async def test_every_screen_draws_it_literally(drive, size, replay_at):
             await d.press("escape")
 
 
-@pytest.mark.slow
 async def test_questions_notices_and_copies(drive):
-    log = evil_log()
-    async with drive(log) as d:
+    async with drive(evil_log()) as d:
         d.world.supervisor.refuse = EVIL
         await d.press("2", "u")
-        await d.until(lambda: any("rejected" in n for n in d.notices()))
+        await d.until_notice("rejected")
         assert all(clean(n) for n in d.notices())
         await d.press("c", "3", "c", "C", "v")
-        for key in (
-            "4",
-            "j",
-            "d",
-            "m",
-            "down",
-            "d",
-            "equals_sign",
-            "e",
-            "x",
-            "enter",
-            "E",
-            "y",
-            "c",
-            "C",
-            "f",
-        ):
+        for key in ("4", *"jdm", "down", "d", "equals_sign", *"ex", "enter", *"EycCf"):
             await d.press(key)
             assert clean(d.text())
-        await d.until(lambda: len(d.world.supervisor.commands) == 5)
+        await d.until(lambda: len(d.commands) == 5)
         await d.press("backspace")
         assert all(clean(n) for n in d.notices())
         await d.press("x")
@@ -131,7 +113,6 @@ async def test_questions_notices_and_copies(drive):
         await d.press("escape")
 
 
-@pytest.mark.slow
 async def test_a_filter_of_markup(drive):
     async with drive(evil_log()) as d:
         for key in "234":
@@ -143,7 +124,6 @@ async def test_a_filter_of_markup(drive):
             await d.press("escape")
 
 
-@pytest.mark.slow
 async def test_times_that_no_writer_of_ours_would_stamp(drive):
     log = Log()
     log.records = [
@@ -158,7 +138,6 @@ async def test_times_that_no_writer_of_ours_would_stamp(drive):
         assert clean(d.text())
 
 
-@pytest.mark.slow
 async def test_a_hundred_instances_and_thousands_of_findings(drive):
     log = Log()
     names = [f"i{n}" for n in range(100)]

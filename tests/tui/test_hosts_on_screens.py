@@ -10,9 +10,7 @@ from hosted import CUT, HubLog, connected, hosted, instances_on, start
 from turnlog import midway
 
 from fuzztui.kernel.model.finding_tallies import tallies
-from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.host_summary import host_summaries, waiting_commands
-from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
 from fuzztui.kernel.wire.commands import Pause, Resume
@@ -25,14 +23,8 @@ from fuzztui.tui.labels.status import Status, status_of
 from fuzztui.tui.screens.overview.tables import HostTabs
 
 
-def folded(log: HubLog, until: float | None = None) -> State:
-    state = State()
-    apply(state, [r for r in log.records if until is None or r.t <= until])
-    return state
-
-
 def status(log: HubLog, *, alive: bool = True, later: float = 0.0) -> Status:
-    state = folded(log)
+    state = log.state
     return status_of(state, state.t + later, alive=alive)
 
 
@@ -40,7 +32,7 @@ def status(log: HubLog, *, alive: bool = True, later: float = 0.0) -> Status:
 
 
 def test_sums_by_host_and_what_is_unknown_of_a_lost_one():
-    state = folded(hosted(3, 2))
+    state = hosted(3, 2).state
     of = host_summaries(state, tallies(state))
     assert list(of) == ["h1", "h2", "h3"]
     rows = [i for i in state.instances.values() if i.host == "h1"]
@@ -61,7 +53,7 @@ def test_the_rate_of_a_lost_host_leaves_the_sum_and_comes_back():
     log.add(ev.HostState("h2", "lost", CUT), dt=1.0)
     lost = status(log).execs_per_sec
     assert 0 < lost < before
-    assert folded(log).series["rate"].last == pytest.approx(lost)
+    assert log.state.series["rate"].last == pytest.approx(lost)
     log.add(ev.HostState("h2", "connected"), ev.Resources("h2_main", 0.9, 1, 1), dt=1.0)
     assert status(log).execs_per_sec == pytest.approx(lost)
     log.add(ev.Stats("h2_main", 9_999_999, 1000.0, 50), host="h2", dt=1.0)
@@ -69,18 +61,16 @@ def test_the_rate_of_a_lost_host_leaves_the_sum_and_comes_back():
 
 
 def test_a_paused_instance_of_a_lost_host_stays_at_rate_0():
-    log = hosted(1, 2, lost=())
-    log.add(ev.InstanceState("h1_s1", "paused"), host="h1")
+    log = hosted(1, 2, lost=()).add(ev.InstanceState("h1_s1", "paused"), host="h1")
     log.add(ev.HostState("h1", "lost", CUT))
-    rates = {i.id: i.execs_per_sec for i in folded(log).instances.values()}
+    rates = {i.id: i.execs_per_sec for i in log.state.instances.values()}
     assert rates == {"h1_main": -1.0, "h1_s1": 0.0}
 
 
 def test_instances_are_of_their_host_before_it_has_reported_them():
-    log = HubLog()
-    log.add(ev.CampaignStarted("c", "zest", instances=["h1_main", "h10_main", "h1_s1"]))
+    log = HubLog().add(ev.CampaignStarted("c", "zest", instances=["h1_main", "h10_main", "h1_s1"]))
     log.add(ev.HostState("h1", "connecting"))
-    assert {i.id: i.host for i in folded(log).instances.values()} == {
+    assert {i.id: i.host for i in log.state.instances.values()} == {
         "h1_main": "h1", "h10_main": "", "h1_s1": "h1",
     }  # fmt: skip
 
@@ -116,8 +106,7 @@ def test_many_lost_hosts_are_one_warning_that_names_some():
 
 
 def test_hostile_text_of_a_host_is_not_drawn():
-    log = HubLog()
-    log.add(ev.HostState("h1", "lost", "\x1b[31m[/x]", "a\x07b", "/r\x1b[2J"))
+    log = HubLog().add(ev.HostState("h1", "lost", "\x1b[31m[/x]", "a\x07b", "/r\x1b[2J"))
     now = status(log)
     drawn = "".join(s.text for f in host_facts(now.hosts["h1"], now) for s in f.spans)
     assert "\x1b" not in drawn
@@ -132,20 +121,19 @@ def test_without_a_hub_the_last_known_states_are_no_present_ones():
 
 
 def test_the_steps_of_preparing_a_host_are_one_row_of_the_event_list():
-    log = HubLog()
-    log.add(ev.CampaignStarted("c", "zest"))
+    log = HubLog().add(ev.CampaignStarted("c", "zest"))
     connected(log, "h1")
-    state = folded(log)
+    state = log.state
     rows = [row for row in event_rows(state) if row.described.label == "host"]
     assert [row.described.text.split()[0] for row in rows] == ["connected", "connected"]
     log.add(ev.HostState("h1", "preparing", "sending the campaign 99%"))
-    [newest, *_] = event_rows(folded(log))
+    [newest, *_] = event_rows(log.state)
     assert newest.described.text.endswith("99%")
 
 
 def test_events_about_the_campaign_on_a_host_have_its_name():
     log = hosted(2, 1, lost=())
-    rows = event_rows(folded(log))
+    rows = event_rows(log.state)
     states = {(r.described.instance, r.described.text) for r in rows if r.screen == "log"}
     assert {("h1", "running"), ("h2", "running"), ("", "running")} <= states
 
@@ -156,16 +144,16 @@ def test_a_command_for_a_lost_host_waits_and_others_do_not():
     for n, name in enumerate(("h1_main", "h2_main", "")):
         log.add(ev.CommandIssued(f"c{n}", encode_command(Pause(name)), "me"))
         log.add(ev.CommandProgress(f"c{n}", waits if n else "half", 0.5))
-    assert [c.id for c in waiting_commands(folded(log))] == ["c1", "c2"]
+    assert [c.id for c in waiting_commands(log.state)] == ["c1", "c2"]
     log.add(ev.CommandApplied("c1", "h2_main"), ev.HostState("h2", "connected"))
-    assert waiting_commands(folded(log)) == []
+    assert waiting_commands(log.state) == []
 
 
 # ------------------------------------------------------------------ mutant phase
 
 
 def test_the_path_of_an_entry_on_its_host():
-    state = folded(hosted())
+    state = hosted().state
     path = on_host(state.entries["h3_main/0"], state)
     assert path.endswith("ann@box3:/runs/ann/run3/out/h3_main/queue/id:000000,time:0")
     state.instances["h3_main"].host = ""
@@ -173,8 +161,7 @@ def test_the_path_of_an_entry_on_its_host():
 
 
 def test_hosts_in_different_phases():
-    log = HubLog()
-    log.add(ev.CampaignStarted("c", "afl", budget_s=600.0))
+    log = HubLog().add(ev.CampaignStarted("c", "afl", budget_s=600.0))
     for n, host in enumerate(("h1", "h2"), 1):
         connected(log, host, n)
         plan = {"mutants_s": 300.0, "abreast": 2, "count": 10, "listed": 7, "each_s": 5.0}
@@ -188,13 +175,13 @@ def test_hosts_in_different_phases():
             ev.Stats(f"{host}_m{n}", 500, 100.0, 5),
             host=host,
         )
-    state = folded(log)
+    state = log.state
     assert (state.plan["listed"], state.plan["abreast"], state.plan["mutants_s"]) == (14, 4, 300.0)
     assert state.shard == 0  # all hosts together have all of them
     of = host_summaries(state, tallies(state))
     assert (of["h1"].instances, of["h1"].execs) == (1, 500)  # executions of mutants count
     log.add(ev.PhaseStarted("target", plan), host="h1")
-    state = folded(log)
+    state = log.state
     assert state.stage == "mutants"
     assert [h.stage for h in state.hosts.values()] == ["target", "mutants"]
 
@@ -215,20 +202,19 @@ async def test_a_lost_host_cannot_be_overlooked(drive):
         assert "? was running" in row_of(d, "h2_main")
         assert "▲ h2 lost" in row_of(d, "h2_main")
         assert "● h1" in row_of(d, "h1_main")
-        d.world.log.add(ev.HostState("h2", "connected"))
-        await d.until(lambda: "3 hosts, 1 lost" not in d.text())
+        d.log.add(ev.HostState("h2", "connected"))
+        await d.until_lacks("3 hosts, 1 lost")
         assert not d.screen.query_one(Banner).display
         assert "● running" in row_of(d, "h2_main")
 
 
 async def test_the_table_of_hosts_and_the_instances_of_one(drive):
-    async with drive(hosted(4, 2)) as d:
-        await d.press("t")
+    async with drive(hosted(4, 2), press="t") as d:
         assert d.app.focused is d.screen.hosts
         assert [d.screen.hosts.source.key(n) for n in range(4)] == ["h1", "h2", "h3", "h4"]
         assert not d.screen.instances.display
         await d.press("P")  # all instances of the host
-        assert d.world.supervisor.commands == [Pause("h1")]
+        assert d.commands == [Pause("h1")]
         await d.press("down", "enter")
         assert d.app.focused is d.screen.instances
         assert {row.host for row in map(d.screen.instances.source.row, ("h2_main", "h2_s1"))}
@@ -241,13 +227,11 @@ async def test_the_table_of_hosts_and_the_instances_of_one(drive):
 
 
 async def test_a_host_that_was_given_up_is_tried_again_by_the_same_key(drive):
-    log = hosted(2, 1, lost=())
-    log.add(ev.HostState("h1", "failed", "its disk is full"))
-    async with drive(log) as d:
-        await d.press("t")
+    log = hosted(2, 1, lost=()).add(ev.HostState("h1", "failed", "its disk is full"))
+    async with drive(log, press="t") as d:
         assert d.screen.hosts.current.name == "h1"
         await d.press("P")
-        assert d.world.supervisor.commands == [Resume("h1")]
+        assert d.commands == [Resume("h1")]
 
 
 def test_without_a_log_it_is_not_known_whether_there_are_hosts():
@@ -259,8 +243,7 @@ def test_without_a_log_it_is_not_known_whether_there_are_hosts():
 
 
 async def test_hosts_are_sorted_by_their_link(drive):
-    async with drive(hosted(4, 1, lost=["h3"])) as d:
-        await d.press("t")
+    async with drive(hosted(4, 1, lost=["h3"]), press="t") as d:
         d.screen.hosts.sort_by(next(c for c in d.screen.hosts.columns if c.id == "link"))
         assert d.screen.hosts.source.key(0) == "h3"
         d.screen.instances.sort_by(next(c for c in d.screen.instances.columns if c.id == "host"))
@@ -274,23 +257,21 @@ async def test_a_campaign_without_hosts_shows_none(drive):
         assert "host" not in [c.id for c, _ in d.screen.instances._layout.cells]
         assert "t Hosts" not in d.text()
         await d.press("t")
-        assert any("[hosts]" in notice for notice in d.notices())
+        d.assert_notice("[hosts]")
         assert d.screen.instances.display
 
 
 async def test_a_pending_command_says_for_what_it_waits(drive):
-    log = hosted()
-    async with drive(log) as d:
-        log.add(ev.CommandIssued("c1", encode_command(Pause("h2_main")), "me"))
-        log.add(ev.CommandProgress("c1", "waits until h2 is connected again"))
-        await d.until(lambda: "waits until h2 is connected again" in d.text())
+    async with drive(hosted()) as d:
+        d.log.add(ev.CommandIssued("c1", encode_command(Pause("h2_main")), "me"))
+        d.log.add(ev.CommandProgress("c1", "waits until h2 is connected again"))
+        await d.until_shows("waits until h2 is connected again")
         assert "pause…" in row_of(d, "h2_main")
 
 
 @pytest.mark.slow
 async def test_the_log_of_one_host(drive):
-    async with drive(hosted(), size=(120, 40)) as d:
-        await d.press("5")
+    async with drive(hosted(), size=(120, 40), press="5") as d:
         await d.until(lambda: len(d.table.source) > 5)
         d.screen.narrow("host=h2 event=campaign")
         await d.until(lambda: len(d.table.source) == 3)
@@ -299,22 +280,21 @@ async def test_the_log_of_one_host(drive):
         d.screen.narrow("event=host")
         await d.until(lambda: d.table.current is not None and len(d.table.source) > 9)
         await d.press("G", "i")
-        await d.until(lambda: "of host h2" in d.text())
+        await d.until_shows("of host h2")
         assert d.screen.source.query.host == "h2"
         await d.press("i")
         assert d.screen.source.query.host == ""
 
 
 async def test_a_group_names_all_its_hosts_and_an_entry_where_it_is(drive):
-    async with drive(hosted(), size=(120, 40)) as d:
-        await d.press("3")
+    async with drive(hosted(), size=(120, 40), press="3") as d:
         await d.until(lambda: re.search(r" h1 h3 ", d.text()))
         await d.press("2")
         d.screen.narrow("host=h3")
         await d.until(lambda: d.table.current is not None and d.table.current.key == "h3_main/0")
         assert all(d.table.source.row(d.table.source.key(n)).instance.startswith("h3_")
                    for n in range(len(d.table.source)))  # fmt: skip
-        await d.until(lambda: "only on the host h3" in d.text())
+        await d.until_shows("only on the host h3")
 
 
 async def test_in_a_replay_hosts_come_and_go(drive):
@@ -326,12 +306,11 @@ async def test_in_a_replay_hosts_come_and_go(drive):
         d.app.seek(0.0)
         await d.until(lambda: d.app.campaign.hosts == {} or "lost" not in d.lines()[0])
         d.app.seek(log.t)
-        await d.until(lambda: "▲ h2 lost" in d.text())
+        await d.until_shows("▲ h2 lost")
 
 
 async def test_without_a_hub_it_is_the_hub_that_is_missing(drive):
-    async with drive(hosted(lost=()), alive=False) as d:
-        await d.until(lambda: "NO HUB" in d.text())
+    async with drive(hosted(lost=()), alive=False, shows="NO HUB") as d:
         assert "the hosts continue" in d.text()
         assert "? was running" in row_of(d, "h1_main")
 

@@ -97,8 +97,7 @@ def test_numbers_of_then_are_called_that(src, now, then, words, brief):
     for _ in range(9):
         afl.find([])
     afl.find(src)
-    state = State()
-    apply(state, log.records)
+    state = log.state
     entry = None if now is None else state.entries[f"main/{now}"]
     parent = ParentEntry("" if now is None else f"main/{now}", entry, then)
     row = state.entries["main/9"]
@@ -114,15 +113,12 @@ async def test_after_a_resume_the_corpus_speaks_of_the_numbers_of_now(drive):
     afl.find([1])
     log.add(ev.FindingSaved("main", "crash", "crashes/id:000000", 0, [2], "havoc,rep:2", 11), dt=1)
     afl.find([2])
-    async with drive(log, size=(220, 40)) as d:
-        await d.press("2")
-        await d.until(lambda: "  #2" in d.text())
+    async with drive(log, size=(220, 40), press="2", shows="  #2") as d:
         afl.resume()  # 3, 2, 1, 0
         await d.ready()
         d.table.go_to("main/0")
-        await d.until(lambda: "havoc,rep:4 of #1 (then #2), found as #3" in d.text())
-        assert "└ main/1  havoc,rep:4 of #2 (then #1)" in d.text()
-        assert "main/3  seed a.tif, found as #0" in d.text()
+        await d.until_shows("havoc,rep:4 of #1 (then #2), found as #3")
+        d.assert_shows("└ main/1  havoc,rep:4 of #2 (then #1)", "main/3  seed a.tif, found as #0")
         column = [
             line.partition("▏")[0].split()[-1] for line in d.lines() if line.startswith(" main/")
         ]
@@ -130,4 +126,4 @@ async def test_after_a_resume_the_corpus_speaks_of_the_numbers_of_now(drive):
         await d.press("backspace")
         assert d.table.cursor == "main/1"
         await d.press("3")
-        await d.until(lambda: "havoc,rep:2 of #1 (then #2)" in d.text())
+        await d.until_shows("havoc,rep:2 of #1 (then #2)")

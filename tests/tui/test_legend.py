@@ -36,8 +36,7 @@ async def test_each_column_of_each_screen_has_a_meaning(drive, kind):
 
 
 async def test_the_keys_and_columns_of_this_screen_come_first(drive):
-    async with drive(running()) as d:
-        await d.press("2", "question_mark")
+    async with drive(running(), press=["2", "question_mark"]) as d:
         assert isinstance(d.app.screen, HelpScreen)
         lines = d.lines()
         assert any("Promote" in line for line in lines[:12])
@@ -64,6 +63,5 @@ def test_words_above_the_tables_are_in_the_glossary(screen):
 
 async def test_the_help_explains_the_words_above_the_table(drive):
     for log, words in ((mutated(), "mutants"), (midway(), "fuzz-first")):
-        async with drive(log) as d:
-            await d.press("4")
+        async with drive(log, press="4") as d:
             assert ABOVE[words].items() <= dict(d.screen.column_meanings()).items()

@@ -12,9 +12,7 @@ from fuzztui.tui.frame.actions import BY_ID
 
 
 def ended():
-    log = running()
-    log.add(ev.CampaignEnded("finished"))
-    return log
+    return running().add(ev.CampaignEnded("finished"))
 
 
 @pytest.fixture
@@ -53,20 +51,19 @@ def put(run, name, data):
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["m", "escape"])
 async def test_an_ended_run_is_minimised_and_cancelled(drive, minimiser, tmp_path, key):
-    async with drive(ended()) as d:
-        await d.press("3")
+    async with drive(ended(), press="3") as d:
         assert BY_ID["finding.minimise"].why_not(d.app.action_context()) == ""
         await d.press("m")
-        await d.until(lambda: "101 -> 16 bytes" in d.text())
+        await d.until_shows("101 -> 16 bytes")
         (made,) = minimiser.made
         assert not made.cancelled
         assert BY_ID["finding.minimise"].title(d.app.action_context()) == "Cancel"
-        assert d.world.supervisor.commands == []
+        assert not d.commands
         finding = d.table.current
         put(tmp_path, f"minimised/{finding.instance}/{made.file.name}", b"sixteen bytes...")
         await d.press(key)
         assert made.cancelled
-        await d.until(lambda: "sixteen bytes..." in d.text())
+        await d.until_shows("sixteen bytes...")
         assert BY_ID["finding.minimise"].title(d.app.action_context()) != "Cancel"
         assert len(minimiser.made) == 1
 
@@ -74,8 +71,7 @@ async def test_an_ended_run_is_minimised_and_cancelled(drive, minimiser, tmp_pat
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_the_smaller_input_is_in_view_before_the_old_one(drive, tmp_path, size):
-    log = running()
-    async with drive(log, size=size) as d:
+    async with drive(running(), size=size) as d:
         finding = next(iter(d.app.campaign.findings.values()))
         put(tmp_path, f"out/{finding.instance}/{finding.file}", b"the old input")
         name = finding.file.rpartition("/")[2]
@@ -91,8 +87,7 @@ async def test_the_smaller_input_is_in_view_before_the_old_one(drive, tmp_path, 
 
 @pytest.mark.slow
 async def test_leaving_the_screen_stops_the_command(drive, minimiser):
-    async with drive(ended()) as d:
-        await d.press("3")
+    async with drive(ended(), press="3") as d:
         await d.press("m")
         await d.until(lambda: minimiser.made)
         await d.press("q")

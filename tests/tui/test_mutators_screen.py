@@ -4,7 +4,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from fakes import Supervisor, running, started
+from fakes import Gone, Supervisor, running, started
 from hypothesis import given
 from hypothesis import strategies as st
 from mixed import figures, mixed
@@ -26,47 +26,30 @@ from fuzztui.tui.labels.events import STATS, command_text, describe
 HOSTILE = "[/x]\x1b[31m\u202e"
 
 
-def commands(d):
-    return d.world.supervisor.commands
-
-
 def strip(d):
-    """The lines of the mixture, as text."""
-    widget = d.screen.query_one(MixtureStrip)
-    lines = widget.paint(widget.size.width, widget.size.height)
-    return ["".join(span.text for span in line) for line in lines]
-
-
-def rows(d):
-    """Names as the table shows them."""
-    source = d.table.source
-    return [source.key(i) for i in range(len(source))]
+    return d.painted(MixtureStrip)
 
 
 # -------------------------------------------------------------------- looking
 
 
 async def test_the_mixture_and_who_pays(drive):
-    async with drive(mixed()) as d:
-        await d.press("6", "j")
-        text = d.text()
-        for words in (
+    async with drive(mixed(), press="6j") as d:
+        d.assert_shows(
             " havoc 20% ", " text 70% ", "▒ splice 10%", "fixed since 0:05:00 by ann@box",
             "1.38M trials", "best fragment 578 of 105k", "swaps the two arguments of a call",
             "- f(a,b)", "+ f(b,a)", "168 entries", "4,089 new entries",
-            "latest entries and findings",
-            "< Havoc→text", "> Text→havoc", "[ Text→splice", "] Splice→text", "A Adaptive",
-        ):  # fmt: skip
-            assert words in text, words
-        assert len(rows(d)) == len(ARMS)
-        assert rows(d)[:4] == ["fragment", "swap-args", "delete-line", "delete-block"]
+            "latest entries and findings", "< Havoc→text", "> Text→havoc", "[ Text→splice",
+            "] Splice→text", "A Adaptive",
+        )  # fmt: skip
+        assert len(d.row_keys()) == len(ARMS)
+        assert d.row_keys()[:4] == ["fragment", "swap-args", "delete-line", "delete-block"]
 
 
 @pytest.mark.slow
 async def test_the_bar_is_as_wide_as_the_screen(drive):
     for size in ((120, 40), (80, 24), (60, 15)):
-        async with drive(mixed(), size=size) as d:
-            await d.press("6")
+        async with drive(mixed(), size=size, press="6") as d:
             bar = next(line for line in d.lines() if " text 70% █" in line)
             assert len(bar) == size[0] - 1
             assert set(bar) >= set("▓█▒")
@@ -79,8 +62,8 @@ async def test_the_tab_is_there_only_where_there_are_operators(drive):
         await d.press("6")
         assert d.notices() == ["Mutators: no engine of this campaign reports text mutators"]
         assert d.screen.TAB == "overview"
-        d.world.log.add(figures("main", 10))
-        await d.until(lambda: "6 Mutators" in d.text())
+        d.log.add(figures("main", 10))
+        await d.until_shows("6 Mutators")
         await d.press("6")
         assert d.screen.TAB == "mutators"
 
@@ -90,27 +73,25 @@ async def test_typed_before_the_log_is_read(drive):
         await d.press("6")
         await d.ready()
         assert d.screen.TAB == "mutators"
-        await d.until(lambda: "text 70%" in d.text())
+        await d.until_shows("text 70%")
         assert "0:10:00" in d.lines()[1]
 
 
 @pytest.mark.slow
 async def test_in_a_replay_before_the_first_figures(drive):
-    async with drive(mixed(), replay_at=600.0) as d:
-        await d.press("6")
-        await d.until(lambda: "fixed since" in d.text())
+    async with drive(mixed(), replay_at=600.0, press="6", shows="fixed since") as d:
         d.app.seek(255.0)
-        await d.until(lambda: "havoc 25%" in d.text())
+        await d.until_shows("havoc 25%")
         d.app.seek(5.0)
-        await d.until(lambda: "No instance has reported" in d.text())
+        await d.until_shows("No instance has reported")
         assert "6 Mutators" in d.text()
         d.app.seek(590.0)
-        await d.until(lambda: "havoc 20%" in d.text())
-        assert rows(d)[0] == "fragment"
+        await d.until_shows("havoc 20%")
+        assert d.row_keys()[0] == "fragment"
         await d.press("less_than_sign", "A")
         assert "this is a replay" in "".join(d.notices()) or "not in a replay" in d.notices()[0]
         assert not strip(d)[1].count("< >")
-        assert commands(d) == []
+        assert not d.commands
 
 
 def with_finds(name, found):
@@ -122,33 +103,29 @@ def with_finds(name, found):
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 async def test_the_top_stays_the_top_until_somebody_moves(drive, size):
-    async with drive(mixed(), size=size) as d:
-        await d.press("6")
+    async with drive(mixed(), size=size, press="6") as d:
         assert d.table.current.name == "fragment"
-        d.world.log.add(with_finds("swap-words", 40_000), dt=1.0)
-        await d.until(lambda: rows(d)[0] == "swap-words")
+        d.log.add(with_finds("swap-words", 40_000), dt=1.0)
+        await d.until(lambda: d.row_keys()[0] == "swap-words")
         assert d.table.current.name == "swap-words"
         assert d.table.scroll_offset.y == 0
         assert "best swap-words" in d.text()
         await d.press("s", *"wei", "enter")  # by another column, from there on too
-        assert (d.table.current.name, d.table.scroll_offset.y) == (rows(d)[0], 0)
+        assert (d.table.current.name, d.table.scroll_offset.y) == (d.row_keys()[0], 0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keys", [["j", "k", "j"], ["enter"]])
 async def test_who_looks_at_a_row_keeps_it(drive, keys):
-    async with drive(mixed()) as d:
-        await d.press("6", *keys)
+    async with drive(mixed(), press=["6", *keys]) as d:
         was = d.table.current.name
-        d.world.log.add(with_finds("swap-words", 40_000), dt=1.0)
-        await d.until(lambda: rows(d)[0] == "swap-words")
+        d.log.add(with_finds("swap-words", 40_000), dt=1.0)
+        await d.until(lambda: d.row_keys()[0] == "swap-words")
         assert d.table.current.name == was
 
 
 async def test_figures_are_told_from_others_at_the_same_address(drive):
-    log = mixed()
-    async with drive(log) as d:
-        await d.press("6")
+    async with drive(mixed(), press="6") as d:
         state, screen = d.app.campaign, d.screen
         state.mutators["main"] = with_finds("swap-words", 1000)
         screen.show(Changes())
@@ -163,12 +140,8 @@ async def test_figures_are_told_from_others_at_the_same_address(drive):
 
 
 async def test_what_found_too_little_to_tell_is_in_brackets(drive):
-    log = mixed()
-    log.add(with_finds("swap-words", 2))
-    async with drive(log) as d:
-        await d.press("6")
-        assert d.table.go_to("swap-words")
-        await d.until(lambda: "fewer than 3 entries" in d.text())
+    async with drive(mixed().add(with_finds("swap-words", 2)), press="6", row="swap-words") as d:
+        await d.until_shows("fewer than 3 entries")
         arm = d.table.current
         assert rate_cell(arm)[0] == f"({rate_text(arm)})"
 
@@ -176,16 +149,12 @@ async def test_what_found_too_little_to_tell_is_in_brackets(drive):
 @pytest.mark.slow
 async def test_the_column_that_is_sorted_by_is_always_whole(drive):
     for size in ((60, 15), (40, 12), (80, 24)):
-        async with drive(mixed(), size=size) as d:
-            await d.press("6")
-            await d.until(lambda: "found/M ▼" in d.text())
+        async with drive(mixed(), size=size, press="6", shows="found/M ▼") as d:
             assert any(line.rstrip().endswith("4,089") for line in d.lines()) or size == (80, 24)
 
 
 async def test_in_the_smallest_one_sees_how_it_is_kept(drive):
-    log = mixed()
-    async with drive(log, size=(60, 15), supervisor=Supervisor(log, silent=True)) as d:
-        await d.press("6")
+    async with drive(mixed(), size=(60, 15), silent=True, press="6") as d:
         assert strip(d)[0].endswith(" fixed")
         await d.press("A")
         await d.until(lambda: strip(d)[0].endswith("fixed → adaptive"))
@@ -193,14 +162,13 @@ async def test_in_the_smallest_one_sees_how_it_is_kept(drive):
 
 @pytest.mark.slow
 async def test_what_sorts_works_from_the_details_too(drive):
-    async with drive(mixed(), size=(80, 24)) as d:
-        await d.press("6", "enter")
+    async with drive(mixed(), size=(80, 24), press=["6", "enter"]) as d:
         assert d.app.focused is d.screen.pane
         await d.press("s", *"wei", "enter")
         assert d.table.rows.sort_column.id == "weight"
-        before = rows(d)
+        before = d.row_keys()
         await d.press("S")
-        assert rows(d)[0] == before[-1]
+        assert d.row_keys()[0] == before[-1]
 
 
 @pytest.mark.slow
@@ -209,25 +177,22 @@ async def test_balanced_is_what_is_done_where_no_fragment_fits(drive):
     new = figures("main", 600, (0.2, 0.7, 0.1), seed=0)
     new.weights[ARMS.index("fragment")], new.weights[ARMS.index("balanced")] = 10**6, 0
     log.add(new)
-    async with drive(log) as d:
-        await d.press("6")
-        await d.until(lambda: "in 100% of splice steps" in d.text())
+    async with drive(log, press="6", shows="in 100% of splice steps") as d:
         assert d.table.go_to("balanced")
-        await d.until(lambda: "other splicing mutator" in d.text())
+        await d.until_shows("other splicing mutator")
 
 
 @pytest.mark.slow
 async def test_sorting_and_filtering_as_everywhere(drive):
-    async with drive(mixed()) as d:
-        await d.press("6", "slash", *"swap", "enter")
-        await d.until(lambda: len(rows(d)) < len(ARMS))
-        assert all("swap" in name for name in rows(d))
+    async with drive(mixed(), press=["6", "slash", *"swap", "enter"]) as d:
+        await d.until(lambda: len(d.row_keys()) < len(ARMS))
+        assert all("swap" in name for name in d.row_keys())
         await d.press("escape")
-        assert len(rows(d)) == len(ARMS)
+        assert len(d.row_keys()) == len(ARMS)
         await d.press("s", *"wei", "enter")
         assert d.table.rows.sort_column.id == "weight"
         await d.press("s", *"mut", "enter")
-        found = [d.table.rows.row(name).name for name in rows(d)]
+        found = [d.table.rows.row(name).name for name in d.row_keys()]
         assert found == sorted(found)
 
 
@@ -235,22 +200,19 @@ async def test_sorting_and_filtering_as_everywhere(drive):
 async def test_finds_that_name_it_are_listed_the_latest_first(drive):
     log = mixed()
     log.add(ev.EntrySaved("main", 900, "queue/id:000900", [1], "havoc+text-swap-words,rep:4"))
-    async with drive(log) as d:
-        await d.press("6")
-        assert d.table.go_to("swap-words")
-        await d.until(lambda: "main/900" in d.text())
+    async with drive(log, press="6", row="swap-words") as d:
+        await d.until_shows("main/900")
         log.add(ev.EntrySaved("main", 901, "queue/id:000901", [1], "swap-words,rep:1"), dt=1.0)
-        await d.until(lambda: "main/901" in d.text())
+        await d.until_shows("main/901")
         text = d.text()
         assert text.index("main/901") < text.index("main/900")
         assert d.table.go_to("delete-block")
-        await d.until(lambda: "main/crashes/id:000000" in d.text())
+        await d.until_shows("main/crashes/id:000000")
 
 
 @pytest.mark.slow
 async def test_to_the_entry_that_it_found(drive):
-    async with drive(mixed()) as d:
-        await d.press("6", "backspace")
+    async with drive(mixed(), press=["6", "backspace"]) as d:
         await d.until(lambda: d.screen.TAB == "corpus" and d.table.current is not None)
         assert d.table.current.op == "fragment,rep:1"
         await d.press("6")
@@ -266,10 +228,8 @@ async def test_to_the_entry_that_it_found(drive):
 
 @pytest.mark.slow
 async def test_each_instance_has_its_own_figures(drive):
-    async with drive(mixed(instances=("main", "s1", "s2"), adaptive=True)) as d:
-        await d.press("6", "j")
-        assert "adaptive since 0:05:00 by ann@box" in d.text()
-        assert "── instances" in d.text()
+    async with drive(mixed(instances=("main", "s1", "s2"), adaptive=True), press="6j") as d:
+        d.assert_shows("adaptive since 0:05:00 by ann@box", "── instances")
         assert d.text().count("weight 13%") == 3
 
 
@@ -290,8 +250,7 @@ async def test_names_of_hostile_files_are_harmless(drive):
             for key in "61":
                 await d.press(key)
                 await d.still()
-                assert "\x1b" not in d.text()
-                assert "\u202e" not in d.text()
+                d.assert_lacks("\x1b", "\u202e")
                 assert len(d.lines()) == size[1]
 
 
@@ -309,51 +268,45 @@ async def test_names_of_hostile_files_are_harmless(drive):
     ],
 )
 async def test_keys_move_probability(drive, key, mixture):
-    async with drive(mixed()) as d:
-        await d.press("6", key)
-        await d.until(lambda: commands(d))
-        assert commands(d) == [SetMixture(*mixture)]
+    async with drive(mixed(), press=["6", key]) as d:
+        await d.until_sent(SetMixture(*mixture))
 
 
 @pytest.mark.slow
 async def test_steps_that_follow_each_other_are_one_command(drive, never_settles):
-    async with drive(mixed()) as d:
-        await d.press("6", *["less_than_sign"] * 3, "left_square_bracket")
+    async with drive(mixed(), press=["6", *["less_than_sign"] * 3, "left_square_bracket"]) as d:
         assert strip(d)[2].startswith(" → havoc 5%, text 80%, splice 15%")
         d.screen.leave()
-        await d.until(lambda: commands(d))
-        assert commands(d) == [SetMixture(0.05, 0.8, 0.15)]
+        await d.until_sent(SetMixture(0.05, 0.8, 0.15))
 
 
 @pytest.mark.slow
 async def test_pending_until_the_engines_answer(drive):
     log = mixed()
     supervisor = Supervisor(log, silent=True)
-    async with drive(log, supervisor=supervisor) as d:
-        await d.press("6", "less_than_sign")
-        await d.until(lambda: "sent by me@here, waiting for the engines…" in d.text())
+    async with drive(log, supervisor=supervisor, press=["6", "less_than_sign"]) as d:
+        await d.until_shows("sent by me@here, waiting for the engines…")
         assert "→ havoc 15%, text 75%, splice 10%" in d.text()
         assert "havoc 20%" in strip(d)[1]  # what is so is another matter
         assert "1 pending" in d.text()
         # The next step continues from what is asked for.
         await d.press("less_than_sign")
         assert "→ havoc 10%, text 80%, splice 10%" in strip(d)[2]
-        await d.until(lambda: len(commands(d)) == 2)
+        await d.until(lambda: len(d.commands) == 2)
         log.add(
             ev.CommandApplied("c1", "main", 9), ev.CommandApplied("c2", "main", 9),
             figures("main", 601, (0.1, 0.8, 0.1)), dt=1.0,
         )  # fmt: skip
-        await d.until(lambda: "fixed since 0:10:01 by me@here" in d.text())
+        await d.until_shows("fixed since 0:10:01 by me@here")
         assert "→" not in strip(d)[2]
         assert "havoc 10%" in strip(d)[1]
 
 
 @pytest.mark.slow
 async def test_a_refusal_takes_the_wish_back(drive):
-    log = mixed()
-    async with drive(log, supervisor=Supervisor(log, refuse="no room for splicing")) as d:
+    async with drive(mixed(), refuse="no room for splicing") as d:
         await d.press("6", "left_square_bracket")
-        await d.until(lambda: any("no room for splicing" in n for n in d.notices()))
+        await d.until_notice("no room for splicing")
         await d.until(lambda: "→" not in strip(d)[2])
         assert d.notices() == ["mixture: rejected: no room for splicing"]
 
@@ -362,33 +315,22 @@ async def test_a_refusal_takes_the_wish_back(drive):
 async def test_what_was_sent_to_nobody_is_not_wished_for_ever(drive, monkeypatch):
     monkeypatch.setattr("fuzztui.tui.frame.steered.ECHO_S", 0.3)
     log = mixed()
-
-    class Gone(Supervisor):
-        def connect(self, _run):
-            raise OSError("connection refused")
-
-    async with drive(log, supervisor=Gone(log)) as d:
-        await d.press("6", "less_than_sign")
-        await d.until(lambda: any("connection refused" in n for n in d.notices()))
+    async with drive(log, supervisor=Gone(log), press=["6", "less_than_sign"]) as d:
+        await d.until_notice("connection refused")
         await d.until(lambda: "→" not in strip(d)[2])
 
 
 @pytest.mark.slow
 async def test_adaptive_and_held(drive):
-    log = mixed()
-    async with drive(log) as d:
-        await d.press("6", "A")
-        await d.until(lambda: commands(d))
-        assert commands(d) == [SetMixture(0.2, 0.7, 0.1, adaptive=True)]
-        log.add(figures("main", 601, (0.05, 0.85, 0.1), adaptive=True), dt=1.0)
-        await d.until(lambda: "havoc 5%" in d.text())
-        assert "A Hold fixed" in d.text()
-        assert "(< Havoc→text)" in d.text()
+    async with drive(mixed(), press="6A") as d:
+        await d.until_sent(SetMixture(0.2, 0.7, 0.1, adaptive=True))
+        d.log.add(figures("main", 601, (0.05, 0.85, 0.1), adaptive=True), dt=1.0)
+        await d.until_shows("havoc 5%")
+        d.assert_shows("A Hold fixed", "(< Havoc→text)")
         await d.press("less_than_sign")
         assert "Havoc→text: the mixture is adaptive; press A to fix it" in d.notices()
         await d.press("A")
-        await d.until(lambda: len(commands(d)) == 2)
-        assert commands(d)[1] == SetMixture(0.05, 0.85, 0.1)
+        await d.until_sent(SetMixture(0.05, 0.85, 0.1), after=1)
 
 
 def two():
@@ -410,18 +352,15 @@ async def test_instances_that_differ_are_not_told_as_one(drive):
 
 @pytest.mark.slow
 async def test_each_of_them_is_held_where_it_is(drive):
-    log = two()
-    async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
-        await d.press("6", "A")
-        await d.until(lambda: len(commands(d)) == 2)
-        assert commands(d) == [
-            SetMixture(0.2, 0.7, 0.1, instance="main"), SetMixture(1.0, 0.0, 0.0, instance="s1"),
-        ]  # fmt: skip
+    async with drive(two(), silent=True, press="6A") as d:
+        await d.until_sent(
+            SetMixture(0.2, 0.7, 0.1, instance="main"), SetMixture(1.0, 0.0, 0.0, instance="s1")
+        )
         await d.until(lambda: len(d.app.campaign.commands) == 3)
         # From there each continues by itself.
         await d.press("less_than_sign")
-        await d.until(lambda: len(commands(d)) == 4)
-        assert [c.mixture for c in commands(d)[2:]] == [(0.15, 0.75, 0.1), (0.95, 0.05, 0.0)]
+        await d.until(lambda: len(d.commands) == 4)
+        assert [c.mixture for c in d.commands[2:]] == [(0.15, 0.75, 0.1), (0.95, 0.05, 0.0)]
 
 
 @pytest.mark.slow
@@ -430,19 +369,17 @@ async def test_what_havoc_really_was(drive):
     new = with_finds("havoc", 9)
     new.tried[new.names.index("havoc")] = 4_000_000
     log.add(new, dt=1.0)
-    async with drive(log) as d:
-        await d.until(lambda: "havoc 20% (did " in d.text())
+    async with drive(log, shows="havoc 20% (did ") as d:
         await d.press("6")
         assert "havoc 20% (did " in strip(d)[1]
 
 
 @pytest.mark.slow
 async def test_an_engine_that_cannot_says_why(drive):
-    async with drive(mixed(able=False)) as d:
-        await d.press("6")
+    async with drive(mixed(able=False), press="6") as d:
         assert "(< Havoc→text)" in d.text()
         await d.press("less_than_sign", "A")
-        assert commands(d) == []
+        assert not d.commands
         why = "its library was built without a control file"
         assert all(why in notice for notice in d.notices())
         assert len(d.notices()) == 2
@@ -450,14 +387,12 @@ async def test_an_engine_that_cannot_says_why(drive):
 
 @pytest.mark.slow
 async def test_at_its_end_a_boundary_does_not_move(drive):
-    log = mixed()
-    log.add(figures("main", 601, (0.0, 1.0, 0.0)))
-    async with drive(log) as d:
+    async with drive(mixed().add(figures("main", 601, (0.0, 1.0, 0.0)))) as d:
         await d.press("6", "less_than_sign", "right_square_bracket")
         assert d.notices() == [
             "Havoc→text: havoc is already at 0%", "Splice→text: splice is already at 0%",
         ]  # fmt: skip
-        assert commands(d) == []
+        assert not d.commands
 
 
 # -------------------------------------------------------------------- overview
@@ -467,8 +402,7 @@ async def test_at_its_end_a_boundary_does_not_move(drive):
 async def test_one_line_on_the_overview(drive):
     async with drive(mixed()) as d:
         assert "mixture havoc 20% · text 70% · splice 10%   best fragment 578 of 105k" in d.text()
-    log = started("t", engine="text")
-    log.add(ev.MutatorStats("main", 0.25, 0.75, 0.0))
+    log = started("t", engine="text").add(ev.MutatorStats("main", 0.25, 0.75, 0.0))
     async with drive(log, size=(80, 24)) as d:
         assert "mixture havoc 25% · text 75% · splice 0%   too few entries to compare" in d.text()
         await d.press("6")

@@ -9,18 +9,14 @@ from fuzztui.kernel.wire import events as ev
 
 @pytest.fixture
 def log():
-    log = fleet(2)
-    log.add(ev.PassiveInstance("box_main", "/shared/box_main", 1234))
-    return log
+    return fleet(2).add(ev.PassiveInstance("box_main", "/shared/box_main", 1234))
 
 
 async def test_its_row_says_how_many_entries_there_are(drive, log):
     async with drive(log, size=(160, 40)) as d:
         assert "⇄ 1,234 to import" in d.text()
         d.table.go_to("box_main")
-        await d.until(
-            lambda: "1,234 entries of another run; this instance never fuzzes" in d.text()
-        )
+        await d.until_shows("1,234 entries of another run; this instance never fuzzes")
         assert "/shared/box_main" in d.text()
 
 
@@ -28,14 +24,12 @@ async def test_it_is_no_part_of_the_campaigns_numbers(drive, log):
     async with drive(log) as d:
         before = totals(d.app.screen.campaign).stats
         log.add(ev.PassiveInstance("box_main", "/shared/box_main", 99999))
-        await d.until(lambda: "99,999" in d.text())
+        await d.until_shows("99,999")
         assert totals(d.app.screen.campaign).stats == before
 
 
 async def test_a_hostile_source_is_escaped(drive, log):
     log.add(ev.PassiveInstance("evil", "a\x1b[31m\u202eb", 3))
-    async with drive(log, size=(160, 40)) as d:
-        d.table.go_to("evil")
-        await d.until(lambda: "3 entries of another run" in d.text())
-        assert "\x1b" not in d.text()
-        assert "\u202e" not in d.text()
+    async with drive(log, size=(160, 40), row="evil") as d:
+        await d.until_shows("3 entries of another run")
+        d.assert_lacks("\x1b", "\u202e")

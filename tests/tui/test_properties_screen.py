@@ -10,8 +10,6 @@ from fuzztui.features.properties.fold import property_rows
 from fuzztui.features.properties.screen.actions import SMALLEST, PropertyContext
 from fuzztui.features.properties.screen.columns import brief_name, shared_start
 from fuzztui.features.properties.screen.detail import property_lines
-from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.afl import EXAMPLE_SEED
 from fuzztui.kernel.wire.codec import encode_command
@@ -32,8 +30,7 @@ def row(**figures):
 
 
 def suite(*more):
-    log = started("shop-tests")
-    log.add(
+    return started("shop-tests").add(
         ev.InstanceState("main", "running", 5001),
         ev.InstanceHello("main", "zest", "0.1", "3.12.1", 5001, [*CAPABILITIES, "weigh-property"]),
         ev.CampaignState("running"),
@@ -49,19 +46,13 @@ def suite(*more):
                             "shop.py:5 in parse", "", "test_parse('fuzz')", property=B),
         *more,
     )  # fmt: skip
-    return log
-
-
-def details(d):
-    return "\n".join("".join(span.text for span in line) for line in d.screen.pane.lines)
 
 
 @pytest.mark.slow
 async def test_what_each_property_has(drive):
-    async with drive(suite()) as d:
-        await d.press("0")
+    async with drive(suite(), press="0") as d:
         assert "0 Properties" in d.lines()[1]
-        keys = [d.table.source.key(i) for i in range(len(d.table.source))]
+        keys = d.row_keys()
         assert keys == [B, A, HOSTILE, C]
         text = d.text()
         assert "test_parse" in next(line for line in text.splitlines() if "65%" in line)
@@ -69,9 +60,9 @@ async def test_what_each_property_has(drive):
             assert words in text, words
         assert "\x1b[31m" not in text and "\u202e" not in text
         for words in ("ZeroDivision at shop.py:5", "test_parse('fuzz')", "9s"):
-            assert words in details(d), words
+            assert words in d.details(), words
         assert d.table.go_to(C)
-        await d.until(lambda: "there is no fixture db" in details(d))
+        await d.until(lambda: "there is no fixture db" in d.details())
         await d.press("home", "backspace")
         await d.until(lambda: d.screen.TAB == "findings")
 
@@ -81,46 +72,40 @@ async def test_the_mutants_that_each_has_killed(drive):
     name = "shop:price:math:0:+"
     found = ev.MutantsFound("main", "shop", "shop.py", "/shop.py", [{"id": name, "line": 3}])
     dead = ev.MutantState("main", name, "killed", "main/1", "exception", 40, property=A)
-    async with drive(suite(found, dead)) as d:
-        await d.press("0")
+    async with drive(suite(found, dead), press="0") as d:
         row = next(line for line in d.lines() if "test_price" in line and "30%" in line)
         assert "killed" in d.text() and " 1 " in row
         assert d.table.go_to(A)
-        await d.until(lambda: "1 mutant" in details(d))
+        await d.until(lambda: "1 mutant" in d.details())
         await d.press("4")
         await d.until(lambda: d.screen.TAB == "mutants")
-        await d.until(lambda: A in details(d))
-    async with drive(suite()) as d:
-        await d.press("0")
+        await d.until(lambda: A in d.details())
+    async with drive(suite(), press="0") as d:
         assert "killed" not in d.text()
 
 
 @pytest.mark.slow
 async def test_weights_are_changed_by_keys(drive):
-    async with drive(suite()) as d:
-        await d.press("0", "greater_than_sign", "greater_than_sign")
-        await d.until(lambda: d.world.supervisor.commands == [WeighProperty(B, 4.0)])
+    async with drive(suite(), press=["0", "greater_than_sign", "greater_than_sign"]) as d:
+        await d.until_sent(WeighProperty(B, 4.0))
         await d.press("j", "b")
-        await d.until(lambda: WeighProperty(A, 0.0) in d.world.supervisor.commands)
+        await d.until(lambda: WeighProperty(A, 0.0) in d.commands)
         assert d.table.go_to(C)
         await d.press("greater_than_sign")
-        assert len(d.world.supervisor.commands) == 2
+        assert len(d.commands) == 2
 
 
 @pytest.mark.slow
 async def test_what_another_user_has_asked_is_pending(drive):
     asked = encode_command(WeighProperty(A, 3.0))
-    async with drive(suite(ev.CommandIssued("c9", asked, "ann@box"))) as d:
-        await d.press("0")
+    async with drive(suite(ev.CommandIssued("c9", asked, "ann@box")), press="0") as d:
         assert "×3…" in d.text()
 
 
 @pytest.mark.slow
 async def test_other_campaigns_have_no_such_screen(drive):
-    log = started()
-    log.add(ev.InstanceState("main", "running", 5001), ev.CampaignState("running"))
-    async with drive(log) as d:
-        await d.press("0")
+    log = started().add(ev.InstanceState("main", "running", 5001), ev.CampaignState("running"))
+    async with drive(log, press="0") as d:
         assert d.screen.TAB == "overview"
         assert "Properties" not in d.lines()[1]
 
@@ -148,8 +133,7 @@ def test_a_finding_says_what_pytest_does_and_how_it_becomes_a_test(tmp_path):
         ev.ExampleSaved("main", "crashes/unknown"),
         ev.CampaignEnded("finished", "budget"),
     )
-    state = State()
-    apply(state, log.records)
+    state = log.state
 
     def lines_of(file):
         lines = finding_lines(state.findings[f"main/{file}"], state, Lineage(lambda: state), run)
@@ -186,8 +170,7 @@ async def test_long_names_differ_and_no_number_is_cut(drive, size):
             "main", {n: row(edges=31_123, entries=7654, trials=86_420, weight=2.0) for n in LONG}
         ),
     )
-    async with drive(log, size=size) as d:
-        await d.press("0")
+    async with drive(log, size=size, press="0") as d:
         await d.until(lambda: d.text().count("31,123") >= len(LONG))
         rows = [line for line in d.lines() if "31,123" in line and "run" in line]
         names = {line.split(" run ")[0].strip() for line in rows}
@@ -212,8 +195,7 @@ def test_a_name_is_cut_to_its_room(room):
 
 def test_after_the_end_a_share_is_of_the_past():
     def of(log):
-        state = State()
-        apply(state, log.records)
+        state = log.state
         lines = property_lines(property_rows(state)[B], state)
         return {line[0].text.strip(): line[-1].text for line in lines if len(line) == 2}
 
@@ -226,13 +208,11 @@ def test_after_the_end_a_share_is_of_the_past():
 
 @pytest.mark.slow
 async def test_states_change_with_the_end_of_the_campaign(drive):
-    log = suite()
-    async with drive(log) as d:
-        await d.press("0")
+    async with drive(suite(), press="0") as d:
         states = lambda: {row.name: row.state for row in d.screen._rows.values()}  # noqa: E731
         await d.until(lambda: states()[A] == "run")
-        log.add(ev.CampaignEnded("stopped", "by ann"))
+        d.log.add(ev.CampaignEnded("stopped", "by ann"))
         await d.until(
             lambda: states() == {A: "passed", B: "failed", HOSTILE: "passed", C: "not run"}
         )
-        await d.until(lambda: "passed" in d.text())
+        await d.until_shows("passed")

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 import turnlog
-from fakes import Supervisor
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.widgets import Input
@@ -44,59 +43,38 @@ M = ids(40)
 HOSTILE = "[/x]\x1b[31m\u202e"
 
 
-def state_of(log):
-    state = State()
-    apply(state, log.records)
-    return state
-
-
-def commands(d):
-    return d.world.supervisor.commands
-
-
-def rows(d):
-    """Ids as the table shows them."""
-    source = d.table.source
-    return [source.key(i) for i in range(len(source))]
-
-
 # -------------------------------------------------------------------- order
 
 
 @pytest.mark.slow
 async def test_the_table_is_the_queue(drive):
-    async with drive(midway()) as d:
-        await d.press("4", "i")
-        shown = rows(d)
+    async with drive(midway(), press="4i") as d:
+        shown = d.row_keys()
         assert shown[:5] == [M[3], M[5], M[4], M[6], M[10]]
         assert shown[-8:] == [M[2], M[1], M[0], M[9], M[7], M[8], M[20], M[21]]
-        text = d.text()
-        for words in (
+        d.assert_shows(
             "▶ fuzzing", "02:10/05:00", "▲ in 2m", "▔ budget ends", "parser.c:13",
             "1 of 2  mutants are fuzzed", "15m 37s of 30m 00s for mutants", "target in 14m 22s",
             "the budget allows 1 of 31 waiting mutants", "score 75.0%  3 of 4 mutants killed",
-            "13 entries, 44 edges, 1 crash of the target", "39 pruned inputs",
-            "▶ running 1", "◌ waiting 31", "✗ build failed 1", "= duplicate 1", "⊘ skipped 1",
-        ):  # fmt: skip
-            assert words in text, words
+            "13 entries, 44 edges, 1 crash of the target", "39 pruned inputs", "▶ running 1",
+            "◌ waiting 31", "✗ build failed 1", "= duplicate 1", "⊘ skipped 1",
+        )  # fmt: skip
 
 
 @pytest.mark.slow
 async def test_the_queue_follows_what_happens(drive):
-    log = midway()
-    async with drive(log) as d:
-        await d.press("4", "i")
-        log.add(ev.MutantPositions({M[30]: -1.0}))
-        await d.until(lambda: rows(d)[1] == M[30])
-        log.add(ev.MutantState("", M[5], "skipped", reason="by hand"))
-        await d.until(lambda: rows(d)[2] == M[4])
+    async with drive(midway(), press="4i") as d:
+        d.log.add(ev.MutantPositions({M[30]: -1.0}))
+        await d.until(lambda: d.row_keys()[1] == M[30])
+        d.log.add(ev.MutantState("", M[5], "skipped", reason="by hand"))
+        await d.until(lambda: d.row_keys()[2] == M[4])
         assert phase(d.world.session.state.mutants[M[5]]) == "skipped"
-        assert rows(d).index(M[5]) > rows(d).index(M[8])
-        collected(log, M[3], "m5", {"entries": 7, "edges": 1, "crashes": 0, "hangs": 0})
-        await d.until(lambda: "no mutant is running" in d.text())
-        assert rows(d)[0] == M[30]
+        assert d.row_keys().index(M[5]) > d.row_keys().index(M[8])
+        collected(d.log, M[3], "m5", {"entries": 7, "edges": 1, "crashes": 0, "hangs": 0})
+        await d.until_shows("no mutant is running")
+        assert d.row_keys()[0] == M[30]
         await d.press("end")
-        await d.until(lambda: "✓ done 4" in d.text())
+        await d.until_shows("✓ done 4")
         assert "3 of 5 mutants killed" in d.text()
 
 
@@ -105,36 +83,33 @@ async def test_without_a_queue_it_is_the_table_of_before_and_a_seek_changes_it(d
     log = begun()
     log.records = [r if r.seq <= 3 else replace(r, t=20.0) for r in log.records]
     log.t = 50.0
-    async with drive(log, replay_at=30.0) as d:
-        await d.press("4")
+    async with drive(log, replay_at=30.0, press="4") as d:
         assert d.table.rows.sort_column.id == "number"
         d.app.seek(10.0)
         await d.until(lambda: not d.world.session.state.stage)
         await d.until(lambda: d.table.rows.sort_column is None)
         d.app.seek(40.0)
-        await d.until(lambda: rows(d)[:2] == M[:2])
+        await d.until(lambda: d.row_keys()[:2] == M[:2])
 
 
 async def test_before_there_is_any_mutant_it_says_what_is_done(drive):
-    async with drive(begun(0)) as d:
-        await d.press("4")
+    async with drive(begun(0), press="4") as d:
         assert "The mutants are being created and ranked." in d.text()
 
 
 @pytest.mark.slow
 async def test_narrowed_to_a_phase(drive):
-    async with drive(midway()) as d:
-        await d.press("4", "f", "f", "f")
-        await d.until(lambda: rows(d) == [M[2], M[1], M[0]])
+    async with drive(midway(), press="4fff") as d:
+        await d.until(lambda: d.row_keys() == [M[2], M[1], M[0]])
         assert "done 3/40" in d.text()
         await d.press("m")
         assert isinstance(d.app.screen, ScopeScreen)
         assert "all that the table shows" not in d.text()  # a selection has no word for it
         await d.press("escape", "escape")
-        await d.until(lambda: len(rows(d)) == 40)
+        await d.until(lambda: len(d.row_keys()) == 40)
         await d.press("slash")
         d.screen.query_one(Input).value = "memcmp"
-        await d.until(lambda: rows(d) == [M[5], M[15], M[25], M[35]])
+        await d.until(lambda: d.row_keys() == [M[5], M[15], M[25], M[35]])
 
 
 @pytest.mark.slow
@@ -151,14 +126,11 @@ async def test_at_any_size(drive, size):
 async def test_budgets_in_trials(drive):
     log = begun(40, trials=1_200_000)
     turn(log, M[0], "m1", 60.0, origins={})
-    async with drive(log) as d:
-        await d.press("4", "i")
-        text = d.text()
-        assert "54,000 of 600k for mutants" in text
-        assert "target after 546k execs" in text
-        assert "54,000/100k" in text
-        assert "in 46,000" in text
-        assert "in 146k" in text
+    async with drive(log, press="4i") as d:
+        d.assert_shows(
+            "54,000 of 600k for mutants", "target after 546k execs", "54,000/100k", "in 46,000",
+            "in 146k",
+        )  # fmt: skip
 
 
 # ------------------------------------------------------------------ details
@@ -183,8 +155,7 @@ async def test_the_details_of_each(drive, tmp_path):
         M[20]: ["skipped    by hand"],
         M[21]: ["equivalent a comment only"],
     }  # fmt: skip
-    async with drive(midway(), size=(120, 60)) as d:
-        await d.press("4")
+    async with drive(midway(), size=(120, 60), press="4") as d:
         for id, words in told.items():
             d.table.go_to(id)
             for part in words:
@@ -192,7 +163,7 @@ async def test_the_details_of_each(drive, tmp_path):
 
 
 def test_the_change_stands_in_its_line():
-    state = state_of(midway())
+    state = midway().state
     mutant = state.mutants[M[3]]
     source = SourceExcerpt(
         13, 12, ("    size_t end = start + n;", mutant.before, "        start++;")
@@ -211,14 +182,14 @@ def test_the_change_stands_in_its_line():
 
 
 def test_a_line_that_becomes_two():
-    mutant = replace(state_of(begun(1)).mutants[M[0]], before="  a();", after="  a();\n    b();")
+    mutant = replace(begun(1).state.mutants[M[0]], before="  a();", after="  a();\n    b();")
     texts = ["".join(s.text for s in line) for line in change_of_line(mutant, None)]
     assert texts == ["-     9 │ a();", "+     9 │ a();", "+       │     b();"]
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.lists(st.text(max_size=20), max_size=5))
 def test_any_change_is_drawn_in_any_lines(before, after, around):
-    mutant = replace(state_of(begun(1)).mutants[M[0]], before=before, after=after, line=2)
+    mutant = replace(begun(1).state.mutants[M[0]], before=before, after=after, line=2)
     lines = change_of_line(mutant, SourceExcerpt(2, 1, tuple(around)))
     for line in lines:
         for span in line:
@@ -243,34 +214,27 @@ def test_any_change_is_drawn_in_any_lines(before, after, around):
     ],
 )
 async def test_keys_send_commands_with_the_id(drive, key, command):
-    async with drive(midway()) as d:
-        await d.press("4")
-        d.table.go_to(M[4])
+    async with drive(midway(), press="4", row=M[4]) as d:
         await d.press(key)
-        await d.until(lambda: commands(d) == [command])
+        await d.until_sent(command)
 
 
 @pytest.mark.slow
 async def test_requeue_and_a_verdict(drive):
-    async with drive(midway()) as d:
-        await d.press("4")
-        d.table.go_to(M[1])
+    async with drive(midway(), press="4", row=M[1]) as d:
         await d.press("r")
-        await d.until(lambda: commands(d) == [RequeueMutants(M[1])])
+        await d.until_sent(RequeueMutants(M[1]))
         await d.press("equals_sign", *"dead", "enter")
-        await d.until(lambda: commands(d)[1:] == [MarkEquivalent(M[1], "dead")])
+        await d.until_sent(MarkEquivalent(M[1], "dead"), after=1)
 
 
 @pytest.mark.slow
 async def test_what_is_asked_is_shown_until_it_is_answered(drive):
-    log = midway()
-    async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
-        await d.press("4")
-        d.table.go_to(M[6])
+    async with drive(midway(), silent=True, press="4", row=M[6]) as d:
         await d.press("u")
-        await d.until(lambda: "promote…" in d.text())
-        log.add(ev.CommandApplied("c1", "", detail="1 mutant promoted"))
-        await d.until(lambda: "promote…" not in d.text())
+        await d.until_shows("promote…")
+        d.log.add(ev.CommandApplied("c1", "", detail="1 mutant promoted"))
+        await d.until_lacks("promote…")
 
 
 STEERING = ("promote", "skip", "equivalent", "requeue", "first", "last", "up", "down")
@@ -287,8 +251,7 @@ NOT_NOW = {
 
 @pytest.mark.slow
 async def test_what_cannot_be_done_is_grey_and_says_why(drive):
-    async with drive(midway()) as d:
-        await d.press("4")
+    async with drive(midway(), press="4") as d:
         for id, grey in NOT_NOW.items():
             d.table.go_to(id)
             now = d.app.action_context()
@@ -296,26 +259,21 @@ async def test_what_cannot_be_done_is_grey_and_says_why(drive):
             assert got == grey, d.world.session.state.mutants[id].stage
         d.table.go_to(M[8])
         await d.press("K")
-        assert any("duplicate of another" in n for n in d.notices())
-        assert commands(d) == []
+        d.assert_notice("duplicate of another")
+        assert not d.commands
 
 
 @pytest.mark.slow
 async def test_nothing_is_steered_when_the_targets_turn_has_come_or_in_a_replay(drive):
-    async with drive(on_target()) as d:
-        await d.press("4", "d", "K", "r")
+    async with drive(on_target(), press="4dKr") as d:
         assert "budget ends" not in d.text()
         assert "none: the mutants' budget was used up" in d.text()
-        assert commands(d) == []
-        assert any("the mutant phase is over" in n for n in d.notices())
-    async with drive(midway(), replay_at=10_000.0) as d:
-        await d.press("4", "d")
-        assert any("not in a replay" in n for n in d.notices())
-    log = midway()
-    log.add(ev.CampaignEnded("stopped", "asked for"))
-    async with drive(log) as d:
-        await d.press("4", "u")
-        assert any("the campaign has stopped" in n for n in d.notices())
+        assert not d.commands
+        d.assert_notice("the mutant phase is over")
+    async with drive(midway(), replay_at=10_000.0, press="4d") as d:
+        d.assert_notice("not in a replay")
+    async with drive(midway().add(ev.CampaignEnded("stopped", "asked for")), press="4u") as d:
+        d.assert_notice("the campaign has stopped")
 
 
 def test_the_footer_has_what_a_queue_has():
@@ -324,11 +282,7 @@ def test_the_footer_has_what_a_queue_has():
         return {a.id for a in actions_for(MutantsScreen.scopes(), now)}
 
     assert labels("mutants") - labels("") == {"mutant.up", "mutant.down"}
-    assert labels("") - labels("mutants") == {
-        "mutant.accept",
-        "mutants.exact",
-        "mutants.survivors",
-    }
+    assert labels("") - labels("mutants") == {"mutant.accept", "mutants.exact", "mutants.survivors"}
     row = MutantContext(progress="waiting")
     queue = ActionContext(state="running", alive=True, stage="mutants", row=True, about=row)
     able = replace(queue, capabilities=frozenset({"move-mutants"}))
@@ -342,24 +296,18 @@ def test_the_footer_has_what_a_queue_has():
 
 @pytest.mark.slow
 async def test_many_at_once(drive):
-    async with drive(midway()) as d:
-        await d.press("4")
-        d.table.go_to(M[4])
+    async with drive(midway(), press="4", row=M[4]) as d:
         await d.press("m", "down", "d")
-        await d.until(
-            lambda: commands(d) == [SkipMutants("file=src/parser.c,operator=++[ ][=][=]>[ ]--")]
-        )
+        await d.until_sent(SkipMutants("file=src/parser.c,operator=++[ ][=][=]>[ ]--"))
 
 
 @pytest.mark.slow
 async def test_what_leaves_the_queue_leaves_the_cursor_where_it_is(drive):
-    async with drive(midway()) as d:
-        await d.press("4")
-        d.table.go_to(M[4])
+    async with drive(midway(), press="4", row=M[4]) as d:
         waiting = d.table.rows.position(M[4])
         below = [d.table.rows.key(waiting + n) for n in (1, 2)]
         await d.press("d", "d")
-        await d.until(lambda: commands(d) == [SkipMutants(M[4]), SkipMutants(below[0])])
+        await d.until_sent(SkipMutants(M[4]), SkipMutants(below[0]))
         assert d.table.cursor == below[1]
         await d.press("less_than_sign")
         assert d.table.cursor == below[1]
@@ -367,48 +315,40 @@ async def test_what_leaves_the_queue_leaves_the_cursor_where_it_is(drive):
 
 @pytest.mark.slow
 async def test_the_cursor_rests_until_it_is_moved(drive):
-    log = midway()
-    async with drive(log) as d:
-        await d.press("4")
-        d.table.go_to(M[3])
+    async with drive(midway(), press="4", row=M[3]) as d:
         assert (d.table.cursor, d.table.scroll_offset.y) == (M[3], 0)
-        collected(log, M[3], "m5", {"entries": 7})
+        collected(d.log, M[3], "m5", {"entries": 7})
         await d.until(lambda: d.table.cursor == M[5])  # the next one that waits
-        log.add(ev.MutantProgress(M[5], "pruning", "m6"))
-        await d.until(lambda: rows(d)[0] == M[5])
+        d.log.add(ev.MutantProgress(M[5], "pruning", "m6"))
+        await d.until(lambda: d.row_keys()[0] == M[5])
         assert (d.table.cursor, d.table.scroll_offset.y) == (M[5], 0)
 
 
 @pytest.mark.slow
 async def test_who_has_chosen_a_row_keeps_it_but_the_view_never_jumps(drive):
-    log = midway()
-    log.add(ev.MutantPositions({M[6]: -1.0}))
-    async with drive(log) as d:
-        await d.press("4", "j")
+    async with drive(midway().add(ev.MutantPositions({M[6]: -1.0})), press="4j") as d:
         assert d.table.cursor == M[6]
-        log.add(ev.MutantProgress(M[6], "fuzzing", "m6"))
-        await d.until(lambda: "▶ fuzzing  src/parser.c:16" in d.text())
-        collected(log, M[6], "m6", {"entries": 7})
-        await d.until(lambda: rows(d).index(M[6]) > 20)
+        d.log.add(ev.MutantProgress(M[6], "fuzzing", "m6"))
+        await d.until_shows("▶ fuzzing  src/parser.c:16")
+        collected(d.log, M[6], "m6", {"entries": 7})
+        await d.until(lambda: d.row_keys().index(M[6]) > 20)
         await d.pilot.pause()
         assert (d.table.cursor, d.table.scroll_offset.y) == (M[6], 0)
-        await d.until(lambda: "✓ done  src/parser.c:16" in d.text())
+        await d.until_shows("✓ done  src/parser.c:16")
 
 
 @pytest.mark.slow
 async def test_what_was_skipped_in_its_turn_counts_as_fuzzed(drive):
-    log = midway()
-    log.add(ev.MutantState("", M[3], "skipped", reason="by hand"))
+    log = midway().add(ev.MutantState("", M[3], "skipped", reason="by hand"))
     collected(log, M[3], "m5", {"entries": 7}, "skipped")
     log.add(
         ev.MutantState("", M[5], "skipped", reason="by hand"),
         ev.MutantProgress(M[5], "done", "m6", "skipped"),
     )
-    async with drive(log, size=(120, 60)) as d:
-        await d.press("4", "i")
+    async with drive(log, size=(120, 60), press="4i") as d:
         assert "score 60.0%  3 of 5 mutants killed" in d.text()  # M[5] was never fuzzed
         d.table.go_to(M[3])
-        await d.until(lambda: "skipped    set by a user during its turn" in d.text())
+        await d.until_shows("skipped    set by a user during its turn")
         assert "alive      no input has killed the mutant" in d.text()
 
 
@@ -420,13 +360,12 @@ async def test_what_is_the_program_itself_is_called_equivalent(drive):
         ev.MutantState("", M[30], "equivalent", reason=words),
         ev.MutantProgress(M[30], "dropped", reason=words),
     )
-    async with drive(log, size=(120, 60)) as d:
-        await d.press("4", "i")
+    async with drive(log, size=(120, 60), press="4i") as d:
         assert "≡ equivalent 2" in d.text()
         d.table.go_to(M[30])
-        await d.until(lambda: "same as    the original, once compiled" in d.text())
+        await d.until_shows("same as    the original, once compiled")
         await d.press("r")
-        assert any("or of the original" in n for n in d.notices())
+        d.assert_notice("or of the original")
 
 
 async def test_stage_2_tells_what_mutants_really_had(drive):
@@ -443,11 +382,10 @@ async def test_stage_2_tells_what_mutants_really_had(drive):
 @pytest.mark.slow
 async def test_mutants_without_a_turn_do_not_wait_in_the_targets_phase(drive):
     log = midway()
-    waiting = [m for m in state_of(log).mutants.values() if m.listed_stage in WAITING]
+    waiting = [m for m in log.state.mutants.values() if m.listed_stage in WAITING]
     assert {progress_glyph(m).state for m in waiting} >= {"queued", "built"}
     log.add(ev.PhaseStarted("target", {"mutants_s": 1800.0, "before_s": 1800.0, "each_s": 300.0}))
-    async with drive(log) as d:
-        await d.press("4")
+    async with drive(log, press="4") as d:
         status = next(column for column in d.table.columns if column.id == "stage")
         cells = [status.cell(mutant)[0] for mutant in waiting]
         assert all(NO_TURN in cell for cell in cells), cells
@@ -457,19 +395,15 @@ async def test_a_tiny_budget_has_tenths(drive):
     log = begun()
     log.add(ev.PhaseStarted("mutants", {"mutants_s": 119.9994, "each_s": 0.25, "abreast": 1}))
     turn(log, M[0], "m1", 0.1, origins={})
-    async with drive(log) as d:
-        await d.press("4", "i")
-        assert "of 2m 00s for mutants" in d.text()
-        assert "0.1/0.2s" in d.text()
-        assert "0.1s of 0.2s" in d.text()
+    async with drive(log, press="4i") as d:
+        d.assert_shows("of 2m 00s for mutants", "0.1/0.2s", "0.1s of 0.2s")
 
 
 @pytest.mark.slow
 async def test_waits_of_neighbours_differ(drive):
     log = begun()
     log.add(ev.PhaseStarted("mutants", {"mutants_s": 1800.0, "each_s": 17.0, "abreast": 1}))
-    async with drive(log) as d:
-        await d.press("4")
+    async with drive(log, press="4") as d:
         turns = [line.split("queued")[1][:14].strip() for line in d.lines() if "◌ queued" in line]
         assert turns[:7] == ["next", *(f"in {t}" for t in (
             "17s", "34s", "51s", "1m 05s", "1m 25s", "1m 40s"))]  # fmt: skip
@@ -477,18 +411,14 @@ async def test_waits_of_neighbours_differ(drive):
 
 @pytest.mark.slow
 async def test_nothing_covers_or_cuts_what_matters(drive):
-    log = midway()
-    log.add(ev.MutantState("", M[4], "pending", steer="promoted"))
+    log = midway().add(ev.MutantState("", M[4], "pending", steer="promoted"))
     log.add(ev.MutantProgress(M[12], "fuzzing", "m6"))
-    async with drive(log, size=(80, 24)) as d:
-        await d.press("4", "i")
+    async with drive(log, size=(80, 24), press="4i") as d:
         now = next(line for line in d.lines() if line.startswith(" now"))
         assert "02:10/05:00   and 1 more" in now
         assert now.rstrip().endswith("1 of 30 more")
         assert "▲ ▔ budget ends" in d.text()
-    async with drive(log, size=(120, 40)) as d:
-        await d.press("4", "f", "f", "f")
-        await d.until(lambda: "done 3/40" in d.text())
+    async with drive(log, size=(120, 40), press="4fff", shows="done 3/40") as d:
         assert "verdict" in next(line for line in d.lines() if "done 3/40" in line)
 
 
@@ -503,9 +433,7 @@ def test_scopes_with_long_names_can_be_told_apart():
 
 @pytest.mark.slow
 async def test_the_killer_is_gone_to(drive):
-    async with drive(midway()) as d:
-        await d.press("4")
-        d.table.go_to(M[2])
+    async with drive(midway(), press="4", row=M[2]) as d:
         await d.press("backspace")
         await d.until(lambda: d.screen.TAB == "corpus" and d.table.cursor == "m3/31")
 
@@ -517,20 +445,17 @@ async def test_the_killer_is_gone_to(drive):
 async def test_the_overview_tells_the_stage_and_hides_ended_slots(drive):
     for size in ((120, 40), (80, 24)):
         async with drive(midway(), size=size) as d:
-            text = d.text()
-            assert "1 of 2  mutants are fuzzed" in text
-            assert "target in 14m 22s" in text
-            assert rows(d) == ["main", "s1", "handed", "m5"]
-            assert "⇄ from mutants" in text
-            assert "+3 ended" in text
-            assert "Mutants killed" in text
+            d.assert_shows(
+                "1 of 2  mutants are fuzzed", "target in 14m 22s", "⇄ from mutants", "+3 ended",
+                "Mutants killed",
+            )  # fmt: skip
+            assert d.row_keys() == ["main", "s1", "handed", "m5"]
         async with drive(on_target(), size=size) as d:
-            text = d.text()
-            assert "2 of 2  the target is fuzzed" in text
-            assert "15 entries, 49 edges, 1 crash of the target" in text
-            assert "Edges" in text
-            assert "┊" in text  # where the target's turn began
-            assert rows(d) == ["main", "s1", "handed"]
+            d.assert_shows(
+                "2 of 2  the target is fuzzed", "15 entries, 49 edges, 1 crash of the target",
+                "Edges", "┊",  # where the target's turn began
+            )  # fmt: skip
+            assert d.row_keys() == ["main", "s1", "handed"]
 
 
 @pytest.mark.slow
@@ -539,34 +464,28 @@ async def test_an_instance_says_which_mutant_it_fuzzes(drive):
         assert "parser.c:13" in d.text()
         d.table.go_to("m5")
         await d.press("enter")
-        await d.until(lambda: "fuzzes mutant  src/parser.c:13" in d.text())
+        await d.until_shows("fuzzes mutant  src/parser.c:13")
         await d.press("escape")
         d.table.go_to("handed")
-        await d.until(lambda: "never fuzzes" in d.text())
+        await d.until_shows("never fuzzes")
         await d.press("P")
-        assert any("no instance under the cursor" in n for n in d.notices())
-        assert commands(d) == []
+        d.assert_notice("no instance under the cursor")
+        assert not d.commands
 
 
 async def test_a_slot_that_failed_is_no_trouble_of_the_campaign(drive):
-    log = midway()
-    log.add(ev.InstanceState("m3", "failed", 0, "all seeds crash"))
-    async with drive(log) as d:
+    async with drive(midway().add(ev.InstanceState("m3", "failed", 0, "all seeds crash"))) as d:
         assert "m3 failed" not in d.text()
 
 
 @pytest.mark.slow
 async def test_lineage_and_thanks(drive):
-    async with drive(on_target(), size=(200, 40)) as d:
-        await d.press("2")
-        d.table.go_to("main/2")
-        for words in (
-            "via mutant src/parser.c:12", "havoc,rep:2 of #1",
-            "└ main/1  imported from mutants",
-            "└ handed/1  transferred from a mutant in m3, its #31",
-            "└ m3/31  havoc,rep:4 of #1", "└ m1/27", "seed 1  of the campaign",
-        ):  # fmt: skip
-            await d.until(lambda words=words: words in d.text())
+    async with drive(on_target(), size=(200, 40), press="2", row="main/2") as d:
+        await d.until_shows(
+            "via mutant src/parser.c:12", "havoc,rep:2 of #1", "└ main/1  imported from mutants",
+            "└ handed/1  transferred from a mutant in m3, its #31", "└ m3/31  havoc,rep:4 of #1",
+            "└ m1/27", "seed 1  of the campaign",
+        )  # fmt: skip
         column = {
             line.split()[0]: line for line in d.lines() if line.startswith((" main/", " hand"))
         }
@@ -575,9 +494,9 @@ async def test_lineage_and_thanks(drive):
         assert "parser.c" not in column["main/3"].partition("▏")[0]
         await d.press("backspace", "backspace", "backspace")
         assert d.table.cursor == "m3/31"
-        await d.until(lambda: "of mutant  src/parser.c:12" in d.text())
+        await d.until_shows("of mutant  src/parser.c:12")
         await d.press("3")
-        await d.until(lambda: "transferred from a mutant in m3, its #31" in d.text())
+        await d.until_shows("transferred from a mutant in m3, its #31")
         table = d.lines()[: d.screen.pane.region.y]
         assert sum("parser.c:12" in line for line in table) == 2
         assert "when a mutant's corpus was run on the target" in " ".join(
@@ -589,28 +508,23 @@ async def test_files_of_slots_are_read_where_they_lie(drive, tmp_path):
     queue = tmp_path / "mutants/slots/m3/out/m3/queue"
     queue.mkdir(parents=True)
     (queue / "id:000031,src:000001").write_bytes(b"MUTA of m3")
-    async with drive(midway(), run=tmp_path) as d:
-        await d.press("2")
-        d.table.go_to("m3/31")
-        await d.until(lambda: "MUTA of m3" in d.text())
+    async with drive(midway(), run=tmp_path, press="2", row="m3/31") as d:
+        await d.until_shows("MUTA of m3")
 
 
 @pytest.mark.slow
 async def test_the_log_has_words_for_all_of_it(drive):
-    async with drive(on_target(), size=(260, 150)) as d:
-        await d.press("5")
-        for words in (
-            "mutants are being fuzzed: the budget allows about 6 mutants; 40 of",
-            "is being built", "is built and waits for its turn",
-            "starts its turn: inputs on which it fails",
+    async with drive(on_target(), size=(260, 150), press="5") as d:
+        await d.until_shows(
+            "mutants are being fuzzed: the budget allows about 6 mutants; 40 of", "is being built",
+            "is built and waits for its turn", "starts its turn: inputs on which it fails",
             "is being fuzzed",
             "has ended its turn: its inputs are being transferred: its budget is used up",
             "is done: 12 entries, 41 edges, 1 crash for the target, 4 kills",
             "does not build: parser.c:16:19: error", "is a duplicate: the same program as",
             "is rejected: it fails on all 27", "1 mutant moved in the worklist",
             "the target is being fuzzed",
-        ):  # fmt: skip
-            await d.until(lambda words=words: words in d.text())
+        )  # fmt: skip
 
 
 def test_events_belong_to_mutants_and_are_plain_words():
@@ -638,8 +552,7 @@ def test_who_is_behind_is_what_the_model_says():
 
 
 def test_who_was_unknown_is_asked_again():
-    log = begun()
-    log.add(ev.EntrySaved("main", 5, "queue/id:5", [0], "", "handed"))
+    log = begun().add(ev.EntrySaved("main", 5, "queue/id:5", [0], "", "handed"))
     state = State()
     kin = Lineage(lambda: state)
     kin.take(apply(state, log.records))
@@ -653,7 +566,7 @@ def test_who_was_unknown_is_asked_again():
 
 def test_turns_come_when_those_before_are_over():
     log = begun(6)
-    state = state_of(log)
+    state = log.state
     state.plan["abreast"] = 2.0
     turns = Worklist(lambda: state)
     view = outlook(state, log.t)
@@ -666,7 +579,7 @@ def test_turns_come_when_those_before_are_over():
 
 
 def test_a_hostile_plan_costs_nothing():
-    state = state_of(begun(6))
+    state = begun(6).state
     for plan in ({"abreast": 1e308}, {"abreast": -5.0}, {"mutants_s": 1e300, "each_s": -1.0}):
         state.plan |= plan
         turns = Worklist(lambda: state)
@@ -693,15 +606,13 @@ async def test_hostile_text_is_only_text(drive):
     async with drive(log) as d:
         for key in "41235":
             await d.press(key)
-            assert "\x1b" not in d.text()
-            assert "\u202e" not in d.text()
+            d.assert_lacks("\x1b", "\u202e")
         await d.press("4", "j", "j", "j", "m", "escape", "f", "f")
 
 
 def test_a_mutant_of_which_the_log_says_nothing_is_drawn():
     state = State()
-    log = begun(0)
-    log.add(ev.MutantProgress("x", "done", "m1", brought={"kept": 1}))
+    log = begun(0).add(ev.MutantProgress("x", "done", "m1", brought={"kept": 1}))
     apply(state, log.records)
     lines = worklist_mutant_lines(state.mutants["x"], state, None, TurnDetail())
     assert any("does not contain" in span.text for line in lines for span in line)

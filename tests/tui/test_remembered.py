@@ -73,9 +73,6 @@ def test_a_full_disk_leaves_the_old_one(state, monkeypatch):
     assert [f.name for f in state.iterdir()] == ["theme"]
 
 
-# ---------------------------------------------------------- what is switched on
-
-
 def test_options_are_there_the_next_time(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     options = ViewOptions(stored=True)

@@ -103,10 +103,8 @@ async def test_few_findings_are_above_a_report_of_full_width(drive, tmp_path):
         )
     few = started()
     few.records = log.records[: 3 + 4]
-    async with drive(few, run=tmp_path) as d:
-        await d.press("3")
+    async with drive(few, run=tmp_path, press="3") as d:
         assert d.screen.pane.size.width > 100
-        await d.until(lambda: "▸     3     raise KeyError(a)" in d.text())
-    async with drive(log, run=tmp_path) as d:
-        await d.press("3")
+        await d.until_shows("▸     3     raise KeyError(a)")
+    async with drive(log, run=tmp_path, press="3") as d:
         assert d.screen.pane.size.width < 60

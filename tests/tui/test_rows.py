@@ -96,11 +96,7 @@ def small_steps(monkeypatch, step=1, run=3):
     monkeypatch.setattr(rows_module, "AT_ONCE", 0)
 
 
-sliced = st.one_of(
-    step,
-    st.tuples(st.just("work"), st.integers(1, 4)),
-    st.tuples(st.just("load")),
-)
+sliced = st.one_of(step, st.tuples(st.just("work"), st.integers(1, 4)), st.tuples(st.just("load")))
 
 
 @pytest.mark.parametrize("run", [2, 100])

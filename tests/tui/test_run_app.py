@@ -5,7 +5,6 @@ import select
 import signal
 
 import pytest
-from fakes import running
 from ptys import Terminal
 from waiting import wait_until
 
@@ -14,17 +13,6 @@ from fuzztui.kernel.model.state import Changes
 from fuzztui.kernel.remote.lock import RunLock
 from fuzztui.kernel.wire import events as ev
 from fuzztui.tui import _opening, latest_state, run_app
-
-
-@pytest.fixture
-def run(tmp_path):
-    (tmp_path / "log").mkdir()
-    (tmp_path / "supervisor").mkdir()
-    writer = LogWriter(tmp_path / "log")
-    for record in running(120).records:
-        writer.append(record.event, record.t)
-    writer.close()
-    return tmp_path
 
 
 @pytest.fixture

@@ -25,14 +25,8 @@ def gutter(d, line):
     return column.value(code.rows.row(str(line)))
 
 
-async def opened(d):
-    await d.press("8")
-    await d.until(lambda: "def is_digit" in d.text())
-
-
 async def test_lines_with_their_coverage_mutants_and_findings(drive):
-    async with drive(sourced(goal=True), size=(160, 60)) as d:
-        await opened(d)
+    async with drive(sourced(goal=True), size=(160, 60), press="8", shows="def is_digit") as d:
         assert {n: gutter(d, n) for n in (4, 5, 12, 18, 26, 27, 28, 30, 31, 32, 33)} == {
             4: "covered", 5: "covered", 12: "covered", 18: "covered", 26: "partly",
             27: "frontier", 28: "covered", 30: "partly", 31: "frontier", 32: "never",
@@ -57,8 +51,7 @@ async def test_lines_with_their_coverage_mutants_and_findings(drive):
 
 
 async def test_from_a_line_to_its_mutants_finding_and_first_entry_and_back(drive):
-    async with drive(sourced(), toasts=True) as d:
-        await opened(d)
+    async with drive(sourced(), toasts=True, press="8", shows="def is_digit") as d:
         d.screen.reveal(f"{PATH}:30")
         await d.until(lambda: d.screen.code.cursor == "30" and d.screen.has_class("-code"))
         await d.press("m")
@@ -87,14 +80,12 @@ async def test_from_a_line_to_its_mutants_finding_and_first_entry_and_back(drive
         d.screen.reveal(f"{PATH}:4")  # ran on import
         await d.press("backspace")
         assert d.screen.TAB == "source"
-        assert any("imported" in text for text in d.notices())
+        d.assert_notice("imported")
 
 
 async def test_from_a_goal_to_its_line(drive):
-    log = sourced(goal=True)
-    log.add(ev.TargetingStats("main", 0.5, targets=2, uncovered=1, frontier=1))
-    async with drive(log, size=(220, 60)) as d:
-        await d.press("7", "t")
+    log = sourced(goal=True).add(ev.TargetingStats("main", 0.5, targets=2, uncovered=1, frontier=1))
+    async with drive(log, size=(220, 60), press="7t") as d:
         await d.until(lambda: d.screen.table.current is not None)
         await d.press("L")
         await d.until(lambda: d.screen.TAB == "source" and d.screen.code.cursor == "27")
@@ -104,8 +95,7 @@ async def test_from_an_entry_to_the_line_it_covered_first(drive):
     log = sourced()
     # Another instance had covered some of them before, and 5 of main covers them again.
     log.add(ev.EntrySaved("s1", 7, "queue/id:000007"), ev.LinesCovered("s1", 7, {PATH: "4-5,31"}))
-    async with drive(log, toasts=True) as d:
-        await d.press("2")
+    async with drive(log, toasts=True, press="2") as d:
         await d.until(lambda: len(d.table.source) == len(d.app.campaign.entries))
         for key, line in (("main/3", "5"), ("s1/7", "31")):
             assert d.table.go_to(key)
@@ -116,13 +106,12 @@ async def test_from_an_entry_to_the_line_it_covered_first(drive):
             await d.until(lambda: d.screen.TAB == "corpus")
         assert d.table.go_to("main/2")
         await d.press("L")
-        await d.until(lambda: any("main/2" in text for text in d.notices()))
+        await d.until_notice("main/2")
         assert d.screen.TAB == "corpus"
 
 
 async def test_the_next_line_to_look_at(drive):
-    async with drive(sourced(0)) as d:
-        await opened(d)
+    async with drive(sourced(0), press="8", shows="def is_digit") as d:
         seen = []
         for _ in range(3):
             await d.press("n")
@@ -133,8 +122,7 @@ async def test_the_next_line_to_look_at(drive):
 
 
 async def test_the_tree_follows_the_line(drive):
-    async with drive(sourced(), size=(140, 40)) as d:
-        await opened(d)
+    async with drive(sourced(), size=(140, 40), press="8", shows="def is_digit") as d:
 
         def function():
             return d.screen._rows[d.screen.files.cursor].function
@@ -153,8 +141,7 @@ async def test_the_tree_follows_the_line(drive):
 async def test_in_a_replay_the_gutter_is_that_of_the_time(drive):
     log = sourced()
     start = next(r.t for r in log.records if isinstance(r.event, ev.SourceFile))
-    async with drive(log, replay_at=start + 15) as d:
-        await opened(d)
+    async with drive(log, replay_at=start + 15, press="8", shows="def is_digit") as d:
         assert gutter(d, 4) == "partly"  # the function was defined, and never entered
         assert gutter(d, 12) == "never"
         d.app.seek(start + 75)
@@ -175,7 +162,8 @@ async def test_before_any_line_is_measured_no_share_is_shown(drive):
 
     async with drive(log, replay_at=start) as d:
         assert start < step
-        await opened(d)
+        await d.press("8")
+        await d.until_shows("def is_digit")
         assert set(shares().values()) == {-1}
         assert gutter(d, 12) == ""
         d.app.seek(step)
@@ -187,12 +175,10 @@ async def test_before_any_line_is_measured_no_share_is_shown(drive):
 
 
 async def test_new_lines_show_without_moving_the_cursor(drive):
-    log = sourced()
-    async with drive(log) as d:
-        await opened(d)
+    async with drive(sourced(), press="8", shows="def is_digit") as d:
         d.screen.reveal(f"{PATH}:21")
         await d.pilot.pause()
-        log.add(ev.LinesCovered("s1", 2, {PATH: "27"}), dt=1.0)
+        d.log.add(ev.LinesCovered("s1", 2, {PATH: "27"}), dt=1.0)
         await d.until(lambda: gutter(d, 27) == "covered")
         assert d.screen.code.cursor == "21"
         assert d.screen._rows[PATH].covered == 23
@@ -200,14 +186,13 @@ async def test_new_lines_show_without_moving_the_cursor(drive):
 
 @pytest.mark.parametrize("size", [(40, 12), (80, 24), (120, 40), (220, 60)])
 async def test_tree_and_code_in_every_size(drive, size):
-    async with drive(sourced(), size=size) as d:
-        await d.press("8")
+    async with drive(sourced(), size=size, press="8") as d:
         await d.until(lambda: d.screen.code.rows.total)
         await d.press("enter")
         await d.until(lambda: d.screen.has_class("-code"))
         await d.press("g", "down", "down", "down")
         assert d.screen.code.cursor == "4"
-        await d.until(lambda: "is_digit" in d.text())
+        await d.until_shows("is_digit")
         await d.press("enter")
         assert d.screen.focused is d.screen.pane
         await d.press("escape")
@@ -219,24 +204,20 @@ async def test_tree_and_code_in_every_size(drive, size):
 
 
 async def test_a_changed_file_is_marked(drive):
-    async with drive(sourced(sha="0123456789abcdef")) as d:
-        await opened(d)
+    async with drive(sourced(sha="0123456789abcdef"), press="8", shows="def is_digit") as d:
         assert "changed" in d.lines()[3] + d.lines()[2]
 
 
 async def test_a_version_that_the_campaign_loads_later_is_read_again(drive):
-    log = sourced(sha="0123456789abcdef")
-    async with drive(log) as d:
-        await opened(d)
+    async with drive(sourced(sha="0123456789abcdef"), press="8", shows="def is_digit") as d:
         assert "changed" in d.lines()[3] + d.lines()[2]
-        log.add(source_file(), dt=1.0)
+        d.log.add(source_file(), dt=1.0)
         await d.until(lambda: "changed" not in d.lines()[3] + d.lines()[2])
         assert gutter(d, 12) == "never"  # earlier lines are of the other version
 
 
 async def test_a_line_that_the_filter_hides_is_shown_again(drive):
-    async with drive(sourced()) as d:
-        await opened(d)
+    async with drive(sourced(), press="8", shows="def is_digit") as d:
         d.screen.reveal(f"{PATH}:12")
         await d.press("slash", *"too", "enter")
         await d.until(lambda: len(d.screen.code.rows) == 1)
@@ -272,8 +253,7 @@ async def test_a_file_that_is_gone_still_shows_what_is_known(drive):
         elif isinstance(record.event, ev.LinesCovered):
             event = ev.LinesCovered("main", 1, {"/gone/x.py": "2"})
             log.records[at] = type(record)(record.seq, record.t, event)
-    async with drive(log) as d:
-        await d.press("8")
+    async with drive(log, press="8") as d:
         d.screen.reveal("/gone/x.py:2")
         await d.until(lambda: d.screen.code.rows.total == 3)
         assert gutter(d, 2) == "covered"
@@ -303,35 +283,28 @@ async def test_text_of_files_and_logs_is_drawn_literally(drive, tmp_path):
         ev.LinesCovered("main", 0, {str(evil): "1"}),
         dt=1.0,
     )
-    async with drive(log) as d:
-        await d.press("8")
-        await d.until(lambda: "[/x]" in d.text())
-        assert "\x1b" not in d.text()
-        assert "\u202e" not in d.text()
+    async with drive(log, press="8", shows="[/x]") as d:
+        d.assert_lacks("\x1b", "\u202e")
         await d.press("enter", "enter")
 
 
 async def test_without_any_source_the_screen_says_what_to_do(drive):
-    async with drive(running()) as d:
-        await d.press("8")
-        await d.until(lambda: "names no source file" in d.text())
+    async with drive(running(), press="8", shows="names no source file") as d:
         assert "run the corpus again" in d.text()
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 40)])
 async def test_without_lines_of_a_c_target_the_screen_says_what_to_do(drive, size):
-    log = started("crashy", engine="afl")
-    async with drive(log, size=size, toasts=True) as d:
-        await d.press("8")
-        await d.until(lambda: "target.coverage = true" in d.text())
+    async with drive(started("crashy", engine="afl"), size=size, toasts=True, press="8") as d:
+        await d.until_shows("target.coverage = true")
         assert "docs/source.md" in d.text()
         await d.press("r")
         await d.until(lambda: any("target.coverage" in n.message for n in d.app._notifications))
         for state in ("building", "measuring"):
-            log.add(ev.CoverageBuild(state), dt=1.0)
+            d.log.add(ev.CoverageBuild(state), dt=1.0)
             await d.until(lambda: d.screen.files.empty.startswith("target.coverage: "))
-        log.add(ev.CoverageBuild("failed", "no gcc[/x]"), dt=1.0)
-        await d.until(lambda: "no gcc[/x]" in d.text())
+        d.log.add(ev.CoverageBuild("failed", "no gcc[/x]"), dt=1.0)
+        await d.until_shows("no gcc[/x]")
 
 
 ANSWER = {
@@ -349,10 +322,11 @@ ANSWER = {
 def command(tmp_path, monkeypatch):
     """A stand-in for the command that answers ``ANSWER``, or fails with a message."""
 
-    def answers(text, code=0, says="fuzztui: inputs: 1 of 2"):
+    def answers(text, code=0, says="fuzztui: inputs: 1 of 2", before=""):
         script = tmp_path / "python"
         script.write_text(
-            f"#!{shutil.which('sh')}\necho '{says}' >&2\ncat {tmp_path}/answer\nexit {code}\n"
+            f"#!{shutil.which('sh')}\necho '{says}' >&2\n"
+            f"{before}cat {tmp_path}/answer\nexit {code}\n"
         )
         script.chmod(0o755)
         (tmp_path / "answer").write_text(text)
@@ -363,33 +337,24 @@ def command(tmp_path, monkeypatch):
 
 async def test_coverage_of_an_old_log_is_measured(drive, command):
     command(json.dumps(ANSWER))
-    log = mutated(18, 60)
-    async with drive(log, toasts=True) as d:
-        await d.press("8")
-        await d.until(lambda: "def is_digit" in d.text())
+    async with drive(mutated(18, 60), toasts=True, press="8", shows="def is_digit") as d:
         assert gutter(d, 5) == ""
         await d.press("r")
         await d.until(lambda: gutter(d, 5) == "covered")
         assert gutter(d, 27) == "never"
         assert d.screen._rows[PATH].covered == 3
         d.screen.reveal(f"{PATH}:12")
-        await d.until(lambda: "main/3" in d.text())
+        await d.until_shows("main/3")
         await d.press("b")
         await d.until(lambda: d.screen.TAB == "corpus")
         assert d.screen.table.cursor == "main/3"
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_the_smallest_entry_of_a_c_target(drive, size, tmp_path, monkeypatch):
+async def test_the_smallest_entry_of_a_c_target(drive, size, command, tmp_path):
     """The log of a C target has its lines, but not the smallest entry of each."""
-    script = tmp_path / "python"
-    script.write_text(
-        f"#!{shutil.which('sh')}\necho 'fuzztui: entries: 1 of 7, 9s left' >&2\n"
-        f"while ! [ -e {tmp_path}/go ]; do sleep 0.02; done\ncat {tmp_path}/answer\n"
-    )
-    script.chmod(0o755)
-    (tmp_path / "answer").write_text(json.dumps(ANSWER))
-    monkeypatch.setattr(sys, "executable", str(script))
+    wait = f"while ! [ -e {tmp_path}/go ]; do sleep 0.02; done\n"
+    command(json.dumps(ANSWER), says="fuzztui: entries: 1 of 7, 9s left", before=wait)
     log = Log()
     for record in sourced().records:
         event = record.event
@@ -397,12 +362,11 @@ async def test_the_smallest_entry_of_a_c_target(drive, size, tmp_path, monkeypat
             event = replace(event, engine="afl")
         log.add(event, dt=record.t - log.t)
     log.add(ev.CoverageBuild("ready"))
-    async with drive(log, size=size, toasts=True) as d:
-        await d.press("8")
+    async with drive(log, size=size, toasts=True, press="8") as d:
         d.screen.reveal(f"{PATH}:12")
-        await d.until(lambda: "main/1" in d.text())
+        await d.until_shows("main/1")
         await d.press("b")  # nothing was measured yet
-        await d.until(lambda: "1 of 7, 9s left" in d.text())
+        await d.until_shows("1 of 7, 9s left")
         (tmp_path / "go").touch()
         await d.until(lambda: d.screen._measured.done and not d.screen._progress)
         assert "9s left" not in d.text()
@@ -423,8 +387,7 @@ async def test_a_line_that_only_a_finding_has_reached(drive):
         ),
         dt=60.0,
     )  # fmt: skip
-    async with drive(log, size=(120, 40), replay_at=before) as d:
-        await opened(d)
+    async with drive(log, size=(120, 40), replay_at=before, press="8", shows="def is_digit") as d:
         covered = d.screen._rows[PATH].covered
         assert gutter(d, 32) == "never"
         d.app.seek(before + 60.0)
@@ -432,7 +395,7 @@ async def test_a_line_that_only_a_finding_has_reached(drive):
         assert gutter(d, 30) == "partly"
         assert d.screen._rows[PATH].covered == covered
         d.screen.reveal(f"{PATH}:32")
-        await d.until(lambda: "╳ finding" in d.text())
+        await d.until_shows("╳ finding")
 
 
 def test_the_help_explains_each_state_of_a_line():
@@ -443,10 +406,7 @@ def test_the_help_explains_each_state_of_a_line():
 
 async def test_a_measured_log_is_replayed(drive, command):
     command(json.dumps(ANSWER))
-    log = mutated(18, 60)
-    async with drive(log, replay_at=50.0) as d:
-        await d.press("8")
-        await d.until(lambda: "def is_digit" in d.text())
+    async with drive(mutated(18, 60), replay_at=50.0, press="8", shows="def is_digit") as d:
         await d.press("r")
         await d.until(lambda: gutter(d, 5) == "covered")
         assert gutter(d, 12) == "never"
@@ -454,18 +414,11 @@ async def test_a_measured_log_is_replayed(drive, command):
         await d.until(lambda: gutter(d, 12) == "covered")
 
 
-async def test_a_running_measurement_is_not_cancelled_by_its_key(drive, tmp_path, monkeypatch):
-    script = tmp_path / "python"
-    script.write_text(
-        f"#!{shutil.which('sh')}\nexec 3<&0\n(cat <&3; kill $$) >/dev/null 2>&1 &\n"
-        f"while ! [ -e {tmp_path}/go ]; do sleep 0.02; done\ncat {tmp_path}/answer\n"
-    )
-    script.chmod(0o755)
-    (tmp_path / "answer").write_text(json.dumps(ANSWER))
-    monkeypatch.setattr(sys, "executable", str(script))
-    async with drive(mutated(18, 60), toasts=True) as d:
-        await d.press("8")
-        await d.until(lambda: "def is_digit" in d.text())
+async def test_a_running_measurement_is_not_cancelled_by_its_key(drive, command, tmp_path):
+    ended = "exec 3<&0\n(cat <&3; kill $$) >/dev/null 2>&1 &\n"
+    wait = f"while ! [ -e {tmp_path}/go ]; do sleep 0.02; done\n"
+    command(json.dumps(ANSWER), before=ended + wait)
+    async with drive(mutated(18, 60), toasts=True, press="8", shows="def is_digit") as d:
         await d.press("r")
         await d.until(lambda: d.screen._measurement is not None)
         await d.press("r")
@@ -480,15 +433,14 @@ async def test_a_running_measurement_is_not_cancelled_by_its_key(drive, tmp_path
         await d.press("r")
         await d.until(lambda: isinstance(d.app.screen, ConfirmScreen))
         await d.press("y")
-        await d.until(lambda: any("cancelled" in text for text in d.notices()))
+        await d.until_notice("cancelled")
         assert d.screen._measurement is None
 
 
 async def test_a_measurement_that_fails_says_why(drive, command):
     command("", 2)
-    async with drive(mutated(18, 60), toasts=True) as d:
-        await d.press("8", "r")
-        await d.until(lambda: any("1 of 2" in text for text in d.notices()))
+    async with drive(mutated(18, 60), toasts=True, press="8r") as d:
+        await d.until_notice("1 of 2")
         command("", 2, "fuzztui: target.coverage failed:\n  a.c:3: error: here\n  make: 2")
         await d.press("r")
         await d.until(
@@ -496,7 +448,7 @@ async def test_a_measurement_that_fails_says_why(drive, command):
         )
         command("{}")
         await d.press("r")
-        await d.until(lambda: any("damaged" in text for text in d.notices()))
+        await d.until_notice("damaged")
 
 
 def test_measured_lines_at_a_time():
@@ -523,8 +475,7 @@ def test_events_about_lines_as_text():
 
 
 async def test_a_line_number_without_end_is_refused(drive):
-    async with drive(mutated(18, 60), toasts=True) as d:
-        await d.press("8")
+    async with drive(mutated(18, 60), toasts=True, press="8") as d:
         d.screen.reveal(f"{PATH}:{'9' * 5000}")
-        await d.until(lambda: any(PATH in text for text in d.notices()))
+        await d.until_notice(PATH)
         assert not d.screen.has_class("-code")

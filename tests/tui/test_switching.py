@@ -32,8 +32,7 @@ async def test_a_new_tab_does_not_parse_all_styles_again(drive, parsed):
 
 @pytest.mark.slow
 async def test_tabs_visited_before_and_after_get_the_colours_of_another_theme(drive, parsed):
-    async with drive(running(), theme="daylight") as d:
-        await d.press("2", "1")
+    async with drive(running(), theme="daylight", press="21") as d:
         before = d.screen.styles.background
         parsed.clear()
         d.app.theme = "midwatch"

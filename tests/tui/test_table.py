@@ -1,5 +1,6 @@
 """The big table by itself: keys, mouse, sorting, widths, wide characters."""
 
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -60,15 +61,22 @@ class Demo(ThemedApp):
         return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
 
 
+@asynccontextmanager
+async def shown(items, size=(80, 20), **options):
+    """A table of these items, and its pilot."""
+    app = Demo(items, **options)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        yield app, pilot
+
+
 def make(n):
     return {f"k{i:06d}": Item(f"k{i:06d}", i * 7919 % 1000, "note") for i in range(n)}
 
 
 @pytest.mark.slow
 async def test_a_hundred_thousand_rows():
-    app = Demo(make(100_000))
-    async with app.run_test(size=(80, 20)) as pilot:
-        await pilot.pause()
+    async with shown(make(100_000)) as (app, pilot):
         assert app.lines()[1].startswith(" k000000")
         await pilot.press("end")
         await app.workers.wait_for_complete()
@@ -83,8 +91,7 @@ async def test_a_hundred_thousand_rows():
 
 
 async def test_the_cursor_is_kept_by_key_through_sorting():
-    app = Demo(make(500))
-    async with app.run_test(size=(80, 20)) as pilot:
+    async with shown(make(500)) as (app, pilot):
         await pilot.press("j", "j")
         await pilot.press("s", "k", "enter")  # by key
         await pilot.press("s", "s", "enter")  # by n, largest first
@@ -102,8 +109,7 @@ async def test_the_cursor_is_kept_by_key_through_sorting():
 
 
 async def test_clicks_sort_move_and_select():
-    app = Demo(make(50))
-    async with app.run_test(size=(80, 20)) as pilot:
+    async with shown(make(50)) as (app, pilot):
         await pilot.click(offset=(12, 0))
         await pilot.pause()
         assert app.grid.rows.sort_column.id == "n"
@@ -122,9 +128,7 @@ async def test_clicks_sort_move_and_select():
 
 async def test_only_rows_that_changed_are_painted():
     items = make(1000)
-    app = Demo(items)
-    async with app.run_test(size=(80, 20)) as pilot:
-        await pilot.pause()
+    async with shown(items) as (app, pilot):
         regions = []
         refresh = app.grid.refresh
         app.grid.refresh = lambda *r, **k: (regions.extend(r), refresh(*r, **k))[1]
@@ -146,9 +150,7 @@ async def test_only_rows_that_changed_are_painted():
 
 
 async def test_the_scrollbar_is_drawn_only_where_it_changes():
-    app = Demo(make(10_000))
-    async with app.run_test(size=(80, 20)) as pilot:
-        await pilot.pause()
+    async with shown(make(10_000)) as (app, _):
         bar = app.grid.vertical_scrollbar
         seen = set()
         for row in range(0, 1_000, 5):
@@ -162,8 +164,7 @@ async def test_the_scrollbar_is_drawn_only_where_it_changes():
 
 async def test_rows_that_come_in_above_do_not_move_what_is_looked_at():
     items = make(200)
-    app = Demo(items)
-    async with app.run_test(size=(80, 20)) as pilot:
+    async with shown(items) as (app, pilot):
         app.grid.sort_by(app.grid.columns[1], True)
         for _ in range(30):
             await pilot.press("j")
@@ -180,8 +181,7 @@ async def test_rows_that_come_in_above_do_not_move_what_is_looked_at():
 
 async def test_when_its_row_goes_the_cursor_stays_where_it_was():
     items = make(10)
-    app = Demo(items)
-    async with app.run_test(size=(80, 20)) as pilot:
+    async with shown(items) as (app, pilot):
         await pilot.press("j", "j")
         del items["k000002"]
         app.grid.touch(["k000002"])
@@ -198,8 +198,7 @@ async def test_when_its_row_goes_the_cursor_stays_where_it_was():
 @pytest.mark.parametrize("above", [0, 5, 40])
 async def test_what_is_sent_away_leaves_cursor_and_view_where_they_are(above):
     items = make(100)
-    app = Demo(items)
-    async with app.run_test(size=(80, 20)) as pilot:
+    async with shown(items) as (app, pilot):
         app.grid.sort_by(app.grid.columns[1])
         keys = [app.grid.source.key(i) for i in range(100)]
         app.grid.move_to(above)
@@ -227,8 +226,7 @@ async def test_what_is_sent_away_leaves_cursor_and_view_where_they_are(above):
 
 async def test_at_the_end_what_is_sent_away_turns_the_cursor_back():
     items = make(10)
-    app = Demo(items)
-    async with app.run_test(size=(80, 20)):
+    async with shown(items) as (app, _):
         app.grid.move_to(8)
         app.grid.move_on(lambda row: row.key != "k000009")
         assert app.grid.cursor == "k000007"
@@ -257,17 +255,13 @@ def test_what_is_left_goes_first_to_who_wants_more_then_to_who_takes_all():
 
 
 async def test_an_empty_table_says_so():
-    app = Demo({}, empty="nothing [/x] yet\x1b")
-    async with app.run_test(size=(40, 6)) as pilot:
-        await pilot.pause()
+    async with shown({}, empty="nothing [/x] yet\x1b", size=(40, 6)) as (app, _):
         assert "nothing [/x] yet\\e" in "\n".join(app.lines())
 
 
 async def test_following_the_end():
     items = make(50)
-    app = Demo(items, follow=True)
-    async with app.run_test(size=(40, 10)) as pilot:
-        await pilot.pause()
+    async with shown(items, follow=True, size=(40, 10)) as (app, pilot):
         assert app.grid.cursor == "k000049"
         items["z"] = Item("z", 1)
         app.grid.touch(["z"])
@@ -282,9 +276,7 @@ async def test_following_the_end():
 
 async def test_scrolling_sideways_when_it_does_not_fit():
     items = {f"k{i}": Item(f"k{i}" * 8, 12345, "n" * 30) for i in range(5)}
-    app = Demo(items)
-    async with app.run_test(size=(20, 8)) as pilot:
-        await pilot.pause()
+    async with shown(items, size=(20, 8)) as (app, pilot):
         assert app.lines()[0].endswith("›")
         assert [line[-1] for line in app.lines()[1:6]] == ["…"] * 5  # what ends there continues
         await pilot.press("l", "l")
@@ -301,20 +293,13 @@ async def test_scrolling_sideways_when_it_does_not_fit():
 
 async def test_a_column_that_needs_room_is_left_out_without():
     for width, there in ((80, False), (120, True)):
-        app = Demo(make(5))
-        async with app.run_test(size=(width, 8)) as pilot:
-            await pilot.pause()
+        async with shown(make(5), size=(width, 8)) as (app, _):
             assert ("wide" in app.lines()[0]) is there
 
 
 async def test_wide_and_evil_characters_keep_the_columns():
-    items = {
-        "a": Item("日本語", 1, "\x1b[31m[/x]"),
-        "b": Item("plain", 22, "\u202eabc"),
-    }
-    app = Demo(items)
-    async with app.run_test(size=(60, 8)) as pilot:
-        await pilot.pause()
+    items = {"a": Item("日本語", 1, "\x1b[31m[/x]"), "b": Item("plain", 22, "\u202eabc")}
+    async with shown(items, size=(60, 8)) as (app, _):
         first, second = app.lines()[1:3]
         assert cell_len(first[: first.index(r"\e[31m[/x]")]) == second.index(r"\u202eabc")
 
@@ -364,8 +349,7 @@ def test_a_spare_column_is_there_when_something_is_in_it():
 
 @pytest.mark.parametrize("index", [-5, 0, 3, 10**9])
 async def test_moving_is_clamped(index):
-    app = Demo(make(5))
-    async with app.run_test(size=(40, 8)):
+    async with shown(make(5), size=(40, 8)) as (app, _):
         app.grid.move_to(index)
         assert app.grid.cursor == f"k00000{min(4, max(0, index))}"
         assert not app.grid.go_to("nowhere")
@@ -383,8 +367,7 @@ def test_what_takes_the_room_that_is_left_is_short_of_it_first():
 
 
 async def test_a_column_may_know_what_to_leave_out():
-    app = Demo(make(1))
-    async with app.run_test(size=(40, 8)) as pilot:
+    async with shown(make(1), size=(40, 8)) as (app, pilot):
         name = Column("key", "key", lambda i: (i.key, ""), max=6, cut=lambda text, n: text[-n:])
         app.grid.show_columns([name])
         app.grid.load({"a": Item("package.Name", 1), "b": Item("Short", 1)})
@@ -415,8 +398,7 @@ def test_without_room_one_column_gives_then_others_are_left_out():
 
 async def test_marks_stay_with_their_rows():
     items = make(50)
-    app = Demo(items)
-    async with app.run_test(size=(80, 20)) as pilot:
+    async with shown(items) as (app, pilot):
         app.grid.do_table_mark()
         app.grid.move_to(5)
         app.grid.do_table_mark()
@@ -437,8 +419,7 @@ async def test_marks_stay_with_their_rows():
 
 
 async def test_the_pointer_on_a_title_shows_its_meaning():
-    app = Demo(make(5))
-    async with app.run_test(size=(80, 20)) as pilot:
+    async with shown(make(5)) as (app, pilot):
         app.grid.meanings = {"n": "The [number] of it"}
         await pilot.hover(offset=(10, 0))
         assert "The [number] of it" in str(app.grid.tooltip)

@@ -10,8 +10,7 @@ SIZES = [(120, 40), (40, 12)]
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_screen_has_the_theme_under_the_cursor(drive, size):
-    async with drive(running(), theme="daylight", size=size) as d:
-        await d.press("T")
+    async with drive(running(), theme="daylight", size=size, press="T") as d:
         assert isinstance(d.app.screen, ThemeScreen)
         assert d.app.theme == "daylight"
         seen = []
@@ -25,8 +24,7 @@ async def test_the_screen_has_the_theme_under_the_cursor(drive, size):
 
 @pytest.mark.slow
 async def test_escape_restores_and_remembers_nothing(drive):
-    async with drive(running(), theme="daylight") as d:
-        await d.press("T", "down", "down", "escape")
+    async with drive(running(), theme="daylight", press=["T", "down", "down", "escape"]) as d:
         assert d.app.theme == "daylight"
         assert d.screen.TAB == "overview"
         await d.press("q")
@@ -35,8 +33,7 @@ async def test_escape_restores_and_remembers_nothing(drive):
 
 @pytest.mark.slow
 async def test_enter_keeps_and_remembers(drive):
-    async with drive(running(), theme="daylight") as d:
-        await d.press("T", "down", "enter")
+    async with drive(running(), theme="daylight", press=["T", "down", "enter"]) as d:
         await d.until(lambda: d.world.themes)
         assert d.world.themes == [d.app.theme]
         assert d.app.theme != "daylight"
@@ -46,8 +43,7 @@ async def test_enter_keeps_and_remembers(drive):
 
 @pytest.mark.slow
 async def test_all_themes_can_be_chosen(drive):
-    async with drive(running()) as d:
-        await d.press("T")
+    async with drive(running(), press="T") as d:
         seen = {d.app.theme}
         for _ in d.app.available_themes:
             await d.press("down")

@@ -16,6 +16,8 @@ from fuzztui.kernel.model.fold import apply
 from fuzztui.tui.base.dialogs import AskScreen, ConfirmScreen, Dialog
 from fuzztui.tui.base.filterbar import FilterBar
 
+pytestmark = pytest.mark.slow
+
 
 def burst(app, *keys):
     """As a driver sends what one read has brought: nothing is done in between."""
@@ -26,14 +28,12 @@ def burst(app, *keys):
 
 async def commands(d):
     await d.still()
-    return [c.name for c in d.world.supervisor.commands]
+    return [c.name for c in d.commands]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("tab", ["2", "3", "5"])
 async def test_all_that_follows_the_slash_is_the_filter(drive, tab):
-    async with drive(running()) as d:
-        await d.press(tab)
+    async with drive(running(), press=[tab]) as d:
         burst(d.app, *"/skipped s/x")
         await d.until(lambda: d.screen.query_one(FilterBar).text == "skipped s/x")
         assert await commands(d) == []
@@ -41,7 +41,6 @@ async def test_all_that_follows_the_slash_is_the_filter(drive, tab):
         assert "waiting for" not in d.text()
 
 
-@pytest.mark.slow
 async def test_screen_and_filter_in_one_burst(drive):
     async with drive(running()) as d:
         burst(d.app, *"2/second/1")
@@ -51,28 +50,22 @@ async def test_screen_and_filter_in_one_burst(drive):
         assert await commands(d) == []
 
 
-@pytest.mark.slow
 async def test_what_is_typed_is_corrected_in_its_order(drive):
-    async with drive(running()) as d:
-        await d.press("2")
+    async with drive(running(), press="2") as d:
         burst(d.app, *"/ab", "backspace", "c", "left", "d")
         await d.until(lambda: d.screen.query_one(FilterBar).text == "adc")
 
 
-@pytest.mark.slow
 async def test_after_escape_keys_are_commands_again(drive):
-    async with drive(running()) as d:
-        await d.press("2")
+    async with drive(running(), press="2") as d:
         burst(d.app, *"/ab", "escape", "p")
-        await d.until(lambda: d.world.supervisor.commands)
+        await d.until(lambda: d.commands)
         assert await commands(d) == ["pause"]
         assert d.screen.query_one(FilterBar).text == ""
 
 
-@pytest.mark.slow
 async def test_the_answer_to_a_question(drive):
-    async with drive(mutated()) as d:
-        await d.press("4", "f", "f")
+    async with drive(mutated(), press="4ff") as d:
         await d.until(lambda: d.table.current and d.table.current.state == "alive")
         burst(d.app, "equals_sign", *"dup/px")
         await d.until(lambda: isinstance(d.app.screen, AskScreen))
@@ -80,21 +73,17 @@ async def test_the_answer_to_a_question(drive):
         assert await commands(d) == []
 
 
-@pytest.mark.slow
 async def test_what_follows_a_stop_is_no_command_of_the_screen_below(drive):
-    async with drive(running()) as d:
-        await d.press("2")
+    async with drive(running(), press="2") as d:
         burst(d.app, *"xdpu")
         await d.until(lambda: isinstance(d.app.screen, ConfirmScreen))
         assert await commands(d) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("keys", [("x",), ("3", "V")])
 @pytest.mark.parametrize("size", [(80, 24), (140, 50)])
 async def test_a_dialog_is_as_high_as_its_text(drive, keys, size):
-    async with drive(running(), size=size) as d:
-        await d.press(*keys)
+    async with drive(running(), size=size, press=keys) as d:
         await d.until(lambda: isinstance(d.app.screen, Dialog))
         await d.pilot.pause()
         box = d.app.screen.query_one(Vertical)
@@ -112,7 +101,6 @@ ANSWERS = {
 """Keys that open a dialog, answer, and would answer again."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", ANSWERS)
 async def test_the_first_answer_to_a_dialog_counts(drive, case):
     campaign, *keys = ANSWERS[case]
@@ -129,10 +117,8 @@ async def test_the_first_answer_to_a_dialog_counts(drive, case):
         assert d.screen.TAB == "overview"
 
 
-@pytest.mark.slow
 async def test_what_is_said_again_is_shown_once(drive):
-    async with drive(running(), control=False) as d:
-        await d.press("2", *"ddddd")
+    async with drive(running(), control=False, press="2ddddd") as d:
         assert d.notices() == ["Skip: opened for viewing only"]
 
 
@@ -149,13 +135,11 @@ MOVES = {
 """Keys that give the focus to something else."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tab", "move"), [("2", move) for move in MOVES] + [(tab, "details") for tab in "34567"]
 )
 async def test_what_gives_the_focus_away_does_not_take_it_from_the_filter(drive, tab, move):
-    async with drive(WORLDS.get(tab, running)()) as d:
-        await d.press(tab)
+    async with drive(WORLDS.get(tab, running)(), press=[tab]) as d:
         burst(d.app, *MOVES[move], "slash", *"bx dq")
         await d.still()
         assert isinstance(d.app.focused, Input)
@@ -163,12 +147,10 @@ async def test_what_gives_the_focus_away_does_not_take_it_from_the_filter(drive,
         assert await commands(d) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 @pytest.mark.parametrize("keys", ["t", "tt", "ttt"])
 async def test_from_table_to_table_and_into_the_filter(drive, size, keys):
-    async with drive(aimed(), size=size) as d:
-        await d.press("7")
+    async with drive(aimed(), size=size, press="7") as d:
         burst(d.app, *keys, "slash", *"bx dq")
         await d.still()
         assert isinstance(d.app.focused, Input)
@@ -179,17 +161,14 @@ async def test_from_table_to_table_and_into_the_filter(drive, size, keys):
         assert d.app.focused is (d.screen.targets if len(keys) % 2 else d.screen.types)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("key", ["t", "tab"])
 async def test_the_other_table_has_the_very_next_key(drive, key):
-    async with drive(aimed()) as d:
-        await d.press("7")
+    async with drive(aimed(), press="7") as d:
         burst(d.app, key, "d")
-        await d.until(lambda: d.world.supervisor.commands)
+        await d.until(lambda: d.commands)
         assert await commands(d) == ["ignore-target"]
 
 
-@pytest.mark.slow
 async def test_a_box_that_opens_late_does_not_open_over_a_filter(drive):
     async with drive(running()) as d:
         burst(d.app, "enter", "2", "slash", *"bx dq")
@@ -199,10 +178,8 @@ async def test_a_box_that_opens_late_does_not_open_over_a_filter(drive):
         assert await commands(d) == []
 
 
-@pytest.mark.slow
 async def test_a_menu_that_waits_for_the_log_does_not_open_over_a_filter(drive, monkeypatch):
-    async with drive(mutated()) as d:
-        await d.press("4")
+    async with drive(mutated(), press="4") as d:
         late = []
         monkeypatch.setattr(d.app, "when_free", late.append)
         await d.press("m", "slash")
@@ -214,7 +191,6 @@ async def test_a_menu_that_waits_for_the_log_does_not_open_over_a_filter(drive, 
         assert d.screen.query_one(FilterBar).text == "b"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("alive", [True, False])
 async def test_while_the_log_is_read_the_past_is_not_shown_as_present_and_keys_are_kept(
     drive, monkeypatch, alive
@@ -243,6 +219,6 @@ async def test_while_the_log_is_read_the_past_is_not_shown_as_present_and_keys_a
         assert await commands(d) == []
         read.set()
         await d.until(lambda: d.screen.query_one(FilterBar).text == "second")
-        await d.until(lambda: "CATCHING UP" not in d.text())
+        await d.until_lacks("CATCHING UP")
         await d.until(lambda: ("NO SUPERVISOR" in d.text()) is not alive)
         assert await commands(d) == ["skip"] * alive

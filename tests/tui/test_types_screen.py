@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from aimed import LEFT, PINNED, TYPES, aimed, figures
-from fakes import Supervisor, running, started
+from fakes import Gone, Supervisor, running, started
 from mixed import mixed
 
 from fuzztui.features.targeting.fold import goal_line
@@ -29,25 +29,8 @@ from fuzztui.kernel.wire.targeting import analysis_of
 HOSTILE = "[/x]\x1b[31m\u202e"
 
 
-def commands(d):
-    return d.world.supervisor.commands
-
-
 def strip(d):
-    """The lines above the tables, as text."""
-    widget = d.screen.query_one(TargetingStrip)
-    lines = widget.paint(widget.size.width, widget.size.height)
-    return ["".join(span.text for span in line) for line in lines]
-
-
-def details(d):
-    """What the pane says, before it is wrapped."""
-    return "\n".join("".join(span.text for span in line) for line in d.screen.pane.lines)
-
-
-def rows(table):
-    """Keys as a table shows them."""
-    return [table.source.key(i) for i in range(len(table.source))]
+    return d.painted(TargetingStrip)
 
 
 # -------------------------------------------------------------------- looking
@@ -55,51 +38,39 @@ def rows(table):
 
 @pytest.mark.slow
 async def test_what_is_aimed_at_and_what_is_left(drive):
-    async with drive(aimed()) as d:
-        await d.press("7")
-        text = d.text()
-        for words in (
-            " covered 211 ", "29 of 240 goals uncovered, ▓ 9 on the frontier",
-            "50% of mutations targeted [ ]", "next Thumbnail 65%, Path 14%",
-            "Path              ━        14%  ×1           0       13    42%   5,257  2.4",
-            "⊘ banned", "÷2", "Path 0, datetime 1 +1", "◆ frontier  thumbs/app.py:18:then",
-            "no known type", "decides 2 uncovered goals", "latest entries and findings", "> Raise",
-        ):  # fmt: skip
-            assert words in text, words
+    async with drive(aimed(), press="7") as d:
         for words in ("×4 since 0:05:00 by ann@box", "1 step to an uncovered goal",
                       "59 branches first covered", "65% of the targeted mutations, 32% of all",
                       "23,618 times: each time the input had the type"):  # fmt: skip
-            assert words in details(d), words
-        assert set(rows(d.screen.types)) == set(TYPES)
-        assert rows(d.screen.types)[:2] == ["thumbs.model.Thumbnail", "pathlib.Path"]
-        assert set(LEFT) < set(rows(d.screen.targets))
+            assert words in d.details(), words
+        assert set(d.row_keys(d.screen.types)) == set(TYPES)
+        assert d.row_keys(d.screen.types)[:2] == ["thumbs.model.Thumbnail", "pathlib.Path"]
+        assert set(LEFT) < set(d.row_keys(d.screen.targets))
         await d.press("j")
-        await d.until(lambda: "2,191 inputs with the type (match), 3,066 without" in details(d))
-        assert "its chance is divided by 2.4 because of recent misses" in details(d)
+        await d.until(lambda: "2,191 inputs with the type (match), 3,066 without" in d.details())
+        assert "its chance is divided by 2.4 because of recent misses" in d.details()
 
 
 @pytest.mark.slow
 async def test_a_target_in_words(drive):
-    async with drive(aimed()) as d:
-        await d.press("7", "t")
+    async with drive(aimed(), press="7t") as d:
         assert d.table is not d.screen.table
         assert d.screen.table.current.location == "thumbs/app.py:18:then"
         for words in ("12% of the trials reach its decision", "31 of 250",
                       "another branch of its decision",
                       "when its condition holds", "decided by: distance, type",
                       "   0  pathlib.Path  14%"):  # fmt: skip
-            assert words in details(d), words
+            assert words in d.details(), words
         assert "t Types  o Pin" in d.text()
         assert d.screen.targets.go_to("thumbs/app.py:57:except")
-        await d.until(lambda: "only chance can cover it" in details(d))
-        await d.until(lambda: "(o Pin)" in d.text())
+        await d.until(lambda: "only chance can cover it" in d.details())
+        await d.until_shows("(o Pin)")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (60, 15), (120, 15)])
 async def test_one_table_at_a_time_where_there_is_little_room(drive, size):
-    async with drive(aimed(), size=size) as d:
-        await d.press("7")
+    async with drive(aimed(), size=size, press="7") as d:
         below_the_header = "\n".join(d.lines()[2:])
         assert "thumbs/app.py:18" not in below_the_header.split("───", 1)[0]
         await d.press("t")
@@ -114,8 +85,7 @@ async def test_one_table_at_a_time_where_there_is_little_room(drive, size):
 @pytest.mark.parametrize(("size", "tabs"), [((80, 24), True), ((60, 15), True), ((120, 15), True),
                                             ((120, 40), False)])  # fmt: skip
 async def test_where_there_is_one_table_a_line_tells_of_the_other(drive, size, tabs):
-    async with drive(aimed(), size=size) as d:
-        await d.press("7")
+    async with drive(aimed(), size=size, press="7") as d:
         assert ("types 9    t uncovered goals 29" in d.text()) == tabs
         await d.press("t")
         assert ("t types 9    uncovered goals 29" in d.text()) == tabs
@@ -129,8 +99,7 @@ async def test_where_there_is_one_table_a_line_tells_of_the_other(drive, size, t
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (60, 15)])
 async def test_the_footer_has_what_is_for_the_table_that_is_looked_at(drive, size):
-    async with drive(aimed(pin=True), size=size) as d:
-        await d.press("7")
+    async with drive(aimed(pin=True), size=size, press="7") as d:
         assert "> Raise  < Lower" in d.lines()[-1]
         await d.press("t")
         footer = d.lines()[-1]
@@ -142,8 +111,7 @@ async def test_the_footer_has_what_is_for_the_table_that_is_looked_at(drive, siz
 
 @pytest.mark.slow
 async def test_the_footer_does_not_end_between_less_and_more(drive):
-    async with drive(aimed(), size=(80, 24)) as d:
-        await d.press("7")
+    async with drive(aimed(), size=(80, 24), press="7") as d:
         for width in range(30, 81):
             await d.pilot.resize_terminal(width, 24)
             footer = d.lines()[-1]
@@ -159,8 +127,7 @@ async def test_the_footer_does_not_end_between_less_and_more(drive):
     (60, ["chance", "weight", "dist", "+branch"]),
 ])  # fmt: skip
 async def test_what_the_width_shows_of_types(drive, width, seen):
-    async with drive(aimed(), size=(width, 24)) as d:
-        await d.press("7")
+    async with drive(aimed(), size=(width, 24), press="7") as d:
         header = next(line for line in d.lines() if " chance ▼" in line).split("▏")[0]
         assert [word for word in header.split() if word not in "▼›…"] == ["type", *seen]
         assert d.screen.types.virtual_size.width == 0
@@ -169,8 +136,7 @@ async def test_what_the_width_shows_of_types(drive, width, seen):
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [240, 120])
 async def test_a_location_takes_what_room_there_is(drive, width):
-    async with drive(aimed(), size=(width, 40)) as d:
-        await d.press("7")
+    async with drive(aimed(), size=(width, 40), press="7") as d:
         whole = "thumbs/store/headers/parsing.py:112:no-case"
         assert (whole in d.text()) == (width == 240)
         assert "…/parsing.py:112:no-case" in d.text() or width == 240
@@ -178,8 +144,7 @@ async def test_a_location_takes_what_room_there_is(drive, width):
 
 @pytest.mark.slow
 async def test_tab_goes_through_both_and_the_details(drive):
-    async with drive(aimed()) as d:
-        await d.press("7", "tab")
+    async with drive(aimed(), press=["7", "tab"]) as d:
         assert d.app.focused is d.screen.targets
         assert "thumbs/app.py:18:then\n" in d.text() or "when its condition" in d.text()
         await d.press("tab", "s", *"wh", "enter")  # from the details, of the table that they are of
@@ -194,13 +159,12 @@ async def test_the_tab_is_there_only_for_engines_that_aim(drive):
         await d.press("7")
         assert d.notices() == ["Types: the engine of this campaign does not target types"]
         assert d.screen.TAB == "overview"
-    async with drive(started("x", engine="spoton"), size=(80, 24)) as d:
-        await d.press("7")
+    async with drive(started("x", engine="spoton"), size=(80, 24), press="7") as d:
         assert d.screen.TAB == "types"
         assert "No instance has reported its types yet." in d.text()
         await d.press("right_square_bracket")
         assert "(] More)" in d.text() or "([ Less)" in d.text()
-        assert commands(d) == []
+        assert not d.commands
 
 
 @pytest.mark.slow
@@ -209,31 +173,30 @@ async def test_typed_before_the_log_is_read(drive):
         await d.press("7")
         await d.ready()
         assert d.screen.TAB == "types"
-        await d.until(lambda: "29 of 240" in d.text())
+        await d.until_shows("29 of 240")
 
 
 @pytest.mark.slow
 async def test_a_replay_shows_the_figures_of_then(drive):
-    async with drive(aimed(pin=True), replay_at=600.0) as d:
-        await d.press("7")
-        await d.until(lambda: "▼ pinned thumbs/app.py:41:else" in d.text())
+    async with drive(aimed(pin=True), replay_at=600.0, press="7") as d:
+        await d.until_shows("▼ pinned thumbs/app.py:41:else")
         # Only what decides about the pinned target can be drawn.
-        assert rows(d.screen.types)[0] == "datetime.datetime"
+        assert d.row_keys(d.screen.types)[0] == "datetime.datetime"
         assert "[ ]" not in strip(d)[1]
         d.app.seek(101.0)
-        await d.until(lambda: "140 of 240 goals uncovered" in d.text())
+        await d.until_shows("140 of 240 goals uncovered")
         assert "pinned" not in strip(d)[2]
-        assert rows(d.screen.types)[0] == "thumbs.model.Thumbnail"
-        await d.until(lambda: "×4: set by a user" in d.text())
+        assert d.row_keys(d.screen.types)[0] == "thumbs.model.Thumbnail"
+        await d.until_shows("×4: set by a user")
         d.app.seek(5.0)
-        await d.until(lambda: "No instance has reported" in d.text())
-        assert rows(d.screen.targets) == []
+        await d.until_shows("No instance has reported")
+        assert d.row_keys(d.screen.targets) == []
         assert "7 Types" in d.text()
         d.app.seek(590.0)
-        await d.until(lambda: "29 of 240" in d.text())
+        await d.until_shows("29 of 240")
         await d.press("greater_than_sign", "o")
         assert all("not in a replay" in notice for notice in d.notices())
-        assert commands(d) == []
+        assert not d.commands
 
 
 @pytest.mark.slow
@@ -245,31 +208,26 @@ async def test_nothing_is_left(drive):
                        done.factors, [0] * 9, done.picks, done.matches, done.misses, done.new_arms),
         ev.GoalsUncovered("main", 300, {}, [], anew=True), dt=1.0,
     )  # fmt: skip
-    async with drive(log, size=(80, 24)) as d:
-        await d.press("7")
+    async with drive(log, size=(80, 24), press="7") as d:
         assert "all 240 goals are covered" in strip(d)[1]
         assert "none: no goal that is uncovered depends on this type" in d.text()
         await d.press("t")
-        assert "all goals are covered" in d.text()
-        assert "All goals are covered: 240 goals." in d.text()
+        d.assert_shows("all goals are covered", "All goals are covered: 240 goals.")
 
 
 @pytest.mark.slow
 async def test_targets_that_engines_do_not_tell_of_are_counted(drive):
-    log = aimed(seconds=100)
-    async with drive(log, size=(80, 24)) as d:
-        await d.press("7", "t")
+    async with drive(aimed(seconds=100), size=(80, 24), press="7t") as d:
         assert "140 of 240 goals uncovered" in strip(d)[1]
-        await d.until(lambda: "+111 not reported" in d.text())
+        await d.until_shows("+111 not reported")
 
 
 async def test_a_campaign_without_types_says_what_helps(drive):
     log = started("x", engine="spoton")
     log.add(ev.InstanceState("main", "running", 1), ev.TargetingStats("main", 0.5, "", 12, 12, 3))
-    async with drive(log, size=(120, 40)) as d:
-        await d.press("7")
-        assert "No known type decides an uncovered goal" in details(d)
-        assert "@generator" in details(d)
+    async with drive(log, size=(120, 40), press="7") as d:
+        assert "No known type decides an uncovered goal" in d.details()
+        assert "@generator" in d.details()
         assert "no type is drawn" in strip(d)[2]
 
 
@@ -283,15 +241,14 @@ async def test_a_program_that_has_changed_is_why_nothing_is_left(drive):
                        before.new_arms, changed=changed),
         ev.GoalsUncovered("main", 300, {}, [], anew=True), dt=1.0,
     )  # fmt: skip
-    async with drive(log, size=(80, 24)) as d:
-        await d.press("7")
+    async with drive(log, size=(80, 24), press="7") as d:
         assert "thumbs/app.py has changed since the analysis" in strip(d)[1]
         assert strip(d)[2].strip() == "stop and start the campaign to have it analysed again"
         assert "none: no goal that is known to be uncovered depends on this type" in d.text()
-        assert "thumbs/app.py has changed since its types were analysed" in details(d)
+        assert "thumbs/app.py has changed since its types were analysed" in d.details()
         await d.press("t")
-        await d.until(lambda: "none: thumbs/app.py has changed" in d.text())
-        assert "thumbs/app.py has changed since its types were analysed" in details(d)
+        await d.until_shows("none: thumbs/app.py has changed")
+        assert "thumbs/app.py has changed since its types were analysed" in d.details()
         assert "No known type" not in d.text()
         await d.press("1")
         assert "thumbs/app.py has changed since the analysis" in d.text()
@@ -305,20 +262,17 @@ async def test_without_any_type_a_program_that_has_changed_is_why(drive):
     log = started("x", engine="spoton")
     figures = ev.TargetingStats("main", 0.5, changed=["thumbs/app.py", "b.py"])
     log.add(ev.InstanceState("main", "running", 1), figures)
-    async with drive(log, size=(120, 40)) as d:
-        await d.press("7")
+    async with drive(log, size=(120, 40), press="7") as d:
         words = "b.py and thumbs/app.py have changed since their types were analysed"
-        assert words in " ".join(details(d).split())
-        assert "@generator" not in details(d)
+        assert words in " ".join(d.details().split())
+        assert "@generator" not in d.details()
         await d.press("t")
-        assert words in " ".join(details(d).split())
+        assert words in " ".join(d.details().split())
 
 
 async def test_what_is_left_elsewhere_is_shown_beside_what_has_changed(drive):
-    log = aimed()
-    log.add(replace(figures("main", 601), changed=["b.py"]), dt=1.0)
-    async with drive(log, size=(80, 24)) as d:
-        await d.press("7")
+    log = aimed().add(replace(figures("main", 601), changed=["b.py"]), dt=1.0)
+    async with drive(log, size=(80, 24), press="7") as d:
         await d.until(lambda: "≠ 1 file changed" in strip(d)[1])
         assert "29 of 240 goals uncovered" in strip(d)[1]
         assert "next" in strip(d)[2]
@@ -344,12 +298,11 @@ def write_targets(run, program=PROGRAM, **changes):
 @pytest.mark.slow
 async def test_the_program_around_a_target(drive, tmp_path):
     write_targets(tmp_path)
-    async with drive(aimed()) as d:
-        await d.press("7", "t")
-        await d.until(lambda: "›     3 │     if taken == 2008:" in details(d))
-        assert "      2 │     taken = year(path)" in details(d)
+    async with drive(aimed(), press="7t") as d:
+        await d.until(lambda: "›     3 │     if taken == 2008:" in d.details())
+        assert "      2 │     taken = year(path)" in d.details()
         await d.press("j")
-        await d.until(lambda: "targets.json does not contain the goal" in details(d))
+        await d.until(lambda: "targets.json does not contain the goal" in d.details())
 
 
 @pytest.mark.slow
@@ -357,9 +310,7 @@ async def test_lines_of_the_program_are_cut_its_own_wraps(drive, tmp_path):
     program = PROGRAM.replace("year(path)", "year(" + "path.resolve()." * 9 + "x)")
     program = program.replace("== 2008", "== a_first_name and another_name")
     write_targets(tmp_path, program=program)
-    async with drive(aimed()) as d:
-        await d.press("7", "t")
-        await d.until(lambda: "›     3 │ " in d.text())
+    async with drive(aimed(), press="7t", shows="›     3 │ ") as d:
         code = [line.rpartition("▏")[2].rstrip() for line in d.lines()]
         own = next(i for i, line in enumerate(code) if "›" in line)
         assert code[own - 1].startswith("       2 │     taken = year(pat") and "…" in code[own - 1]
@@ -396,22 +347,23 @@ def test_a_program_that_is_not_what_was_analysed_is_not_shown(tmp_path):
 async def test_sorting_and_filtering_as_everywhere(drive):
     async with drive(aimed()) as d:
         await d.press("7", "slash", *"headerregistry", "enter")  # of names that are not shown whole
-        await d.until(lambda: rows(d.screen.types) == ["email.headerregistry.UniqueDateHeader"])
-        assert rows(d.screen.targets) == ["thumbs/store/headers/parsing.py:112:no-case"]
+        await d.until(
+            lambda: d.row_keys(d.screen.types) == ["email.headerregistry.UniqueDateHeader"]
+        )
+        assert d.row_keys(d.screen.targets) == ["thumbs/store/headers/parsing.py:112:no-case"]
         await d.press("slash", *"zzz", "enter")
-        await d.until(lambda: "no type passes the filter" in d.text())
+        await d.until_shows("no type passes the filter")
         assert "no goal passes the filter" in d.text()
         await d.press("escape")
-        assert len(rows(d.screen.types)) == len(TYPES)
+        assert len(d.row_keys(d.screen.types)) == len(TYPES)
         await d.press("t", "s", *"wh", "enter")
-        places = [goal_line(where) for where in rows(d.screen.targets)]
+        places = [goal_line(where) for where in d.row_keys(d.screen.targets)]
         assert places == sorted(places)
 
 
 @pytest.mark.slow
 async def test_to_the_entry_that_aiming_brought(drive):
-    async with drive(aimed()) as d:
-        await d.press("7", "backspace")
+    async with drive(aimed(), press=["7", "backspace"]) as d:
         await d.until(lambda: d.screen.TAB == "corpus" and d.table.current is not None)
         assert d.table.current.op.startswith("typed:thumbs.model.Thumbnail")
         await d.press("7")
@@ -425,44 +377,41 @@ async def test_to_the_entry_that_aiming_brought(drive):
 
 @pytest.mark.slow
 async def test_each_instance_has_its_own_figures(drive):
-    async with drive(aimed(instances=("main", "s1"))) as d:
-        await d.press("7")
+    async with drive(aimed(instances=("main", "s1")), press="7") as d:
         assert "── instances" in d.text()
-        log = d.world.log
+        log = d.log
         new = figures("s1", 620)
         new.weights[new.names.index("thumbs.model.Thumbnail")] = 1.0
         log.add(new, dt=1.0)
-        await d.until(lambda: "×4 ≠" in d.text())
+        await d.until_shows("×4 ≠")
 
 
 @pytest.mark.slow
 async def test_who_ends_is_drawn_from_no_more(drive):
-    async with drive(aimed(instances=("main", "s1"))) as d:
-        await d.press("7")
+    async with drive(aimed(instances=("main", "s1")), press="7") as d:
         new = figures("s1", 620)
         new.probabilities[:] = [0] * len(new.names)
-        d.world.log.add(new, dt=1.0)
+        d.log.add(new, dt=1.0)
         row = d.screen.types.current.name
         await d.until(lambda: d.screen.types.current.probability < 0.4)
         half = d.screen.types.current.probability
-        d.world.log.add(ev.InstanceState("s1", "finished"), dt=1.0)
+        d.log.add(ev.InstanceState("s1", "finished"), dt=1.0)
         await d.until(lambda: d.screen.types.current.probability == pytest.approx(2 * half))
         assert d.screen.types.current.name == row
 
 
 @pytest.mark.slow
 async def test_the_top_stays_the_top_until_somebody_moves(drive):
-    async with drive(aimed()) as d:
-        await d.press("7")
+    async with drive(aimed(), press="7") as d:
         new = figures("main", 601)
         new.probabilities[new.names.index("os.stat_result")] = 900_000
-        d.world.log.add(new, dt=1.0)
-        await d.until(lambda: rows(d.screen.types)[0] == "os.stat_result")
+        d.log.add(new, dt=1.0)
+        await d.until(lambda: d.row_keys(d.screen.types)[0] == "os.stat_result")
         assert d.screen.types.current.name == "os.stat_result"
         await d.press("j")
         was = d.screen.types.current.name
-        d.world.log.add(figures("main", 602), dt=1.0)
-        await d.until(lambda: rows(d.screen.types)[0] == "thumbs.model.Thumbnail")
+        d.log.add(figures("main", 602), dt=1.0)
+        await d.until(lambda: d.row_keys(d.screen.types)[0] == "thumbs.model.Thumbnail")
         assert d.screen.types.current.name == was
 
 
@@ -488,8 +437,7 @@ async def test_names_of_hostile_programs_are_harmless(drive):
         async with drive(log, size=size) as d:
             for key in ("7", "t", "1"):
                 await d.press(key, *"js" * (key != "1"))
-                assert "\x1b" not in d.text()
-                assert "\u202e" not in d.text()
+                d.assert_lacks("\x1b", "\u202e")
                 assert len(d.lines()) == size[1]
 
 
@@ -506,9 +454,8 @@ async def test_a_thousand_rows_of_each_do_not_freeze(drive):
                                     "types": [[names[(i + n) % 1000], n] for n in range(8)]}
         for i in range(1000)
     }))  # fmt: skip
-    async with drive(log) as d:
-        await d.press("7", "end", "t", "end", "home", "t", "pageup")
-        assert len(rows(d.screen.types)) == len(rows(d.screen.targets)) == 1000
+    async with drive(log, press=["7", "end", "t", "end", "home", "t", "pageup"]) as d:
+        assert len(d.row_keys(d.screen.types)) == len(d.row_keys(d.screen.targets)) == 1000
 
 
 # ------------------------------------------------------------------- steering
@@ -534,18 +481,17 @@ async def test_a_thousand_rows_of_each_do_not_freeze(drive):
 async def test_keys_ask_for_it_steps_as_one_command(drive, never_settles, keys, asked):
     async with drive(aimed()) as d:
         await d.press("7", *keys)  # however long that takes
-        assert commands(d) == []
+        assert not d.commands
         d.screen.leave()
-        await d.until(lambda: commands(d))
+        await d.until(lambda: d.commands)
         await d.still()
-        assert commands(d) == [asked]
+        assert d.commands == [asked]
 
 
 @pytest.mark.slow
 async def test_steps_are_sent_when_none_follows(drive):
-    async with drive(aimed()) as d:
-        await d.press("7", "greater_than_sign")
-        await d.until(lambda: commands(d) == [WeighType("thumbs.model.Thumbnail", 8.0)])
+    async with drive(aimed(), press=["7", "greater_than_sign"]) as d:
+        await d.until_sent(WeighType("thumbs.model.Thumbnail", 8.0))
 
 
 @pytest.mark.slow
@@ -556,12 +502,11 @@ async def test_steps_are_sent_when_none_follows(drive):
 async def test_what_is_pending_is_sent_when_the_screen_is_left(
     drive, never_settles, log, keys, leave
 ):
-    async with drive(log()) as d:
-        await d.press(*keys)
-        assert commands(d) == []
+    async with drive(log(), press=keys) as d:
+        assert not d.commands
         await d.press(leave)
-        await d.until(lambda: commands(d))
-    assert len(commands(d)) == 1
+        await d.until(lambda: d.commands)
+    assert len(d.commands) == 1
 
 
 @pytest.mark.slow
@@ -575,101 +520,90 @@ async def test_who_leaves_does_not_wait_for_an_answer(drive, monkeypatch):
             answer.wait(timeout)
             return CommandAnswer(APPLIED)
 
-    async with drive(log, supervisor=Mute(log)) as d:
-        await d.press("7", "greater_than_sign", "q")
-        await d.until(lambda: d.app._exit and commands(d))  # its thread may be slower than we
+    async with drive(log, supervisor=Mute(log), press=["7", "greater_than_sign", "q"]) as d:
+        await d.until(lambda: d.app._exit and d.commands)  # its thread may be slower than we
     answer.set()
-    assert commands(d) == [WeighType("thumbs.model.Thumbnail", 8.0)]
+    assert d.commands == [WeighType("thumbs.model.Thumbnail", 8.0)]
 
 
 @pytest.mark.slow
 async def test_steps_for_several_things_are_a_command_each(drive, never_settles):
-    log = aimed()
-    async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
+    async with drive(aimed(), silent=True) as d:
         await d.press("7", "greater_than_sign", "j", "less_than_sign", "less_than_sign")
         assert "→ thumbs.model.Thumbnail ×8, pathlib.Path ÷4" in strip(d)[2]
         assert "not sent yet" in strip(d)[2]
         d.screen.leave()
-        await d.until(lambda: len(commands(d)) == 2)
-        assert commands(d) == [
-            WeighType("thumbs.model.Thumbnail", 8.0), WeighType("pathlib.Path", 0.25),
-        ]  # fmt: skip
+        await d.until_sent(
+            WeighType("thumbs.model.Thumbnail", 8.0), WeighType("pathlib.Path", 0.25)
+        )
 
 
 @pytest.mark.slow
 async def test_pending_until_the_engines_answer(drive):
-    log = aimed()
-    async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
-        await d.press("7", "greater_than_sign")
-        await d.until(lambda: "sent by me@here, waiting for the engines…" in d.text())
+    async with drive(aimed(), silent=True, press=["7", "greater_than_sign"]) as d:
+        await d.until_shows("sent by me@here, waiting for the engines…")
         assert "→ ×8" in d.text()
         # The next step continues from what is asked for.
         await d.press("greater_than_sign")
         assert "→ ×16" in d.text()
-        await d.until(lambda: len(commands(d)) == 2)
-        log.add(ev.CommandApplied("c1", "main", 9), ev.CommandApplied("c2", "main", 9), dt=1.0)
-        await d.until(lambda: "×16 since" in d.text())
+        await d.until(lambda: len(d.commands) == 2)
+        d.log.add(ev.CommandApplied("c1", "main", 9), ev.CommandApplied("c2", "main", 9), dt=1.0)
+        await d.until_shows("×16 since")
         assert "→" not in d.text()
 
 
 @pytest.mark.slow
 async def test_a_pin_is_asked_then_shown_then_ended(drive):
-    log = aimed()
-    async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
-        await d.press("7", "t")
+    async with drive(aimed(), silent=True, press="7t") as d:
         assert d.screen.targets.go_to(PINNED)
         await d.press("o")
-        await d.until(lambda: "→ pin…" in d.text())
-        await d.until(lambda: commands(d))
-        log.add(ev.CommandApplied("c1", "main", 9), figures("main", 601, pinned=PINNED), dt=1.0)
+        await d.until_shows("→ pin…")
+        await d.until(lambda: d.commands)
+        d.log.add(ev.CommandApplied("c1", "main", 9), figures("main", 601, pinned=PINNED), dt=1.0)
         await d.until(lambda: f"▼ pinned {PINNED}" in strip(d)[2])
-        assert rows(d.screen.targets)[0] == PINNED
-        assert "only this goal is targeted, until" in details(d)
+        assert d.row_keys(d.screen.targets)[0] == PINNED
+        assert "only this goal is targeted, until" in d.details()
         assert "o Unpin" in d.text()
         # On another target the key pins that one; on a type it ends the pin.
         await d.press("t")
         assert "o Unpin" in d.text()
         await d.press("o")
-        await d.until(lambda: len(commands(d)) == 2)
-        assert commands(d)[1] == PinGoal("")
-        log.add(ev.CommandApplied("c2", "main", 9), figures("main", 602), dt=1.0)
+        await d.until_sent(PinGoal(""), after=1)
+        d.log.add(ev.CommandApplied("c2", "main", 9), figures("main", 602), dt=1.0)
         await d.until(lambda: "next Thumbnail" in strip(d)[2])
 
 
 @pytest.mark.slow
 async def test_targets_are_ignored_each_by_a_command_then_shown_so_then_minded_again(drive):
     log, others = aimed(), ["thumbs/app.py:18:then", "thumbs/model.py:9:loop"]
-    async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
-        await d.press("7", "t")
+    async with drive(log, silent=True, press="7t") as d:
         for where in others:
             assert d.screen.targets.go_to(where)
             await d.press("d")
         await d.until(lambda: d.text().count("→ ignore…") >= 2)
         assert f"→ ignore {others[0]}, ignore {others[1]}" in strip(d)[2]
-        await d.until(lambda: len(commands(d)) == 2)
-        assert commands(d) == [IgnoreGoal(where) for where in others]
+        await d.until(lambda: len(d.commands) == 2)
+        assert d.commands == [IgnoreGoal(where) for where in others]
         log.add(
             ev.CommandApplied("c1", "main", 9), ev.CommandApplied("c2", "main", 9),
             figures("main", 601, ignored=others), dt=1.0,
         )  # fmt: skip
         await d.until(lambda: "⊘ 2 ignored" in strip(d)[1])
-        assert rows(d.screen.targets)[-2:] == others
+        assert d.row_keys(d.screen.targets)[-2:] == others
         assert d.screen.targets.go_to(others[1])
-        await d.until(lambda: "the goal is never targeted, as if it were covered" in details(d))
-        assert "⊘ ignored" in d.text()
-        assert "d Unignore" in d.text()
+        await d.until(lambda: "the goal is never targeted, as if it were covered" in d.details())
+        d.assert_shows("⊘ ignored", "d Unignore")
         await d.press("d")
-        await d.until(lambda: "→ target…" in d.text())
-        await d.until(lambda: len(commands(d)) == 3)
-        assert commands(d)[2] == IgnoreGoal(others[1], False)
+        await d.until_shows("→ target…")
+        await d.until_sent(IgnoreGoal(others[1], False), after=2)
         log.add(ev.CommandApplied("c3", "main", 9), dt=1.0)  # so it is before figures say it
         await d.until(lambda: "⊘ 1 ignored" in strip(d)[1])
         # Pinning ends it, too.
         assert d.screen.targets.go_to(others[0])
         await d.press("o")
-        await d.until(lambda: "→ pin…" in d.text())
+        await d.until_shows("→ pin…")
         assert "d Ignore" in d.text()
-        await d.until(lambda: len(commands(d)) == 4)
+        await d.until(lambda: len(d.commands) == 4)
         log.add(ev.CommandApplied("c4", "main", 9), dt=1.0)
         await d.until(lambda: f"▼ pinned {others[0]}" in strip(d)[2])
         assert "ignored" not in strip(d)[1]
@@ -677,40 +611,37 @@ async def test_targets_are_ignored_each_by_a_command_then_shown_so_then_minded_a
 
 @pytest.mark.slow
 async def test_the_same_key_ignores_one_after_the_other(drive):
-    log = aimed()
-    async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
-        await d.press("7", "t")
+    async with drive(aimed(), silent=True, press="7t") as d:
         table = d.screen.targets
-        first, below = rows(table)[:3], rows(table)[3]
+        first, below = d.row_keys(table)[:3], d.row_keys(table)[3]
         await d.press("d", "d", "d")
         assert table.cursor == below
-        await d.until(lambda: commands(d) == [IgnoreGoal(where) for where in first])
+        await d.until(lambda: d.commands == [IgnoreGoal(where) for where in first])
         for n in (1, 2, 3):
-            log.add(ev.CommandApplied(f"c{n}", "main", 9), dt=1.0)
-        log.add(figures("main", 601, ignored=first))
-        await d.until(lambda: rows(table)[-3:] == first)
-        assert (rows(table)[0], table.cursor) == (below, below)
+            d.log.add(ev.CommandApplied(f"c{n}", "main", 9), dt=1.0)
+        d.log.add(figures("main", 601, ignored=first))
+        await d.until(lambda: d.row_keys(table)[-3:] == first)
+        assert (d.row_keys(table)[0], table.cursor) == (below, below)
         # From one that is ignored it continues among those; at the end it turns back.
         await d.press("end", "d")
         assert table.cursor == first[1]
-        await d.until(lambda: commands(d)[3:] == [IgnoreGoal(first[2], False)])
+        await d.until_sent(IgnoreGoal(first[2], False), after=3)
 
 
 @pytest.mark.slow
 async def test_the_same_key_bans_one_after_the_other(drive):
     log = aimed()
-    async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
-        await d.press("7")
+    async with drive(log, silent=True, press="7") as d:
         table = d.screen.types
-        first, below = rows(table)[:2], rows(table)[2]
+        first, below = d.row_keys(table)[:2], d.row_keys(table)[2]
         await d.press("b", "b")
-        await d.until(lambda: commands(d) == [WeighType(name, 0.0) for name in first])
+        await d.until(lambda: d.commands == [WeighType(name, 0.0) for name in first])
         new = figures("main", 601)
         for name in first:
             new.weights[new.names.index(name)] = 0.0
             new.probabilities[new.names.index(name)] = 0
         log.add(ev.CommandApplied("c1", "main", 9), ev.CommandApplied("c2", "main", 9), new, dt=1.0)
-        await d.until(lambda: rows(table)[0] == table.cursor == below)
+        await d.until(lambda: d.row_keys(table)[0] == table.cursor == below)
 
 
 @pytest.mark.slow
@@ -720,7 +651,7 @@ async def test_the_only_one_of_its_kind_keeps_the_cursor(drive, never_settles):
         assert d.screen.types.cursor == "PIL.Image.Image"
         await d.press("b")
         d.screen.leave()
-        await d.until(lambda: commands(d) == [WeighType("PIL.Image.Image", 0.0)])
+        await d.until_sent(WeighType("PIL.Image.Image", 0.0))
 
 
 @pytest.mark.slow
@@ -730,28 +661,25 @@ async def test_a_replay_shows_what_was_ignored_then(drive):
     log.add(ev.CommandIssued("c9", encode_command(ignored)), dt=10.0)
     log.add(ev.CommandApplied("c9", "main", 9), figures("main", 611, ignored=[ignored.location]))
     log.add(figures("main", 700), dt=90.0)
-    async with drive(log, replay_at=612.0) as d:
-        await d.press("7", "t", "end")
-        await d.until(lambda: "⊘ ignored   thumbs/app.py:18:then" in d.text())
+    async with drive(log, replay_at=612.0, press=["7", "t", "end"]) as d:
+        await d.until_shows("⊘ ignored   thumbs/app.py:18:then")
         await d.press("d")
         assert d.notices() == ["Unignore: not in a replay"]
         d.app.seek(590.0)
-        await d.until(lambda: "ignored" not in d.text())
+        await d.until_lacks("ignored")
         assert "◆ frontier  thumbs/app.py:18:then" in d.text()
 
 
 @pytest.mark.slow
 async def test_an_engine_that_cannot_ignore_says_so(drive):
-    async with drive(aimed(able=False)) as d:
-        await d.press("7", "t", "d")
+    async with drive(aimed(able=False), press="7td") as d:
         assert d.notices() == ["Ignore: this campaign's engine cannot ignore a goal"]
-        assert commands(d) == []
+        assert not d.commands
 
 
 @pytest.mark.slow
 async def test_what_no_type_decides_about_cannot_be_pinned_or_ignored(drive):
-    async with drive(aimed()) as d:
-        await d.press("7", "d", "t")
+    async with drive(aimed(), press="7dt") as d:
         assert d.screen.targets.go_to("thumbs/app.py:57:except")
         await d.press("o", "d", "b", "greater_than_sign")
         assert d.notices() == [
@@ -760,16 +688,14 @@ async def test_what_no_type_decides_about_cannot_be_pinned_or_ignored(drive):
             "Ignore: no type is known that decides this goal", "Ban: press t to go to the types",
             "Raise: press t to go to the types",
         ]  # fmt: skip
-        assert commands(d) == []
+        assert not d.commands
 
 
 @pytest.mark.slow
 async def test_a_refusal_takes_the_wish_back(drive):
-    log = aimed()
-    async with drive(log, supervisor=Supervisor(log, refuse="no such type")) as d:
-        await d.press("7", "greater_than_sign")
-        await d.until(lambda: any("no such type" in n for n in d.notices()))
-        await d.until(lambda: "→" not in d.text())
+    async with drive(aimed(), refuse="no such type", press=["7", "greater_than_sign"]) as d:
+        await d.until_notice("no such type")
+        await d.until_lacks("→")
         assert d.notices() == ["thumbs.model.Thumbnail ×8: rejected: no such type"]
 
 
@@ -777,15 +703,10 @@ async def test_a_refusal_takes_the_wish_back(drive):
 async def test_what_was_sent_to_nobody_is_not_wished_for_ever(drive, monkeypatch):
     monkeypatch.setattr("fuzztui.tui.frame.steered.ECHO_S", 0.3)
     log = aimed()
-
-    class Gone(Supervisor):
-        def connect(self, _run):
-            raise OSError("connection refused")
-
     async with drive(log, supervisor=Gone(log)) as d:
         await d.press("7", "greater_than_sign", "right_square_bracket")
-        await d.until(lambda: any("connection refused" in n for n in d.notices()))
-        await d.until(lambda: "→" not in d.text())
+        await d.until_notice("connection refused")
+        await d.until_lacks("→")
 
 
 @pytest.mark.slow
@@ -796,7 +717,7 @@ async def test_an_engine_that_cannot_says_why(drive):
             "Raise: this campaign's engine cannot weigh types: targets.json could not be made",
             "More: this campaign's engine cannot change the targeted share during the campaign",
         ]  # fmt: skip
-        assert commands(d) == []
+        assert not d.commands
 
 
 def test_why_nothing_more_can_be_asked():
@@ -839,10 +760,9 @@ async def test_coverage_of_libraries_has_a_scale_of_its_own(drive):
     async with drive(aimed()) as d:
         assert "Library code  22,986" in d.text()
         assert "22,986" in d.lines()[4]
-        assert "▒ all 1,065  █ valid 745" in d.text()
-        assert " 3rd party " in d.text()
+        d.assert_shows("▒ all 1,065  █ valid 745", " 3rd party ")
         await d.press("enter")
-        await d.until(lambda: "745 by valid inputs, 22,986 3rd-party lines" in d.text())
+        await d.until_shows("745 by valid inputs, 22,986 3rd-party lines")
     async with drive(aimed(), size=(80, 24)) as d:
         assert "22,986" in d.lines()[3]
         assert "▒ all 1,065" in d.text()
@@ -852,22 +772,17 @@ async def test_coverage_of_libraries_has_a_scale_of_its_own(drive):
 async def test_it_is_not_shown_where_it_is_not_measured(drive):
     for log in (aimed(libraries=False), running()):
         async with drive(log) as d:
-            assert "Library" not in d.text()
-            assert "library" not in d.text()
-            assert "libs" not in d.text()
-            assert "Corpus  " in d.text()
+            d.assert_shows("Corpus  ")
+            d.assert_lacks("Library", "library", "libs")
 
 
 @pytest.mark.slow
 async def test_entries_can_be_demoted_where_the_engine_can(drive):
-    async with drive(aimed()) as d:
-        await d.press("2")
+    async with drive(aimed(), press="2") as d:
         assert "▽ demoted" in d.text()
         assert d.table.go_to("main/3")
-        await d.until(lambda: "main/3  demoted" in d.text())
+        await d.until_shows("main/3  demoted")
         await d.press("j", "D")
-        await d.until(lambda: commands(d))
-        assert commands(d) == [DemoteEntry(4, "main")]
-    async with drive(running()) as d:
-        await d.press("2", "D")
+        await d.until_sent(DemoteEntry(4, "main"))
+    async with drive(running(), press="2D") as d:
         assert d.notices() == ["Demote: main's engine cannot demote entries"]

@@ -35,9 +35,7 @@ async def test_the_dialog_sends_verdict_and_note(drive, size):
         assert d.app.screen.query_one(VerdictChoices).chosen == "known"
         assert d.app.screen.query_one(Input).region.height == 1
         await d.press("down", "i", "1", "2", "enter")
-        assert d.world.supervisor.commands == [
-            JudgeFinding(finding.file, "fixed", "i12", finding.instance)
-        ]
+        assert d.commands == [JudgeFinding(finding.file, "fixed", "i12", finding.instance)]
 
 
 @pytest.mark.slow
@@ -46,15 +44,14 @@ async def test_escape_sends_nothing_and_letters_are_no_commands(drive):
         await on_a_crash(d)
         await d.press("V", "q", "m", "up", "up", "escape")
         assert not isinstance(d.app.screen, VerdictScreen)
-        assert d.world.supervisor.commands == []
+        assert not d.commands
 
 
 async def test_an_earlier_verdict_is_in_the_dialog_and_in_the_details(drive):
-    log = running()
-    async with drive(log, size=(120, 40)) as d:
+    async with drive(running(), size=(120, 40)) as d:
         finding = await on_a_crash(d)
-        log.add(verdict(finding.signature, "wont-fix", "\x1b[31mby design"))
-        await d.until(lambda: "by design" in d.text())
+        d.log.add(verdict(finding.signature, "wont-fix", "\x1b[31mby design"))
+        await d.until_shows("by design")
         assert "\x1b" not in d.text()
         await d.press("V")
         assert d.app.screen.query_one(VerdictChoices).chosen == "wont-fix"
@@ -62,23 +59,14 @@ async def test_an_earlier_verdict_is_in_the_dialog_and_in_the_details(drive):
 
 
 @pytest.mark.slow
-async def test_an_ended_run_is_judged_by_a_process(drive, monkeypatch):
-    asked = []
-
-    async def record(run, command):
-        asked.append(command)
-        return True, "recorded"
-
-    monkeypatch.setattr("fuzztui.features.findings.screen.screen.record_verdict", record)
-    log = running()
-    log.add(ev.CampaignEnded("finished"))
-    async with drive(log) as d:
+async def test_an_ended_run_is_judged_by_a_process(drive, recorded, tmp_path):
+    async with drive(running().add(ev.CampaignEnded("finished"))) as d:
         finding = await on_a_crash(d)
         assert BY_ID["finding.judge"].why_not(d.app.action_context()) == ""
         await d.press("V", "enter")
-        await d.until(lambda: asked)
-        assert asked == [JudgeFinding(finding.file, "known", "", finding.instance)]
-        assert d.world.supervisor.commands == []
+        await d.until(lambda: recorded)
+        assert recorded == [(tmp_path, JudgeFinding(finding.file, "known", "", finding.instance))]
+        assert not d.commands
 
 
 @pytest.mark.slow
@@ -87,7 +75,7 @@ async def test_a_verdict_that_is_not_recorded_keeps_the_dialog_and_its_note(driv
         finding = await on_a_crash(d)
         d.world.supervisor.refuse = "verdicts.toml: the disk is full"
         await d.press("V", "up", *"why", "enter")
-        await d.until(lambda: "the disk is full" in d.text())
+        await d.until_shows("the disk is full")
         dialog = d.app.screen
         assert isinstance(dialog, VerdictScreen)
         assert dialog.query_one(Input).value == "why"
@@ -99,7 +87,7 @@ async def test_a_verdict_that_is_not_recorded_keeps_the_dialog_and_its_note(driv
         await d.press("enter")
         await d.until(lambda: not isinstance(d.app.screen, VerdictScreen))
         sent = JudgeFinding(finding.file, verdict_, "why", finding.instance)
-        assert d.world.supervisor.commands == [sent, sent]
+        assert d.commands == [sent, sent]
 
 
 @pytest.mark.slow
@@ -110,9 +98,7 @@ async def test_a_failure_after_the_dialog_was_closed_is_notified(drive, monkeypa
         return await answer
 
     monkeypatch.setattr("fuzztui.features.findings.screen.screen.record_verdict", record)
-    log = running()
-    log.add(ev.CampaignEnded("finished"))
-    async with drive(log) as d:
+    async with drive(running().add(ev.CampaignEnded("finished"))) as d:
         await on_a_crash(d)
         await d.press("V", "x", "enter")
         assert isinstance(d.app.screen, VerdictScreen)
@@ -133,22 +119,19 @@ async def test_marked_groups_get_one_verdict_in_one_step(drive):
         marked = d.table.marked_rows()
         assert len(marked) == 2
         await d.press("V", "enter")
-        await d.until(lambda: len(d.world.supervisor.commands) == 2)
-        assert {(c.instance, c.file) for c in d.world.supervisor.commands} == {
-            (f.instance, f.file) for f in marked
-        }
+        await d.until(lambda: len(d.commands) == 2)
+        assert {(c.instance, c.file) for c in d.commands} == {(f.instance, f.file) for f in marked}
         assert not d.table.marks
 
 
 @pytest.mark.slow
 async def test_a_regression_is_not_fixed_again_by_mistake(drive):
-    log = running()
-    async with drive(log) as d:
+    async with drive(running()) as d:
         finding = await on_a_crash(d)
-        log.add(verdict(finding.signature, "fixed"))
-        log.add(ev.SupervisorStarted(1, 0.0))
-        log.add(ev.FindingDescribed("main", "crash", "crashes/x", finding.signature, "title"))
-        await d.until(lambda: "regression" in d.text())
+        d.log.add(verdict(finding.signature, "fixed"))
+        d.log.add(ev.SupervisorStarted(1, 0.0))
+        d.log.add(ev.FindingDescribed("main", "crash", "crashes/x", finding.signature, "title"))
+        await d.until_shows("regression")
         await d.press("V")
         assert d.app.screen.query_one(VerdictChoices).chosen == "known"
 
@@ -164,4 +147,4 @@ async def test_notifications_do_not_cover_a_dialog(drive):
         await d.still()
         assert d.text() == before
         await d.press("escape")
-        await d.until(lambda: "title" in d.text())
+        await d.until_shows("title")

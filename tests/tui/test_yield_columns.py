@@ -28,14 +28,8 @@ def with_cpu(log, finds=3):
     return log
 
 
-def folded(log):
-    state = State()
-    apply(state, log.records)
-    return state
-
-
 def test_the_column_of_instances_and_its_order():
-    state = folded(with_cpu(started()))
+    state = with_cpu(started()).state
     status = status_of(state, state.t)
     (column,) = (c for c in columns(lambda: status, lambda _: ()) if c.id == "yield")
     cells = {i.id: column.cell(i)[0] for i in state.instances.values()}
@@ -52,7 +46,7 @@ def test_the_column_goes_first_when_there_is_no_room():
 
 
 def test_details_of_an_instance():
-    state = folded(with_cpu(started()))
+    state = with_cpu(started()).state
     status = status_of(state, state.t)
     names = {i: [fact.name for fact in facts(state.instances[i], state, status)]
              for i in state.instances}  # fmt: skip
@@ -62,7 +56,7 @@ def test_details_of_an_instance():
 
 @pytest.mark.parametrize("known", [True, False])
 def test_the_column_of_mutators(known):
-    state = folded(with_cpu(mixed()))
+    state = with_cpu(mixed()).state
     yields = campaign_yields(state).mutators["havoc"] if known else Yields()
     every = mutator_columns(lambda _: False, lambda _: yields)
     (column,) = (c for c in every if c.id == "yield")
@@ -75,7 +69,7 @@ def test_the_column_of_mutators(known):
 def test_they_are_kept_for_a_while():
     now = [0.0]
     log = with_cpu(started())
-    state, kept = folded(log), KeptYields(lambda: now[0])
+    state, kept = log.state, KeptYields(lambda: now[0])
     first = kept.of(state)
     assert first == campaign_yields(state)
     more = log.records[-1]
@@ -84,4 +78,4 @@ def test_they_are_kept_for_a_while():
     now[0] += EVERY_S
     assert kept.of(state).campaign.whole.edges == first.campaign.whole.edges + 1
     # A replay that moves back shows what was known then.
-    assert kept.of(folded(log)) == first
+    assert kept.of(log.state) == first

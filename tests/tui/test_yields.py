@@ -13,8 +13,7 @@ from fuzztui.tui.frame.footer import MORE, Footer
 
 def compared():
     """A campaign with entries made for comparisons; one place has markup in its name."""
-    log = running()
-    log.add(
+    return running().add(
         ev.EntrySaved("main", 900, "queue/id:000900", [0], "compare"),
         ev.EntrySaved("main", 901, "queue/id:000901", [0], "compare"),
         ev.ComparisonsReported(
@@ -24,17 +23,14 @@ def compared():
             {"compare": 250, "havoc": 9750},
         ),
     )
-    return log
 
 
 @pytest.mark.slow
 async def test_the_strip_is_there_if_comparisons_are(drive):
-    async with drive(running()) as d:
-        await d.press("2")
+    async with drive(running(), press="2") as d:
         assert not d.screen.query_one(YieldStrip).display
     for size in ((80, 24), (120, 40)):
-        async with drive(compared(), size=size) as d:
-            await d.press("2")
+        async with drive(compared(), size=size, press="2") as d:
             assert d.screen.query_one(YieldStrip).display
             assert "2.5%" in d.text()
 
@@ -42,10 +38,9 @@ async def test_the_strip_is_there_if_comparisons_are(drive):
 @pytest.mark.slow
 async def test_operations_and_places(drive):
     for size in ((80, 24), (120, 40), (200, 50)):
-        async with drive(compared(), size=size) as d:
-            await d.press("2", "v")
+        async with drive(compared(), size=size, press="2v") as d:
             await d.until(lambda d=d: isinstance(d.app.screen, BoxScreen))
-            await d.until(lambda d=d: "m:7" in d.text())
+            await d.until_shows("m:7")
             text = d.text()
             assert "2.5%" in text and "'table', 'svg'" in text and "[/x]:9" in text
             assert "\x1b" not in text
@@ -55,9 +50,8 @@ async def test_operations_and_places(drive):
 
 @pytest.mark.slow
 async def test_the_dialog_without_anything(drive):
-    async with drive(running()) as d:
-        await d.press("2", "v")
-        await d.until(lambda: "engine.comparisons" in d.text())
+    async with drive(running(), press="2v") as d:
+        await d.until_shows("engine.comparisons")
 
 
 async def test_probes_left(drive):
@@ -66,13 +60,12 @@ async def test_probes_left(drive):
     async with drive(log, size=(200, 50)) as d:
         assert "777 probes" in d.text()
         await d.press("enter")
-        await d.until(lambda: "probes left" in d.text())
+        await d.until_shows("probes left")
 
 
 @pytest.mark.slow
 async def test_the_footer_says_that_keys_are_left_out(drive):
-    async with drive(mutated(), size=(80, 24)) as d:
-        await d.press("4")
+    async with drive(mutated(), size=(80, 24), press="4") as d:
         (line,) = d.screen.query_one(Footer).paint(80, 1)
         assert MORE in [span.text for span in line]
         assert sum(len(span.text) for span in line) == 80
@@ -83,16 +76,14 @@ async def test_the_footer_says_that_keys_are_left_out(drive):
 @pytest.mark.slow
 async def test_a_hidden_column_leaves_a_sign(drive):
     for size, hidden in (((80, 24), True), ((400, 40), False)):
-        async with drive(mutated(), size=size) as d:
-            await d.press("4")
+        async with drive(mutated(), size=size, press="4") as d:
             header = next(line for line in d.lines() if "operator" in line and "where" in line)
             assert ("…" in header) == hidden
 
 
 @pytest.mark.slow
 async def test_the_exact_pass_is_announced_in_the_header(drive):
-    log = mutated()
-    log.add(ev.CampaignStarted("c", "mu2", "m:f", budget_s=3000.0, exact_s=15.0))
+    log = mutated().add(ev.CampaignStarted("c", "mu2", "m:f", budget_s=3000.0, exact_s=15.0))
     async with drive(log, size=(160, 40)) as d:
         assert "then at most 15s for the exact score" in d.lines()[1]
     async with drive(log, size=(80, 24)) as d:
@@ -101,11 +92,9 @@ async def test_the_exact_pass_is_announced_in_the_header(drive):
 
 @pytest.mark.slow
 async def test_an_exact_pass_is_not_in_the_budget(drive):
-    log = mutated()
-    log.add(ev.CampaignStarted("c", "mu2", "m:f", budget_s=300.0))
+    log = mutated().add(ev.CampaignStarted("c", "mu2", "m:f", budget_s=300.0))
     log.add(analysis("main", 600, phase="exact", unsettled=9, pass_share=0.25), dt=1.0)
     for size in ((80, 24), (120, 40), (200, 50)):
-        async with drive(log, size=size) as d:
-            await d.press("4")
+        async with drive(log, size=size, press="4") as d:
             assert "25%" in d.text(), "of the budget of the pass"
             assert "exact pass" in d.lines()[1]

@@ -55,8 +55,7 @@ def listed(log: Log, count: int) -> None:
 
 def begun(count: int = 40, *, trials: int = 0) -> Log:
     """It has just begun to fuzz mutants: none has had its turn."""
-    log = Log()
-    log.add(
+    log = Log().add(
         ev.CampaignStarted(
             "hard-first", "afl", "targets/parser @@", 7, 0.0 if trials else BUDGET_S, trials,
             ["main", "s1"], WALL, "0.1",
@@ -186,18 +185,8 @@ def on_target(count: int = 40) -> Log:
     m = ids(count)
     collected(log, m[3], "m5", {"entries": 2, "edges": 5, "crashes": 0, "hangs": 0, "kills": 1},
               "the mutants' budget is used up")  # fmt: skip
-    log.add(
-        ev.PhaseStarted(
-            "target",
-            {
-                "mutants_s": BUDGET_S / 2,
-                "before_s": BUDGET_S / 2,
-                "each_s": EACH_S,
-                "abreast": 1,
-            },
-        ),
-        dt=900.0,
-    )
+    plan = {"mutants_s": BUDGET_S / 2, "before_s": BUDGET_S / 2, "each_s": EACH_S, "abreast": 1}
+    log.add(ev.PhaseStarted("target", plan), dt=900.0)
     for n, name in enumerate(("main", "s1")):
         log.add(
             ev.InstanceState(name, "running", 7000 + n),

@@ -317,7 +317,7 @@ def test_it_is_for_afl_with_a_grammar(tmp_path):
     assert wanted(campaign("c"))
     assert not wanted(campaign("c"), is_hub=True), "hosts collect"
     assert not wanted(campaign(""))
-    assert not wanted(replace(campaign("c"), tables={}))
+    assert not wanted(replace(campaign("c"), tables={"text": None}))
     assert not wanted(replace(campaign("c"), kind="text")), "it parses in process"
 
 

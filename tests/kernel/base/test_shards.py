@@ -30,8 +30,7 @@ def test_the_division_is_the_same_in_every_version():
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "2", "0/5", "6/5", "-1/5", "1/0", "a/b", "1/2/3", "1/10001", "1.0/2", None, "²/5"],
+    "text", ["", "2", "0/5", "6/5", "-1/5", "1/0", "a/b", "1/2/3", "1/10001", "1.0/2", None, "²/5"]
 )
 def test_other_texts_are_refused(text):
     with pytest.raises(ValueError, match="2/5"):

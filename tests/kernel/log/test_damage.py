@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 from examples import examples
+from run_logs import run_with
 
 import fuzztui.tui
 from fuzztui.cli import damage, main, parser
@@ -20,48 +21,34 @@ from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.log.writer import LogWriter
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.session import CheckpointKeeper, LiveClock, Session
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    CampaignStarted,
-    CampaignState,
-    ComparisonsReported,
-    EntrySaved,
-    FindingDescribed,
-    FindingSaved,
-    InstanceState,
-    MutantsFound,
-    MutantState,
-    MutatorStats,
-    PhaseStarted,
-    RecordsLost,
-    Stats,
-    TargetingStats,
-)
+from fuzztui.kernel.wire import events as ev
 from fuzztui.run.home import listing
 
 RECORDS = 240
 
 
 def events():
-    yield CampaignStarted("c", "zest", "lib:f", 7, instances=["main"], wall=1e9)
-    yield CampaignState("running")
-    yield InstanceState("main", "running")
-    yield PhaseStarted("mutants")
-    yield MutatorStats("main", names=["havoc"], tried=[9], applied=[9], found=[1], crashes=[0])
-    yield TargetingStats("main", 0.5, names=["t"], distances=[1])
-    yield ComparisonsReported("main", {"table": "m:1"})
+    yield ev.CampaignStarted("c", "zest", "lib:f", 7, instances=["main"], wall=1e9)
+    yield ev.CampaignState("running")
+    yield ev.InstanceState("main", "running")
+    yield ev.PhaseStarted("mutants")
+    yield ev.MutatorStats("main", names=["havoc"], tried=[9], applied=[9], found=[1], crashes=[0])
+    yield ev.TargetingStats("main", 0.5, names=["t"], distances=[1])
+    yield ev.ComparisonsReported("main", {"table": "m:1"})
     rng = random.Random(1)
     for n in range(RECORDS - 7):
         yield rng.choice(
             [
-                Stats("main", n * 1017, rng.random() * 1000, n // 9, edges=n // 3, edges_total=99),
-                EntrySaved("main", n, f"queue/{n}", [n // 7], "havoc", size=n),
-                FindingSaved("main", "crash", f"crashes/{n}"),
-                FindingDescribed("main", "crash", f"crashes/{n}", f"S{n % 3}", "T"),
-                MutantsFound("main", "m", "m.py", "/m.py", [{"id": f"m{n}", "line": n}]),
+                ev.Stats(
+                    "main", n * 1017, rng.random() * 1000, n // 9, edges=n // 3, edges_total=99
+                ),
+                ev.EntrySaved("main", n, f"queue/{n}", [n // 7], "havoc", size=n),
+                ev.FindingSaved("main", "crash", f"crashes/{n}"),
+                ev.FindingDescribed("main", "crash", f"crashes/{n}", f"S{n % 3}", "T"),
+                ev.MutantsFound("main", "m", "m.py", "/m.py", [{"id": f"m{n}", "line": n}]),
             ]
         )
-    yield CampaignEnded("finished")
+    yield ev.CampaignEnded("finished")
 
 
 @pytest.fixture(scope="module", params=["with checkpoints", "without"])
@@ -101,6 +88,18 @@ def ask(capsys, *argv):
     return code, out, err
 
 
+def status(capsys, run):
+    """The code, the object and the messages of ``status --json``."""
+    code, out, err = ask(capsys, "status", run, "--json")
+    return code, json.loads(out), err
+
+
+def flip_bit(path, at):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 4
+    path.write_bytes(data)
+
+
 def figures(answer):
     return {
         **{name: answer[name] for name in ("execs", "corpus", "crashes", "hangs", "log_seq")},
@@ -133,7 +132,7 @@ def damages(data, count, rng):
 
 
 def check_damage(whole, run, capsys, count):
-    sound = figures(json.loads(ask(capsys, "status", whole, "--json")[1]))
+    sound = figures(status(capsys, whole)[1])
     path = run / "log" / SEALED
     data = path.read_bytes()
     cuts = [("truncate", b.offset, data[: b.offset]) for b in LogReader(run)._source.index]
@@ -164,8 +163,7 @@ def test_no_damage_anywhere_gives_a_wrong_figure_in_silence(whole, run, capsys):
 
 
 def test_a_sound_run_is_reported_as_sound(run, capsys):
-    code, out, err = ask(capsys, "status", run, "--json")
-    answer = json.loads(out)
+    code, answer, err = status(capsys, run)
     assert (code, err, answer["problems"], answer["at_least"]) == (DONE, "", [], False)
     code, out, err = ask(capsys, "status", run)
     assert "at least" not in out
@@ -219,27 +217,10 @@ COMMANDS = {
     "ctl of mutants": ["ctl", "RUN", "weigh", "t", "3"],
 }
 READ_NO_LOG = {
-    "watch",
-    "mutate",
-    "targets",
-    "repro",
-    "minimise",
-    "check",
-    "samples",
-    "schema",
-    "themes",
-    "config",
-    "run",
-    "test",
-    "hosts",
-    "ci",
-    "cluster",
-    "init",
-    "doctor",
-    "completion",
-    "help",
+    "watch", "mutate", "targets", "repro", "minimise", "check", "samples", "schema", "themes",
+    "config", "run", "test", "hosts", "ci", "cluster", "init", "doctor", "completion", "help",
     "man",
-}
+}  # fmt: skip
 """``repro`` and ``minimise`` read one only for what a mutant of fuzz-first left, and ``ci`` that of
 the run that it starts. ``test`` is tried in tests/suites."""
 
@@ -263,9 +244,7 @@ def test_no_command_is_silent_about_damage(whole, run, capsys, monkeypatch, name
     sound, _, err = ask(capsys, *argv)
     assert "damaged" not in err
     path = run / "log" / SEALED
-    data = bytearray(path.read_bytes())
-    data[len(data) * 4 // 5] ^= 4
-    path.write_bytes(data)
+    flip_bit(path, path.stat().st_size * 4 // 5)
     code, out, err = ask(capsys, *argv)
     assert code == (DAMAGED if sound == DONE else sound)
     assert f"{path}: bytes " in err
@@ -275,17 +254,14 @@ def test_no_command_is_silent_about_damage(whole, run, capsys, monkeypatch, name
 
 
 def test_a_score_of_a_damaged_log_is_of_what_is_known(tmp_path, capsys):
-    run = tmp_path / "c"
-    (run / "supervisor").mkdir(parents=True)
-    writer = LogWriter(run / "log")
-    for event in [
-        CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"], wall=1e9),
-        MutantsFound("main", "m", "m.py", "/m.py", [{"id": f"m{n}", "line": n} for n in range(4)]),
-        MutantState("main", "m1", "killed"),
-        CampaignEnded("finished"),
-    ]:
-        writer.append(event, 1.0)
-    writer.close(at_rest=True)
+    rows = [{"id": f"m{n}", "line": n} for n in range(4)]
+    run = run_with(
+        tmp_path / "c",
+        ev.CampaignStarted("c", "mu2", "lib:f", 7, instances=["main"], wall=1e9),
+        ev.MutantsFound("main", "m", "m.py", "/m.py", rows),
+        ev.MutantState("main", "m1", "killed"),
+        ev.CampaignEnded("finished"),
+    )
     assert "known" not in ask(capsys, "status", run)[1]
     path = run / "log" / SEALED
     path.write_bytes(path.read_bytes()[:-1] + b"x")
@@ -296,20 +272,17 @@ def test_a_score_of_a_damaged_log_is_of_what_is_known(tmp_path, capsys):
 
 
 def test_what_a_repair_lost_is_remembered(run, capsys):
-    sound = json.loads(ask(capsys, "status", run, "--json")[1])
+    sound = status(capsys, run)[1]
     path = run / "log" / SEALED
-    data = bytearray(path.read_bytes())
     block = LogReader(run)._source.index[2]
-    data[block.offset + block.size // 2] ^= 4
-    path.write_bytes(data)
+    flip_bit(path, block.offset + block.size // 2)
     writer = LogWriter(run / "log")
     assert len(writer.repairs) == 1
     writer.close(at_rest=True)
     whole = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
     (lost,) = (r for r in whole if r["k"] == "records_lost")
     assert 101 <= lost["first"] <= lost["s"] == 150
-    code, out, err = ask(capsys, "status", run, "--json")
-    answer = json.loads(out)
+    code, answer, err = status(capsys, run)
     assert (code, err, answer["problems"]) == (DONE, "", [])
     assert answer["at_least"]
     assert answer["lost_records"] == 151 - lost["first"]
@@ -318,20 +291,18 @@ def test_what_a_repair_lost_is_remembered(run, capsys):
 
 
 def test_members_in_another_order_are_read_reported_and_put_in_order(run, capsys):
-    sound = json.loads(ask(capsys, "status", run, "--json")[1])
+    sound = status(capsys, run)[1]
     path = run / "log" / SEALED
     data = path.read_bytes()
     blocks = LogReader(run)._source.index
     members = [data[block.offset : block.end] for block in blocks]
     path.write_bytes(b"".join([*members[::-1], data[blocks[-1].end :]]))
-    code, out, _ = ask(capsys, "status", run, "--json")
-    assert code == DAMAGED
-    assert len(json.loads(out)["problems"]) == 1
-    assert figures(json.loads(out)) == figures(sound)
+    code, answer, _ = status(capsys, run)
+    assert (code, len(answer["problems"])) == (DAMAGED, 1)
+    assert figures(answer) == figures(sound)
     LogWriter(run / "log").close(at_rest=True)
     assert path.read_bytes() == data
-    code, out, _ = ask(capsys, "status", run, "--json")
-    answer = json.loads(out)
+    code, answer, _ = status(capsys, run)
     assert (code, answer["problems"], answer["at_least"]) == (DONE, [], False)
     assert figures(answer) == figures(sound)
 
@@ -377,8 +348,8 @@ def test_an_object_is_printed_where_no_record_is_left(run, capsys, command, cont
 
 def campaign_run(tmp_path, *events, engine, first=False):
     """A run with a copy of its campaign file, and a log of ``events``."""
-    run = tmp_path / "c"
-    (run / "supervisor").mkdir(parents=True)
+    start = ev.CampaignStarted("c", engine, "t", 7, instances=["main"], wall=1e9)
+    run = run_with(tmp_path / "c", start, *events)
     (run.parent / "p.py").write_text("def target(data):\n    return len(data) + 1\n")
     (run.parent / "p.c").write_text("int main(void) { return 0; }\n")
     target = f'function = "p:target"\npath = ["{run.parent}"]\n'
@@ -389,10 +360,6 @@ def campaign_run(tmp_path, *events, engine, first=False):
         f'[campaign]\nname = "c"\nbudget = "1h"\n[target]\n{target}'
         f'[engine]\nkind = "{engine}"\n{first}'
     )
-    writer = LogWriter(run / "log")
-    for event in [CampaignStarted("c", engine, "t", 7, instances=["main"], wall=1e9), *events]:
-        writer.append(event, 1.0)
-    writer.close(at_rest=True)
     return run
 
 
@@ -406,7 +373,7 @@ WITHOUT_ROWS = [["types"], ["comparisons"], ["mutators"], ["mutants", "matrix"]]
 @pytest.mark.parametrize("words", WITHOUT_ROWS)
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_no_reason_is_made_up_for_records_that_are_lost(tmp_path, capsys, words, more):
-    run = campaign_run(tmp_path, CampaignEnded("finished"), engine="zest")
+    run = campaign_run(tmp_path, ev.CampaignEnded("finished"), engine="zest")
     sound, _, err = ask(capsys, *words, run, *more)
     assert sound != DAMAGED
     assert "lost" not in err
@@ -421,7 +388,9 @@ def test_no_reason_is_made_up_for_records_that_are_lost(tmp_path, capsys, words,
 
 @pytest.mark.parametrize("words", WITHOUT_ROWS)
 def test_records_that_were_lost_before_a_repair_are_a_reason_too(tmp_path, capsys, words):
-    run = campaign_run(tmp_path, RecordsLost(2, "damage"), CampaignEnded("finished"), engine="zest")
+    run = campaign_run(
+        tmp_path, ev.RecordsLost(2, "damage"), ev.CampaignEnded("finished"), engine="zest"
+    )
     code, _, err = ask(capsys, *words, run)
     assert code == DAMAGED
     assert "lost" in err.splitlines()[-1]
@@ -430,7 +399,7 @@ def test_records_that_were_lost_before_a_repair_are_a_reason_too(tmp_path, capsy
 @pytest.mark.parametrize("engine", ["afl", "zest"])
 @pytest.mark.parametrize("words", [["list"], ["show"]])
 def test_the_queue_of_a_damaged_log_is_lost_and_not_made_up(tmp_path, capsys, engine, words):
-    run = campaign_run(tmp_path, PhaseStarted("mutants"), engine=engine, first=True)
+    run = campaign_run(tmp_path, ev.PhaseStarted("mutants"), engine=engine, first=True)
     lose_the_log(run)
     code, out, err = ask(capsys, "mutants", *words, run, *(["x"] if words == ["show"] else []))
     assert (code, out) == (DAMAGED, "")
@@ -487,18 +456,18 @@ def test_each_problem_is_reported_once_wherever_it_stands(tmp_path, capsys):
 
 def test_no_average_is_shown_of_an_unknown_time(tmp_path, capsys):
     events = [
-        CampaignState("running"),
-        InstanceState("main", "running"),
-        Stats("main", 17_796, 1000.0, 3),
+        ev.CampaignState("running"),
+        ev.InstanceState("main", "running"),
+        ev.Stats("main", 17_796, 1000.0, 3),
     ]
-    ended = CampaignEnded("finished")
+    ended = ev.CampaignEnded("finished")
     sound = campaign_run(tmp_path / "a", *events, ended, engine="zest")
     assert "/s on average" in ask(capsys, "status", sound)[1]
-    run = campaign_run(tmp_path / "b", *events, RecordsLost(5, "damage"), ended, engine="zest")
+    run = campaign_run(tmp_path / "b", *events, ev.RecordsLost(5, "damage"), ended, engine="zest")
     out = ask(capsys, "status", run)[1]
     assert "17,796" in out
     assert "on average" not in out
-    answer = json.loads(ask(capsys, "status", run, "--json")[1])
+    answer = status(capsys, run)[1]
     assert answer["execs_per_sec"] is None
     assert answer["instances"][0]["execs_per_sec"] is None
 

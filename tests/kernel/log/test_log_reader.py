@@ -18,14 +18,23 @@ from fuzztui.kernel.wire.codec import encode_record
 from fuzztui.kernel.wire.events import Message, Record, Unknown
 
 
+def write(directory, count, *, name="", at_rest=False):
+    """A log of messages, two a second."""
+    writer = LogWriter(directory)
+    for n in range(1, count + 1):
+        writer.append(Message("info", f"{name} {n}"), n // 2)
+    writer.close(at_rest=at_rest)
+
+
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    """A run whose log has members of 10 records and a tail of 5, two records a second."""
+def small_members(monkeypatch):
     monkeypatch.setattr(writer_module, "TAIL_RECORDS", 10)
-    writer = LogWriter(tmp_path / "log")
-    for n in range(1, 76):
-        writer.append(Message("info", f"number {n}"), n // 2)
-    writer.close()
+
+
+@pytest.fixture
+def run(tmp_path, small_members):
+    """A run whose log has members of 10 records and a tail of 5."""
+    write(tmp_path / "log", 75)
     return tmp_path
 
 
@@ -64,10 +73,7 @@ def test_a_generator_goes_on_over_refreshes_and_sealing(run):
     reader = LogReader(run)
     records = reader.records()
     seen = [next(records).seq for _ in range(73)]
-    writer = LogWriter(run / "log")
-    for n in range(30):
-        writer.append(Message("info", str(n)), 40)
-    writer.close()
+    write(run / "log", 30)
     reader.refresh()
     seen += [r.seq for r in records]
     assert seen == list(range(1, 106))
@@ -87,9 +93,7 @@ def test_a_log_that_has_not_begun(tmp_path):
     (tmp_path / "log").mkdir()
     reader = LogReader(tmp_path)
     assert (reader.last_seq, reader.last_t, numbers(reader)) == (0, 0.0, [])
-    writer = LogWriter(tmp_path / "log")
-    writer.append(Message("info", "x"), 1)
-    writer.close()
+    write(tmp_path / "log", 1)
     reader.refresh()
     assert reader.last_seq == 1
 
@@ -102,9 +106,6 @@ def test_fifos_and_strangers_in_the_directory_do_no_harm(run):
     reader = LogReader(run)
     assert numbers(reader) == list(range(1, 76))
     assert len([p for p in reader.problems if "regular" in p]) == 2
-
-
-# -------------------------------------------------------------- foreign files
 
 
 def write_lines(path, records):
@@ -251,12 +252,8 @@ def test_gaps_and_reversed_logs_are_problems(tmp_path):
     assert "cut off" in reader.problems[0]
 
 
-def test_a_closed_log_that_was_cut_between_two_members_is_damaged(tmp_path, monkeypatch):
-    monkeypatch.setattr(writer_module, "TAIL_RECORDS", 10)
-    writer = LogWriter(tmp_path)
-    for n in range(30):
-        writer.append(Message("info", str(n)), n)
-    writer.close(at_rest=True)
+def test_a_closed_log_that_was_cut_between_two_members_is_damaged(tmp_path, small_members):
+    write(tmp_path, 30, at_rest=True)
     assert not LogReader(tmp_path).problems
     for block in reversed(LogReader(tmp_path)._source.index):
         os.truncate(tmp_path / SEALED, block.end)
@@ -265,14 +262,10 @@ def test_a_closed_log_that_was_cut_between_two_members_is_damaged(tmp_path, monk
         assert len(reader.problems) == 1
 
 
-def test_members_of_another_log_are_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr(writer_module, "TAIL_RECORDS", 10)
+def test_members_of_another_log_are_left_out(tmp_path, small_members):
     blocks = {}
     for name in "ab":
-        writer = LogWriter(tmp_path / name)
-        for n in range(30):
-            writer.append(Message("info", f"{name} {n}"), n)
-        writer.close(at_rest=True)
+        write(tmp_path / name, 30, name=name, at_rest=True)
         data = (tmp_path / name / SEALED).read_bytes()
         blocks[name] = [data[b.offset : b.end] for b in LogReader(tmp_path / name)._source.index]
     (a, _, *rest), (_, b, _) = blocks["a"], blocks["b"]

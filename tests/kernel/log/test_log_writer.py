@@ -27,6 +27,18 @@ def fill(writer, n):
     return records
 
 
+def closed_log(directory, n, **options):
+    """The records of a log that was written and closed."""
+    writer = LogWriter(directory)
+    records = fill(writer, n)
+    writer.close(**options)
+    return records
+
+
+def read(directory):
+    return list(LogReader(directory).records())
+
+
 @pytest.fixture
 def small_tails(monkeypatch):
     monkeypatch.setattr(writer_module, "TAIL_RECORDS", 10)
@@ -51,14 +63,14 @@ def test_records_of_another_log_keep_number_and_time(tmp_path):
         with pytest.raises(ValueError, match="is not after"):
             writer.copy(earlier)
     writer.flush()
-    assert list(LogReader(tmp_path).records()) == copies
+    assert read(tmp_path) == copies
     writer.close()
 
 
 def test_what_append_returns_is_what_is_read(tmp_path):
     writer = LogWriter(tmp_path)
     records = fill(writer, 5)
-    assert list(LogReader(tmp_path).records()) == records
+    assert read(tmp_path) == records
     writer.close()
 
 
@@ -82,14 +94,12 @@ def test_an_event_that_could_not_be_read_again_is_refused_and_leaves_no_gap(tmp_
 
 
 def test_full_tails_become_members_and_go(tmp_path):
-    writer = LogWriter(tmp_path)
-    records = fill(writer, 2 * TAIL_RECORDS + 300)
-    writer.close()
+    records = closed_log(tmp_path, 2 * TAIL_RECORDS + 300)
     tails = list_tails(tmp_path)
     assert [first for first, _ in tails] == [2 * TAIL_RECORDS + 1]
     sealed = gzip.decompress((tmp_path / SEALED).read_bytes()).splitlines()
     assert [json.loads(line)["s"] for line in sealed] == list(range(1, 2 * TAIL_RECORDS + 1))
-    assert list(LogReader(tmp_path).records()) == records
+    assert read(tmp_path) == records
 
 
 def test_tails_are_bounded_in_bytes_too(tmp_path, monkeypatch):
@@ -104,7 +114,7 @@ def test_tails_are_bounded_in_bytes_too(tmp_path, monkeypatch):
             assert path.stat().st_size < 6000
     writer.close()
     assert len(LogReader(tmp_path)._source.index) > 5
-    assert list(LogReader(tmp_path).records()) == records
+    assert read(tmp_path) == records
 
 
 def test_reopening_goes_on_in_the_same_tail(tmp_path):
@@ -116,7 +126,7 @@ def test_reopening_goes_on_in_the_same_tail(tmp_path):
         records += fill(writer, 100)
         writer.close()
     assert len(list_tails(tmp_path)) == 1
-    assert list(LogReader(tmp_path).records()) == records
+    assert read(tmp_path) == records
 
 
 def test_two_writers_are_refused(tmp_path):
@@ -134,15 +144,12 @@ def test_sealing_happens_elsewhere(tmp_path, small_tails, monkeypatch):
     monkeypatch.setattr(os, "fdatasync", lambda fd: (gate.wait(), real(fd)))
     writer = LogWriter(tmp_path)
     records = fill(writer, 95)
-    assert list(LogReader(tmp_path).records()) == records
+    assert read(tmp_path) == records
     assert len(list_tails(tmp_path)) == 10
     gate.set()
     writer.close()
     assert len(list_tails(tmp_path)) == 1
-    assert list(LogReader(tmp_path).records()) == records
-
-
-# ------------------------------------------------------------------ full disk
+    assert read(tmp_path) == records
 
 
 @pytest.fixture
@@ -191,7 +198,7 @@ def test_a_new_tail_that_cannot_be_made_is_made_later(tmp_path, small_tails, mon
             writer.flush()
     monkeypatch.setattr(writer_module, "open_regular", real)
     writer.close()
-    assert list(LogReader(tmp_path).records()) == records
+    assert read(tmp_path) == records
 
 
 def test_a_member_that_cannot_be_written_stays_a_tail(tmp_path, small_tails, monkeypatch):
@@ -206,27 +213,20 @@ def test_a_member_that_cannot_be_written_stays_a_tail(tmp_path, small_tails, mon
     monkeypatch.setattr(os, "fdatasync", sync)
     writer = LogWriter(tmp_path)
     records = fill(writer, 45)
-    assert list(LogReader(tmp_path).records()) == records
+    assert read(tmp_path) == records
     full = False
     writer.close()
     assert len(list_tails(tmp_path)) == 1
     assert (tmp_path / SEALED).stat().st_size > 0
-    assert list(LogReader(tmp_path).records()) == records
-
-
-# ------------------------------------------------------------------- recovery
+    assert read(tmp_path) == records
 
 
 def test_a_torn_line_is_cut_and_its_number_used_again(tmp_path):
-    writer = LogWriter(tmp_path)
-    records = fill(writer, 3)
-    writer.close()
+    records = closed_log(tmp_path, 3)
     path = list_tails(tmp_path)[0][1]
     path.write_bytes(path.read_bytes() + b'{"s":4,"t":')
-    assert list(LogReader(tmp_path).records()) == records
-    writer = LogWriter(tmp_path)
-    records += fill(writer, 2)
-    writer.close()
+    assert read(tmp_path) == records
+    records += closed_log(tmp_path, 2)
     reader = LogReader(tmp_path)
     assert [r.seq for r in reader.records()] == [1, 2, 3, 4, 5]
     assert list(reader.records()) == records
@@ -241,10 +241,10 @@ def test_a_tail_that_was_sealed_but_not_removed_is_not_counted_twice(tmp_path, s
     records += fill(writer, 5)
     writer.close()
     path.write_bytes(copy)
-    assert list(LogReader(tmp_path).records()) == records
+    assert read(tmp_path) == records
     LogWriter(tmp_path).close()
     assert not path.exists()
-    assert list(LogReader(tmp_path).records()) == records
+    assert read(tmp_path) == records
 
 
 @pytest.mark.slow
@@ -290,20 +290,18 @@ def test_a_torn_member_is_made_again_from_its_tail(tmp_path, small_tails):
         sealed.write_bytes(damage)
         LogWriter(tmp_path).close()
         assert sealed.read_bytes() == whole
-        assert list(LogReader(tmp_path).records()) == records
+        assert read(tmp_path) == records
     assert not list(tmp_path.glob("*damaged*"))
 
 
 def test_damage_in_the_middle_costs_only_what_is_damaged(tmp_path, small_tails):
-    writer = LogWriter(tmp_path)
-    records = fill(writer, 45)
-    writer.close()
+    records = closed_log(tmp_path, 45)
     sealed = tmp_path / SEALED
     data = bytearray(sealed.read_bytes())
     second = LogReader(tmp_path)._source.index[1]
     data[second.offset + 2] ^= 255
     sealed.write_bytes(data)
-    assert list(LogReader(tmp_path).records()) == records, "only its header was damaged"
+    assert read(tmp_path) == records, "only its header was damaged"
     data[second.offset + second.size - 20] ^= 255
     sealed.write_bytes(data)
     kept = records[:10] + records[20:]
@@ -313,9 +311,7 @@ def test_damage_in_the_middle_costs_only_what_is_damaged(tmp_path, small_tails):
     with suppress(BaseException):
         gzip.decompress(sealed.read_bytes())
         raise AssertionError("the test damages nothing")
-    writer = LogWriter(tmp_path)
-    kept += fill(writer, 10)
-    writer.close()
+    kept += closed_log(tmp_path, 10)
     reader = LogReader(tmp_path)
     assert reader.check()
     seen = list(reader.records())
@@ -329,9 +325,7 @@ def test_damage_in_the_middle_costs_only_what_is_damaged(tmp_path, small_tails):
 
 
 def test_foreign_lines_in_a_tail_are_put_aside(tmp_path):
-    writer = LogWriter(tmp_path)
-    records = fill(writer, 5)
-    writer.close()
+    records = closed_log(tmp_path, 5)
     path = list_tails(tmp_path)[0][1]
     lines = path.read_bytes().splitlines(keepends=True)
     lines[2:2] = [b"\x1b[31m not a record\n"]
@@ -340,9 +334,7 @@ def test_foreign_lines_in_a_tail_are_put_aside(tmp_path):
     reader = LogReader(tmp_path)
     assert list(reader.records()) == records
     assert len(reader.problems) == 1
-    writer = LogWriter(tmp_path)
-    records += fill(writer, 5)
-    writer.close()
+    records += closed_log(tmp_path, 5)
     reader = LogReader(tmp_path)
     assert list(reader.records()) == records
     assert not reader.problems
@@ -350,9 +342,7 @@ def test_foreign_lines_in_a_tail_are_put_aside(tmp_path):
 
 
 def test_a_lost_tail_end_is_kept_aside_when_nothing_covers_it(tmp_path, small_tails):
-    writer = LogWriter(tmp_path)
-    records = fill(writer, 21)
-    writer.close()
+    records = closed_log(tmp_path, 21)
     sealed = tmp_path / SEALED
     sealed.write_bytes(sealed.read_bytes()[:-5])
     for _, tail in list_tails(tmp_path):
@@ -391,19 +381,15 @@ def test_long_records(tmp_path):
     event = EntrySaved("main", 1, "f" * (3 << 20))
     records = [writer.append(event, 0), writer.append(note(1), 0)]
     writer.flush()
-    assert list(LogReader(tmp_path).records()) == records
+    assert read(tmp_path) == records
     writer.close()
-    assert list(LogReader(tmp_path).records()) == records
+    assert read(tmp_path) == records
 
 
 def test_a_log_at_rest_is_one_file_for_zcat(tmp_path):
-    writer = LogWriter(tmp_path)
-    records = fill(writer, 7)
-    writer.close(at_rest=True)
+    records = closed_log(tmp_path, 7, at_rest=True)
     assert list_tails(tmp_path) == []
     sealed = gzip.decompress((tmp_path / SEALED).read_bytes()).splitlines()
     assert [json.loads(line)["s"] for line in sealed] == list(range(1, 8))
-    again = LogWriter(tmp_path)
-    records += fill(again, 2)
-    again.close()
-    assert list(LogReader(tmp_path).records()) == records
+    records += closed_log(tmp_path, 2)
+    assert read(tmp_path) == records

@@ -42,23 +42,24 @@ def write_log(directory, at_rest):
     keeper.close()
 
 
+def flip_bit(path, at):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 4
+    path.write_bytes(data)
+    return bytes(data)
+
+
 def flip_in_member(directory):
     path = directory / SEALED
     block = LogReader(directory)._source.index[2]
-    data = bytearray(path.read_bytes())
-    lost = bytes(data[block.offset : block.end])
-    data[block.offset + block.size * 2 // 3] ^= 4
-    path.write_bytes(data)
-    return bytes(data[block.offset : block.end]), lost
+    whole = path.read_bytes()
+    data = flip_bit(path, block.offset + block.size * 2 // 3)
+    return data[block.offset : block.end], whole[block.offset : block.end]
 
 
 def flip_in_header(directory):
-    path = directory / SEALED
     block = LogReader(directory)._source.index[1]
-    data = bytearray(path.read_bytes())
-    data[block.offset + 3] ^= 4
-    path.write_bytes(data)
-    return (bytes(data[block.offset : block.end]),)
+    return (flip_bit(directory / SEALED, block.offset + 3)[block.offset : block.end],)
 
 
 def lose_a_member(directory):
@@ -105,11 +106,7 @@ def lose_the_last_member(directory):
 
 
 def flip_in_end_mark(directory):
-    path = directory / SEALED
-    data = bytearray(path.read_bytes())
-    data[-3] ^= 4
-    path.write_bytes(data)
-    return (bytes(data[-9:]),)
+    return (flip_bit(directory / SEALED, -3)[-9:],)
 
 
 def cut_off(directory):
@@ -132,28 +129,25 @@ def cut_within(directory):
     return (data[block.offset :],)
 
 
-def break_tail(directory):
-    _, path = list_tails(directory)[0]
+def blank_lines(path, *numbers, end=b""):
+    """Zeros in place of lines of a file, before their ``end``; what the first of them is now."""
     lines = path.read_bytes().splitlines(keepends=True)
-    lines[3] = b"\0" * len(lines[3])
+    for n in numbers:
+        lines[n] = b"\0" * (len(lines[n]) - len(end)) + end
     path.write_bytes(b"".join(lines))
-    return (lines[3],)
+    return (lines[numbers[0]],)
+
+
+def break_tail(directory):
+    return blank_lines(list_tails(directory)[0][1], 3)
 
 
 def break_tail_begin(directory):
-    _, path = list_tails(directory)[0]
-    lines = path.read_bytes().splitlines(keepends=True)
-    lines[0] = b"\0" * len(lines[0])
-    path.write_bytes(b"".join(lines))
-    return (lines[0],)
+    return blank_lines(list_tails(directory)[0][1], 0)
 
 
 def break_tail_end(directory):
-    _, path = list_tails(directory)[-1]
-    lines = path.read_bytes().splitlines(keepends=True)
-    lines[-1] = b"\0" * (len(lines[-1]) - 1) + b"\n"
-    path.write_bytes(b"".join(lines))
-    return (lines[-1],)
+    return blank_lines(list_tails(directory)[-1][1], -1, end=b"\n")
 
 
 def break_sealed_tail(directory):
@@ -182,12 +176,7 @@ def overlap_a_tail(directory):
 def overlap_and_break_a_tail(directory):
     """So does a tail with damaged lines: among those that are sealed, behind them, at the end."""
     overlap_a_tail(directory)
-    _, path = list_tails(directory)[0]
-    lines = path.read_bytes().splitlines(keepends=True)
-    for n in (1, 5, -1):
-        lines[n] = b"\0" * (len(lines[n]) - 1) + b"\n"
-    path.write_bytes(b"".join(lines))
-    return (lines[5],)
+    return blank_lines(list_tails(directory)[0][1], 5, 1, -1, end=b"\n")
 
 
 def break_everything(directory):
@@ -359,20 +348,16 @@ def test_damaged_bytes_of_two_repairs_are_both_kept(tmp_path, small):
     kept = []
     for _ in range(2):
         path = directory / SEALED
-        data = bytearray(path.read_bytes())
-        data[3] ^= 4
-        path.write_bytes(data)
-        kept.append(bytes(data[: LogReader(directory)._source.index[0].end]))
+        data = flip_bit(path, 3)
+        kept.append(data[: LogReader(directory)._source.index[0].end])
         for _ in range(2):  # the second time as after a kill
             path.write_bytes(data)
             LogWriter(directory).close(at_rest=True)
     assert len({*kept}) == 1  # they are the same ones: kept once
-    data = bytearray(path.read_bytes())
-    data[4] ^= 4
-    path.write_bytes(data)
+    data = flip_bit(path, 4)
     LogWriter(directory).close(at_rest=True)
     aside = [p.read_bytes() for p in directory.glob("*.damaged-*")]
-    assert sorted(aside) == sorted([*{*kept}, bytes(data[: len(kept[0])])])
+    assert sorted(aside) == sorted([*{*kept}, data[: len(kept[0])]])
 
 
 @pytest.mark.slow

@@ -9,21 +9,7 @@ from fuzztui.kernel.model.checkpoint import to_json
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.model.yields import CampaignYields, CpuYield, campaign_yields, rate_words
-from fuzztui.kernel.wire.events import (
-    CampaignStarted,
-    EntryDescribed,
-    EntrySaved,
-    Event,
-    FindingDescribed,
-    FindingSaved,
-    InstanceHello,
-    InstanceState,
-    MutantsFound,
-    MutantState,
-    PhaseStarted,
-    Record,
-    Resources,
-)
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tools.status.status import status_dict
 
 HOUR = 3600.0
@@ -33,38 +19,38 @@ class Campaign:
     """Events, in any order of their times."""
 
     def __init__(self, *instances: str) -> None:
-        self.events: list[tuple[float, Event]] = []
+        self.events: list[tuple[float, ev.Event]] = []
         self.entries = 0
-        self.tell(0, CampaignStarted("c", "mu2", "lib:f", instances=[*instances]))
+        self.tell(0, ev.CampaignStarted("c", "mu2", "lib:f", instances=[*instances]))
         for name in instances:
-            self.tell(0, InstanceState(name, "running"))
+            self.tell(0, ev.InstanceState(name, "running"))
 
-    def tell(self, t: float, *events: Event) -> None:
+    def tell(self, t: float, *events: ev.Event) -> None:
         self.events += [(float(t), event) for event in events]
 
     @property
     def state(self) -> State:
         state = State()
         told = sorted(self.events, key=lambda pair: pair[0])
-        apply(state, [Record(n, t, event) for n, (t, event) in enumerate(told, 1)])
+        apply(state, [ev.Record(n, t, event) for n, (t, event) in enumerate(told, 1)])
         return state
 
     def used(self, begin: float, end: float, *instances: str, cores: float = 1.0) -> None:
         """Measure the CPU time every minute."""
         for name in instances:
-            self.tell(begin, Resources(name, 0.0, 1, 1))
+            self.tell(begin, ev.Resources(name, 0.0, 1, 1))
         t = begin
         while t < end:
             t = min(t + 60, end)
             for name in instances:
-                self.tell(t, Resources(name, cores, 1, 1))
+                self.tell(t, ev.Resources(name, cores, 1, 1))
 
     def found(
         self, t: float, op: str, name: str = "main", *, sync: str = "", cov: bool = True
     ) -> str:
         self.entries += 1
         n = self.entries
-        self.tell(t, EntrySaved(name, n, f"queue/id:{n:06}", op=op, sync=sync, cov=cov))
+        self.tell(t, ev.EntrySaved(name, n, f"queue/id:{n:06}", op=op, sync=sync, cov=cov))
         return f"{name}/{n}"
 
     @property
@@ -81,20 +67,20 @@ def test_finds_of_instances_and_mutators_per_cpu_hour() -> None:
     c.used(0, HOUR, "main")
     c.used(0, HOUR, "s1", cores=0.5)
     t = HOUR
-    c.tell(t, MutantsFound("main", mutants=[{"id": f"m{n}"} for n in range(4)]))
+    c.tell(t, ev.MutantsFound("main", mutants=[{"id": f"m{n}"} for n in range(4)]))
     seed = c.found(t, "orig:a")
     havoc = c.found(t, "havoc,rep:4")
     both = c.found(t, "text-swap-args+havoc,rep:2", "s1")
     c.found(t, "havoc", "s1", sync="main")  # imported
     plain = c.found(t, "splice", cov=False)  # kept for another reason
     described = c.found(t, "compare", cov=False)
-    c.tell(t, EntryDescribed("main", int(described.partition("/")[2]), reasons=["edge"]))
+    c.tell(t, ev.EntryDescribed("main", int(described.partition("/")[2]), reasons=["edge"]))
     for mutant, killer in zip(range(4), (seed, havoc, plain, "main/99"), strict=True):
-        c.tell(t, MutantState("main", f"m{mutant}", "killed", killer))
+        c.tell(t, ev.MutantState("main", f"m{mutant}", "killed", killer))
     for n, signature in enumerate(("A", "A", "B")):
         file = f"crashes/{n}"
-        c.tell(t, FindingSaved("s1", "crash", file, op="havoc,rep:1"))
-        c.tell(t, FindingDescribed("s1", "crash", file, signature, "T"))
+        c.tell(t, ev.FindingSaved("s1", "crash", file, op="havoc,rep:1"))
+        c.tell(t, ev.FindingDescribed("s1", "crash", file, signature, "T"))
     found = c.yields
     assert counts(found.instances["main"].whole) == (2, 3, 0)
     assert counts(found.instances["s1"].whole) == (1, 0, 2)
@@ -137,7 +123,7 @@ def test_lately_is_half_of_a_short_campaign() -> None:
 def test_a_restart_costs_the_first_measurement_only() -> None:
     c = Campaign("main")
     c.used(0, 600, "main")
-    c.tell(600, InstanceState("main", "restarting"))
+    c.tell(600, ev.InstanceState("main", "restarting"))
     c.used(900, 1200, "main")
     assert c.yields.campaign.whole.cpu_s == pytest.approx(900)
 
@@ -166,7 +152,7 @@ def test_without_cpu_times_nothing_is_divided() -> None:
 def test_instances_of_mutants_have_no_yield() -> None:
     c = Campaign("main")
     c.used(0, HOUR, "main")
-    c.tell(HOUR, InstanceHello("m1", "afl", mutant="p.c#1"))
+    c.tell(HOUR, ev.InstanceHello("m1", "afl", mutant="p.c#1"))
     c.used(HOUR, 2 * HOUR, "m1")
     c.found(2 * HOUR, "havoc", "m1")
     assert set(c.yields.instances) == {"main"}
@@ -176,7 +162,9 @@ def test_instances_of_mutants_have_no_yield() -> None:
 
 def test_kills_of_a_fuzz_first_campaign_are_not_of_its_target() -> None:
     c = Campaign("main")
-    c.tell(0, PhaseStarted("target"), MutantsFound("", mutants=[{"id": "p.c#1", "place": 1.0}]))
+    c.tell(
+        0, ev.PhaseStarted("target"), ev.MutantsFound("", mutants=[{"id": "p.c#1", "place": 1.0}])
+    )
     c.used(0, HOUR, "main")
     assert c.yields.campaign.whole.kills == -1
 
@@ -191,7 +179,7 @@ def test_a_checkpoint_has_the_cpu_times() -> None:
 def test_hostile_names_and_times() -> None:
     c = Campaign("main")
     for cpu in (float("nan"), float("inf"), -3.0, 1e300):
-        c.tell(1, Resources("main", cpu))
+        c.tell(1, ev.Resources("main", cpu))
     c.used(1, HOUR, "main")
     for n in range(600):
         c.found(HOUR, f"{'x' * 200}{n}")

@@ -3,19 +3,15 @@
 import math
 
 import pytest
+from folding import fold
 
 from fuzztui.kernel.model.discovery import MIN_TRIALS, discovery_dict, discovery_rate, poisson_bound
-from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
-from fuzztui.kernel.wire.events import Record
 
 
 def folded(*events, engine="zest"):
-    state = State()
-    every = [ev.CampaignStarted("c", engine), *events]
-    apply(state, [Record(n, float(n), event) for n, event in enumerate(every, 1)])
-    return state
+    return fold(ev.CampaignStarted("c", engine), *events)
 
 
 def entry(instance, id, execs, *, cov=True, sync=""):

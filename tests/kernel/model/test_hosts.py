@@ -6,22 +6,8 @@ from restored import restored
 from fuzztui.kernel.model.checkpoint import to_json
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import CodecError, decode_record, encode_record
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    CampaignStarted,
-    CampaignState,
-    EntrySaved,
-    Event,
-    HostState,
-    InstanceState,
-    PhaseStarted,
-    Record,
-    RecordsLost,
-    Stats,
-    SupervisorStarted,
-    VerdictsChanged,
-)
 
 
 class HubLog:
@@ -30,23 +16,23 @@ class HubLog:
     def __init__(self) -> None:
         self.state = State()
         self.seq = 0
-        self.own(CampaignStarted("c", "zest", wall=1e9))
+        self.own(ev.CampaignStarted("c", "zest", wall=1e9))
 
-    def own(self, *events: Event) -> None:
+    def own(self, *events: ev.Event) -> None:
         for event in events:
             self.seq += 1
-            apply(self.state, [Record(self.seq, self.seq / 10, event)])
+            apply(self.state, [ev.Record(self.seq, self.seq / 10, event)])
 
-    def relay(self, host: str, seq: int, event: Event, t: float = 5.0) -> None:
+    def relay(self, host: str, seq: int, event: ev.Event, t: float = 5.0) -> None:
         self.seq += 1
-        record = Record(self.seq, self.seq / 10, event, host, seq, t)
+        record = ev.Record(self.seq, self.seq / 10, event, host, seq, t)
         apply(self.state, [decode_record(encode_record(record))])
 
 
 def test_a_record_of_a_host_survives_the_codec() -> None:
-    record = Record(3, 1.5, InstanceState("h1_main", "running"), "h1", 17, 0.25)
+    record = ev.Record(3, 1.5, ev.InstanceState("h1_main", "running"), "h1", 17, 0.25)
     assert decode_record(encode_record(record)) == record
-    assert decode_record(encode_record(Record(3, 1.5, record.event))).host == ""
+    assert decode_record(encode_record(ev.Record(3, 1.5, record.event))).host == ""
 
 
 @pytest.mark.parametrize(
@@ -59,10 +45,10 @@ def test_a_line_with_an_impossible_host_is_no_record(stamp: str) -> None:
 
 def test_positions_and_instances_are_kept_by_host() -> None:
     log = HubLog()
-    log.own(HostState("h1", "connected", address="ann@box", run="/r", clock_ms=-3_600_000))
-    log.relay("h1", 4, InstanceState("h1_main", "running"), t=7.5)
-    log.relay("h1", 5, Stats("h1_main", execs=10))
-    log.relay("h2", 2, Stats("h2_main", execs=32))
+    log.own(ev.HostState("h1", "connected", address="ann@box", run="/r", clock_ms=-3_600_000))
+    log.relay("h1", 4, ev.InstanceState("h1_main", "running"), t=7.5)
+    log.relay("h1", 5, ev.Stats("h1_main", execs=10))
+    log.relay("h2", 2, ev.Stats("h2_main", execs=32))
     hosts = log.state.hosts
     assert (hosts["h1"].seq, hosts["h1"].t, hosts["h1"].clock_s) == (5, 7.5, -3600.0)
     assert hosts["h2"].seq == 2
@@ -74,11 +60,11 @@ def test_positions_and_instances_are_kept_by_host() -> None:
 
 def test_the_end_of_one_host_is_not_the_end_of_the_campaign() -> None:
     log = HubLog()
-    log.own(CampaignState("running"))
-    log.relay("h1", 1, SupervisorStarted(77, 1.0, host="box", cores=4))
-    log.relay("h2", 1, SupervisorStarted(78, 1.0, host="cox", cores=8))
-    log.relay("h1", 2, CampaignEnded("failed", "no space"))
-    log.relay("h2", 2, VerdictsChanged())
+    log.own(ev.CampaignState("running"))
+    log.relay("h1", 1, ev.SupervisorStarted(77, 1.0, host="box", cores=4))
+    log.relay("h2", 1, ev.SupervisorStarted(78, 1.0, host="cox", cores=8))
+    log.relay("h1", 2, ev.CampaignEnded("failed", "no space"))
+    log.relay("h2", 2, ev.VerdictsChanged())
     state = log.state
     assert state.state == "running"
     assert state.cores == 12
@@ -87,39 +73,39 @@ def test_the_end_of_one_host_is_not_the_end_of_the_campaign() -> None:
 
 def test_a_host_that_cannot_write_its_log_has_no_rate_until_it_reports_again() -> None:
     log = HubLog()
-    log.own(CampaignState("running"), HostState("h1", "connected"))
-    log.relay("h1", 1, InstanceState("h1_main", "running"))
-    log.relay("h1", 2, Stats("h1_main", execs=10, execs_per_sec=5.0))
+    log.own(ev.CampaignState("running"), ev.HostState("h1", "connected"))
+    log.relay("h1", 1, ev.InstanceState("h1_main", "running"))
+    log.relay("h1", 2, ev.Stats("h1_main", execs=10, execs_per_sec=5.0))
     assert log.state.instances["h1_main"].execs_per_sec == 5.0
-    log.own(HostState("h1", "connected", "the disk is full"))
+    log.own(ev.HostState("h1", "connected", "the disk is full"))
     assert log.state.instances["h1_main"].execs_per_sec == -1.0
-    log.own(HostState("h1", "connected"))
-    log.relay("h1", 3, Stats("h1_main", execs=20, execs_per_sec=6.0))
+    log.own(ev.HostState("h1", "connected"))
+    log.relay("h1", 3, ev.Stats("h1_main", execs=20, execs_per_sec=6.0))
     assert log.state.instances["h1_main"].execs_per_sec == 6.0
 
 
 def test_lost_records_of_a_host_are_counted_in_its_own_numbers() -> None:
     log = HubLog()
-    log.relay("h1", 100, RecordsLost(91, "damaged"))
+    log.relay("h1", 100, ev.RecordsLost(91, "damaged"))
     assert log.state.lost == 10
 
 
 def test_the_mutant_phase_lasts_until_the_last_host_has_left_it() -> None:
     log = HubLog()
     for host in ("h1", "h2"):
-        log.relay(host, 1, PhaseStarted("mutants", {"count": 3, "mutants_s": 60.0}))
+        log.relay(host, 1, ev.PhaseStarted("mutants", {"count": 3, "mutants_s": 60.0}))
     assert (log.state.stage, log.state.plan["count"]) == ("mutants", 6)
     assert log.state.plan["mutants_s"] == 60.0
-    log.relay("h1", 2, PhaseStarted("target", {"count": 3}))
+    log.relay("h1", 2, ev.PhaseStarted("target", {"count": 3}))
     assert log.state.stage == "mutants"
-    log.relay("h2", 2, PhaseStarted("target", {"count": 3}))
+    log.relay("h2", 2, ev.PhaseStarted("target", {"count": 3}))
     assert log.state.stage == "target"
 
 
 def test_a_checkpoint_keeps_the_hosts() -> None:
     log = HubLog()
-    log.own(HostState("h1", "lost", "no answer for 10 s"))
-    log.relay("h1", 9, EntrySaved("h1_main", 3, "queue/id:000003"))
+    log.own(ev.HostState("h1", "lost", "no answer for 10 s"))
+    log.relay("h1", 9, ev.EntrySaved("h1_main", 3, "queue/id:000003"))
     again = restored(to_json(log.state))
     assert again.hosts == log.state.hosts
     assert again.instances["h1_main"].host == "h1"

@@ -1,26 +1,21 @@
 """Whether a campaign has measured anything: what its end, its screens and its exit code say."""
 
 import pytest
+from folding import fold
 
 from fuzztui.cli.headless import exit_code
 from fuzztui.cli.output import DONE, FAILED, FINDINGS
 from fuzztui.cli.runs import RunStatus
-from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.measured import executed, may_still_start, unguided, unmeasured
-from fuzztui.kernel.model.state import State
 from fuzztui.kernel.wire import events as ev
-from fuzztui.kernel.wire.events import Record
 from fuzztui.tools.status.status import status_dict
 
 CAUSE = "No module named 'x'"
 
 
 def folded(*events, engine="zest", end="finished"):
-    state = State()
     over = [ev.CampaignEnded(end, "the budget is used up")] if end else []
-    every = [ev.CampaignStarted("c", engine), *events, *over]
-    apply(state, [Record(n, float(n), event) for n, event in enumerate(every, 1)])
-    return state
+    return fold(ev.CampaignStarted("c", engine), *events, *over)
 
 
 def instance(name="main", state="finished", reason="", **stats):

@@ -1,6 +1,7 @@
 """Which commands hold for instances that start later."""
 
 import pytest
+from folding import fold
 from restored import restored
 
 from fuzztui.kernel.model import commands
@@ -21,12 +22,6 @@ from fuzztui.kernel.wire.commands import (
     WeighType,
 )
 from fuzztui.kernel.wire.events import CommandApplied, CommandIssued, CommandRejected, Record
-
-
-def fold(*events, state=None):
-    state = state or State()
-    apply(state, [Record(state.seq + n, 1.0, event) for n, event in enumerate(events, 1)])
-    return state
 
 
 def issued(number, command):

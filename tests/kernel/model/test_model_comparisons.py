@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from folding import fold
 from restored import restored
 
 from fuzztui.features.comparisons.fold import (
@@ -15,29 +16,15 @@ from fuzztui.features.comparisons.fold import (
 )
 from fuzztui.kernel.model.changes import ChangesBuilder
 from fuzztui.kernel.model.checkpoint import to_json
-from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.events import (
-    ComparisonsReported,
-    EntryDescribed,
-    EntrySaved,
-    Event,
-    Record,
-)
-
-
-def fold(*events: Event) -> State:
-    state = State()
-    apply(state, [Record(n, float(n), event) for n, event in enumerate(events, 1)])
-    return state
-
+from fuzztui.kernel.wire import events as ev
 
 REPORTS = (
-    EntrySaved("main", 3, "queue/id:000003"),
-    ComparisonsReported("main", {"table": "m:7", "svg": "m:7", "end": "m:9"}),
-    ComparisonsReported("main", entries={"3": ["m:7", "'table'"], "4": ["m:7", "'svg'"]}),
-    ComparisonsReported("main", entries={"5": ["n:1", "12"]}),
-    EntryDescribed("main", 3, ["edge"], edges=9),
+    ev.EntrySaved("main", 3, "queue/id:000003"),
+    ev.ComparisonsReported("main", {"table": "m:7", "svg": "m:7", "end": "m:9"}),
+    ev.ComparisonsReported("main", entries={"3": ["m:7", "'table'"], "4": ["m:7", "'svg'"]}),
+    ev.ComparisonsReported("main", entries={"5": ["n:1", "12"]}),
+    ev.EntryDescribed("main", 3, ["edge"], edges=9),
 )
 
 
@@ -78,7 +65,7 @@ def test_whatever_an_engine_writes_is_bounded() -> None:
     odd = {"-1": ["m:1", "a"], "²": ["m:1", "a"], "9" * 30: ["m:1", "a"], "7": "m:1", "8": [1, 2],
            "6": ["m" * 999, "o" * 999]}  # fmt: skip
     state = State()
-    comparisons_reported(state, ComparisonsReported("main", tokens, odd), ChangesBuilder())
+    comparisons_reported(state, ev.ComparisonsReported("main", tokens, odd), ChangesBuilder())
     assert len(state.learnt) == MAX_TOKENS
     assert {len(token) for token in state.learnt} == {MAX_TEXT}
     (entry,) = state.entries.values()
@@ -87,15 +74,15 @@ def test_whatever_an_engine_writes_is_bounded() -> None:
 
 def test_operations_by_what_they_brought() -> None:
     state = fold(
-        EntrySaved("main", 0, "queue/id:000000"),
-        EntrySaved("main", 1, "queue/id:000001", [0], "havoc,rep:2"),
-        EntrySaved("main", 2, "queue/id:000002", [0], "compare"),
-        EntrySaved("main", 3, "queue/id:000003", [0], "compare"),
-        EntrySaved("s1", 0, "queue/id:000000", [3], "compare", "main"),
-        ComparisonsReported("main", trials={"compare": 20, "havoc": 900, "other": 3}),
-        ComparisonsReported("main", trials={"compare": 30, "havoc": 1000, "other": 3}),
-        ComparisonsReported("main", {"table": "m:7"}),
-        ComparisonsReported("s1", trials={"compare": 10, "x" * 999: 1, "odd": "2", "less": -5}),
+        ev.EntrySaved("main", 0, "queue/id:000000"),
+        ev.EntrySaved("main", 1, "queue/id:000001", [0], "havoc,rep:2"),
+        ev.EntrySaved("main", 2, "queue/id:000002", [0], "compare"),
+        ev.EntrySaved("main", 3, "queue/id:000003", [0], "compare"),
+        ev.EntrySaved("s1", 0, "queue/id:000000", [3], "compare", "main"),
+        ev.ComparisonsReported("main", trials={"compare": 20, "havoc": 900, "other": 3}),
+        ev.ComparisonsReported("main", trials={"compare": 30, "havoc": 1000, "other": 3}),
+        ev.ComparisonsReported("main", {"table": "m:7"}),
+        ev.ComparisonsReported("s1", trials={"compare": 10, "x" * 999: 1, "odd": "2", "less": -5}),
     )
     yields = operation_yields(state)
     rows = [(y.name[:9], y.entries, y.trials) for y in yields]

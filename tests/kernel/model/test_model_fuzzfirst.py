@@ -24,21 +24,7 @@ from fuzztui.kernel.model.mutants import with_verdict
 from fuzztui.kernel.model.progress import PHASES, phase, verdict
 from fuzztui.kernel.model.selectors import totals
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.events import (
-    CampaignStarted,
-    CampaignState,
-    EntriesSeeded,
-    EntrySaved,
-    FindingSaved,
-    InstanceHello,
-    MutantPositions,
-    MutantProgress,
-    MutantsFound,
-    MutantState,
-    PhaseStarted,
-    Record,
-    Stats,
-)
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.selection import parse_selection
 from fuzztui.tools.status.status import status_dict
 
@@ -57,16 +43,16 @@ class Campaign:
             for i in range(mutants)
         ]  # fmt: skip
         self.tell(
-            CampaignStarted("c", "afl", "t", 1, 200.0, trials, ["main"], 1.0, "0"),
-            CampaignState("running"),
-            PhaseStarted("mutants", plan),
-            MutantsFound("", "", "a.c", "/a.c", rows),
+            ev.CampaignStarted("c", "afl", "t", 1, 200.0, trials, ["main"], 1.0, "0"),
+            ev.CampaignState("running"),
+            ev.PhaseStarted("mutants", plan),
+            ev.MutantsFound("", "", "a.c", "/a.c", rows),
         )
 
     def tell(self, *events, dt=0.0):
         self.t += dt
         seq = self.state.seq
-        apply(self.state, [Record(seq + n, self.t, e) for n, e in enumerate(events, 1)])
+        apply(self.state, [ev.Record(seq + n, self.t, e) for n, e in enumerate(events, 1)])
 
     def names(self):
         return [m.id[-1] for m in queue(self.state)]
@@ -78,13 +64,13 @@ class Campaign:
 def test_the_queue_is_what_still_waits_in_the_order_of_places():
     c = Campaign()
     assert c.names() == list("012345")
-    c.tell(MutantPositions({"a.c#4": -1.0, "a.c#0": 99, "nobody": 1.0, "a.c#1": "first"}))
+    c.tell(ev.MutantPositions({"a.c#4": -1.0, "a.c#0": 99, "nobody": 1.0, "a.c#1": "first"}))
     assert c.names() == list("412350")
     c.tell(
-        MutantProgress("a.c#4", "fuzzing", "m1"),
-        MutantProgress("a.c#1", "failed", reason="no"),
-        MutantProgress("a.c#2", "built"),
-        MutantState("", "a.c#3", "skipped", reason="by hand"),
+        ev.MutantProgress("a.c#4", "fuzzing", "m1"),
+        ev.MutantProgress("a.c#1", "failed", reason="no"),
+        ev.MutantProgress("a.c#2", "built"),
+        ev.MutantState("", "a.c#3", "skipped", reason="by hand"),
     )
     assert c.names() == list("250")
     ordered = sorted(c.state.mutants.values(), key=order)
@@ -95,13 +81,13 @@ def test_the_queue_is_what_still_waits_in_the_order_of_places():
 
 def test_time_of_a_turn_is_running_time():
     c = Campaign()
-    c.tell(MutantProgress("a.c#0", "fuzzing", "m1"), dt=5)
+    c.tell(ev.MutantProgress("a.c#0", "fuzzing", "m1"), dt=5)
     assert fuzzed_for(c.state, c.row(0), 15.0) == 10
-    c.tell(CampaignState("paused"), dt=10)
-    c.tell(CampaignState("running"), dt=100)
-    c.tell(MutantProgress("a.c#0", "collecting", "m1"), dt=10)
+    c.tell(ev.CampaignState("paused"), dt=10)
+    c.tell(ev.CampaignState("running"), dt=100)
+    c.tell(ev.MutantProgress("a.c#0", "collecting", "m1"), dt=10)
     assert fuzzed_for(c.state, c.row(0), 999.0) == 20
-    c.tell(MutantState("", "a.c#0", "pending"), MutantProgress("a.c#0", "queued"))
+    c.tell(ev.MutantState("", "a.c#0", "pending"), ev.MutantProgress("a.c#0", "queued"))
     assert (c.row(0).fuzzed_s, c.row(0).slot, c.row(0).turn_began_s) == (0.0, "", -1.0)
 
 
@@ -127,17 +113,17 @@ def test_what_the_budget_allows(plan, left, eta):
 
 def test_the_outlook_follows_the_queue_and_the_clock():
     c = Campaign()
-    c.tell(MutantProgress("a.c#0", "fuzzing", "m1"))
-    c.tell(Stats("m1", 5), dt=20)
+    c.tell(ev.MutantProgress("a.c#0", "fuzzing", "m1"))
+    c.tell(ev.Stats("m1", 5), dt=20)
     view = outlook(c.state)
     assert (view.used, view.left, view.eta_s) == (20.0, 3, 80.0)
-    c.tell(MutantState("", "a.c#1", "pending", steer="promoted"))
+    c.tell(ev.MutantState("", "a.c#1", "pending", steer="promoted"))
     assert share_of(c.state, c.row(1)) == 30 * PROMOTED_BUDGET
     assert outlook(c.state).left == 1
     assert outlook(c.state, now=1000.0).left == 0
     given = outlook(c.state, waiting=queue(c.state))
     assert given == outlook(c.state)
-    c.tell(PhaseStarted("target", {**PLAN, "before_s": 100.0}), dt=80)
+    c.tell(ev.PhaseStarted("target", {**PLAN, "before_s": 100.0}), dt=80)
     view = outlook(c.state)
     assert (view.used, view.left, view.eta_s, view.waiting) == (100.0, 0, -1.0, 5)
 
@@ -145,10 +131,10 @@ def test_the_outlook_follows_the_queue_and_the_clock():
 def test_a_budget_in_trials():
     c = Campaign(plan={"mutants_trials": 1000, "each_trials": 300}, trials=2000)
     c.tell(
-        InstanceHello("m1", mutant="a.c#0"),
-        MutantProgress("a.c#0", "fuzzing", "m1"),
-        Stats("m1", 100),
-        Stats("main", 77),
+        ev.InstanceHello("m1", mutant="a.c#0"),
+        ev.MutantProgress("a.c#0", "fuzzing", "m1"),
+        ev.Stats("m1", 100),
+        ev.Stats("main", 77),
     )
     view = outlook(c.state)
     assert (view.used, view.of, view.trials, view.left, view.eta_s) == (100, 1000, True, 3, -1.0)
@@ -158,23 +144,23 @@ def thanks():
     """Two turns, a transfer, and what the target made of it."""
     c = Campaign()
     c.tell(
-        InstanceHello("m1", mutant="a.c#0"),
-        MutantProgress("a.c#0", "fuzzing", "m1"),
-        EntriesSeeded("m1", {"0": "seed:x"}),
-        EntrySaved("m1", 9, "queue/id:9", [0], "havoc"),
-        InstanceHello("m2", mutant="a.c#1"),
-        EntriesSeeded("m2", {"3": "m1/9", "4": 5}),
-        EntrySaved("m2", 11, "queue/id:11", [3], "havoc"),
-        EntrySaved("handed", 0, "queue/id:0", [3], "", "m2"),
-        EntrySaved("handed", 1, "queue/id:1", [11], "", "m2"),
-        FindingSaved("handed", "crash", "crashes/a", 0, [11], sync="m2"),
-        EntrySaved("main", 0, "queue/id:0", [], "orig:x"),
-        EntrySaved("main", 1, "queue/id:1", [0], "", "handed"),
-        EntrySaved("main", 2, "queue/id:2", [1], "havoc"),
-        EntrySaved("main", 3, "queue/id:3", [0], "havoc"),
-        FindingSaved("main", "crash", "crashes/b", 0, [2]),
-        FindingSaved("main", "crash", "crashes/c", 1, [3]),
-        Stats("m1", 500, corpus=70, crashes=9),
+        ev.InstanceHello("m1", mutant="a.c#0"),
+        ev.MutantProgress("a.c#0", "fuzzing", "m1"),
+        ev.EntriesSeeded("m1", {"0": "seed:x"}),
+        ev.EntrySaved("m1", 9, "queue/id:9", [0], "havoc"),
+        ev.InstanceHello("m2", mutant="a.c#1"),
+        ev.EntriesSeeded("m2", {"3": "m1/9", "4": 5}),
+        ev.EntrySaved("m2", 11, "queue/id:11", [3], "havoc"),
+        ev.EntrySaved("handed", 0, "queue/id:0", [3], "", "m2"),
+        ev.EntrySaved("handed", 1, "queue/id:1", [11], "", "m2"),
+        ev.FindingSaved("handed", "crash", "crashes/a", 0, [11], sync="m2"),
+        ev.EntrySaved("main", 0, "queue/id:0", [], "orig:x"),
+        ev.EntrySaved("main", 1, "queue/id:1", [0], "", "handed"),
+        ev.EntrySaved("main", 2, "queue/id:2", [1], "havoc"),
+        ev.EntrySaved("main", 3, "queue/id:3", [0], "havoc"),
+        ev.FindingSaved("main", "crash", "crashes/b", 0, [2]),
+        ev.FindingSaved("main", "crash", "crashes/c", 1, [3]),
+        ev.Stats("m1", 500, corpus=70, crashes=9),
     )
     return c
 
@@ -202,12 +188,14 @@ def test_the_same_program():
     c = Campaign()
     words = "the same program as a.c#2 once it is compiled"
     c.tell(
-        MutantProgress("a.c#0", "dropped", reason=words),
-        MutantProgress("a.c#1", "failed", reason=words),
+        ev.MutantProgress("a.c#0", "dropped", reason=words),
+        ev.MutantProgress("a.c#1", "failed", reason=words),
     )
     assert same_program(c.row(0), c.state.mutants) is c.row(2)
     assert same_program(c.row(1), c.state.mutants) is None
-    c.tell(MutantProgress("a.c#0", "dropped", reason="it is the same program once it is compiled"))
+    c.tell(
+        ev.MutantProgress("a.c#0", "dropped", reason="it is the same program once it is compiled")
+    )
     assert same_program(c.row(0), c.state.mutants) is None
 
 
@@ -215,11 +203,11 @@ def test_the_status_object():
     assert first_dict(State()) is None
     c = thanks()
     c.tell(
-        MutantProgress("a.c#0", "done", "m1", brought={"entries": 2, "kills": 1, "odd": "x"}),
-        MutantState("", "a.c#0", "killed", "m1/9", "crash"),
-        MutantProgress("a.c#1", "fuzzing", "m2", costs={"build": 0.5, "odd": "x"}),
-        MutantProgress("a.c#2", "failed"),
-        MutantProgress("a.c#3", "dropped"),
+        ev.MutantProgress("a.c#0", "done", "m1", brought={"entries": 2, "kills": 1, "odd": "x"}),
+        ev.MutantState("", "a.c#0", "killed", "m1/9", "crash"),
+        ev.MutantProgress("a.c#1", "fuzzing", "m2", costs={"build": 0.5, "odd": "x"}),
+        ev.MutantProgress("a.c#2", "failed"),
+        ev.MutantProgress("a.c#3", "dropped"),
         dt=30,
     )
     status = status_dict(c.state)
@@ -243,9 +231,9 @@ def test_the_score_is_of_those_with_a_verdict():
     c = Campaign(mutants=9)
 
     def turn(n, stage="done", state="", fuzzed=True):
-        begun = [MutantProgress(f"a.c#{n}", "fuzzing", f"m{n}")] if fuzzed else []
-        judged = [MutantState("", f"a.c#{n}", state)] if state else []
-        c.tell(*begun, MutantProgress(f"a.c#{n}", stage, f"m{n}"), *judged)
+        begun = [ev.MutantProgress(f"a.c#{n}", "fuzzing", f"m{n}")] if fuzzed else []
+        judged = [ev.MutantState("", f"a.c#{n}", state)] if state else []
+        c.tell(*begun, ev.MutantProgress(f"a.c#{n}", stage, f"m{n}"), *judged)
 
     turn(0, state="killed")
     turn(1, state="alive")
@@ -258,18 +246,18 @@ def test_the_score_is_of_those_with_a_verdict():
     verdicts = [verdict(c.row(n)) for n in range(9)]
     assert verdicts == ["killed", "alive", "killed", "", "alive", "", "", "", ""]
     assert with_verdict(c.state) == (2, 4)
-    c.tell(MutantState("", "a.c#0", "pending"), MutantProgress("a.c#0", "queued"))
+    c.tell(ev.MutantState("", "a.c#0", "pending"), ev.MutantProgress("a.c#0", "queued"))
     assert with_verdict(c.state) == (1, 3)  # the log tells of no kill of it
 
 
 def test_selections_name_the_stage_that_lists_print():
     c = Campaign()
     c.tell(
-        MutantState("", "a.c#0", "skipped", reason="by hand"),
-        MutantState("", "a.c#1", "equivalent", reason="it is the same program"),
-        MutantProgress("a.c#1", "dropped"),
-        MutantProgress("a.c#2", "dropped"),
-        MutantProgress("a.c#3", "built"),
+        ev.MutantState("", "a.c#0", "skipped", reason="by hand"),
+        ev.MutantState("", "a.c#1", "equivalent", reason="it is the same program"),
+        ev.MutantProgress("a.c#1", "dropped"),
+        ev.MutantProgress("a.c#2", "dropped"),
+        ev.MutantProgress("a.c#3", "built"),
     )
 
     def named(stage):
@@ -282,7 +270,7 @@ def test_selections_name_the_stage_that_lists_print():
 
 def test_it_all_survives_a_checkpoint():
     c = thanks()
-    c.tell(MutantPositions({"a.c#3": -4.5}), PhaseStarted("target", {"mutants_s": 1}), dt=9)
+    c.tell(ev.MutantPositions({"a.c#3": -4.5}), ev.PhaseStarted("target", {"mutants_s": 1}), dt=9)
     again = restored(json.loads(json.dumps(to_json(c.state), allow_nan=False)))
     assert again == c.state
     assert first_dict(again) == first_dict(c.state)

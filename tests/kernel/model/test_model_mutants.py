@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from folding import fold
 from restored import restored
 
 from fuzztui.kernel.model.checkpoint import CheckpointMark, to_json
@@ -25,22 +26,10 @@ from fuzztui.kernel.model.mutants import (
 )
 from fuzztui.kernel.model.selectors import overtime, throughput
 from fuzztui.kernel.model.state import Instance, State
-from fuzztui.kernel.wire.events import (
-    CampaignEnded,
-    CommandApplied,
-    CommandIssued,
-    CommandRejected,
-    EntryDescribed,
-    MutantRuns,
-    MutantsFound,
-    MutantState,
-    MutationStats,
-    Record,
-    Stats,
-)
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tools.status.status import status_dict
 
-FOUND = MutantsFound(
+FOUND = ev.MutantsFound(
     "main", "lib", "lib/__init__.py", "/p/lib/__init__.py",
     [
         {"id": "a", "line": 3, "function": "f", "operator": "math", "before": "x+1",
@@ -52,16 +41,8 @@ FOUND = MutantsFound(
 )  # fmt: skip
 
 
-def fold(*events, state=None):
-    """A state after these events, one a second."""
-    state = state or State()
-    for event in events:
-        apply(state, [Record(state.seq + 1, state.seq + 1.0, event)])
-    return state
-
-
 def says(instance, word, key="a", **fields):
-    return MutantState(instance, key, word, **fields)
+    return ev.MutantState(instance, key, word, **fields)
 
 
 def test_found_once_told_twice():
@@ -70,7 +51,7 @@ def test_found_once_told_twice():
     assert (a.id, a.module, a.file, a.path) == ("a", "lib", "lib/__init__.py", "/p/lib/__init__.py")
     assert (a.line, a.function, a.operator, a.before, a.after) == (3, "f", "math", "x+1", "x-1")
     assert (a.state, a.t, a.seq, a.static, b.static) == ("pending", 1.0, 1, False, True)
-    again = apply(state, [Record(2, 2.0, FOUND)])
+    again = apply(state, [ev.Record(2, 2.0, FOUND)])
     assert again.mutants == frozenset()
     assert state.mutant_counts == {"pending": 4}
     assert state.static_mutants == 1
@@ -79,14 +60,16 @@ def test_found_once_told_twice():
 def test_a_program_that_was_edited_shows_where_mutants_are_now():
     state = fold(FOUND, says("main", "killed"))
     moved = [{"id": "a", "line": 30, "function": "f", "operator": "math"}]
-    changes = apply(state, [Record(3, 3.0, MutantsFound("s1", "lib", "l.py", "/l.py", moved))])
+    changes = apply(
+        state, [ev.Record(3, 3.0, ev.MutantsFound("s1", "lib", "l.py", "/l.py", moved))]
+    )
     a = state.mutants["a"]
     assert (a.line, a.file, a.state, a.t) == (30, "l.py", "killed", 1.0)
     assert changes.mutants == {"a"}
 
 
 def test_a_word_may_come_before_the_mutant():
-    state = fold(says("main", "alive"), MutantRuns("main", {"b": [1, 1, 1]}), FOUND)
+    state = fold(says("main", "alive"), ev.MutantRuns("main", {"b": [1, 1, 1]}), FOUND)
     assert (state.mutants["a"].line, state.mutants["a"].state) == (3, "alive")
     assert (state.mutants["b"].line, state.mutants["b"].runs) == (9, 1)
     assert state.mutant_counts == {"alive": 1, "pending": 3}
@@ -136,9 +119,9 @@ def test_a_persons_word_counts_until_the_next(verdict):
 def test_counts_are_of_each_instance():
     state = fold(
         FOUND,
-        MutantRuns("main", {"a": [10, 5, 2], "b": [1, 0, 0]}),
-        MutantRuns("s1", {"a": [7, 7, 7], "c": [-4, 2**80, 1], "d": "x", "": [1, 1, 1]}),
-        MutantRuns("main", {"a": [20, 6, 2]}),
+        ev.MutantRuns("main", {"a": [10, 5, 2], "b": [1, 0, 0]}),
+        ev.MutantRuns("s1", {"a": [7, 7, 7], "c": [-4, 2**80, 1], "d": "x", "": [1, 1, 1]}),
+        ev.MutantRuns("main", {"a": [20, 6, 2]}),
     )
     a = state.mutants["a"]
     assert a.counts == {"main": [20, 6, 2], "s1": [7, 7, 7]}
@@ -150,10 +133,10 @@ def test_counts_are_of_each_instance():
 def test_the_entry_nearest_to_a_kill():
     state = fold(
         FOUND,
-        MutantRuns("main", {"a": [1, 0, 0]}, {"a": ["main/3", "reached"]}),
-        MutantRuns("s1", {"a": [1, 1, 0]}, {"a": ["s1/0", "infected"]}),
-        MutantRuns("main", {"a": [2, 0, 0]}),
-        MutantRuns("main", {"b": [1, 0, 0], "c": [1, 0, 0], "d": [1, 0, 0]},
+        ev.MutantRuns("main", {"a": [1, 0, 0]}, {"a": ["main/3", "reached"]}),
+        ev.MutantRuns("s1", {"a": [1, 1, 0]}, {"a": ["s1/0", "infected"]}),
+        ev.MutantRuns("main", {"a": [2, 0, 0]}),
+        ev.MutantRuns("main", {"b": [1, 0, 0], "c": [1, 0, 0], "d": [1, 0, 0]},
                    {"b": ["main/3", "near"], "c": [1, 2, 3], "d": "x", "e": ["main/1", "ran"]}),
     )  # fmt: skip
     a = state.mutants["a"]
@@ -167,7 +150,7 @@ def test_the_entry_nearest_to_a_kill():
 def test_survivors_in_groups():
     state = fold(
         FOUND, says("main", "alive", "a"),
-        MutantRuns("main", {"a": [4, 3, 2], "b": [4, 1, 0], "c": [1, 0, 0]}),
+        ev.MutantRuns("main", {"a": [4, 3, 2], "b": [4, 1, 0], "c": [1, 0, 0]}),
     )  # fmt: skip
     groups = survivors(state.mutants.values())
     assert {name: [m.id for m in rows] for name, rows in groups.items()} == {
@@ -178,22 +161,22 @@ def test_survivors_in_groups():
 
 @pytest.mark.parametrize(("share", "seconds"), [(-1.0, 0.0), (0.0, 10.0), (0.5, 10.0)])
 def test_running_time_beyond_the_budget_is_the_exact_passs(share, seconds):
-    stats = {"main": MutationStats("main", pass_share=share)}
+    stats = {"main": ev.MutationStats("main", pass_share=share)}
     assert overtime(State(t=30.0, budget_s=20.0, mutation=stats)) == seconds
     assert overtime(State(t=19.0, budget_s=20.0, mutation=stats)) == 0
     assert overtime(State(t=30.0, mutation=stats)) == 0
 
 
 def test_the_exact_passs_time_does_not_count_in_the_rate():
-    stats = {"main": MutationStats("main", pass_share=0.5)}
-    ran = {"main": Instance("main", stats=Stats("main", execs=4000))}
+    stats = {"main": ev.MutationStats("main", pass_share=0.5)}
+    ran = {"main": Instance("main", stats=ev.Stats("main", execs=4000))}
     ended = State(t=30.0, state="finished", budget_s=20.0, mutation=stats, instances=ran)
     assert throughput(ended) == 200
 
 
 def test_what_is_no_mutant_is_passed_over():
     hostile = [3, {}, {"id": 7}, {"id": ""}, {"id": "a", "line": "x", "before": [1], "static": 1}]
-    state = fold(MutantsFound("main", mutants=hostile))
+    state = fold(ev.MutantsFound("main", mutants=hostile))
     (a,) = state.mutants.values()
     assert (a.line, a.before, a.static) == (-1, "", False)
 
@@ -201,33 +184,33 @@ def test_what_is_no_mutant_is_passed_over():
 def test_the_place_of_a_mutant_may_be_unknown():
     """Logs of earlier versions have the line only, and an edited program has other places."""
     known = {"id": "a", "line": 3, "column": 5, "end_line": 4, "end_column": 2}
-    state = fold(MutantsFound("main", mutants=[known, {"id": "b", "line": 3, "column": "x"}]))
+    state = fold(ev.MutantsFound("main", mutants=[known, {"id": "b", "line": 3, "column": "x"}]))
     places = [(m.line, m.column, m.end_line, m.end_column) for m in state.mutants.values()]
     assert places == [(3, 5, 4, 2), (3, -1, -1, -1)]
-    fold(MutantsFound("main", mutants=[{**known, "column": 7}]), state=state)
+    fold(ev.MutantsFound("main", mutants=[{**known, "column": 7}]), state=state)
     assert state.mutants["a"].column == 7
 
 
 def test_the_event_list_has_kills_and_no_lists():
-    runs, stats = MutantRuns("main", {"a": [1, 1, 1]}), MutationStats("main")
+    runs, stats = ev.MutantRuns("main", {"a": [1, 1, 1]}), ev.MutationStats("main")
     state = fold(FOUND, runs, stats, says("main", "alive"), says("main", "killed"))
     assert [r.seq for r in state.recent] == [5]
 
 
 def test_a_list_of_mutants_is_much_work():
-    many = MutantsFound("main", mutants=[{"id": str(n)} for n in range(300)])
+    many = ev.MutantsFound("main", mutants=[{"id": str(n)} for n in range(300)])
     assert fold(many).cost > 50
     assert fold(FOUND, FOUND).cost < 5
 
 
 def test_an_entry_says_how_many_it_killed():
-    assert fold(EntryDescribed("main", 3, ["kill"], kills=4)).entries["main/3"].kills == 4
+    assert fold(ev.EntryDescribed("main", 3, ["kill"], kills=4)).entries["main/3"].kills == 4
 
 
 def test_a_checkpoint_holds_of_a_mutant_what_changed():
     state = fold(FOUND)
     mark = CheckpointMark.of(state)
-    fold(MutantRuns("s1", {"a": [1, 2, 3]}), says("main", "alive", key="c"), state=state)
+    fold(ev.MutantRuns("s1", {"a": [1, 2, 3]}), says("main", "alive", key="c"), state=state)
     data = json.loads(json.dumps(to_json(state, mark)))
     assert data["mutants"] == [
         ["a", {"counts": {"s1": [1, 2, 3]}}],
@@ -240,7 +223,7 @@ def test_a_mutant_with_a_verdict_has_run_though_its_counts_are_late():
     state = fold(
         FOUND, says("main", "killed"), says("main", "killed", "c"), says("main", "alive", "d")
     )
-    fold(MutantRuns("main", {"c": [3, 2, 2]}), state=state)
+    fold(ev.MutantRuns("main", {"c": [3, 2, 2]}), state=state)
     assert [state.mutants[key].runs for key in "acdb"] == [1, 2, 1, 0]
 
 
@@ -261,11 +244,11 @@ def test_the_status_object_adds_instances_up():
     state = fold(
         FOUND,
         says("main", "killed"),
-        MutationStats(
+        ev.MutationStats(
             "main", 1.0, 2.0, 0.5, 0.25, runs=10, unexecuted=5, share=0.5, backlog=3, uncompared=2
         ),
-        MutationStats("s1", 3.0, nan, 0.5, 0.25, runs=-4, unexecuted=5, phase="exact"),
-        MutationStats("s2", share=0.25),
+        ev.MutationStats("s1", 3.0, nan, 0.5, 0.25, runs=-4, unexecuted=5, phase="exact"),
+        ev.MutationStats("s2", share=0.25),
     )
     mutants = status_dict(state)["mutants"]
     assert (mutants["total"], mutants["killed"], mutants["score"]) == (4, 1, 0.25)
@@ -280,8 +263,8 @@ def test_the_status_object_adds_instances_up():
 
 
 def test_values_that_cannot_be_compared_are_counted_over_restarts():
-    counts = [MutationStats("main", uncompared=n) for n in (0, 3, 0, 2)]
-    state = fold(FOUND, *counts, MutationStats("s1", uncompared=1))
+    counts = [ev.MutationStats("main", uncompared=n) for n in (0, 3, 0, 2)]
+    state = fold(FOUND, *counts, ev.MutationStats("s1", uncompared=1))
     assert status_dict(state)["mutants"]["uncompared"] == 4
     assert "4 values" in uncompared_text(state)
     assert uncompared_text(fold(FOUND, counts[0])) == ""
@@ -289,7 +272,7 @@ def test_values_that_cannot_be_compared_are_counted_over_restarts():
 
 @pytest.mark.parametrize(("left", "exact"), [([0, 0], True), ([0, 5], False), ([3, 5], False)])
 def test_the_score_is_exact_if_it_is_for_every_instance(left, exact):
-    events = [MutationStats(f"s{i}", unsettled=n) for i, n in enumerate(left)]
+    events = [ev.MutationStats(f"s{i}", unsettled=n) for i, n in enumerate(left)]
     mutants = status_dict(fold(FOUND, says("s0", "alive"), *events))["mutants"]
     assert (mutants["exact"], mutants["unsettled"]) == (exact, sum(left))
 
@@ -303,8 +286,8 @@ def test_no_score_is_exact_before_an_input_could_be_judged(corpora, flaky, exact
         event
         for n, corpus in enumerate(corpora)
         for event in (
-            Stats(f"s{n}", corpus=corpus),
-            MutationStats(f"s{n}", unsettled=0, flaky=flaky),
+            ev.Stats(f"s{n}", corpus=corpus),
+            ev.MutationStats(f"s{n}", unsettled=0, flaky=flaky),
         )
     ]
     state = fold(FOUND, *events)
@@ -312,14 +295,14 @@ def test_no_score_is_exact_before_an_input_could_be_judged(corpora, flaky, exact
     assert status_dict(state)["mutants"]["exact"] is summary.exact is exact
     assert bool(summary.at_least) is not exact
     assert mutants_summary(fold(says("s0", "skipped"), *events)).exact
-    assert mutants_summary(fold(FOUND, Stats("s0"), MutationStats("s0"))).exact is None
+    assert mutants_summary(fold(FOUND, ev.Stats("s0"), ev.MutationStats("s0"))).exact is None
 
 
 @pytest.mark.parametrize(("command", "ends"), [("skip-mutants", "applied"), ("pause", "rejected")])
 def test_what_one_instance_did_to_mutants_is_done(command, ends):
-    issued = CommandIssued("c1", {"c": command, "select": "a"}, "somebody")
-    did = CommandApplied("c1", "main", 9, "1 mutant skipped")
-    did_not = CommandRejected("c1", "s1", "it is killed")
+    issued = ev.CommandIssued("c1", {"c": command, "select": "a"}, "somebody")
+    did = ev.CommandApplied("c1", "main", 9, "1 mutant skipped")
+    did_not = ev.CommandRejected("c1", "s1", "it is killed")
     for answers in ((did, did_not), (did_not, did)):
         state = fold(FOUND, issued, *answers).commands["c1"].state
         assert state == (ends if answers[-1] is did_not else "applied")
@@ -330,16 +313,16 @@ def test_after_the_end_none_is_pending(unsettled):
     """Each has a word that claims no more than the log shows, and the counts are its words'."""
     ids = ("killed", "ran", "same", "unreached", "infected")
     state = fold(
-        Stats("main", corpus=3),
-        MutantsFound("main", mutants=[{"id": name} for name in ids]),
-        MutantState("main", "killed", "killed"),
-        MutantState("main", "ran", "alive"),
-        MutantRuns("main", {"same": [4, 0, 0], "infected": [4, 1, 0]}),
-        MutationStats("main", unsettled=unsettled),
+        ev.Stats("main", corpus=3),
+        ev.MutantsFound("main", mutants=[{"id": name} for name in ids]),
+        ev.MutantState("main", "killed", "killed"),
+        ev.MutantState("main", "ran", "alive"),
+        ev.MutantRuns("main", {"same": [4, 0, 0], "infected": [4, 1, 0]}),
+        ev.MutationStats("main", unsettled=unsettled),
     )
     before = {m.id: outcome(m, knowledge(state)) for m in state.mutants.values()}
     assert before == {"killed": "killed", "ran": "alive"} | dict.fromkeys(ids[2:], "pending")
-    fold(CampaignEnded("finished"), state=state)
+    fold(ev.CampaignEnded("finished"), state=state)
     known, summary = knowledge(state), mutants_summary(state)
     words = {m.id: outcome(m, known) for m in state.mutants.values()}
     if unsettled:  # inputs were not looked at: nothing is known of those that did not run

@@ -11,46 +11,35 @@ from fuzztui.kernel.model import finding_tallies, lineage, selectors
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.series import BRIEF_LIMIT, LIMIT, Series
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.events import (
-    CampaignStarted,
-    CampaignState,
-    CommandIssued,
-    EntryDescribed,
-    EntrySaved,
-    FindingDescribed,
-    FindingSaved,
-    Record,
-    Stats,
-    Unknown,
-)
+from fuzztui.kernel.wire import events as ev
 from fuzztui.run.observe.saved_inputs import entry_event
 from fuzztui.tools.status.status import status_dict
 
 
 def fold(*timed):
     state = State()
-    apply(state, [Record(n, t, event) for n, (t, event) in enumerate(timed, 1)])
+    apply(state, [ev.Record(n, t, event) for n, (t, event) in enumerate(timed, 1)])
     return state
 
 
 CAMPAIGN = fold(
-    (0, CampaignStarted("c", "zest", "lib:f", 7, 60.0, 1000, ["a", "b"], 1e9, "0.1")),
-    (0, CampaignState("running")),
-    (1, EntrySaved("a", 0, "queue/id:0,orig:seed", op="", size=10)),
-    (2, EntrySaved("a", 1, "queue/id:1", [0], "havoc", size=30)),
-    (3, EntrySaved("b", 5, "queue/id:5", [1], "", "a", size=30)),
-    (4, EntrySaved("b", 6, "queue/id:6", [5], "splice", size=20)),
-    (5, EntryDescribed("b", 6, ["valid-edge"], 9, True, "success", "skipped")),
-    (6, FindingSaved("b", "crash", "crashes/1", 1, [6])),
-    (7, FindingSaved("a", "crash", "crashes/2", 2, [1])),
-    (8, FindingSaved("a", "hang", "hangs/1", 3, [99])),
-    (9, FindingDescribed("b", "crash", "crashes/1", "S", "KeyError: 1", "x.py:3", count=4)),
-    (9, FindingDescribed("a", "crash", "crashes/2", "S", "KeyError: 2", "x.py:3", count=1)),
-    (10, Stats("a", 100, 10.0, 2, crashes=1, edges=50, edges_total=200, valid=40, invalid=60)),
-    (20, Stats("b", 300, 30.0, 2, crashes=1, edges=60, edges_total=200, edges_third_party=900)),
-    (30, Stats("a", 500, 20.0, 2, crashes=1, edges=55, edges_total=200, valid=40, invalid=460)),
-    (30, CommandIssued("c1", {"c": "pause"})),
-    (30, Unknown("later")),
+    (0, ev.CampaignStarted("c", "zest", "lib:f", 7, 60.0, 1000, ["a", "b"], 1e9, "0.1")),
+    (0, ev.CampaignState("running")),
+    (1, ev.EntrySaved("a", 0, "queue/id:0,orig:seed", op="", size=10)),
+    (2, ev.EntrySaved("a", 1, "queue/id:1", [0], "havoc", size=30)),
+    (3, ev.EntrySaved("b", 5, "queue/id:5", [1], "", "a", size=30)),
+    (4, ev.EntrySaved("b", 6, "queue/id:6", [5], "splice", size=20)),
+    (5, ev.EntryDescribed("b", 6, ["valid-edge"], 9, True, "success", "skipped")),
+    (6, ev.FindingSaved("b", "crash", "crashes/1", 1, [6])),
+    (7, ev.FindingSaved("a", "crash", "crashes/2", 2, [1])),
+    (8, ev.FindingSaved("a", "hang", "hangs/1", 3, [99])),
+    (9, ev.FindingDescribed("b", "crash", "crashes/1", "S", "KeyError: 1", "x.py:3", count=4)),
+    (9, ev.FindingDescribed("a", "crash", "crashes/2", "S", "KeyError: 2", "x.py:3", count=1)),
+    (10, ev.Stats("a", 100, 10.0, 2, crashes=1, edges=50, edges_total=200, valid=40, invalid=60)),
+    (20, ev.Stats("b", 300, 30.0, 2, crashes=1, edges=60, edges_total=200, edges_third_party=900)),
+    (30, ev.Stats("a", 500, 20.0, 2, crashes=1, edges=55, edges_total=200, valid=40, invalid=460)),
+    (30, ev.CommandIssued("c1", {"c": "pause"})),
+    (30, ev.Unknown("later")),
 )
 
 
@@ -68,7 +57,9 @@ def test_totals():
 
 def test_a_total_below_what_was_found_is_no_total():
     def edges(*of):
-        state = fold(*((1, Stats(str(n), edges=e, edges_total=t)) for n, (e, t) in enumerate(of)))
+        state = fold(
+            *((1, ev.Stats(str(n), edges=e, edges_total=t)) for n, (e, t) in enumerate(of))
+        )
         return selectors.totals(state).stats.edges, selectors.totals(state).stats.edges_total
 
     assert edges((50, 100)) == (50, 100)
@@ -112,9 +103,9 @@ def test_lineage_goes_back_to_the_seed_across_instances():
 
 
 def test_lineage_ends_at_a_cycle():
-    state = fold(*((n, EntrySaved("a", n, src=[(n + 1) % 3])) for n in range(3)))
+    state = fold(*((n, ev.EntrySaved("a", n, src=[(n + 1) % 3])) for n in range(3)))
     assert keys(lineage.lineage(state, state.entries["a/0"])) == ["a/1", "a/2"]
-    state = fold((0, EntrySaved("a", 0, src=[0])))
+    state = fold((0, ev.EntrySaved("a", 0, src=[0])))
     assert lineage.lineage(state, state.entries["a/0"]) == []
 
 
@@ -167,15 +158,8 @@ def test_the_status_object():
         ("", 1, 1),
     ]
     assert status_dict(State())["coverage"] == {
-        "covered": None,
-        "total": None,
-        "valid": None,
-        "third_party": None,
-        "probes_left": None,
-    }
-
-
-# --------------------------------------------------------------------- series
+        "covered": None, "total": None, "valid": None, "third_party": None, "probes_left": None,
+    }  # fmt: skip
 
 
 def test_a_series_keeps_the_last_value_of_each_bucket():

@@ -15,148 +15,112 @@ from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.inverses import UndoError
 from fuzztui.kernel.model.state import CommandStatus, State
 from fuzztui.kernel.model.undo import fold_before, is_undoable, last_step, undo, why_not
+from fuzztui.kernel.wire import commands as cmd
+from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
-from fuzztui.kernel.wire.commands import (
-    AddSeed,
-    Command,
-    DemoteEntry,
-    EntryCommand,
-    ExactPass,
-    IgnoreGoal,
-    JudgeFinding,
-    MarkEquivalent,
-    MoveMutants,
-    MutantCommand,
-    Pause,
-    PinGoal,
-    PromoteEntry,
-    PromoteMutants,
-    RequeueMutants,
-    ResetEntry,
-    RestoreMutants,
-    Resume,
-    SetMixture,
-    SetTargetedShare,
-    SkipEntry,
-    SkipMutants,
-    Stop,
-    WeighType,
-)
-from fuzztui.kernel.wire.events import (
-    CampaignStarted,
-    CampaignState,
-    CommandApplied,
-    CommandIssued,
-    CommandRejected,
-    EntryDescribed,
-    EntrySaved,
-    Event,
-    FindingDescribed,
-    GoalsUncovered,
-    InstanceState,
-    MutantsFound,
-    MutantState,
-    MutatorStats,
-    Record,
-    TargetingStats,
-    VerdictsChanged,
-)
 from fuzztui.kernel.wire.selection import parse_selection
 
 NAMES = ("main", "s1")
 GOALS = ("a.py:1:then", "a.py:1:else", "b.py:9:then")
 TYPES = ("datetime.date", "pathlib.Path")
 MUTANTS = tuple(f"m:f{n % 2}:math:{n}:-" for n in range(6))
-_STEERS = {SkipEntry: "skipped", PromoteEntry: "promoted", DemoteEntry: "demoted", ResetEntry: ""}
+_STEERS = {
+    cmd.SkipEntry: "skipped",
+    cmd.PromoteEntry: "promoted",
+    cmd.DemoteEntry: "demoted",
+    cmd.ResetEntry: "",
+}
 
 
 class Campaign:
     """A log, the state that is folded from it, and what engines report after each command."""
 
     def __init__(self) -> None:
-        self.records: list[Record] = []
+        self.records: list[ev.Record] = []
         self.state = State()
-        self.record(CampaignStarted("c", "mu2", instances=list(NAMES)), CampaignState("running"))
+        self.record(
+            ev.CampaignStarted("c", "mu2", instances=list(NAMES)), ev.CampaignState("running")
+        )
         for name in NAMES:
             self.record(
-                InstanceState(name, "running", 1),
-                *(EntrySaved(name, n, f"queue/id:{n:06}") for n in range(3)),
-                TargetingStats(
+                ev.InstanceState(name, "running", 1),
+                *(ev.EntrySaved(name, n, f"queue/id:{n:06}") for n in range(3)),
+                ev.TargetingStats(
                     name, 0.5, targets=9, uncovered=3, names=list(TYPES), distances=[1, 2],
                     weights=[1.0, 1.0], factors=[1.0, 1.0], probabilities=[500_000, 500_000],
                     picks=[0, 0], matches=[0, 0], misses=[0, 0], new_arms=[0, 0],
                 ),
-                GoalsUncovered(name, 1, {goal: {"types": [[TYPES[0], 1]]} for goal in GOALS}),
-                MutatorStats(name, 0.5, 0.3, 0.2),
+                ev.GoalsUncovered(name, 1, {goal: {"types": [[TYPES[0], 1]]} for goal in GOALS}),
+                ev.MutatorStats(name, 0.5, 0.3, 0.2),
             )  # fmt: skip
         rows = [
             {"id": id_, "line": n, "function": id_.split(":")[1], "operator": "math"}
             for n, id_ in enumerate(MUTANTS)
         ]
         self.record(
-            MutantsFound("main", "m", "m.py", "/m.py", rows),
-            MutantState("main", MUTANTS[4], "alive"),
-            MutantState("main", MUTANTS[5], "killed", "main/2", "value", 7, "returned 1"),
+            ev.MutantsFound("main", "m", "m.py", "/m.py", rows),
+            ev.MutantState("main", MUTANTS[4], "alive"),
+            ev.MutantState("main", MUTANTS[5], "killed", "main/2", "value", 7, "returned 1"),
         )
 
-    def record(self, *events: Event) -> None:
+    def record(self, *events: ev.Event) -> None:
         start = len(self.records) + 1
-        new = [Record(n, float(n), event) for n, event in enumerate(events, start)]
+        new = [ev.Record(n, float(n), event) for n, event in enumerate(events, start)]
         self.records += new
         apply(self.state, new)
 
     def give(
-        self, command: Command, by: str = "ann", undoes: Sequence[str] = (), step: str = ""
+        self, command: cmd.Command, by: str = "ann", undoes: Sequence[str] = (), step: str = ""
     ) -> str:
         """Issue a command, and report what an engine does. Returns its id."""
         key = f"c{len(self.records) + 1}"
-        self.record(CommandIssued(key, encode_command(command), by, [*undoes], step))
+        self.record(ev.CommandIssued(key, encode_command(command), by, [*undoes], step))
         name = getattr(command, "instance", "")
         match command:
-            case EntryCommand():
+            case cmd.EntryCommand():
                 steer = _STEERS[type(command)]
-                self.record(EntryDescribed(name, command.entry, steer=steer))
-            case MutantCommand():
+                self.record(ev.EntryDescribed(name, command.entry, steer=steer))
+            case cmd.MutantCommand():
                 self.record(*self._steered(command))
-            case Pause() | Resume():
+            case cmd.Pause() | cmd.Resume():
                 self._pause(command)
-            case JudgeFinding():
+            case cmd.JudgeFinding():
                 row = {"signature": "S", "verdict": command.verdict, "note": command.note}
-                self.record(VerdictsChanged([row]))
+                self.record(ev.VerdictsChanged([row]))
             case _:
                 pass  # the fold itself knows what the command has set
-        self.record(*(CommandApplied(key, one) for one in ([name] if name else NAMES)))
+        self.record(*(ev.CommandApplied(key, one) for one in ([name] if name else NAMES)))
         return key
 
-    def _pause(self, command: Pause | Resume) -> None:
-        state = "paused" if isinstance(command, Pause) else "running"
+    def _pause(self, command: cmd.Pause | cmd.Resume) -> None:
+        state = "paused" if isinstance(command, cmd.Pause) else "running"
         for name in [command.instance] if command.instance else NAMES:
-            self.record(InstanceState(name, state, 1))
+            self.record(ev.InstanceState(name, state, 1))
         all_ = all(i.state == "paused" for i in self.state.instances.values())
-        self.record(CampaignState("paused" if all_ else "running"))
+        self.record(ev.CampaignState("paused" if all_ else "running"))
 
-    def _steered(self, command: MutantCommand) -> list[Event]:
-        events: list[Event] = []
+    def _steered(self, command: cmd.MutantCommand) -> list[ev.Event]:
+        events: list[ev.Event] = []
         for m in parse_selection(command.select).of(self.state.mutants.values()):
             killed = m.state == "killed"
-            now = MutantState("main", m.id, m.state, m.killer, m.oracle, m.trial, m.detail,
+            now = ev.MutantState("main", m.id, m.state, m.killer, m.oracle, m.trial, m.detail,
                               m.reason, m.steer)  # fmt: skip
             match command:
-                case SkipMutants() if not killed:
+                case cmd.SkipMutants() if not killed:
                     now = replace(now, state="skipped", reason="", steer="")
-                case MarkEquivalent() if not killed:
+                case cmd.MarkEquivalent() if not killed:
                     now = replace(now, state="equivalent", reason=command.because, steer="")
-                case PromoteMutants() if not killed:
+                case cmd.PromoteMutants() if not killed:
                     now = replace(now, state=self._base(m.id), reason="", steer="promoted")
-                case MoveMutants() if not killed:
+                case cmd.MoveMutants() if not killed:
                     now = replace(now, steer=command.to)
-                case RequeueMutants():
-                    now = MutantState("main", m.id, "pending")
-                case RestoreMutants():
+                case cmd.RequeueMutants():
+                    now = ev.MutantState("main", m.id, "pending")
+                case cmd.RestoreMutants():
                     state = command.state or self._base(m.id)
                     now = replace(now, state=state, reason=command.because, steer=command.steer)
                     if kill := command.kills.get(m.id):
-                        now = MutantState("main", m.id, "killed", *kill, steer=command.steer)
+                        now = ev.MutantState("main", m.id, "killed", *kill, steer=command.steer)
                 case _:
                     pass
             events.append(now)
@@ -164,7 +128,7 @@ class Campaign:
 
     def _base(self, id_: str) -> str:
         """The mutant's state by its results: the last one that was no verdict."""
-        reported = (r.event for r in reversed(self.records) if isinstance(r.event, MutantState))
+        reported = (r.event for r in reversed(self.records) if isinstance(r.event, ev.MutantState))
         states = (e.state for e in reported if e.id == id_)
         return next((s for s in states if s not in ("skipped", "equivalent")), "pending")
 
@@ -211,23 +175,23 @@ selections = st.sampled_from(
     )
 )
 mutant_commands = [
-    st.builds(SkipMutants, selections),
-    st.builds(PromoteMutants, selections),
-    st.builds(MoveMutants, selections, st.sampled_from(("first", "last"))),
-    st.builds(MarkEquivalent, selections, st.sampled_from(("", "the same", "dead code"))),
-    st.builds(RequeueMutants, selections),
+    st.builds(cmd.SkipMutants, selections),
+    st.builds(cmd.PromoteMutants, selections),
+    st.builds(cmd.MoveMutants, selections, st.sampled_from(("first", "last"))),
+    st.builds(cmd.MarkEquivalent, selections, st.sampled_from(("", "the same", "dead code"))),
+    st.builds(cmd.RequeueMutants, selections),
 ]
 type_commands = [
-    st.builds(WeighType, st.sampled_from(TYPES), st.sampled_from((0.0, 0.5, 4.0)), names),
-    st.builds(PinGoal, st.sampled_from(("", *GOALS)), names),
-    st.builds(IgnoreGoal, st.sampled_from(GOALS), st.booleans(), names),
-    st.builds(SetTargetedShare, st.sampled_from((0.0, 0.25, 1.0)), names),
+    st.builds(cmd.WeighType, st.sampled_from(TYPES), st.sampled_from((0.0, 0.5, 4.0)), names),
+    st.builds(cmd.PinGoal, st.sampled_from(("", *GOALS)), names),
+    st.builds(cmd.IgnoreGoal, st.sampled_from(GOALS), st.booleans(), names),
+    st.builds(cmd.SetTargetedShare, st.sampled_from((0.0, 0.25, 1.0)), names),
     st.builds(
-        lambda havoc, adaptive, name: SetMixture(havoc, 1 - havoc, 0.0, adaptive, name),
+        lambda havoc, adaptive, name: cmd.SetMixture(havoc, 1 - havoc, 0.0, adaptive, name),
         st.sampled_from((0.0, 0.5, 0.75)), st.booleans(), names,
     ),
 ]  # fmt: skip
-pauses = [st.builds(Pause, names), st.builds(Resume, names)]
+pauses = [st.builds(cmd.Pause, names), st.builds(cmd.Resume, names)]
 
 kinds = (*entry_commands, *mutant_commands, *type_commands, *pauses)
 key_presses = st.one_of([st.lists(kind, min_size=1, max_size=3) for kind in kinds])
@@ -237,7 +201,7 @@ key_presses = st.one_of([st.lists(kind, min_size=1, max_size=3) for kind in kind
 @pytest.mark.slow
 @settings(max_examples=examples(300))
 @given(steps=st.lists(key_presses, max_size=8))
-def test_undoing_all_steps_leads_back_to_the_start(steps: list[list[Command]]) -> None:
+def test_undoing_all_steps_leads_back_to_the_start(steps: list[list[cmd.Command]]) -> None:
     campaign = Campaign()
     seen = [campaign.steering]
     for n, step in enumerate(steps):
@@ -255,8 +219,8 @@ def test_undoing_all_steps_leads_back_to_the_start(steps: list[list[Command]]) -
 
 def test_each_user_undoes_their_own_steps() -> None:
     campaign = Campaign()
-    campaign.give(SkipEntry(0, "main"), "ann")
-    campaign.give(SkipEntry(1, "main"), "bob")
+    campaign.give(cmd.SkipEntry(0, "main"), "ann")
+    campaign.give(cmd.SkipEntry(1, "main"), "bob")
     campaign.undo("ann")
     assert [e.steer for e in campaign.state.entries.values()][:2] == ["", "skipped"]
     with pytest.raises(UndoError):
@@ -265,8 +229,8 @@ def test_each_user_undoes_their_own_steps() -> None:
 
 def test_what_another_user_changed_since_then_is_left_alone() -> None:
     campaign = Campaign()
-    campaign.give(SkipMutants("function=f0"), "ann")
-    campaign.give(PromoteMutants(MUTANTS[0]), "bob")
+    campaign.give(cmd.SkipMutants("function=f0"), "ann")
+    campaign.give(cmd.PromoteMutants(MUTANTS[0]), "bob")
     found = undo(campaign.state, "ann", campaign.before)
     assert found.note
     campaign.undo("ann")
@@ -276,9 +240,9 @@ def test_what_another_user_changed_since_then_is_left_alone() -> None:
 
 def test_a_mutant_that_was_killed_since_then_stays_killed() -> None:
     campaign = Campaign()
-    campaign.give(SkipMutants(MUTANTS[0]))
-    campaign.give(PromoteMutants(MUTANTS[0]))
-    campaign.record(MutantState("main", MUTANTS[0], "killed", "main/1", steer="promoted"))
+    campaign.give(cmd.SkipMutants(MUTANTS[0]))
+    campaign.give(cmd.PromoteMutants(MUTANTS[0]))
+    campaign.record(ev.MutantState("main", MUTANTS[0], "killed", "main/1", steer="promoted"))
     campaign.undo()
     row = campaign.state.mutants[MUTANTS[0]]
     assert (row.state, row.steer) == ("killed", "")
@@ -287,11 +251,11 @@ def test_a_mutant_that_was_killed_since_then_stays_killed() -> None:
 def test_quick_commands_are_undone_in_the_order_of_the_engine() -> None:
     """The second command was issued while the first one had no answer."""
     campaign = Campaign()
-    first, second = SkipEntry(0, "main"), PromoteEntry(0, "main")
+    first, second = cmd.SkipEntry(0, "main"), cmd.PromoteEntry(0, "main")
     for key, command in (("c1", first), ("c2", second)):
-        campaign.record(CommandIssued(key, encode_command(command), "ann"))
+        campaign.record(ev.CommandIssued(key, encode_command(command), "ann"))
     for key, steer in (("c1", "skipped"), ("c2", "promoted")):
-        campaign.record(EntryDescribed("main", 0, steer=steer), CommandApplied(key, "main"))
+        campaign.record(ev.EntryDescribed("main", 0, steer=steer), ev.CommandApplied(key, "main"))
     assert last_step(campaign.state, "ann")[0].id == "c2"
     campaign.undo()
     assert campaign.state.entries["main/0"].steer == "skipped"
@@ -299,10 +263,10 @@ def test_quick_commands_are_undone_in_the_order_of_the_engine() -> None:
     assert campaign.state.entries["main/0"].steer == ""
 
 
-@pytest.mark.parametrize("command", [Stop("s1"), AddSeed("/x"), ExactPass()])
-def test_what_cannot_be_undone_has_a_reason(command: Command) -> None:
+@pytest.mark.parametrize("command", [cmd.Stop("s1"), cmd.AddSeed("/x"), cmd.ExactPass()])
+def test_what_cannot_be_undone_has_a_reason(command: cmd.Command) -> None:
     campaign = Campaign()
-    campaign.give(SkipEntry(0, "main"))
+    campaign.give(cmd.SkipEntry(0, "main"))
     key = campaign.give(command)
     assert not is_undoable(command)
     with pytest.raises(UndoError):
@@ -317,10 +281,10 @@ def test_what_cannot_be_undone_has_a_reason(command: Command) -> None:
 
 def test_a_verdict_about_a_finding_is_undone() -> None:
     campaign = Campaign()
-    campaign.record(FindingDescribed("main", "crash", "crashes/1", "S", "title"))
+    campaign.record(ev.FindingDescribed("main", "crash", "crashes/1", "S", "title"))
 
     def judge(verdict: str, note: str = "") -> None:
-        campaign.give(JudgeFinding("crashes/1", verdict, note, "main"))
+        campaign.give(cmd.JudgeFinding("crashes/1", verdict, note, "main"))
 
     def verdict() -> tuple[str, str]:
         given = campaign.state.verdicts.get("S")
@@ -336,13 +300,13 @@ def test_a_verdict_about_a_finding_is_undone() -> None:
 
 def test_rejected_commands_are_passed_over_and_pending_ones_wait() -> None:
     campaign = Campaign()
-    campaign.give(SkipEntry(0, "main"))
+    campaign.give(cmd.SkipEntry(0, "main"))
     campaign.record(
-        CommandIssued("r", encode_command(SkipEntry(1, "main")), "ann"),
-        CommandRejected("r", "main", "no such entry"),
+        ev.CommandIssued("r", encode_command(cmd.SkipEntry(1, "main")), "ann"),
+        ev.CommandRejected("r", "main", "no such entry"),
     )
     assert why_not(last_step(campaign.state, "ann")) == ""
-    campaign.record(CommandIssued("p", encode_command(SkipEntry(2, "main")), "ann"))
+    campaign.record(ev.CommandIssued("p", encode_command(cmd.SkipEntry(2, "main")), "ann"))
     assert why_not(last_step(campaign.state, "ann"))
     with pytest.raises(UndoError):
         campaign.undo()
@@ -350,9 +314,9 @@ def test_rejected_commands_are_passed_over_and_pending_ones_wait() -> None:
 
 def test_a_covered_goal_is_not_pinned_again() -> None:
     campaign = Campaign()
-    campaign.give(PinGoal(GOALS[0]))
-    campaign.give(PinGoal(GOALS[1]))
-    campaign.record(*(GoalsUncovered(name, 2, gone=[GOALS[0]]) for name in NAMES))
+    campaign.give(cmd.PinGoal(GOALS[0]))
+    campaign.give(cmd.PinGoal(GOALS[1]))
+    campaign.record(*(ev.GoalsUncovered(name, 2, gone=[GOALS[0]]) for name in NAMES))
     assert GOALS[0] in undo(campaign.state, "ann", campaign.before).note
     campaign.undo()
     assert {f.pinned for f in campaign.state.types.values()} == {""}
@@ -363,14 +327,14 @@ def test_many_mutants_are_one_command_if_all_were_alike() -> None:
     campaign = Campaign()
     count = MAX_MUTANTS + 1
     rows = [{"id": f"x:g:math:{n}:-", "function": "g"} for n in range(count)]
-    campaign.record(MutantsFound("main", "x", "x.py", "/x.py", rows))
-    campaign.give(SkipMutants("function=g"))
+    campaign.record(ev.MutantsFound("main", "x", "x.py", "/x.py", rows))
+    campaign.give(cmd.SkipMutants("function=g"))
     (only,) = undo(campaign.state, "ann", campaign.before).commands
-    assert only[0] == RestoreMutants("function=g")
+    assert only[0] == cmd.RestoreMutants("function=g")
     campaign.undo()
     assert {m.state for m in campaign.state.mutants.values()} == {"pending", "alive", "killed"}
-    campaign.give(PromoteMutants("x:g:math:3:-"))
-    campaign.give(SkipMutants("function=g"))
+    campaign.give(cmd.PromoteMutants("x:g:math:3:-"))
+    campaign.give(cmd.SkipMutants("function=g"))
     with pytest.raises(UndoError):  # not alike, and too many to name
         campaign.undo()
 
@@ -378,9 +342,9 @@ def test_many_mutants_are_one_command_if_all_were_alike() -> None:
 def test_requests_are_small_enough_for_the_socket() -> None:
     campaign = Campaign()
     rows = [{"id": f"x:g:math:{n}:-", "function": "g"} for n in range(1000)]
-    campaign.record(MutantsFound("main", "x", "x.py", "/x.py", rows))
-    campaign.give(PromoteMutants("x:g:math:3:-"))
-    campaign.give(SkipMutants("function=g"))
+    campaign.record(ev.MutantsFound("main", "x", "x.py", "/x.py", rows))
+    campaign.give(cmd.PromoteMutants("x:g:math:3:-"))
+    campaign.give(cmd.SkipMutants("function=g"))
     found = undo(campaign.state, "ann", campaign.before)
     assert len(found.commands) > 2
     sizes = [len(str(encode_command(command))) for command, _ in found.commands]

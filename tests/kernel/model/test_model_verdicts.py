@@ -11,32 +11,26 @@ from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.new_groups import target_groups
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.model.verdicts import verdict_of
-from fuzztui.kernel.wire.events import (
-    Event,
-    FindingDescribed,
-    Record,
-    SupervisorStarted,
-    VerdictsChanged,
-)
+from fuzztui.kernel.wire import events as ev
 from fuzztui.tools.status.status import status_dict
 
 
 class Folded:
-    def __init__(self, *events: Event) -> None:
+    def __init__(self, *events: ev.Event) -> None:
         self.state = State()
         self.add(*events)
 
-    def add(self, *events: Event) -> None:
+    def add(self, *events: ev.Event) -> None:
         for event in events:
             seq = self.state.seq + 1
-            apply(self.state, [Record(seq, float(seq), event)])
+            apply(self.state, [ev.Record(seq, float(seq), event)])
 
     def judge(self, signature: str, verdict: str, note: str = "") -> None:
         row = {"signature": signature, "verdict": verdict, "note": note, "author": "me"}
-        self.add(VerdictsChanged([row]))
+        self.add(ev.VerdictsChanged([row]))
 
     def find(self, name: str, signature: str) -> None:
-        self.add(FindingDescribed("main", "crash", name, signature, "title"))
+        self.add(ev.FindingDescribed("main", "crash", name, signature, "title"))
 
     def of(self, signature: str) -> str:
         return verdict_of(self.state, signature)
@@ -45,8 +39,8 @@ class Folded:
         return list(target_groups(self.state))
 
 
-def start(**fields: object) -> SupervisorStarted:
-    return SupervisorStarted(1, 0.0, **fields)  # type: ignore[arg-type]
+def start(**fields: object) -> ev.SupervisorStarted:
+    return ev.SupervisorStarted(1, 0.0, **fields)  # type: ignore[arg-type]
 
 
 def test_a_known_group_is_counted_apart_until_the_verdict_is_taken_back() -> None:

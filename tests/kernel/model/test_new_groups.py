@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from folding import fold
 from restored import restored
 
 from fuzztui.cli.mutant_lines import grouped
 from fuzztui.kernel.base.signals import signal_signature
 from fuzztui.kernel.model.checkpoint import to_json
 from fuzztui.kernel.model.finding_tallies import group_heads, tallies
-from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.new_groups import Notifications, groups_after, new_groups, target_groups
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.events import Event, FindingDescribed, FindingSaved, Notified, Record
+from fuzztui.kernel.wire.events import FindingDescribed, FindingSaved, Notified
 from fuzztui.kernel.wire.finding_kinds import CRASH, HANG
 from fuzztui.tools.status.metrics import exposition
 from fuzztui.tools.status.status import status_dict
-
-
-def state_of(*events: Event) -> State:
-    state = State()
-    apply(state, (Record(i, float(i), e) for i, e in enumerate(events, 1)))
-    return state
 
 
 def described(name: str, signature: str) -> FindingDescribed:
@@ -29,7 +23,7 @@ def described(name: str, signature: str) -> FindingDescribed:
 
 def test_findings_of_which_only_the_signal_is_known_are_news_of_their_own() -> None:
     by_signal = signal_signature(11)
-    state = state_of(
+    state = fold(
         described("1", by_signal), described("2", by_signal), described("3", "A"),
         described("4", "A"),
     )  # fmt: skip
@@ -42,7 +36,7 @@ def test_findings_of_which_only_the_signal_is_known_are_news_of_their_own() -> N
 def test_findings_that_were_not_examined_are_counted_apart_and_one_piece_of_news() -> None:
     saved = [FindingSaved("main", "crash", str(n)) for n in range(40)]
     hang = FindingSaved("main", "hang", "h")
-    state = state_of(*saved, hang, described("0", "A"), described("1", "B"), described("2", "A"))
+    state = fold(*saved, hang, described("0", "A"), described("1", "B"), described("2", "A"))
     tally = tallies(state)["crash"]
     assert (tally.groups, tally.unexamined, tally.files, tally.open) == (2, 37, 40, 2)
     assert len(list(target_groups(state))) == 4  # A, B, other crashes, hangs
@@ -67,12 +61,12 @@ def test_findings_that_were_not_examined_are_counted_apart_and_one_piece_of_news
 
 
 def test_groups_since_a_record_are_those_of_which_the_first_finding_is_later() -> None:
-    state = state_of(described("1", "A"), described("2", "B"), described("3", "A"))
+    state = fold(described("1", "A"), described("2", "B"), described("3", "A"))
     assert [groups_after(state, seq) for seq in range(4)] == [2, 1, 0, 0]
 
 
 def test_what_was_reported_survives_a_checkpoint() -> None:
-    state = state_of(
+    state = fold(
         FindingSaved("main", "crash", "1"), Notified("findings", "x", ["main/1"]),
         Notified("stall", "x"), Notified("stall", "x", problem="exit status 1"),
     )  # fmt: skip

@@ -8,17 +8,7 @@ from fuzztui.features.source.index import SourceIndex, location
 from fuzztui.features.targeting.fold import goal_line, goal_place
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import Changes, State
-from fuzztui.kernel.wire.events import (
-    FindingDescribed,
-    FindingSaved,
-    GoalsUncovered,
-    LinesCovered,
-    MutantsFound,
-    MutantState,
-    Record,
-    SourceFile,
-    TargetingStats,
-)
+from fuzztui.kernel.wire import events as ev
 
 PATHS = ["/p/pkg/a.py", "/p/pkg/b.py"]
 
@@ -28,24 +18,24 @@ def event(rng):
     id = f"m{rng.randrange(20)}"
     match rng.randrange(8):
         case 0:
-            return SourceFile(
+            return ev.SourceFile(
                 "main", path, "m", rng.choice("ab"), "1-20,25", ["2-20 f", "4-9 f.g"],
                 [3, 4, 3, 7, 12, 13], [3, 3, 12],
             )  # fmt: skip
         case 1 | 2:
             branches = {path: str(rng.randrange(3))}
-            return LinesCovered("main", rng.randrange(9), {path: f"{line}-{line + 3}"}, branches)
+            return ev.LinesCovered("main", rng.randrange(9), {path: f"{line}-{line + 3}"}, branches)
         case 3:
             row = {"id": id, "line": 1 + int(id[1:]), "before": "a", "after": "b"}
-            return MutantsFound("main", "m", "pkg/a.py", PATHS[int(id[1:]) % 2], [row])
+            return ev.MutantsFound("main", "m", "pkg/a.py", PATHS[int(id[1:]) % 2], [row])
         case 4 | 5:
             state = rng.choice(["killed", "alive", "equivalent", "pending"])
-            return MutantState("main", id, state)
+            return ev.MutantState("main", id, state)
         case 6:
-            return FindingSaved("main", "crash", f"crashes/{rng.randrange(4)}", rng.randrange(4))
+            return ev.FindingSaved("main", "crash", f"crashes/{rng.randrange(4)}", rng.randrange(4))
         case _:
             frames = [{"function": "f", "file": path, "line": line}]
-            return FindingDescribed(
+            return ev.FindingDescribed(
                 "main", "crash", f"crashes/{rng.randrange(4)}", f"s{line}", frames=frames,
                 basis={"name": f"E{line}"},
             )  # fmt: skip
@@ -69,7 +59,7 @@ def test_changes_one_by_one_are_as_all_at_once():
         state, index = State(), SourceIndex()
         rows, states = {}, {}
         for seq in range(1, 120):
-            changes = apply(state, [Record(seq, float(seq), event(rng))])
+            changes = apply(state, [ev.Record(seq, float(seq), event(rng))])
             changed = index.take(state, changes)
             for path in index.paths():
                 for node in index.nodes(path, path, every=False):
@@ -94,8 +84,8 @@ def test_changes_one_by_one_are_as_all_at_once():
 def test_names_have_no_common_folders():
     state, index = State(), SourceIndex()
     paths = ["/p/u/pkg/a.py", "/p/u/pkg/sub/b.py"]
-    events = [SourceFile("main", p, "m", "a", "1") for p in paths]
-    apply(state, [Record(n, 1.0, e) for n, e in enumerate(events, 1)])
+    events = [ev.SourceFile("main", p, "m", "a", "1") for p in paths]
+    apply(state, [ev.Record(n, 1.0, e) for n, e in enumerate(events, 1)])
     index.take(state, Changes(reset=True))
     assert list(index.names().values()) == ["pkg/a.py", "pkg/sub/b.py"]
 
@@ -108,13 +98,13 @@ def test_goals_and_findings_have_places():
         {"function": "f", "file": PATHS[0], "line": 5},
     ]
     events = [
-        SourceFile("main", PATHS[0], "m", "a", "1-9"),
-        TargetingStats("main", targets=3, uncovered=3),
-        GoalsUncovered("main", 1, left),
-        FindingSaved("main", "crash", "crashes/a", 1),
-        FindingDescribed("main", "crash", "crashes/a", "s", frames=frames, basis={"name": "E"}),
+        ev.SourceFile("main", PATHS[0], "m", "a", "1-9"),
+        ev.TargetingStats("main", targets=3, uncovered=3),
+        ev.GoalsUncovered("main", 1, left),
+        ev.FindingSaved("main", "crash", "crashes/a", 1),
+        ev.FindingDescribed("main", "crash", "crashes/a", "s", frames=frames, basis={"name": "E"}),
     ]
-    changes = apply(state, [Record(n, 1.0, e) for n, e in enumerate(events, 1)])
+    changes = apply(state, [ev.Record(n, 1.0, e) for n, e in enumerate(events, 1)])
     changed = index.take(state, changes)
     assert [g.location for g in index.goals_at(PATHS[0], 3)] == ["pkg/a.py:3:then"]
     assert {3, 5} <= changed[PATHS[0]]
@@ -129,12 +119,12 @@ def test_goals_and_findings_have_places():
 def with_finding(state, frames, *, seq=100, number=0):
     file = f"crashes/{number}"
     events = [
-        FindingSaved("main", "crash", file, 1),
-        FindingDescribed(
+        ev.FindingSaved("main", "crash", file, 1),
+        ev.FindingDescribed(
             "main", "crash", file, f"s{number}", frames=frames, basis={"name": f"E{number}"}
         ),
     ]
-    changes = apply(state, [Record(seq + n, 2.0, e) for n, e in enumerate(events)])
+    changes = apply(state, [ev.Record(seq + n, 2.0, e) for n, e in enumerate(events)])
     return changes, list(state.findings.values())[-1]
 
 
@@ -161,8 +151,8 @@ def test_relative_names_of_earlier_logs_are_looked_for_among_the_sources():
     assert location(finding, state) is None
     # The build for gcov reports the files after the first findings.
     files = ["/p/src/a.c", "/p/other/a.c", "/p/src/b.c"]
-    events = [SourceFile("", file, "", "s", "1-9") for file in files]
-    changes = apply(state, [Record(200 + n, 3.0, e) for n, e in enumerate(events)])
+    events = [ev.SourceFile("", file, "", "s", "1-9") for file in files]
+    changes = apply(state, [ev.Record(200 + n, 3.0, e) for n, e in enumerate(events)])
     index.take(state, changes)
     assert location(finding, state) == ("/p/src/a.c", 5)
     assert index.findings_at("/p/src/a.c", 5) == [finding.key]
@@ -175,10 +165,10 @@ def test_a_line_that_only_a_finding_has_reached_has_its_own_state_and_is_not_cov
     state, index = State(), SourceIndex()
     path = "/p/a.c"
     events = [
-        SourceFile("", path, "", "s", "1-9", ["1-9 f"], [3, 4, 3, 6]),
-        LinesCovered("main", 1, {path: "1-3"}),
+        ev.SourceFile("", path, "", "s", "1-9", ["1-9 f"], [3, 4, 3, 6]),
+        ev.LinesCovered("main", 1, {path: "1-3"}),
     ]
-    index.take(state, apply(state, [Record(n, 1.0, e) for n, e in enumerate(events, 1)]))
+    index.take(state, apply(state, [ev.Record(n, 1.0, e) for n, e in enumerate(events, 1)]))
     (before, _) = index.nodes(path, "a.c", every=True)
     assert index.lines(path).states[4] == index.lines(path).states[6] == "frontier"
     frames = [{"function": f, "file": path, "line": n} for f, n in (("g", 8), ("f", 4), ("m", 2))]
@@ -194,8 +184,8 @@ def test_a_line_that_only_a_finding_has_reached_has_its_own_state_and_is_not_cov
     assert (after.covered, after.statements) == (before.covered, before.statements) == (3, 9)
     assert (before.frontier, after.frontier) == (2, 1)
     # Once an entry executes the line, it is covered.
-    covered = LinesCovered("main", 2, {path: "4"})
-    index.take(state, apply(state, [Record(300, 3.0, covered)]))
+    covered = ev.LinesCovered("main", 2, {path: "4"})
+    index.take(state, apply(state, [ev.Record(300, 3.0, covered)]))
     assert (states[4], states[8]) == ("covered", "finding")
     fresh = SourceIndex()
     fresh.take(state, Changes(reset=True))
@@ -208,9 +198,9 @@ def test_a_hostile_log_does_not_fill_the_memory(monkeypatch):
     monkeypatch.setattr(source_tree, "MAX_INSIDE", 3_000)
     state, index = State(), SourceIndex()
     functions = ["1-2000 f"] * 500
-    events = [SourceFile("main", f"/{n}", "m", "a", "1-2000", functions) for n in range(3)]
-    events.append(LinesCovered("main", 1, {"/0": "0-999999," * 1000}))
-    apply(state, [Record(n, 1.0, e) for n, e in enumerate(events, 1)])
+    events = [ev.SourceFile("main", f"/{n}", "m", "a", "1-2000", functions) for n in range(3)]
+    events.append(ev.LinesCovered("main", 1, {"/0": "0-999999," * 1000}))
+    apply(state, [ev.Record(n, 1.0, e) for n, e in enumerate(events, 1)])
     index.take(state, Changes(reset=True))
     statements = [len(f.statements) for f in index.coverage.files.values()]
     assert sorted(statements) == [0, 0, 2_000]
@@ -221,11 +211,11 @@ def test_mutants_of_a_copy_are_on_the_lines_of_the_target():
     state, index = State(), SourceIndex()
     copy = "/run/mutants/work/tree/pkg/a.py"
     row = {"id": "m", "line": 3, "before": "a", "after": "b"}
-    found = MutantsFound("main", "m", "pkg/a.py", copy, [row])
-    index.take(state, apply(state, [Record(1, 1.0, found)]))
+    found = ev.MutantsFound("main", "m", "pkg/a.py", copy, [row])
+    index.take(state, apply(state, [ev.Record(1, 1.0, found)]))
     assert index.paths() == [copy]
-    source = SourceFile("main", PATHS[0], "m", "a", "1-9")
-    changed = index.take(state, apply(state, [Record(2, 2.0, source)]))
+    source = ev.SourceFile("main", PATHS[0], "m", "a", "1-9")
+    changed = index.take(state, apply(state, [ev.Record(2, 2.0, source)]))
     assert index.paths() == [PATHS[0]]
     assert index.mutants_at(PATHS[0], 3) == ["m"]
     assert index.place(copy) == PATHS[0]

@@ -2,24 +2,16 @@
 
 import json
 
+from folding import fold
 from restored import restored
 
 from fuzztui.features.source.fold import MAX_STATEMENTS, LineCoverage
 from fuzztui.kernel.model.checkpoint import CheckpointMark, to_json
-from fuzztui.kernel.model.fold import apply
-from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.events import InstanceHello, LinesCovered, Record, SourceFile
+from fuzztui.kernel.wire.events import InstanceHello, LinesCovered, SourceFile
 
 A = SourceFile(
     "main", "/p/a.py", "p.a", "aa", "1-9", ["2-9 f", "3-4 f.g"], [2, 3, 2, 5, 7, 8], [2, 4]
 )
-
-
-def fold(*events, state=None):
-    state = state or State()
-    start = state.seq + 1
-    apply(state, [Record(n, float(n), e) for n, e in enumerate(events, start)])
-    return state
 
 
 def taken(state):

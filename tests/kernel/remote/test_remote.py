@@ -204,11 +204,29 @@ class Fake:
         self.lock.release()
 
 
+@contextlib.contextmanager
+def serving(run: Path, **options):
+    fake = Fake(run, **options)
+    try:
+        yield fake
+    finally:
+        fake.close()
+
+
 @pytest.fixture
 def fake(run):
-    fake = Fake(run)
-    yield fake
-    fake.close()
+    with serving(run) as fake:
+        yield fake
+
+
+def client_of(run: Path):
+    """A client that is closed afterwards."""
+    return contextlib.closing(ControlClient(run, "test"))
+
+
+def can_pause(run: Path) -> bool:
+    with client_of(run) as client:
+        return client.send(Pause()).ok
 
 
 def raw(fake: Fake) -> socket.socket:
@@ -227,22 +245,19 @@ def lines_until_closed(sock: socket.socket) -> list[dict]:
 
 
 def test_applied_and_rejected(fake):
-    client = ControlClient(fake.run, "test")
-    result = client.send(Pause("main"))
-    assert (result.ok, result.detail, result.instance, result.trial) == (True, "done", "main", 17)
-    result = client.send(SkipEntry(9))
-    assert (result.ok, result.detail, result.trial) == (False, "no entry 9", -1)
-    client.close()
+    with client_of(fake.run) as client:
+        done, refused = client.send(Pause("main")), client.send(SkipEntry(9))
+    assert (done.ok, done.detail, done.instance, done.trial) == (True, "done", "main", 17)
+    assert (refused.ok, refused.detail, refused.trial) == (False, "no entry 9", -1)
     assert [c for c, _ in fake.asked] == [Pause("main"), SkipEntry(9)]
     assert all(by.endswith("@" + socket.gethostname()) for _, by in fake.asked)
 
 
 def test_no_answer_in_time_is_pending(fake):
-    client = ControlClient(fake.run, "test")
-    result = client.send(Stop(), timeout=0.1)
-    assert (result.ok, result.pending) == (False, True)
-    assert client.send(Pause(), timeout=DEADLINE_S).ok  # the connection is still good
-    client.close()
+    with client_of(fake.run) as client:
+        result = client.send(Stop(), timeout=0.1)
+        assert (result.ok, result.pending) == (False, True)
+        assert client.send(Pause(), timeout=DEADLINE_S).ok  # the connection is still good
 
 
 @pytest.mark.parametrize(
@@ -265,10 +280,9 @@ def test_several_threads_have_a_client_each(fake):
     results: dict[int, str] = {}
 
     def ask(n: int) -> None:
-        client = ControlClient(fake.run, "test")
-        assert client.send(Stop(), timeout=0.0).pending, "its answer is no answer to the next one"
-        results[n] = client.send(SkipEntry(n), timeout=DEADLINE_S).detail
-        client.close()
+        with client_of(fake.run) as client:
+            assert client.send(Stop(), timeout=0.0).pending  # no answer to the next one
+            results[n] = client.send(SkipEntry(n), timeout=DEADLINE_S).detail
 
     threads = [threading.Thread(target=ask, args=(n,)) for n in range(20)]
     for thread in threads:
@@ -302,9 +316,7 @@ def test_garbage_is_answered_with_an_error_and_the_end(fake, garbage):
     answers = lines_until_closed(sock)
     assert isinstance(answers[-1]["error"], str)
     assert fake.asked == []
-    client = ControlClient(fake.run, "test")
-    assert client.send(Pause()).ok
-    client.close()
+    assert can_pause(fake.run)
 
 
 def test_clients_that_vanish_or_never_read_block_nobody(fake):
@@ -318,9 +330,7 @@ def test_clients_that_vanish_or_never_read_block_nobody(fake):
     with contextlib.suppress(BlockingIOError, ConnectionError):
         for _ in range(20_000):
             flood.send(request)
-    client = ControlClient(fake.run, "test")
-    assert client.send(Pause("me")).ok
-    client.close()
+    assert can_pause(fake.run)
     flood.close()
 
 
@@ -331,9 +341,7 @@ def test_a_socket_that_went_away_comes_back(fake):
         ControlClient(fake.run, "test")
     fake.do(fake.server.listen())
     assert fake.run.resolve() in supervised_runs()
-    client = ControlClient(fake.run, "test")
-    assert client.send(Pause()).ok
-    client.close()
+    assert can_pause(fake.run)
 
 
 def test_nobody_there(run):
@@ -361,38 +369,27 @@ def test_runs_are_found_by_what_lies_beside_their_sockets(run):
     assert list(link.parent.iterdir()) == []
 
 
-def test_nobody_else_tells_us_of_runs(run, tmp_path, monkeypatch):
-    fake = Fake(run)
-    shared = fake.server.path.parent
-    try:
-        with monkeypatch.context() as other:
-            other.setattr(os, "getuid", lambda: 12345)
-            assert run.resolve() not in supervised_runs(), "the directory is another user's"
-        monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-        (tmp_path / "fuzztui").symlink_to(shared)
-        assert run.resolve() not in supervised_runs()
-    finally:
-        fake.close()
+def test_nobody_else_tells_us_of_runs(fake, run, tmp_path, monkeypatch):
+    with monkeypatch.context() as other:
+        other.setattr(os, "getuid", lambda: 12345)
+        assert run.resolve() not in supervised_runs(), "the directory is another user's"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (tmp_path / "fuzztui").symlink_to(fake.server.path.parent)
+    assert run.resolve() not in supervised_runs()
 
 
 def test_a_stale_socket_is_replaced(run):
     stale = socket.socket(socket.AF_UNIX)
     stale.bind(str(socket_path(run)))
     stale.close()
-    fake = Fake(run)
-    try:
-        client = ControlClient(run, "test")
-        assert client.send(Pause()).ok
-        client.close()
-    finally:
-        fake.close()
+    with serving(run):
+        assert can_pause(run)
 
 
 @pytest.mark.slow
 def test_ctl_waits_for_a_supervisor_that_has_only_begun(run, monkeypatch, capsys):
     (run / "log").mkdir()
     write_socket_path(run, run / "former.sock")  # what the supervisor before it has left
-    fake = Fake(run, listening=False)
     said = []
 
     def listen(words: str) -> None:
@@ -400,7 +397,7 @@ def test_ctl_waits_for_a_supervisor_that_has_only_begun(run, monkeypatch, capsys
         fake.do(fake.server.listen())
 
     monkeypatch.setattr(ctl, "say", listen)
-    try:
+    with serving(run, listening=False) as fake:
         assert main(["ctl", str(run), "pause", "--timeout", "0.2"]) == NOT_RUNNING
         assert said == [], "no word within the first second"
         words = capsys.readouterr().err
@@ -411,8 +408,6 @@ def test_ctl_waits_for_a_supervisor_that_has_only_begun(run, monkeypatch, capsys
         assert said == ["the supervisor is still starting; waiting until it accepts commands"]
         assert capsys.readouterr().out.startswith("applied by main at trial 17")
         assert [command for command, _ in fake.asked] == [Pause()]
-    finally:
-        fake.close()
 
 
 def test_a_supervisor_that_goes_away_is_an_error_in_words(run):
@@ -467,18 +462,16 @@ def test_who_may_read_and_who_may_steer(peer, access, read, steer):
 
 
 def test_members_of_the_group_may_look_and_their_commands_are_rejected(run, monkeypatch):
-    fake = Fake(run, access=Access(os.getgid(), "fuzzers"))
-    try:
+    with serving(run, access=Access(os.getgid(), "fuzzers")) as fake:
         monkeypatch.setattr(
             "fuzztui.kernel.remote.server.peer_of",
             lambda sock: Peer(12345, frozenset({os.getgid()})),
         )
-        client = ControlClient(run, "test")
-        assert "group_may_steer" in client.why_not_steer
-        result = client.send(Pause())
-        assert (result.ok, result.detail) == (False, client.why_not_steer)
-        assert not fake.asked
-        client.close()
+        with client_of(run) as client:
+            assert "group_may_steer" in client.why_not_steer
+            result = client.send(Pause())
+            assert (result.ok, result.detail) == (False, client.why_not_steer)
+            assert not fake.asked
         with raw(fake) as impolite:  # one that does not read the greeting
             impolite.sendall(b'{"proto": 1}\n{"n": 1, "command": {"c": "stop"}, "by": "me"}\n')
             received = b""
@@ -487,20 +480,15 @@ def test_members_of_the_group_may_look_and_their_commands_are_rejected(run, monk
                 assert more
                 received += more
         assert not fake.asked
-    finally:
-        fake.close()
 
 
 def test_the_socket_of_a_shared_run_is_for_the_group_only(run):
-    fake = Fake(run, access=Access(os.getgid(), "fuzzers", may_steer=True))
-    try:
+    with serving(run, access=Access(os.getgid(), "fuzzers", may_steer=True)) as fake:
         path = fake.server.path
         assert path.parent.stat().st_mode & 0o777 == 0o710
         assert path.stat().st_mode & 0o777 == 0o660
         assert path.parent.stat().st_gid == path.stat().st_gid == os.getgid()
         assert run in supervised_runs()  # its owner still finds it
-    finally:
-        fake.close()
     assert not path.exists() and run not in supervised_runs()
     path.parent.rmdir()
 
@@ -540,21 +528,15 @@ def test_a_server_for_another_machine_tells_what_that_machine_allows(run):
         asked.append(file)
         return "" if file == "out/a" else "it is gone"
 
-    fake = Fake(run, beyond=Beyond(account="fuzz@box"), fetch=fetch)
-    try:
-        client = ControlClient(run, "test")
-        assert client.author == f"{account(os.getuid())} as fuzz@box"
-        assert (client.fetch("out/a"), client.fetch("out/b")) == ("", "it is gone")
-        assert asked == ["out/a", "out/b"]
-        assert client.send(Pause()).ok  # other requests are as ever
-        client.close()
+    with serving(run, beyond=Beyond(account="fuzz@box"), fetch=fetch):
+        with client_of(run) as client:
+            assert client.author == f"{account(os.getuid())} as fuzz@box"
+            assert (client.fetch("out/a"), client.fetch("out/b")) == ("", "it is gone")
+            assert asked == ["out/a", "out/b"]
+            assert client.send(Pause()).ok  # other requests are as ever
         assert run not in supervised_runs()  # which are those of this machine
-    finally:
-        fake.close()
 
 
 def test_a_supervisor_fetches_nothing(fake):
-    client = ControlClient(fake.run, "test")
-    with pytest.raises(RemoteError):
+    with client_of(fake.run) as client, pytest.raises(RemoteError):
         client.fetch("out/a")
-    client.close()

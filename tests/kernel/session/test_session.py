@@ -23,18 +23,7 @@ from fuzztui.kernel.model.checkpoint import SCHEMA
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.state import Changes, State
 from fuzztui.kernel.session import CheckpointKeeper, LiveClock, ReplayClock, Session
-from fuzztui.kernel.wire.events import (
-    CampaignStarted,
-    EntryDescribed,
-    EntrySaved,
-    FindingDescribed,
-    FindingSaved,
-    Message,
-    MutantRuns,
-    MutantsFound,
-    MutantState,
-    Stats,
-)
+from fuzztui.kernel.wire import events as ev
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +38,7 @@ def small(monkeypatch):
 def happenings(n, seed=0):
     """Events and their times."""
     rng = random.Random(seed)
-    yield 0.0, CampaignStarted("c", "zest", "lib:f", 7, instances=["a", "b"], wall=1e9)
+    yield 0.0, ev.CampaignStarted("c", "zest", "lib:f", 7, instances=["a", "b"], wall=1e9)
     t = 0.0
     for i in range(1, n):
         t += rng.choice([0, 0, 0.05, 0.3])
@@ -58,16 +47,20 @@ def happenings(n, seed=0):
             t,
             rng.choice(
                 [
-                    Stats(name, i * 100, rng.random() * 1000, i // 9, edges=i // 3, edges_total=99),
-                    Stats(name, i * 100, rng.random() * 1000, i // 9, edges=i // 3, edges_total=99),
-                    EntrySaved(name, i, f"queue/{i}", [i // 7], "havoc", size=i),
-                    EntryDescribed(name, i // 5, ["edge"], i),
-                    FindingSaved(name, "crash", f"crashes/{i // 20}"),
-                    FindingDescribed(name, "crash", f"crashes/{i // 20}", f"S{i % 3}", "T"),
-                    Message("info", rng.randbytes(rng.randrange(600)).hex()),
-                    MutantsFound(name, "m", "m.py", "/m.py", [{"id": f"m{i % 40}", "line": i}]),
-                    MutantState(name, f"m{i % 40}", rng.choice(["alive", "killed"]), trial=i),
-                    MutantRuns(name, {f"m{i * k % 40}": [i, i // 2, i // 3] for k in (1, 3)}),
+                    ev.Stats(
+                        name, i * 100, rng.random() * 1000, i // 9, edges=i // 3, edges_total=99
+                    ),
+                    ev.Stats(
+                        name, i * 100, rng.random() * 1000, i // 9, edges=i // 3, edges_total=99
+                    ),
+                    ev.EntrySaved(name, i, f"queue/{i}", [i // 7], "havoc", size=i),
+                    ev.EntryDescribed(name, i // 5, ["edge"], i),
+                    ev.FindingSaved(name, "crash", f"crashes/{i // 20}"),
+                    ev.FindingDescribed(name, "crash", f"crashes/{i // 20}", f"S{i % 3}", "T"),
+                    ev.Message("info", rng.randbytes(rng.randrange(600)).hex()),
+                    ev.MutantsFound(name, "m", "m.py", "/m.py", [{"id": f"m{i % 40}", "line": i}]),
+                    ev.MutantState(name, f"m{i % 40}", rng.choice(["alive", "killed"]), trial=i),
+                    ev.MutantRuns(name, {f"m{i * k % 40}": [i, i // 2, i // 3] for k in (1, 3)}),
                 ]
             ),
         )
@@ -80,11 +73,24 @@ def drain(session):
     return changes
 
 
+def live_session(run):
+    """A live session that has read all there is."""
+    session = Session(run, LiveClock())
+    drain(session)
+    return session
+
+
+def seek(session, t):
+    """To a time, in as many steps as it takes on a busy machine."""
+    session.seek(t)
+    while session.behind:
+        session.poll()
+
+
 def write(run, n, *, keep=True, seed=0):
     """A run as a supervisor writes it; returns its state."""
     writer = LogWriter(run / "log")
-    session = Session(run, LiveClock())
-    drain(session)
+    session = live_session(run)
     keeper = CheckpointKeeper(run / "log", session) if keep else None
     for t, event in happenings(n, seed):
         apply(session.state, [writer.append(event, t + 0.0)])
@@ -197,8 +203,7 @@ def test_the_end_exactly_at_the_bound_is_not_behind(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_live_session_may_look_back(kept):
-    session = Session(kept, LiveClock())
-    drain(session)
+    session = live_session(kept)
     changes = session.seek(50)
     assert changes.reset
     assert session.state == folded(kept, 50)
@@ -258,7 +263,7 @@ def test_a_replay_of_a_log_that_grows_goes_on(tmp_path):
     drain(session)
     end = session.end_t
     writer = LogWriter(tmp_path / "log")
-    writer.append(Message("info", "later"), end + 5)
+    writer.append(ev.Message("info", "later"), end + 5)
     writer.close()
     session.poll()
     assert session.end_t == end + 5
@@ -283,9 +288,7 @@ def test_far_jumps_use_checkpoints(kept, monkeypatch):
 def test_any_way_through_a_replay_ends_in_the_same_state(kept, times, cached):
     session = Session(kept if cached else kept / "log" / SEALED, ReplayClock(paused=True))
     for t in times:
-        session.seek(t)
-        while session.behind:
-            session.poll()
+        seek(session, t)
         expected = folded(kept, min(t, session.end_t))
         if not cached and session.reader.last_seq < expected.seq:
             expected = folded(kept / "log" / SEALED)
@@ -297,14 +300,10 @@ def test_without_checkpoints_they_are_made_in_memory(tmp_path):
     write(tmp_path, 2000, keep=False)
     session = Session(tmp_path, ReplayClock(paused=True))
     assert not session.chain.links
-    session.seek(session.end_t)
-    while session.behind:
-        session.poll()
+    seek(session, session.end_t)
     assert len(session.chain.links) >= 7
     for t in (session.end_t / 2, 3, session.end_t * 0.9, 0):
-        session.seek(t)
-        while session.behind:
-            session.poll()
+        seek(session, t)
         assert session.state == folded(tmp_path, t)
 
 
@@ -346,17 +345,14 @@ def test_a_writer_that_is_opened_again_goes_on_with_the_chain(tmp_path, monkeypa
     monkeypatch.setattr(CheckpointWriter, "_log_size", lambda self: 1 << 40)
     for n in range(4):
         write(tmp_path, 333, seed=n)
-        session = Session(tmp_path, LiveClock())
-        drain(session)
+        session = live_session(tmp_path)
         assert session.state == folded(tmp_path)
     assert len(session.chain.links) >= 12
     rows = sum(len(link.tables.entries) for link in session.chain.links)
     assert rows < 3 * len(session.state.entries), "rows are not written again and again"
     replay = Session(tmp_path, ReplayClock(paused=True))
     for link in session.chain.links:
-        replay.seek(link.t)
-        while replay.behind:  # on a busy machine a seek takes several steps
-            replay.poll()
+        seek(replay, link.t)
         assert replay.state == folded(tmp_path, link.t)
 
 
@@ -390,19 +386,14 @@ def test_damaged_checkpoints_are_only_slower(run):
         damage()
         for session in (before, Session(run, ReplayClock(paused=True))):
             for t in (expected.t, middle, expected.t):
-                session.seek(t)
-                while session.behind:
-                    session.poll()
+                seek(session, t)
                 assert session.state == folded(run, t), name
-        write_on = Session(run, LiveClock())
-        drain(write_on)
+        write_on = live_session(run)
         assert write_on.state == expected, name
         keeper = CheckpointKeeper(run / "log", write_on)
         keeper.keep()
         keeper.close()
-        again = Session(run, LiveClock())
-        drain(again)
-        assert again.state == expected, name
+        assert live_session(run).state == expected, name
 
 
 @pytest.mark.slow
@@ -411,8 +402,7 @@ def test_a_fifo_or_directory_in_their_place(run):
     for make in (os.mkfifo, os.mkdir):
         path.unlink() if path.is_file() else None
         make(path)
-        session = Session(run, LiveClock())
-        drain(session)
+        session = live_session(run)
         assert session.state == folded(run)
         keeper = CheckpointKeeper(run / "log", session)
         assert not keeper.keep()
@@ -443,12 +433,10 @@ def test_checkpoints_of_another_log_are_not_believed(run, tmp_path):
     other = tmp_path / "other"
     writer = LogWriter(other / "log")
     for n, (t, event) in enumerate(happenings(1900, seed=9)):
-        writer.append(event if n else CampaignStarted("d", "zest", wall=2e9), t)
+        writer.append(event if n else ev.CampaignStarted("d", "zest", wall=2e9), t)
     writer.close()
     subprocess.run(["cp", run / "log" / CHECKPOINTS, other / "log"], check=True)
-    session = Session(other, LiveClock())
-    drain(session)
-    assert session.state == folded(other)
+    assert live_session(other).state == folded(other)
 
 
 def test_checkpoints_beyond_the_log_are_cut_off(run):
@@ -465,9 +453,7 @@ def test_checkpoints_beyond_the_log_are_cut_off(run):
         assert session.state.seq == cut.first - 1
         assert session.state == folded(run)
     writer = LogWriter(log)
-    live = Session(run, LiveClock())
-    drain(live)
-    CheckpointKeeper(log, live).close()
+    CheckpointKeeper(log, live_session(run)).close()
     assert all(head.last < cut.first for _, head in CheckpointFile(log).pairs)
     writer.close()
 
@@ -482,8 +468,7 @@ def test_a_checkpoint_writer_by_itself_keeps_to_the_log(run):
 
 def test_a_full_disk_only_costs_the_checkpoint(run, monkeypatch):
     (run / "log" / CHECKPOINTS).unlink()
-    session = Session(run, LiveClock())
-    drain(session)
+    session = live_session(run)
     keeper = CheckpointKeeper(run / "log", session)
 
     def full(fd, data):
@@ -502,8 +487,7 @@ def test_a_full_disk_only_costs_the_checkpoint(run, monkeypatch):
 def test_the_final_state_is_json(kept):
     from fuzztui.tools.status.status import status_dict
 
-    session = Session(kept, LiveClock())
-    drain(session)
+    session = live_session(kept)
     assert json.loads(json.dumps(status_dict(session.state)))["name"] == "c"
 
 
@@ -517,7 +501,7 @@ def test_checkpoints_of_many_instances_are_rarer(run, monkeypatch):
         keeper = CheckpointKeeper(directory / "log", session)
         times = 0
         for number in range(6000):
-            event = Stats(f"i{number % 100}", execs=number)
+            event = ev.Stats(f"i{number % 100}", execs=number)
             apply(session.state, [writer.append(event, number / 10)])
             if number % 10 == 9:
                 writer.flush()
@@ -525,9 +509,7 @@ def test_checkpoints_of_many_instances_are_rarer(run, monkeypatch):
                 times += keeper.keep()
         writer.close()
         keeper.close()
-        again = Session(directory, LiveClock())
-        drain(again)
-        assert again.state == session.state
+        assert live_session(directory).state == session.state
         return times
 
     assert 1 <= written(20) < written(0)
