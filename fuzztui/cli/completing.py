@@ -108,8 +108,9 @@ def load_table() -> dict[str, Any]:
         with os.scandir(os.path.join(package, folder)) as entries:
             times = (e.stat().st_mtime_ns for e in entries if e.name != "__pycache__")
             newest = max(newest, *times)  # __pycache__ changes with each first import of a module
-    installed = (os.stat(place).st_mtime_ns for place in sys.path if os.path.isdir(place))
-    newest = max(newest, *installed)  # a package may add tables
+    for place in sys.path:  # a package may add tables
+        if place.endswith("-packages") and os.path.isdir(place):
+            newest = max(newest, os.stat(place).st_mtime_ns)
     key = f"{fuzztui.__version__} {newest} {package}"
     home = os.environ.get("XDG_CACHE_HOME", "")  # as base.user_dirs, which imports pathlib
     home = home if os.path.isabs(home) else os.path.expanduser("~/.cache")

@@ -38,7 +38,7 @@ ALLOWED = {
     "tui/conftest.py": "how a pilot waits for widgets, threads and timers of one loop",
     "engines/instrument/test_instrument.py:test_clock_interrupts_foreign_code": "the foreign code",
     "engines/text/test_text_careful.py:test_only_the_processors_time_counts": "a slow parser",
-    "cli/test_cli_init.py:Terminal.interrupt": "a signal that may be lost is sent again",
+    "cli/test_cli_init.py:Dialogue.interrupt": "a signal that may be lost is sent again",
     # Any moment is right: what it meets is drawn by lot.
     "e2e/test_first_builds.py:test_a_build_may_be_cancelled_at_any_moment": "a cancellation",
     "e2e/test_supervise_life.py:test_kills_at_any_moment": "kills",

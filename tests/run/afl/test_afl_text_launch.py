@@ -38,7 +38,8 @@ def afl(monkeypatch):
 
 
 def textual(home: RunDir, text: dict, **changes):
-    return dataclasses.replace(campaign(home, **changes), tables={"text": {**TABLE, **text}})
+    made = campaign(home, **changes)
+    return dataclasses.replace(made, tables={**made.tables, "text": {**TABLE, **text}})
 
 
 def env_of(afl, home, index: int = 0, text: dict | None = None, **changes):
