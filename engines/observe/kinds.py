@@ -34,7 +34,7 @@ _attribute = type.__getattribute__  # ignores methods of a metaclass
 
 
 def merge(into: Kinds, more: Mapping[str, list[Any]]) -> bool:
-    """Add the kinds of ``more``. Returns whether anything was new."""
+    """Add ``more`` to ``into``, also in its arguments. Returns whether ``into`` has changed."""
     changed = False
     for name, arguments in more.items():
         if name not in into:

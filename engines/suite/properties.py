@@ -58,7 +58,10 @@ class Property:
         return [self.example_key + n.to_bytes(_NUMBER_SIZE, "big") for n in numbers]
 
     def make_example(self, source: Source) -> Pending:
-        """Make the input that is the ``@example`` with the number in the source."""
+        """Read a number from the source, and make the input of the ``@example`` with that number.
+
+        Raises :class:`Rejected` if there is none.
+        """
         number = int.from_bytes(source.key(_NUMBER_SIZE), "big")
         if self.test is None or number >= len(self.examples):
             raise Rejected("the test has no such example")

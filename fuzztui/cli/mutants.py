@@ -319,7 +319,10 @@ def _in_order(value: str) -> tuple[int, str]:
 
 
 def python_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
-    """Load a campaign file as a campaign for mu2. Raises :class:`CampaignError`."""
+    """Load a campaign file as if its engine were mu2, without what mu2 does not take.
+
+    Raises :class:`CampaignError`.
+    """
     return load(file, overrides, kind=_AS).campaign
 
 

@@ -51,9 +51,9 @@ def row_of_main(text: str) -> str:
 def test_a_note_on_an_instance(home: Home, site: Path, terminal) -> None:
     install(site)
     run = str(home.run)
-    home.file.write_text(home.file.read_text() + "instances = 2\n[note]\nmost = 1\n")
-    refused = home("check", str(home.file), "--set", "note.most=0", code=2) + home.stderr
-    assert "note.most: 0 is too small" in refused
+    home.file.write_text(home.file.read_text() + "instances = 2\n[note]\nmax_notes = 1\n")
+    refused = home("check", str(home.file), "--set", "note.max_notes=0", code=2) + home.stderr
+    assert "note.max_notes: 0 is too small" in refused
     home.detach()
     wait_until(lambda: len(home.status()["instances"]) == 2)
     live: Terminal = terminal(run)
@@ -74,7 +74,7 @@ def test_a_note_on_an_instance(home: Home, site: Path, terminal) -> None:
     refused = home("ctl", run, "note", "x" * 201, "--instance", "main", code=2) + home.stderr
     assert "longer than 200 characters" in refused
     more = home("ctl", run, "note", "x", "--instance", "s1", code=1)
-    assert "note.most is 1" in more + home.stderr
+    assert "note.max_notes is 1" in more + home.stderr
     unknown = home("ctl", run, "note", "x", "--instance", "nobody", code=1)
     assert "rejected" in unknown + home.stderr
 
@@ -88,7 +88,7 @@ def test_a_note_on_an_instance(home: Home, site: Path, terminal) -> None:
 @pytest.mark.slow
 def test_a_run_opens_without_the_package(home: Home, site: Path) -> None:
     install(site)
-    home.file.write_text(home.file.read_text() + "[note]\nmost = 5\n")
+    home.file.write_text(home.file.read_text() + "[note]\nmax_notes = 5\n")
     run = str(home.run)
     home.detach()
     home("ctl", run, "note", "seen", "--instance", "main")
@@ -100,7 +100,7 @@ def test_a_run_opens_without_the_package(home: Home, site: Path) -> None:
     home("report", run)
     frozen = home.run / "campaign.toml"
     home("check", str(frozen))
-    assert load(frozen).frozen["note"] == {"most": 5}
+    assert load(frozen).frozen["note"] == {"max_notes": 5}
 
 
 @pytest.mark.parametrize("argv", [["status", "."], ["ctl", ".", "pause"], ["ctrl"], ["e2e.toml"]])

@@ -62,7 +62,7 @@ class BuildReach:
 
 
 def python_functions(source: bytes) -> list[tuple[str, int, int]]:
-    """Return a Python source's functions, as in :class:`BuildReach`. Raises SyntaxError."""
+    """Return name, first and last line of each function in a source. Raises SyntaxError."""
     return [(name, first, last) for first, last, name in outline_of(source, {}).functions]
 
 

@@ -427,7 +427,10 @@ def _parts(mixture: Iterable[float]) -> dict[str, float]:
 
 
 def mutators_dict(state: State) -> list[dict[str, Any]]:
-    """``fuzztui mutators --json``: the arms, in the order in which they were first reported."""
+    """Return the figures of each mutator, in the order in which they were first reported.
+
+    For ``fuzztui mutators --json``.
+    """
     return [
         {
             "name": arm.name,

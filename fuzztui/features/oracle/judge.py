@@ -38,7 +38,10 @@ _FILE: Final = re.compile(r"[^\s:\"'()]*/[^\s:\"'()]*")
 
 @dataclass(frozen=True, slots=True)
 class OracleFinding:
-    """A bug that an input shows. ``category`` and ``signature``: as of a finding."""
+    """A bug that the oracle found with an input.
+
+    ``category`` and ``signature`` become those of the finding.
+    """
 
     category: str
     signature: str

@@ -200,7 +200,10 @@ class CheckpointDraft:
         self._expected = 0
 
     def due(self, work: int, log_bytes: int) -> bool:
-        """As :meth:`CheckpointWriter.due`; ``log_bytes``: size of the sealed log up to here."""
+        """Whether to write a checkpoint, ``work`` records after the previous one.
+
+        All checkpoints together stay below ``log_bytes``, the size of the sealed log up to here.
+        """
         return work >= EVERY and self._size + self._expected <= log_bytes
 
     def write(self, data: dict[str, Any], log_bytes: int) -> bool:

@@ -1,8 +1,8 @@
 """Fold what comes from hosts: the connections, and the events of the logs over there.
 
-Events about instances, entries, findings and mutants mean the same wherever they come from. Events
-about a campaign as a whole are about the host's part of it: they change the row of the host, and
-only where all parts together decide something, the campaign.
+An event about an instance, entry, finding or mutant means the same from any host. An event about a
+whole campaign, from a host, is about its part: it changes that host's row, and the campaign only
+where all hosts together decide.
 """
 
 from __future__ import annotations

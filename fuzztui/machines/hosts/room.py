@@ -34,9 +34,10 @@ def file_cost(size: int) -> int:
 
 
 class HubRoom:
-    """Counts what is kept of each host. ``notice``: called with why nothing is taken, or with "".
+    """Counts the bytes that the hub keeps of each host.
 
-    :param records: by host, how many records of its log an earlier hub has relayed.
+    ``notice`` is called with the reason when nothing more is taken, and with "" when it is again.
+    ``records``: by host, the number of log records that an earlier hub has relayed.
     """
 
     def __init__(

@@ -113,9 +113,9 @@ def without_copies(parts: Sequence[RunPart]) -> tuple[list[RunPart], list[str]]:
 
 
 def name_parts(parts: Sequence[RunPart]) -> None:
-    """Give each run a name of its own: what distinguishes its directory's name from the others'.
+    """Name each run: its directory's name without the words with which all of them begin.
 
-    A merged run keeps its names.
+    The parts of a merged run keep their names.
     """
     taken = {str(row["name"]) for part in parts for row in part.inner}
     if sum(len(part.inner) for part in parts) > len(taken):

@@ -40,7 +40,7 @@ UNSAFE_ENTRIES: Final = "killed a worker there"
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The campaign of a run: entries of another one mean something else."""
+    """What a run's entries belong to: only runs that agree can use each other's entries."""
 
     engine: str = ""
     target: str = ""

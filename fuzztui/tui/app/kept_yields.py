@@ -16,7 +16,7 @@ _SHARE = 50
 
 
 class KeptYields:
-    """Computes yields again only after a while; at once if the replay has moved back."""
+    """Keeps yields for two seconds or more; after a step back of the replay computes them anew."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock

@@ -36,7 +36,9 @@ CORPUS, FINDINGS, MUTANTS, LOG = "corpus", "findings", "mutants", "log"
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """One row. ``seq``, ``t``: of the newest record in it."""
+    """One row of the event list. If it stands for several records, ``seq`` and ``t`` are those of
+    the newest.
+    """
 
     seq: int
     t: float

@@ -29,7 +29,7 @@ class YieldStrip(Canvas):
         self._yields: Sequence[OperationYield] = ()
 
     def show(self, yields: Sequence[OperationYield]) -> None:
-        """Draw ``yields``, or hide the strip."""
+        """Draw ``yields``; hide the strip if none of them is of comparisons."""
         self._yields = yields
         self.display = any(y.name == COMPARE for y in yields)
         self.repaint()

@@ -1,4 +1,4 @@
-"""Actions of the Findings screen, and why they are impossible."""
+"""Actions of the Findings screen, and the reasons why one is not possible now."""
 
 from __future__ import annotations
 
