@@ -32,7 +32,7 @@ from fuzztui.run.campaign import Campaign, CampaignError, FrozenCampaign, load, 
 from fuzztui.run.campaign.extras import refuse_missing_extras
 from fuzztui.run.campaign.model import Tables
 from fuzztui.run.campaign.rundir import AlreadyRunning, RunDir, SupervisorError, Unfit, prepare_run
-from fuzztui.run.campaign.schema import HOSTS
+from fuzztui.run.campaign.schema import HOSTS, table_names
 from fuzztui.run.home.finding import is_run
 from fuzztui.run.inprocess.ask import Ready, ready
 from fuzztui.run.supervise.daemon import start
@@ -213,7 +213,10 @@ def load_file(
         raise no_campaign_file(file)
     if ".." in file.parts:  # the frozen copy must not depend on the current directory
         file = file.parent.resolve() / file.name
-    return load(file, [*implied, *overrides], hosts=hosts)
+    loaded = load(file, [*implied, *overrides], hosts=hosts)
+    for name in loaded.frozen.keys() - set(table_names()):  # of a run
+        say(f"{file}: [{name}] has no effect: no installed package adds that table")
+    return loaded
 
 
 def refuse_verdicts(loaded: FrozenCampaign) -> None:

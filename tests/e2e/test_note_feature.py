@@ -100,6 +100,7 @@ def test_a_run_opens_without_the_package(home: Home, site: Path) -> None:
     home("report", run)
     frozen = home.run / "campaign.toml"
     home("check", str(frozen))
+    assert "[note] has no effect: no installed package adds that table" in home.stderr
     assert load(frozen).frozen["note"] == {"max_notes": 5}
 
 

@@ -165,7 +165,7 @@ class _Loader:
     def _is_left_over(self, name: str) -> bool:
         """Whether the frozen copy of a run has the table of a package that is not installed."""
         in_file = not any(dotted.startswith(f"{name}.") for dotted in self.overridden)
-        return self.run is not None and in_file and not near(name, table_names())
+        return self.run is not None and in_file
 
     # -------------------------------------------------------------- reading
 
