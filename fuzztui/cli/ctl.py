@@ -351,7 +351,10 @@ def ctl(options: argparse.Namespace) -> int:
                 f"--{option} is for {' and '.join(actions)}, not for {options.action}", USAGE
             )
     if options.more and not ACTIONS[options.action].more:
-        raise CliError(f"{options.action} takes one ID; remove {options.more[0]!r}", USAGE)
+        raise CliError(
+            f"{options.action} takes one ID, or one text in quotes; remove {options.more[0]!r}",
+            USAGE,
+        )
     asked = ACTIONS[options.action].make(options)
     run = find_run(options.run)
     mirror = getattr(options, "mirror", None)

@@ -166,7 +166,7 @@ def test_each_answer_is_printed(stands, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["skip", "12", "13"], "skip takes one ID; remove '13'"),
+        (["skip", "12", "13"], "skip takes one ID, or one text in quotes; remove '13'"),
         (["pause", "--adaptive"], "--adaptive is for mixture"),
         (["skip", "12", "--fixed"], "--fixed is for mixture"),
     ],

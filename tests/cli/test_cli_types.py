@@ -351,7 +351,7 @@ def test_instances_that_differ_are_weighed_each_by_its_own(stands):
 @pytest.mark.parametrize("argv", [["ban", DATE, PATH], ["targeted", "1", "2"], ["pin", THEN, "x"]])
 def test_one_word_is_enough(stands, argv):
     options = parse(["ctl", "RUN", *argv])
-    with pytest.raises(CliError, match=f"{argv[0]} takes one ID; remove"):
+    with pytest.raises(CliError, match=f"{argv[0]} takes one ID, or one text in quotes; remove"):
         options.command(options)
 
 

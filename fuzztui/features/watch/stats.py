@@ -28,6 +28,11 @@ DAY = 86400.0
 _GAPS = ("pending", "edges", "cycles", "cur_item", "max_depth")
 """Fields that are -1 if ``fuzzer_stats`` does not contain them, and that a row has."""
 
+_OF_ROW = (
+    "execs_per_sec", "corpus", "pending", "crashes", "hangs", "cycles", "cur_item", "max_depth",
+)  # fmt: skip
+"""Fields that a row has besides executions and edges; all others are of ``fuzzer_stats``."""
+
 LATE_S = 300.0
 """Seconds that a row of ``plot_data`` may be newer than ``fuzzer_stats``."""
 
@@ -206,13 +211,12 @@ class WatchedStats:
         execs = max(stats.execs, self._named, row.count("total_execs", 0) if row else 0)
         stats_age, row_age = self._stats_age.seconds, self._row_age.seconds
         if row is not None and row_age <= stats_age:
+            newer = of_row(self._name, row)
             return replace(
-                of_row(self._name, row),
+                stats,
+                **{field: getattr(newer, field) for field in _OF_ROW},
                 execs=execs,
-                favored=stats.favored,
                 edges=row.count("edges_found", stats.edges),
-                edges_total=stats.edges_total,
-                stability=stats.stability,
                 age=round(row_age, 2),
                 slow_age=round(stats_age, 2) if self._stats else -1.0,
             )

@@ -146,7 +146,7 @@ class Feature:
         except Exception as e:
             raise PluginError(self.fault(text, e)) from e
 
-    def fault(self, place: str, error: Exception) -> str:
+    def fault(self, place: str, error: BaseException) -> str:
         """Return the message about an error of the feature; ``place``: a method or function."""
         text = f"feature {self.name}: {place}: {type(error).__name__}: {error}"[:MAX_FAULT]
         return f"{text}; upgrade or uninstall its package"

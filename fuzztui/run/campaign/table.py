@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,6 +19,8 @@ from fuzztui.run.campaign.model import Campaign
 from fuzztui.run.campaign.values import TYPES
 
 T = TypeVar("T")
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 BASE_TABLES = ("campaign", "stop", "target", "engine")
 HOSTS = "hosts"
@@ -103,7 +106,14 @@ class _PackageTable(CampaignTable):
         return self._made("is_implied", bool, kind)
 
     def fill_in(self, campaign: Campaign, frozen: dict[str, Any], load: CampaignLoad) -> None:
-        self._made("fill_in", lambda _: tomli_w.dumps(frozen), campaign, frozen, load)
+        keys = {*frozen}
+
+        def check(_: object) -> None:
+            tomli_w.dumps(frozen)
+            if more := frozen.keys() - keys:
+                raise ValueError(f"{more.pop()!r} is no key of the file")
+
+        self._made("fill_in", check, campaign, frozen, load)
 
     def problems(self, campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
         yield from self._made("problems", _pairs, campaign, of_run=of_run)
@@ -114,10 +124,10 @@ class _PackageTable(CampaignTable):
     def _made(self, method: str, check: Callable[[Any], T], *args: Any, **options: Any) -> T:
         try:
             return check(getattr(self.table, method)(*args, **options))
-        except Exception as e:
+        except (Exception, SystemExit) as e:
             raise self._fault(method, e) from e
 
-    def _fault(self, place: str, error: Exception) -> PluginError:
+    def _fault(self, place: str, error: BaseException) -> PluginError:
         assert self.feature is not None
         return PluginError(self.feature.fault(f"[{self.name}]: {place}", error))
 
@@ -126,6 +136,8 @@ class _PackageTable(CampaignTable):
 
     def _guarded(self, key: Key) -> Key:
         """The key with a type whose faults name the feature. Raises ValueError."""
+        if not all(isinstance(text, str) for text in (key.name, key.help)):
+            raise ValueError(f"the key {key.name!r} needs a name and a help, both texts")
         if not isinstance(key.type, ValueType):
             if problem := type_problem(key):
                 raise ValueError(problem)
@@ -175,6 +187,9 @@ def feature_tables() -> dict[str, CampaignTable]:
         table = feature.load(feature.table)
         if not isinstance(table, CampaignTable):
             raise PluginError(feature.fault(feature.table, TypeError("is no CampaignTable")))
+        if not isinstance(table.name, str) or not _NAME.fullmatch(table.name):
+            name = ValueError(f"{table.name!r} is no name of a table")
+            raise PluginError(feature.fault(feature.table, name))
         if table.name in (*found, *BASE_TABLES, HOSTS):
             exists = ValueError(f"there is a table [{table.name}] already")
             raise PluginError(feature.fault(feature.table, exists))

@@ -153,9 +153,11 @@ def figures(fuzzer: Fuzzer) -> WatchedStats:
 
 
 def test_the_newer_of_two_files_counts_and_each_age_is_told(fuzzer, clock):
+    fuzzer.write_stats(3600, edges_pending_cal=5)
     fuzzer.age(clock.now - 50, "fuzzer_stats")
     fuzzer.add_row(3605, 4_000_000)
     told = figures(fuzzer).look()
+    assert told.other == {"edges_pending_cal": 5}  # a row has no such number
     assert (told.execs, told.stability, told.edges_total, told.favored) == (4_000_000, 99, 1000, 3)
     assert told.age == 0
     assert told.slow_age == pytest.approx(50)

@@ -50,7 +50,6 @@ def test_an_address_is_never_an_option(address):
 async def test_this_machine_needs_no_ssh(monkeypatch):
     monkeypatch.setenv("PATH", "")
     opened = await open_host(HostPlace("here", "", 1), ["-c", "x"], module="timeit")
-    assert opened.returncode is None
     await opened.stdout.read()
     assert await opened.wait() == 1  # NameError: x
     assert "NameError" in opened.stderr_tail

@@ -133,15 +133,36 @@ def test_a_run_opens_without_the_package(add, read, monkeypatch, tmp_path) -> No
     [
         (object(), "is no CampaignTable"),
         (CampaignTable("oracle", "", [MOST]), r"there is a table \[oracle\] already"),
+        (CampaignTable("no.te", "", [MOST]), "'no.te' is no name of a table"),
         (CampaignTable("hosts", "", [MOST]), r"there is a table \[hosts\] already"),
         (CampaignTable("engine", "", [MOST]), r"there is a table \[engine\] already"),
     ],
-    ids=["another class", "a feature's", "of hosts", "of engines"],
+    ids=["another class", "a feature's", "a dot", "of hosts", "of engines"],
 )
 def test_a_table_that_cannot_be_one(add, read, table, problem) -> None:
     add(table)
     with pytest.raises(CampaignError, match=f"feature tide: .*{problem}"):
         read("")
+
+
+class Inventive(CampaignTable):
+    def fill_in(self, campaign: Campaign, frozen: dict[str, Any], load: object) -> None:
+        frozen["when"] = 5
+
+
+class Leaving(CampaignTable):
+    def fill_in(self, *_: object) -> None:
+        raise SystemExit(3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [(Inventive, "fill_in: ValueError: 'when' is no key"), (Leaving, "fill_in: SystemExit: 3")],
+)
+def test_what_a_package_must_not_do(add, read, kind, problem) -> None:
+    add(kind("tide", "tides", [MOST]))
+    with pytest.raises(CampaignError, match=problem):
+        read("[tide]\n")
 
 
 class Raising(CampaignTable):
