@@ -9,6 +9,7 @@ FEATURE = Feature(
     folds=FOLDS,
     undo=UNDO,
     table="fuzztui.features.mutators.keys:TABLE",
+    spec="fuzztui.features.mutators.keys:spec",
     services="fuzztui.features.mutators.process:services",
     texts="fuzztui.features.mutators.texts:texts",
     screen="fuzztui.features.mutators.screen.screen:MutatorsScreen",

@@ -12,6 +12,7 @@ from fuzztui.kernel.wire.mixture import CLASSES, Mixture, completed
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.table import CampaignLoad, CampaignTable
 from fuzztui.run.campaign.values import check_known, check_strings, one_or_list
+from fuzztui.run.process.library import text_library
 
 GRAMMARS = (
     "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "hcl", "html", "java",
@@ -140,6 +141,14 @@ class TextTable(CampaignTable):
                 continue  # without comby the engine warns, and the run continues
             if problem := template_problem(text["language"], template):
                 yield "text.templates", f"{template!r}: {problem}"
+
+
+def spec(campaign: Campaign, directory: Path, path: Path) -> dict[str, dict[str, Any]]:
+    """Return the table with the path of the library of text mutators, or why there is none."""
+    if not (table := campaign.table("text")):
+        return {}
+    library, why = text_library()
+    return {"text": {**table, "library": str(library or ""), "why": why}}
 
 
 TABLE = TextTable("text", "mutate inputs as text; the engine text has it always", KEYS)

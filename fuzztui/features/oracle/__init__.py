@@ -5,5 +5,6 @@ from fuzztui.kernel.model.feature import Feature
 FEATURE = Feature(
     "oracle",
     table="fuzztui.features.oracle.keys:TABLE",
+    spec="fuzztui.features.oracle.keys:spec",
     services="fuzztui.features.oracle.process:services",
 )

@@ -135,4 +135,10 @@ def _resolved(argument: str, campaign: Campaign) -> str:
     return argument
 
 
+def spec(campaign: Campaign, directory: Path, path: Path) -> dict[str, dict[str, Any]]:
+    """Return the table, for in-process engines, which judge their entries themselves."""
+    table = campaign.table("oracle")
+    return {"oracle": table} if table else {}
+
+
 TABLE = OracleTable("oracle", "what is a bug in addition to crashes and hangs", ORACLE)

@@ -15,7 +15,6 @@ from fuzztui.kernel.model.feature import Feature, own_features, package_features
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.constants import constants_file
-from fuzztui.run.process.library import text_library
 
 CONSTANTS_FILE: Final = "constants_file"
 """The key of ``engine`` for the constants that choices select."""
@@ -43,8 +42,6 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
         "engine": engine,
         "target": campaign.target,
     }
-    tables = {"text": _text(campaign), "oracle": campaign.table("oracle")}
-    spec |= {name: table for name, table in tables.items() if table}
     of = (campaign, directory, path)
     for feature in own_features():
         for name, table in feature.load(feature.spec)(*of).items() if feature.spec else ():
@@ -68,14 +65,6 @@ def _add_tables(spec: dict[str, Any], feature: Feature, of: tuple[Any, ...]) -> 
     except (PluginError, TypeError, ValueError) as e:
         text = str(e) if isinstance(e, PluginError) else feature.fault(feature.spec, e)
         raise SupervisorError(text) from None
-
-
-def _text(campaign: Campaign) -> dict[str, Any]:
-    """The table for text mutators, with the path of their library, or why there is none."""
-    if not campaign.table("text"):
-        return {}
-    library, why = text_library()
-    return {**campaign.table("text"), "library": str(library or ""), "why": why}
 
 
 def spec_near(run_dir: RunDir, file: Path) -> Path | None:
