@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 _LONGEST = 80
@@ -14,6 +13,8 @@ def near(name: str, known: Iterable[str], most: int = 1, least: float = 0.6) -> 
 
     ``least``: the smallest similarity, from 0 to 1.
     """
+    import difflib  # only for a mistake: each start of an engine imports this module
+
     by_folded: dict[str, str] = {}
     for one in known:
         by_folded.setdefault(one.casefold(), one)
