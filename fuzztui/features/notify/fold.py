@@ -1,4 +1,7 @@
-"""Which findings and stalls were reported: the fold. Pure."""
+"""Which findings and stalls were reported: the fold. Pure.
+
+The part of the state is in the kernel (`new_groups.py`), because regrouping findings reads it.
+"""
 
 from __future__ import annotations
 
