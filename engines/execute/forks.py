@@ -191,11 +191,11 @@ class ChildHost:
         answer: Callable[[Any], bool],
         ended: Callable[[Death], None],
     ) -> Iterator[None]:
-        """Run children one after the other as long as ``more()``, which is called before each.
+        """Run ``work`` in one child after the other, as long as ``more()`` is true before a child.
 
-        ``answer`` is called with each message, and returns whether the child goes on. ``ended`` is
-        called if the child ended; it decides where the next child begins. Yields if not
-        :attr:`patient` and there is no message.
+        ``answer`` is called with each message; if it returns False, the child is killed. ``ended``
+        is called with the death of a child that ended otherwise, and decides where the next child
+        begins. Yields if there is no message, unless :attr:`patient`: then it waits.
         """
         while more():
             with contextlib.closing(self.child(work)) as messages:
@@ -208,11 +208,12 @@ class ChildHost:
                         break
 
     def each(self, count: int, work: Callable[[int, Tell], None]) -> list[tuple[int, Any]]:
-        """Have children do ``count`` pieces of work; return their messages with the numbers.
+        """Have children do ``count`` pieces of work; return each message with its piece's number.
 
-        ``work`` gets the number of the first piece that is left, and sends a message after each
-        piece, whose ``next`` is the number of the next one. A piece that kills its child is left
-        out, after ``_MAX_DEATHS`` also all that are left, as after a child that exits by itself.
+        ``work`` is called with the number of the first piece to do, and does all from there on.
+        After each piece it sends a message whose ``next`` is the number of the next piece. If a
+        piece kills its child, another child begins after this piece. The remaining pieces are not
+        done if ``work`` returns, or after ``_MAX_DEATHS`` children.
         """
         at = deaths = 0
         found: list[tuple[int, Any]] = []
@@ -368,7 +369,7 @@ class _Child(ProcessEnd):
 
 
 def _be_child(work: Callable[[Tell], None], pipe: Pipe, prepare: Callable[[], None]) -> NoReturn:
-    """Run the work and exit; no code of the caller runs on the way out."""
+    """Run the work, then exit at once, without the caller's ``finally`` and exit handlers."""
     status = 1
     me = _getpid()
     try:

@@ -203,7 +203,10 @@ class OperandLog:
                 self._record(value, member, "member", site)
 
     def _some(self, container: Any) -> Sequence[object]:
-        """Values of a container of a builtin type; of a large one, others in each execution."""
+        """Some values of a container of a builtin type: of a large one, others in each execution.
+
+        None of another type of container, whose methods are the program's code.
+        """
         kind = type(container)
         if issubclass(kind, dict):
             values = list(islice(dict.keys(container), _LOOKED_AT))

@@ -65,7 +65,7 @@ class Share:
         self._kept = [0.0, 0.0]
 
     def add(self, own: bool, tried: int, kept: int) -> None:
-        """Count trials of this source (``own``) or of others."""
+        """Count trials, and how many of their inputs were kept. ``own``: of this source."""
         self._tried[own] += tried
         self._kept[own] += kept
         if sum(self._tried) >= _PERIOD:
@@ -75,7 +75,8 @@ class Share:
     def share(self, prior: float) -> float:
         """The share of trials, from :data:`_LEAST` to 1.
 
-        ``prior``: children that count as kept, without results; those of others: 1.
+        ``prior``: kept children in a hundred trials that are assumed for this source as long as
+        there are no results; for the other sources it is 1.
         """
         other = (self._kept[0] + 1) / (self._tried[0] + 100)
         own = (self._kept[1] + prior) / (self._tried[1] + 100)
@@ -98,8 +99,9 @@ class Comparisons:
     ) -> None:
         """``others`` returns the trials of this worker by the mutator that made their inputs.
 
-        ``recorder``: one that is shared. ``trials`` returns the trials of a part of the corpus;
-        then the trials by operation are not reported. None: those of the whole campaign.
+        ``recorder``: shared with other stages; None: one of its own. ``trials`` returns the trials
+        of the property whose corpus this is; then the trials by operation are not reported. None:
+        the trials are those of the instance.
         """
         self._corpus, self._rng, self._text = corpus, context.rng, context.text
         self._random = context.rng.random
@@ -261,7 +263,7 @@ class Comparisons:
     def _record(self, entry: CorpusEntry) -> Sequence[Operands]:
         """The operands of one run of the entry, which is no trial."""
         again = Candidate(entry.data, j.RECORD, entry.id)
-        self._recorder.prepare(self._coverage.seen)  # the time limit of a trial does not hold
+        self._recorder.prepare(self._coverage.seen)  # before begin(): the run has a time limit
         self._journal.begin(time.monotonic_ns(), again, counts=False)
         pairs = self._recorder.run(lambda: self._executor.call(entry.data))
         self._journal.end()

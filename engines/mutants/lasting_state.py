@@ -303,9 +303,10 @@ class LastingState:
         self._empty = [saved.now for saved in self._were_empty]
 
     def look(self) -> bool:
-        """Find containers that have changed. Returns whether there are any that were unknown.
+        """Find containers that have changed. Returns whether there are new ones.
 
-        They must be put back after the call. Containers that are known to change are not compared.
+        After this, call :meth:`put_back`, which from now on restores the new ones too. Containers
+        that are already known to change are not compared.
         """
         new = [saved for saved in self._rest if _differs(saved)]
         if any(self._empty):
@@ -339,7 +340,10 @@ class LastingState:
                 self.failed += 1
 
     def accept(self) -> None:
-        """Put back from now on what the containers contain now: fixtures were set up."""
+        """Restore the present content from now on, because fixtures that were set up belong to it.
+
+        Before, the content at the time of the snapshot was restored.
+        """
         filled = [saved for saved in self._were_empty if saved.now]
         if filled:
             gone = set(map(id, filled))
@@ -470,13 +474,13 @@ def _content(cell: CellType) -> Any:
 
 
 def _members(kind: type) -> list[MemberDescriptorType]:
-    """What holds the attributes in the ``__slots__`` of an instance."""
+    """The descriptors of the ``__slots__`` in a class and its base classes."""
     found = (member for base in kind.__mro__ for member in vars(base).values())
     return [member for member in found if type(member) is MemberDescriptorType]
 
 
 def _attributes(thing: type) -> MappingProxyType[str, Any]:
-    """``vars(thing)``, also for a metaclass with other ideas."""
+    """``vars(thing)``, even if a metaclass overrides ``__dict__``."""
     return type.__dict__["__dict__"].__get__(thing)  # type: ignore[no-any-return]
 
 

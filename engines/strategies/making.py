@@ -236,12 +236,12 @@ class RecordingBackend(Backend):
         )
 
     def _prefix(self, fitting: Callable[[ConstantPool], Sequence[object]]) -> str:
-        """The choice, in hex, that says "no constant", if there is such a choice."""
+        """The choice, in hex, that selects no constant; empty if the draw has no such choice."""
         return "00" if self._recording.has_constants(fitting) else ""
 
 
 def _no_other(value: object) -> None:
-    """Truth values and real numbers are no operands that are recorded."""
+    """Encode no other value: booleans and floats are not recorded as operands."""
 
 
 class _Data(ConjectureData):
