@@ -31,7 +31,8 @@ Tell = Callable[[Any], None]
 
 _POLL_S: Final = 0.05
 BUSY: Final = 0.75
-"""Share of the time limit that a process must have used the CPU to be taken for hung by it."""
+"""Over its time limit, a process hangs if it has used the CPU for this share of the limit. One that
+used less (it waits, or the machine is busy) gets ``timeout_wall`` times the limit."""
 _QUIET_S: Final = 0.2
 """Seconds without a message after which the CPU time of a child is watched."""
 _STOPPED_S: Final = 1.0
@@ -84,7 +85,7 @@ class ChildHost:
     """If not, None is yielded at once whenever there is no message, so that the caller can do
     other work."""
     wall: float = 1.0
-    """A child that has used little CPU time has this many times :attr:`silence_s`."""
+    """Multiple of :attr:`silence_s` after which a silent child that uses little CPU time hangs."""
     before: Callable[[], object] = bool
     """Called in this process before a child is forked."""
 

@@ -283,7 +283,7 @@ def _made_of(key: Any, depth: int) -> Hashable | None:
 
 
 _LEAD: Final = 3
-"""1 / this share of the text is shown from before the difference."""
+"""The part ``1 / _LEAD`` of a shown text is before the difference, the rest after it begins."""
 
 
 def _long() -> reprlib.Repr:

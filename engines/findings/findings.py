@@ -161,7 +161,7 @@ class Findings:
         return True
 
     def _name(self, failure: Failure) -> str:
-        """The failure's key in this directory: in the older form if an older version reported it."""
+        """The failure's key here; in the older form if an older version has reported it."""
         one = self._of_property()
         old = _key(one, failure.before)
         return old if old in self._known or old in self._announced else _key(one, failure.signature)

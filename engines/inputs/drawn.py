@@ -165,7 +165,7 @@ class RecordingSource(Source):
         return self.record(lambda: Source.text(self, alphabet, low, high), encode)
 
     def has_constants(self, fitting: Callable[[ConstantPool], Sequence[object]]) -> bool:
-        """Whether a draw for which ``fitting`` selects constants first chooses one of them or none."""
+        """Whether a draw first chooses between the constants that ``fitting`` selects and none."""
         return self._magic is not None and bool(fitting(self._magic))
 
 

@@ -98,7 +98,7 @@ class Application:
             "tick": guard.tick,
             "guard": guard,
         }
-        """The objects that replace markers in compiled code (see ``execute/markers.py``)."""
+        """The objects that replace markers in compiled code (see ``instrument/markers.py``)."""
 
     def has(self, name: str) -> bool:
         """Whether the module of this name belongs to the application."""

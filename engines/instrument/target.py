@@ -107,8 +107,9 @@ def load_target(
 ) -> Target:
     """Import the target, instrumented by ``application`` unless this is None.
 
-    ``again``: it was loaded before: the properties of a suite are set up when they are needed.
-    Raises :class:`CannotStart` with a message that names the wrong key.
+    ``again``: the target was loaded before: the properties of a suite are not tried out here, and
+    it is an error if one cannot be set up later. Raises :class:`CannotStart` with a message that
+    names the wrong key.
     """
     began = time.monotonic()
     sys.path[:0] = [p for p in search_path(spec) if p not in sys.path]

@@ -31,7 +31,7 @@ _CHILDREN: Final = 200
 _TRIES: Final = 6
 """Children that get the same operand of the same comparison, over all entries."""
 _LATER_TRIES: Final = 50
-"""The same in each later round."""
+"""As :data:`_TRIES`, in each later round."""
 _LEAST: Final = 0.05
 """Least share of the trials, as long as there are children."""
 _PERIOD: Final = 2000
@@ -131,7 +131,8 @@ class Comparisons:
         self._tries: Counter[tuple[Scalar, int]] = Counter()
         self._tries_allowed = _TRIES
         self._debt = 0
-        """What recorded runs of later rounds have cost in trials, not paid yet."""
+        """Unpaid cost of recorded runs in later rounds, in trials. As long as there is some, each
+        trial that would get a child goes to another stage and pays 1."""
         self._share = Share()
         self._now = 0.0
         """The share of trials now."""

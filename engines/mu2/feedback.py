@@ -43,7 +43,7 @@ class KillFeedback(Feedback):
         """Promoted mutants that the input infects, if they are the only reason to keep it."""
         self._sampled = False
         self._is_seed = self._has_run = False
-        """Has run: all mutants that the trial's input may kill have run on it."""
+        """``_has_run``: all mutants that the trial's input may kill have run on it."""
 
     def before(self, candidate: Candidate) -> None:
         """Install the probes for the next trial."""

@@ -48,7 +48,8 @@ _LARGE: Final = 2_000
 """A container with more items is compared by their number only."""
 _ATOMS: Final = {type(None), bool, int, float, complex, str, bytes, type(...)}
 _CONTAINERS: Final = {"collections", "functools", "types", "weakref", "_weakrefset", "_thread"}
-"""Modules of the standard library whose instances keep things for others."""
+"""Modules of the standard library whose instances hold values for other code: their attributes
+are saved, too, like those of the program's own classes."""
 _STAYS: Final = {"__builtins__", "__warningregistry__"}
 _MISSING: Final = object()
 

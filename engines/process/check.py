@@ -121,7 +121,7 @@ class _Late(Exception):
 
 
 def _warn_of_making(spec: Spec, how: str) -> None:
-    """Print a warning, not a refusal: perhaps only one input in many fails, which trials will find."""
+    """Print a warning, not a refusal: perhaps only few inputs fail, and trials find these."""
     key = "target.generator" if spec.target.generator else "target.function"
     _print(**asdict(Diagnostic(f"{key}: making inputs {how}", key, warns=True)))
 

@@ -52,7 +52,7 @@ class TargetingReport:
         self._stats = self._logged = reported.targeting
         """The newest statistics, and those in the log; None: none yet."""
         self._goals = self._rows = reported.goals
-        """The same of the goals."""
+        """The same pair, for the goals."""
         self._asked = 0
 
     def update(self, data: dict[str, Any]) -> None:
