@@ -70,8 +70,7 @@ class Loaded:
         return Seen(original, probing.reached(), probing.infected())
 
     def kills(self, original: Execution, mutants: Iterable[int]) -> list[int]:
-        """The mutants that the input of ``original`` kills; without those that cannot be swapped in.
-        """
+        """The mutants that the input of ``original`` kills, without those that cannot be run."""
         found = []
         for at in mutants:
             try:

@@ -82,8 +82,8 @@ class ChildHost:
     meanwhile: Callable[[], None] = lambda: None
     """Called at least every 50 ms while waiting; an exception from it ends the child."""
     patient: bool = True
-    """If not, None is yielded at once whenever there is no message, so that the caller can do
-    other work."""
+    """Whether :meth:`child` waits for a message. If not, it yields None whenever there is none, so
+    that the caller can do other work."""
     wall: float = 1.0
     """Multiple of :attr:`silence_s` after which a silent child that uses little CPU time hangs."""
     before: Callable[[], object] = bool
@@ -93,7 +93,10 @@ class ChildHost:
     def of(
         cls, target: TargetSpec, doing: str, *, limits: int = 2, patient: bool = True
     ) -> ChildHost:
-        """``limits``: time limits of a trial, plus 2 s, after which a silent child hangs."""
+        """The policy for children that run ``target``.
+
+        ``limits``: a child hangs that sends no message for this many time limits of a trial + 2 s.
+        """
         silence_s = _SLACK_S + limits * target.timeout_s
         return cls(doing, silence_s, target.memory_bytes, patient=patient, wall=target.timeout_wall)
 

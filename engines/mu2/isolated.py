@@ -74,7 +74,7 @@ class IsolatedRunner:
         import_periods: int,
     ) -> None:
         """``import_s``, ``import_periods``: time and fuel that the import of the program took."""
-        # An error of fuzztui spoils the result of one mutant only.
+        # doing="": an error of fuzztui in a child invalidates a mutant; the engine continues.
         self._host = replace(host, doing="", patient=False)
         self._mutants, self._executor, self._program = mutants, mutants.executor, mutants.program
         self._criterion = mutants.criterion
@@ -93,7 +93,7 @@ class IsolatedRunner:
                 imported.setdefault(pair[0].index, []).append(pair)
         yield from self._children([p for p in pairs if not _is_imported(p[0])], self._swapped)
         for those in imported.values():
-            # An earlier input would leave what cannot be put back.
+            # An earlier input would leave state of an unrestored unit, which cannot be restored.
             each = [[pair] for pair in those] if those[0][0].unrestored else [those]
             for some in each:
                 killed = False

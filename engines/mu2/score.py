@@ -141,7 +141,8 @@ class _Scorer:
         self._inputs, self._say, self._part = inputs, say, part
         file, kills = matrix or (None, "first")
         self._first, self._cover = kills != "all", kills == "cover"
-        """Whether a mutant is over at its first kill; whether more kills of killers are needed."""
+        """``_first``: whether a mutant ends at its first kill. ``_cover``: whether killed mutants
+        then run on all inputs that were the first to kill a mutant."""
         self.exact = True
         self._due = 0.0
         loaded = load_with_mutants(spec)
@@ -157,7 +158,7 @@ class _Scorer:
         reported = read_reported(spec.dir / "events.jsonl")
         for name in sorted({id_.partition(":")[0] for id_ in reported.found}):
             if loaded.application.has(name):
-                with contextlib.suppress(Exception):  # the mutants are those of the run
+                with contextlib.suppress(Exception):  # so that the mutants are those of the run
                     importlib.import_module(name)
         program.scan()
         program.remember(spec.target)
@@ -187,7 +188,7 @@ class _Scorer:
         """The mutants to score."""
         self._alive = {at for at in self._mine if self._state[at] == "pending"}
         self._kills: dict[int, dict[int, KillEvidence]] = {}
-        """The kills of a mutant by the input; with a matrix, all of them."""
+        """The kills of each mutant, by number of the input; only the first one if ``_first``."""
         self._reasons: dict[int, str] = {}
         self._reached: set[int] = set()
         self._quarantine = {m.index for m in program.mutants if m.unrestored}
@@ -196,7 +197,7 @@ class _Scorer:
         self._digest = "" if matrix is None and part is None else digest_of(spec, loaded.table)
         self._matrix: ScoreMatrix | None = None
         self._known: set[int] = set()
-        """Inputs whose row of the matrix is known."""
+        """Numbers of the inputs whose rows of the matrix come from the file."""
         if file is not None:
             self._read_matrix(self._digest, file, cells_of(loaded.table))
         for m in program.mutants:
@@ -225,7 +226,7 @@ class _Scorer:
             for a in row.infected:
                 self._ran(a)
             for a, oracle in row.kills.items():
-                if self._state[a] not in _SET_ASIDE:  # since the matrix was made
+                if self._state[a] not in _SET_ASIDE:  # the user may have set it aside since then
                     self._killed(a, at, KillEvidence(oracle, ""))
 
     def run(self, jobs: int, until: float) -> None:

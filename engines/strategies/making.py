@@ -278,7 +278,7 @@ class Case:
     """One test case: draws the arguments, then runs the test."""
 
     def __init__(self, source: Source, test: Callable[..., Any] | None = None) -> None:
-        """``test``: the function that will be run; None: none."""
+        """``test``: the function that will be run; None: values are drawn only."""
         self._data = _Data(source)
         self._runs = test is not None
         self._context = BuildContext(self._data, wrapped_test=test or _no_test)
