@@ -79,7 +79,7 @@ class DifferentialOracle:
         executor: Executor,
         say: Callable[[str, str], None] = lambda level, text: None,
     ) -> DifferentialOracle | None:
-        """The oracle of ``oracle.against``, or None. ``executor`` runs the target."""
+        """The oracle for ``oracle.against``; None if not set. ``executor`` runs the target."""
         if target.against is None:
             return None
         return cls(

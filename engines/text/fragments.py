@@ -110,7 +110,7 @@ class SpliceRecipient:
         self._segments = [(0, len(self.data), 0)]
 
     def follow(self, now: bytes) -> None:
-        """Update the positions after a step. Steps that are not followed count as one."""
+        """Update the positions after a step; several steps since the last call count as one."""
         data, segments = self.data, self._segments
         left: list[tuple[int, int, int]] = []
         right: list[tuple[int, int, int]] = []
