@@ -69,7 +69,10 @@ class Site:
 
 
 class OperandLog:
-    """Collects operands while it is on. ``hooks`` are the objects behind the markers."""
+    """Collects operands between :meth:`begin` and :meth:`take`.
+
+    ``hooks``: the functions that replace the markers in the program's code, by name.
+    """
 
     def __init__(self) -> None:
         self.sites: list[Site] = []
