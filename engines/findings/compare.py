@@ -284,7 +284,7 @@ def _made_of(key: Any, depth: int) -> Hashable | None:
 
 
 _LEAD: Final = 3
-"""The part ``1 / _LEAD`` of a shown text is before the difference, the rest after it begins."""
+"""Of a shown text, the part ``1 / _LEAD`` is before the difference."""
 
 
 def _long() -> reprlib.Repr:

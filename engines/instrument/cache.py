@@ -100,7 +100,7 @@ def _salt() -> bytes:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove the oldest half of the files above :data:`MAX_BYTES` in all. Raises OSError."""
+    """If the files have more than :data:`MAX_BYTES`, remove the oldest half. Raises OSError."""
     files = [
         (entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(folder)
     ]
@@ -112,7 +112,7 @@ def _sweep(folder: Path) -> None:
 
 
 def user_cache() -> SourceCache:
-    """Return the cache below the user's cache directory; one that keeps nothing without a home."""
+    """Return the cache in the user's cache directory; without a home, one that keeps nothing."""
     with contextlib.suppress(OSError):
         return SourceCache(cache_dir() / "sources")
     return SourceCache(None)

@@ -208,7 +208,7 @@ class OperandLog:
     def _some(self, container: Any) -> Sequence[object]:
         """Some values of a container of a builtin type: of a large one, others in each execution.
 
-        None of another type of container, whose methods are the program's code.
+        No values of other containers, whose methods may be the program's code.
         """
         kind = type(container)
         if issubclass(kind, dict):

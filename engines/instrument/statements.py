@@ -111,7 +111,7 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _walk(node: ast.AST) -> list[ast.AST]:
-    """A node, and all statements, handlers and cases below it: a tenth of the nodes."""
+    """A node, and all statements, handlers and cases below it: a tenth of all nodes."""
     found = [node]
     for each in found:
         found.extend(_parts(each))

@@ -75,8 +75,8 @@ class Share:
     def share(self, prior: float) -> float:
         """The share of trials, from :data:`_LEAST` to 1.
 
-        ``prior``: kept children in a hundred trials that are assumed for this source as long as
-        there are no results; for the other sources it is 1.
+        ``prior``: kept children of 100 assumed trials, which are added to the results of this
+        source; for the other sources it is 1.
         """
         other = (self._kept[0] + 1) / (self._tried[0] + 100)
         own = (self._kept[1] + prior) / (self._tried[1] + 100)

@@ -223,8 +223,8 @@ class SuiteCorpus(Feedback, Observer):
             self._log.message("warning", f"{turn.of.name} is not run any more: {turn.of.reason}")
 
     def _fresh(self, turn: PropertyCorpus) -> Candidate:
-        """A random input. The very first is the simplest one; :data:`_SMALL` of the others have
-        some random choices, then zeros.
+        """A random input. The first one of a property is the simplest; :data:`_SMALL` of the others
+        have some random choices, then zeros.
         """
         key = turn.of.key
         if not turn.begun:
@@ -287,7 +287,7 @@ class SuiteCorpus(Feedback, Observer):
         return self._turn is None or self._turn.yielded.work >= self._until
 
     def is_rest(self) -> bool:
-        """Whether all fixtures may be torn down: between turns, after each 20th one."""
+        """Whether all fixtures may be torn down: between turns, after each :data:`_REST_TURNS`."""
         return self._turns % _REST_TURNS == 0 and self.is_between()
 
     def leave(self) -> None:

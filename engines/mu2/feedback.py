@@ -80,8 +80,8 @@ class KillFeedback(Feedback):
         return self.whole() if self._is_seed and not (covers or reasons) else reasons
 
     def whole(self) -> tuple[str, ...]:
-        """The reason not to trim the trial's input: it may kill mutants that have not run yet, or
-        that run in child processes, and a trimmed version may not. Empty if there are none.
+        """The reason to keep the trial's input also untrimmed: it may kill mutants that have not
+        run yet, or that run in child processes; a trimmed version may not. Empty if none are left.
         """
         return () if self._has_run and not self._table.isolated else (WHOLE,)
 
