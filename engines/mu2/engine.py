@@ -71,7 +71,7 @@ def build(context: Context) -> Parts:
             raise Stopping
 
     def still_loading() -> None:
-        """The same before the first trial."""
+        """As :func:`stopping`, before the first trial: also shows the monitor that work goes on."""
         counters[j.STARTED] = time.monotonic_ns()  # else the monitor reports a hang
         stopping()
 

@@ -150,7 +150,7 @@ class MixtureState:
         return block.splice > 0 or (block.text > 0 and block.arms[AT[TEMPLATE]].weight > 0)
 
     def draw_text(self, rng: Rng) -> int:
-        """Draw a text mutator by weight; -1 if all weights are 0. The same as ft_draw in text.c."""
+        """Draw a text mutator by weight, the same one as text.c draws; -1 if all weights are 0."""
         sums = self._sums
         if not sums[-1]:
             return -1
