@@ -62,7 +62,7 @@ class Conformance:
     found: list[str] = field(default_factory=list)
 
     def check(self) -> list[str]:
-        """Run all checks."""
+        """Run all checks. Returns the violations, one sentence each."""
         row = kind_named(self.kind)
         (self.directory / "conform_target.py").write_text(TARGET)
         first, second = self._run("a", row), self._run("b", row)

@@ -15,7 +15,7 @@ class ValueType:
     help: str
     check: ValueCheck
     schema: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
-    """Or a function that returns the JSON Schema, if that takes time."""
+    """The JSON Schema, or a function that returns it, if making it takes time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,9 @@ class Key:
 
 
 ValueCheck = Callable[[Key, Any, Path], tuple[Any, Any]]
-"""Of a key, a value, and the directory to which paths are relative: returns the value as it is
-frozen, and as it is used (seconds, bytes, absolute paths). Raises ValueError, OSError."""
+"""Called with a key, its value, and the directory to which paths are relative. Returns the value
+for the frozen campaign file, and the value for use (seconds, bytes, absolute paths). Raises
+ValueError, OSError."""
 
 
 THIRD_PARTY = Key(
@@ -62,7 +63,7 @@ SHARD = Key(
     "Only this part of the mutants: `fuzztui FILE --shard 2/5` sets it. The parts depend on "
     "the mutants' ids only; `fuzztui merge` joins the runs. Default: all mutants.",
 )
-"""Of mu2, and of fuzz-first."""
+"""A key of mu2 and of fuzz-first."""
 
 OPERATORS = ("boundary", "increments", "negatives", "math", "negate", "returns", "void-call")
 """The names of all mutation operators, as in ``engines/mutants/operators.py``."""

@@ -41,7 +41,7 @@ class UnknownKind(ValueError):
 
 
 Option = Key
-"""The name of the class in packages with an engine."""
+"""The name of :class:`Key` in packages that register an engine."""
 
 
 @dataclass(frozen=True, slots=True)

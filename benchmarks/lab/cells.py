@@ -46,7 +46,7 @@ def add_cell_options(parser: argparse.ArgumentParser) -> None:
 
 
 def answer_cell(args: argparse.Namespace, measure: Measure) -> bool:
-    """If this process is a job: measure its cell, and print the row. Returns whether it is."""
+    """If this process is a job, measure its cell and print the row. Returns whether it is a job."""
     if not args.cell:
         return False
     request = json.loads(args.cell)
@@ -64,7 +64,7 @@ def run_cells(
 ) -> bool:
     """Measure cells and add their rows to ``args.rows`` as they come; print the progress.
 
-    ``said``: makes the text about a row. Returns whether all went well.
+    ``said`` returns the text about a row for the progress. Returns whether no cell has failed.
     """
     report = _Report(len(keys), args, said)
     if not keys:
@@ -114,7 +114,9 @@ def _here(keys: Sequence[Key], measure: Measure, args: argparse.Namespace, repor
 def _on_cluster(
     keys: Sequence[Key], measure: Measure, args: argparse.Namespace, report: _Report
 ) -> None:
-    """Rows that are kept are the journal: a bag has only the cells that are missing."""
+    """Measure the cells as jobs. The job queue is temporary, because the kept rows already show
+    which cells are done: ``keys`` are the missing ones.
+    """
     by_id = {json.dumps(key): key for key in keys}
     # The script by its absolute path: the job runs in a directory of its own.
     argv = [sys.executable, str(Path(sys.argv[0]).absolute()), *sys.argv[1:], "--cell"]

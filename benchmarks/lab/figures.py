@@ -11,7 +11,7 @@ _RESAMPLES = 2000
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Of the median: 95% by the percentile bootstrap. The same values, the same interval."""
+    """The 95% confidence interval of the median, by the percentile bootstrap with a fixed seed."""
     rng = random.Random(0)
     medians = [statistics.median(rng.choices(values, k=len(values))) for _ in range(_RESAMPLES)]
     return percentile(medians, 0.025), percentile(medians, 0.975)
@@ -35,7 +35,10 @@ def relative(new: Sequence[float], old: Sequence[float]) -> float:
 
 
 def percentile(values: Sequence[float], part: float) -> float:
-    """The smallest value that at least ``part`` (0 to 1) of the values do not exceed, or NaN."""
+    """The smallest value that at least ``part`` (0 to 1) of the values do not exceed.
+
+    NaN if there are no values.
+    """
     ordered = sorted(values)
     if not ordered:
         return math.nan
@@ -43,7 +46,7 @@ def percentile(values: Sequence[float], part: float) -> float:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Columns as wide as they need to be; the first to the left, the others to the right."""
+    """A table as text; the first column is aligned to the left, the others to the right."""
     cells = [[str(c) for c in row] for row in (heads, *rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
     return "\n".join(

@@ -45,7 +45,7 @@ class Handler:
 
     @cached_property
     def campaign(self) -> Campaign:
-        """Raises :class:`RunFailed`."""
+        """The loaded campaign. Raises :class:`RunFailed`."""
         try:
             return load(self.file, [f"target.python={json.dumps(self.python)}"]).campaign
         except CampaignError as e:
@@ -53,7 +53,7 @@ class Handler:
 
     @cached_property
     def targets(self) -> str:
-        """``targets.json``, its text. Raises :class:`RunFailed`."""
+        """The text of ``targets.json``, made by the static analysis. Raises :class:`RunFailed`."""
         try:
             return find_targets(Request.of_target(self.campaign.target)).dumps()
         except TargetsError as e:
@@ -61,7 +61,7 @@ class Handler:
 
     @cached_property
     def version(self) -> str:
-        """Of campaign, sources beside it and ourselves: another one has other results."""
+        """A digest of all that results depend on: the campaign, its sources, and our own code."""
         target = self.campaign.target
         files = {self.file, _RECORDED, *_OURS.rglob("*.py"), *_STATIC.rglob("*.py")}
         for name in {target["function"], target.get("generator", "")}:
@@ -77,9 +77,9 @@ class Handler:
 
 
 def find(python: str, names: Iterable[str] = (), prefix: str = "lambda-") -> list[Handler]:
-    """Those of these names; of none, all. Exits with a message if there is no such one.
+    """The handlers with these names; without names, all. Exits with a message if one is unknown.
 
-    ``prefix``: "" for all sample campaigns of spoton.
+    ``prefix``: how the names of the campaign files begin; "": all sample campaigns of spoton.
     """
     files = {
         f.name.removeprefix(prefix).removesuffix("-spoton.toml"): f
@@ -95,9 +95,10 @@ def find(python: str, names: Iterable[str] = (), prefix: str = "lambda-") -> lis
 @contextmanager
 def prepared(handler: Handler, variant: str, seed: int, trials: int = 0,
              **engine: Any) -> Iterator[Callable[..., dict[str, Any]]]:  # fmt: skip
-    """A directory with a spec; gives what runs a script of ours on it, and returns its record.
+    """Context manager: write a spec into a temporary directory. Yields a function that runs one of
+    our scripts with it, and returns the record that the script has written.
 
-    ``engine``: more keys of that table. Raises :class:`RunFailed`.
+    ``engine``: more keys of the table ``engine``. Raises :class:`RunFailed`.
     """
     with tempfile.TemporaryDirectory(prefix="spoton-", ignore_cleanup_errors=True) as name:
         root = Path(name).resolve()
@@ -128,7 +129,7 @@ def prepared(handler: Handler, variant: str, seed: int, trials: int = 0,
 
 def run(handler: Handler, variant: str, seed: int, *, seconds: float = 0.0,
         trials: int = 0) -> dict[str, Any]:  # fmt: skip
-    """The record (``recorded.py``) of a run of so many CPU seconds, or trials.
+    """Run an engine for this many CPU seconds, or trials. Returns the record of ``recorded.py``.
 
     Raises :class:`RunFailed`.
     """

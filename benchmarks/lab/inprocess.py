@@ -52,25 +52,25 @@ class Loaded:
 
     @property
     def mutants(self) -> list[PythonMutant]:
-        """Those that can be swapped in."""
+        """The mutants that can be swapped in."""
         return [m for m in self.program.mutants if not m.static]
 
     def watch(self, probing: Probing, data: bytes) -> Seen:
-        """Run P with the probes in every unit that the input enters."""
+        """Run the original with probes in every unit that the input enters."""
         self.program.install(None)
         entered = self.program.units_of(self.executor.run(data).observed)
         probing.cover(entered)
         return self.look(probing, data)
 
     def look(self, probing: Probing, data: bytes) -> Seen:
-        """Run P with the probes that there are."""
+        """Run the original with the probes that earlier calls of :meth:`watch` have compiled."""
         self.program.install(probing)
         probing.clear()
         original = self.executor.run(data)
         return Seen(original, probing.reached(), probing.infected())
 
     def kills(self, original: Execution, mutants: Iterable[int]) -> list[int]:
-        """Who of them dies of that input; mutants that cannot be made do not."""
+        """The mutants that the input of ``original`` kills, without those that cannot be run."""
         found = []
         for at in mutants:
             try:
@@ -82,7 +82,7 @@ class Loaded:
         return found
 
     def inputs(self, corpus: Sequence[bytes], count: int) -> list[bytes]:
-        """What zest would try next: mutations of inputs of the corpus."""
+        """``count`` inputs as zest would try them next: mutations of inputs of the corpus."""
         rng = random.Random(1)
         choices = isinstance(self.form, GeneratedInput)
         mutator: Mutator = ChoiceMutator(rng) if choices else Havoc(rng, 10240, text=True)
@@ -91,7 +91,10 @@ class Loaded:
 
 
 def load(subject: Subject) -> Loaded:
-    """Load it here, under 2 GiB of address space; once a process."""
+    """Load the subject into this process, whose address space is limited to 2 GiB from now on.
+
+    Call this at most once in a process.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (2 << 30, hard))
     folder = Path(tempfile.mkdtemp(prefix="mu2-bench-")).resolve()
@@ -126,7 +129,9 @@ def load(subject: Subject) -> Loaded:
 
 
 def plain_target(spec: Spec) -> Target:
-    """The target as anybody imports it; afterwards its modules are forgotten."""
+    """The target without instrumentation. Its modules are then removed from ``sys.modules``, so
+    that they can be imported again with instrumentation.
+    """
     before = set(sys.modules)
     target = load_target(spec.target, None)
     for name in set(sys.modules) - before:

@@ -2,9 +2,10 @@
 
     PYTHON -P recorded.py SPEC RECORD CPU_SECONDS
 
-The worker without its parent process: one that dies has no record. Its parts are wrapped from
-outside; engines know nothing of it. CPU_SECONDS count from the first trial on, so that loading
-the target is not charged (0: as many trials as the spec says). The file RECORD gets it as JSON.
+Runs the worker without the monitor: if the worker dies, there is no record. The parts of the engine
+are wrapped, so that engines need no code for this. CPU_SECONDS count from the first trial on, so
+that loading the target is not charged (0: as many trials as the spec says). The file RECORD gets
+the record as JSON.
 Runs under the target's interpreter: the standard library and ``fuzztui.engines`` only.
 """
 
@@ -46,14 +47,14 @@ clock = time.process_time
 
 
 class Meter:
-    """CPU seconds by part. What runs within another part is not counted there."""
+    """CPU seconds by part; the time of a part within another counts for the inner one only."""
 
     def __init__(self) -> None:
         self.spent = dict.fromkeys(PARTS, 0.0)
         self.inner = 0.0
 
     def within(self, part: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The same call, timed."""
+        """Return ``call``, with its time counted for ``part``."""
         spent = self.spent
 
         def timed(*args: Any) -> Any:
@@ -80,7 +81,7 @@ class Measured:
 
 
 class Record(Feedback):
-    """What there is to tell of a run, and when to end it. A feedback that judges nothing."""
+    """The record of one run, as a feedback that keeps no input. Ends the run after its time."""
 
     def __init__(self, context: Context, parts: Parts, seconds: float) -> None:
         self._context, self._coverage = context, parts.coverage
@@ -96,7 +97,7 @@ class Record(Feedback):
         """The record, once the time is up."""
 
     def wrap(self, parts: Parts) -> Parts:
-        """The parts, measured."""
+        """Return the parts with measured calls, and with this feedback before the others."""
         executor, form, meter = parts.executor, parts.executor.form, self._meter
         for thing, name, part in (
             (executor, "run", "testing"),
@@ -124,7 +125,7 @@ class Record(Feedback):
         )
 
     def _begin(self) -> None:
-        """A trial begins: it is counted already."""
+        """Take a sample if one is due, before a trial, which the journal counts already."""
         now, trials = clock(), self._words[j.TRIAL] - 1
         if not self._began:
             self._began = self._due = now
@@ -188,7 +189,7 @@ class Record(Feedback):
         return True
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
-        """Which cells are covered for the first time, and when."""
+        """Record which cells a new entry covers for the first time, and when."""
         new = execution.observed & ~self._coverage.seen
         if not new or self.found:
             return
@@ -217,7 +218,7 @@ def _operation(name: str) -> str:
 
 
 def _short(file: str) -> str:
-    """Of a library's file the part that is the same in any environment."""
+    """The part of the path of a library's file that is the same in any environment."""
     return file.rpartition("-packages/")[2]
 
 
@@ -227,7 +228,7 @@ def _resident_kb() -> int:
 
 
 class Recorded:
-    """An engine's module, whose parts are recorded."""
+    """Stands for an engine's module: builds its parts, and records them."""
 
     def __init__(self, engine: Any, seconds: float) -> None:
         self._engine, self._seconds = engine, seconds
@@ -257,4 +258,4 @@ def main() -> int:
 if __name__ == "__main__":
     done = main()
     sys.stdout.flush()
-    os._exit(done)  # threads and exit handlers of the target would have a say
+    os._exit(done)  # sys.exit() would wait for the target's threads and run its exit handlers

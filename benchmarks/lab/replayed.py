@@ -62,4 +62,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-    os._exit(0)  # threads and exit handlers of the target would have a say
+    os._exit(0)  # sys.exit() would wait for the target's threads and run its exit handlers

@@ -25,7 +25,7 @@ class Rows:
         self.file = file
 
     def add(self, **figures: Any) -> None:
-        """Append one row, at once on disk as far as the kernel is concerned."""
+        """Append one row and pass it to the kernel at once, so that it survives a kill."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         row = json.dumps({**figures, "run": {**self._run, "load": os.getloadavg()[0]}})
         torn = "\n" if self._torn() else ""
@@ -67,7 +67,7 @@ class Rows:
 
 
 def commit() -> str:
-    """The commit of these sources, with a "+" if they differ from it; "" if git cannot say."""
+    """The commit of these sources, with a "+" if they differ from it; "" if git fails."""
     git = ["git", "-C", str(Path(__file__).resolve().parent)]
     try:
         done = subprocess.run([*git, "describe", "--always", "--dirty=+", "--exclude=*"],

@@ -21,7 +21,7 @@ _LIVE: set[subprocess.Popen[bytes]] = set()
 
 
 class RunFailed(Exception):
-    """An engine did not do what was asked; the message holds what it said."""
+    """An engine failed or took too long; the message contains the end of its output, if any."""
 
 
 def stop() -> None:
@@ -40,10 +40,10 @@ def call(
     env: Mapping[str, str] | None = None,
     package: Path | None = None,
 ) -> str:
-    """Run to the end, what it prints into the file ``said``; returns that text.
+    """Run a program to its end, with its output in the file ``said``. Returns the output.
 
-    ``package``: see :func:`environment`. Raises :class:`RunFailed` on any other exit status than 0,
-    or when it takes too long.
+    ``package``: see :func:`environment`. Raises :class:`RunFailed` if the exit status is not 0, or
+    after ``limit_s`` seconds.
     """
     with said.open("wb") as out:
         process = subprocess.Popen(
@@ -107,7 +107,9 @@ class Instance:
         return self.directory / "queue"
 
     def spec(self, engine: dict[str, Any] | None = None, **top: Any) -> Path:
-        """Write ``spec.json``; ``engine`` and ``top`` add keys to what the subject says."""
+        """Write ``spec.json`` and return its path. ``engine`` adds keys to the table ``engine`` of
+        the subject, ``top`` to the whole file.
+        """
         self.directory.mkdir(parents=True, exist_ok=True)
         data = {"proto": 1, "instance": "main", "dir": str(self.directory),
                 "sync_dir": str(self.directory / "alone"), "seed": self.seed,
@@ -130,7 +132,7 @@ class Instance:
         return {key.strip(): value.strip() for key, _, value in pairs}
 
     def events(self, kind: str) -> Iterator[dict[str, Any]]:
-        """The engine's own events of that kind."""
+        """The events of this kind (key ``k``) in ``events.jsonl``."""
         with (self.directory / "events.jsonl").open() as lines:
             for line in lines:
                 event = json.loads(line)
@@ -146,11 +148,11 @@ class Score:
     invalid: int
     inputs: int
     killed: dict[str, tuple[str, str]]
-    """By mutant id: the oracle that told, and the input that did it."""
+    """By mutant id: the oracle of the kill, and the file name of the input that killed it."""
 
     @property
     def score(self) -> float:
-        """Killed mutants to all that can be made."""
+        """Killed mutants as a share of all valid ones."""
         return len(self.killed) / max(1, self.total - self.invalid)
 
 
@@ -203,7 +205,7 @@ def check(
 
 
 def queue_of(subject: Subject, trials: int) -> list[bytes]:
-    """The queue of a zest run of so many trials, in order."""
+    """The queue of a zest run of this many trials, the oldest entry first."""
     with tempfile.TemporaryDirectory(prefix="mu2-bench-") as folder:
         instance = Instance(subject, "zest", Path(folder), 1)
         instance.run(instance.spec(budget_trials=trials), limit_s=1200)

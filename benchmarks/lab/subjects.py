@@ -179,7 +179,7 @@ MEASURED = (
     ),
     _text("tuning", "html5lib", "parse"),
 )
-"""Not chosen for tuning, but measured before the changes that their figures led to."""
+"""Subjects not chosen for tuning, whose figures have nevertheless led to changes of the engines."""
 
 HELD_OUT = (
     _text("held_out", "cssselect", "translate", "cssselect.SelectorError"),

@@ -1,8 +1,8 @@
 """A plugin of pytest that counts the cells which tests cover, with the instrumentation of fuzztui.
 
 It is also loaded by HypoFuzz, which collects tests with pytest. It counts from the end of the
-collection on, as an engine does, and writes the number to a file at the end, which it brings about
-when the CPU time of its process is used up.
+collection on, as an engine does, and writes the number to a file at the end of the session. It ends
+the process, and with it the session, when the process has used up its CPU time.
 
 Settings: SUITE_INCLUDE (packages), SUITE_OUT (file), SUITE_CPU_S (0: no limit), SUITE_TIMES (how
 many times the examples of each test).
@@ -62,7 +62,7 @@ def pytest_configure(config: Any) -> None:
 
 
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
-    """Leave the tests with ``@given``, with more examples; forget what imports have covered."""
+    """Keep only tests with ``@given``, with more examples; clear the coverage of the imports."""
     from hypothesis import settings
 
     kept = [i for i in items if getattr(getattr(i, "obj", None), "is_hypothesis_test", False)]
@@ -87,6 +87,6 @@ def pytest_runtest_logreport(report: Any) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Write the final number, unless HypoFuzz has only collected."""
+    """Write the final number, unless there is a CPU limit: then tests may still run (HypoFuzz)."""
     if not _LIMIT_S:
         _write(done=True)

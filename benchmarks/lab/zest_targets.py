@@ -18,7 +18,10 @@ MUTANTS = 100
 
 @dataclass(frozen=True)
 class Target:
-    """``code`` defines ``target(text)``; ``expected`` are the exceptions it may raise."""
+    """A library with a harness: ``code`` is the text of a module that defines ``target(text)``.
+
+    ``expected``: the exceptions that ``target`` may raise.
+    """
 
     name: str
     include: tuple[str, ...]
@@ -98,7 +101,7 @@ TARGETS = (
 
 
 def inputs_of(target: Target) -> list[bytes]:
-    """The seeds, and mutants of them by one or two edits: some valid, some not."""
+    """The seeds, each ten times, and mutations of them by one or two edits, partly invalid."""
     havoc = Havoc(random.Random(1), 10240, text=True, stack=(1, 2))
     entries = [CorpusEntry(i, "", seed.encode(), 1) for i, seed in enumerate(target.seeds)]
     mutants = [havoc.mutate(entries[i % len(entries)]).data for i in range(MUTANTS)]
@@ -106,7 +109,10 @@ def inputs_of(target: Target) -> list[bytes]:
 
 
 def load(target: Target, application: Application | None) -> Callable[[Any], Any]:
-    """Import ``bench_target`` anew, instrumented by ``application`` unless this is None."""
+    """Import ``bench_target`` and its library again, and return the function ``target``.
+
+    ``application`` instruments the library; None: nothing is instrumented.
+    """
     for name in list(sys.modules):
         if name.partition(".")[0] in target.include or name == "bench_target":
             del sys.modules[name]

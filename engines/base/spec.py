@@ -57,9 +57,9 @@ class TargetSpec:
     expected: tuple[str, ...] = ()
     timeout_s: float = 1.0
     timeout_wall: float = 4.0
-    """Time limits after which a trial ends that uses little CPU time."""
+    """Multiple of ``timeout_s`` by the clock after which a trial that uses little CPU time ends."""
     timeout_confirm: float = 2.0
-    """Time limits that an input has when a hang is confirmed."""
+    """Multiple of ``timeout_s`` that an input gets when its hang is confirmed."""
     memory_bytes: int = 0
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str = ""

@@ -185,7 +185,7 @@ class TrialJournal:
     # -------------------------------------------------------------- the worker
 
     def begin(self, now_ns: int, candidate: Candidate, *, counts: bool = True) -> None:
-        """Record the input that is about to run. ``counts``: it is the next trial."""
+        """Record the input that is about to run. ``counts``: whether the run is the next trial."""
         counters, data, label = self.counters, candidate.data, candidate.label
         # Not RUNNING while the fields change: a kill in between leaves no partial input.
         counters[PHASE] = IDLE

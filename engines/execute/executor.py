@@ -150,7 +150,7 @@ class Executor:
 
     def _run(self, data: bytes, patience: float = 1.0) -> Execution:
         coverage = self.coverage
-        self.prepare(data)  # the input does not cover what this runs
+        self.prepare(data)  # before clear(): the input does not cover the code that this runs
         coverage.clear()
         for observer in self.observers:
             observer.clear()

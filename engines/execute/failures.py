@@ -64,7 +64,8 @@ def _stack(tb: TracebackType | None) -> list[tuple[CodeType, int]]:
 def stack_frames(stack: Stack, files: Collection[str], *, lines: bool = True) -> list[StackFrame]:
     """Return the frames of a stack outside the engine, innermost first.
 
-    ``files``: those of the application. ``lines``: whether the line is part of a signature.
+    ``files``: those of the application. ``lines``: whether frames have line numbers, which then go
+    into signatures; those of a timeout are random.
     """
     frames = []
     for code, line in reversed(stack):
@@ -82,7 +83,7 @@ def _is_library(file: str) -> bool:
 def frames_of_error(error: BaseException, files: Collection[str]) -> list[StackFrame]:
     """Return the frames that can give the signature of an exception, innermost first.
 
-    Of an endless recursion its functions, outermost first. Runs no target code.
+    For an endless recursion: its functions, outermost first. Runs no target code.
     """
     stack = _stack(traceback_of(error))
     if isinstance(error, RecursionError) and (cycle := _cycle(stack)):
@@ -205,7 +206,7 @@ def last_place(trace: str, files: Collection[str]) -> str:
 def title_of(error: BaseException, when: str = "") -> str:
     """``ZeroDivisionError: division by zero``, on one line. Calls the target's ``__str__``.
 
-    ``when``: text that follows the name.
+    ``when``: text to put after the class's name.
     """
     name = qualified(type(error)) + when
     text = " ".join(str(error).split())

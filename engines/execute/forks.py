@@ -31,7 +31,8 @@ Tell = Callable[[Any], None]
 
 _POLL_S: Final = 0.05
 BUSY: Final = 0.75
-"""Share of the time limit that a process must have used the CPU to be taken for hung by it."""
+"""Over its time limit, a process hangs if it has used the CPU for this share of the limit. One that
+used less (it waits, or the machine is busy) gets ``timeout_wall`` times the limit."""
 _QUIET_S: Final = 0.2
 """Seconds without a message after which the CPU time of a child is watched."""
 _STOPPED_S: Final = 1.0
@@ -81,10 +82,10 @@ class ChildHost:
     meanwhile: Callable[[], None] = lambda: None
     """Called at least every 50 ms while waiting; an exception from it ends the child."""
     patient: bool = True
-    """If not, None is yielded at once whenever there is no message, so that the caller can do
-    other work."""
+    """Whether :meth:`child` waits for a message. If not, it yields None whenever there is none, so
+    that the caller can do other work."""
     wall: float = 1.0
-    """A child that has used little CPU time has this many times :attr:`silence_s`."""
+    """Multiple of :attr:`silence_s` after which a silent child that uses little CPU time hangs."""
     before: Callable[[], object] = bool
     """Called in this process before a child is forked."""
 
@@ -92,7 +93,10 @@ class ChildHost:
     def of(
         cls, target: TargetSpec, doing: str, *, limits: int = 2, patient: bool = True
     ) -> ChildHost:
-        """``limits``: time limits of a trial, plus 2 s, after which a silent child hangs."""
+        """The policy for children that run ``target``.
+
+        ``limits``: a child hangs that sends no message for this many time limits of a trial + 2 s.
+        """
         silence_s = _SLACK_S + limits * target.timeout_s
         return cls(doing, silence_s, target.memory_bytes, patient=patient, wall=target.timeout_wall)
 
@@ -191,11 +195,11 @@ class ChildHost:
         answer: Callable[[Any], bool],
         ended: Callable[[Death], None],
     ) -> Iterator[None]:
-        """Run children one after the other as long as ``more()``, which is called before each.
+        """Run ``work`` in one child after the other, as long as ``more()`` is true before a child.
 
-        ``answer`` is called with each message, and returns whether the child goes on. ``ended`` is
-        called if the child ended; it decides where the next child begins. Yields if not
-        :attr:`patient` and there is no message.
+        ``answer`` is called with each message; if it returns False, the child is killed. ``ended``
+        is called with the death of a child that ended otherwise, and decides where the next child
+        begins. Yields if there is no message, unless :attr:`patient`: then it waits.
         """
         while more():
             with contextlib.closing(self.child(work)) as messages:
@@ -208,11 +212,12 @@ class ChildHost:
                         break
 
     def each(self, count: int, work: Callable[[int, Tell], None]) -> list[tuple[int, Any]]:
-        """Have children do ``count`` pieces of work; return their messages with the numbers.
+        """Have children do ``count`` pieces of work; return each message with its piece's number.
 
-        ``work`` gets the number of the first piece that is left, and sends a message after each
-        piece, whose ``next`` is the number of the next one. A piece that kills its child is left
-        out, after ``_MAX_DEATHS`` also all that are left, as after a child that exits by itself.
+        ``work`` is called with the number of the first piece to do, and does all from there on.
+        After each piece it sends a message whose ``next`` is the number of the next piece. If a
+        piece kills its child, another child begins after this piece. The remaining pieces are not
+        done if ``work`` returns, or after ``_MAX_DEATHS`` children.
         """
         at = deaths = 0
         found: list[tuple[int, Any]] = []
@@ -368,7 +373,7 @@ class _Child(ProcessEnd):
 
 
 def _be_child(work: Callable[[Tell], None], pipe: Pipe, prepare: Callable[[], None]) -> NoReturn:
-    """Run the work and exit; no code of the caller runs on the way out."""
+    """Run the work, then exit at once, without the caller's ``finally`` and exit handlers."""
     status = 1
     me = _getpid()
     try:

@@ -24,7 +24,7 @@ _MAX_FLAKY: Final = 5000
 
 
 def digest(data: bytes) -> str:
-    """The name of an input in the file."""
+    """The digest that stands for an input in the file."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 

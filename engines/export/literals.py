@@ -1,8 +1,8 @@
 """Write values as Python expressions, and read them back without ``eval``.
 
 An expression is built from the value's structure, never from the ``repr()`` of a class of the
-target. It is read back by :func:`read`, which knows literals and calls of the classes that
-:func:`write` named, and counts only if the result is the same value.
+target. It is used only if :func:`read` makes the same value of it; :func:`read` accepts literals
+and calls of the classes that are named in :attr:`Literal.known`.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class Literal:
 def literal(value: object, *, checked: bool = True) -> Literal:
     """The expression of a value. Raises :class:`NoLiteral`.
 
-    Runs code of the target if the value has objects of its classes. ``checked``: whether the
-    exported file's own comparison must also find the value that was read back the same.
+    Runs code of the target if the value has objects of its classes. ``checked``: the value that is
+    read back must be the same also by the comparison in exported files (``frozen.py``).
     """
     writer = _Writer()
     try:
@@ -93,7 +93,7 @@ def literal(value: object, *, checked: bool = True) -> Literal:
 def has_own_classes(modules: Iterable[str]) -> bool:
     """Whether an expression with these modules has objects of classes that are not standard.
 
-    An exported test compares these by what they hold.
+    An exported test compares such objects by the descriptions of :func:`frozen.described`.
     """
     return any(name.partition(".")[0] not in sys.stdlib_module_names for name in modules)
 
@@ -302,7 +302,7 @@ def _laid_out(node: _Node, column: int, before: int = 0) -> str:
 
 
 def read(text: str, known: dict[str, Any]) -> Any:
-    """The value of an expression. ``known``: the only names and calls in it that count.
+    """The value of an expression. ``known``: the objects of the names that it may contain.
 
     Raises :class:`NoLiteral`, RecursionError.
     """

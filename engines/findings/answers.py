@@ -16,7 +16,7 @@ Say = Callable[[Mapping[str, Any]], None]
 
 
 def read_request(file: Path) -> dict[str, Any]:
-    """The request of the command that wants the answers. Raises :class:`CannotStart`."""
+    """The JSON object in ``file``: the request of a command. Raises :class:`CannotStart`."""
     try:
         request: dict[str, Any] = json.loads(file.read_bytes())
     except (OSError, ValueError) as e:

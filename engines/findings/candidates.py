@@ -26,7 +26,7 @@ _PLAIN: Final = (str, bytes, int, float, bool, list, tuple, dict, set, frozenset
 
 
 def compare_advice(instead: Sequence[Sequence[str]]) -> str:
-    """The line to paste into ``[target]`` with which most values can be compared; else words.
+    """Advice with the line for ``[target]`` by which most values can be compared, if there is one.
 
     ``instead``: the candidates of each value.
     """

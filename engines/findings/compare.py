@@ -65,7 +65,8 @@ def same(a: object, b: object) -> bool:
 def unseen_part(value: object) -> str:
     """The first part of a value that cannot be compared, as a description names it; else empty.
 
-    Calls target code, so must be called under the guard. Counts what a test would not see.
+    Calls target code, so must be called under the guard. A part cannot be compared if an exported
+    test would not see a change of it.
     """
     try:
         text = frozen.described(value, properties=False)  # type: ignore[no-untyped-call]
@@ -283,7 +284,7 @@ def _made_of(key: Any, depth: int) -> Hashable | None:
 
 
 _LEAD: Final = 3
-"""1 / this share of the text is shown from before the difference."""
+"""Of a shown text, the part ``1 / _LEAD`` is before the difference."""
 
 
 def _long() -> reprlib.Repr:

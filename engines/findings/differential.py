@@ -33,7 +33,7 @@ _MAX_LINE: Final = 300
 _MAX_TEXT: Final = 2000
 _MAX_DEPTH: Final = 100
 _LOOKS: Final = 100
-"""Values of which is examined whether they can be compared as a whole."""
+"""Number of values that are examined for parts that cannot be compared."""
 
 Compare = Callable[[Any, Any], object]
 
@@ -79,7 +79,7 @@ class DifferentialOracle:
         executor: Executor,
         say: Callable[[str, str], None] = lambda level, text: None,
     ) -> DifferentialOracle | None:
-        """The oracle of ``oracle.against``, or None. ``executor`` runs the target."""
+        """The oracle for ``oracle.against``; None if not set. ``executor`` runs the target."""
         if target.against is None:
             return None
         return cls(

@@ -36,7 +36,7 @@ _BETWEEN: Final = "\0"
 
 
 def _key(of_property: str, signature: str) -> str:
-    """What a finding is known by."""
+    """The key of a finding: its signature, in a suite with the name of its property."""
     return f"{of_property}{_BETWEEN}{signature}" if of_property else signature
 
 
@@ -48,7 +48,7 @@ def _signature(event: FindingDescribed, rules: Rules) -> str:
 class Description:
     """Texts about a finding: one line, the traceback, and a short form of the input.
 
-    ``frames``: of its stack, as an event contains them.
+    ``frames``: the frames of its stack, as in :class:`FindingDescribed`.
     """
 
     title: str
@@ -58,7 +58,10 @@ class Description:
 
 
 def basis_of(failure: Failure, frames: Sequence[Any]) -> dict[str, Any]:
-    """What the signature of a failure is made of besides its place; empty if of no frame."""
+    """The parts of a signature without the place, which other rules about frames may change.
+
+    Empty if the signature's place is not that of a frame.
+    """
     signature = f"{failure.title} @ {failure.place}"
     if all(frame.place != failure.place for frame in parse_frames(frames)):
         return {}
@@ -103,7 +106,8 @@ class Findings:
         rules: Rules = (),
         of_property: Callable[[], str] = str,
     ) -> None:
-        """``of_property`` returns the property that runs now: each has findings of its own.
+        """``of_property`` returns the name of the property that runs now: each property has
+        findings of its own. Without a suite it returns an empty string.
 
         ``journal``: receives the counts of crashes and hangs; None: not published.
 
@@ -132,7 +136,7 @@ class Findings:
         self._counters[j.HANGS] = len(entry_ids(store.directory / HANGS))
 
     def __contains__(self, failure: Failure) -> bool:
-        """Whether nothing is to save: this signature has a file, or is above the limit."""
+        """Whether the failure is not saved: its signature has a file, or is above the limit."""
         return self._name(failure) in self._known or not self._allowed(failure)
 
     def count_known(self, failure: Failure) -> bool:
@@ -157,10 +161,7 @@ class Findings:
         return True
 
     def _name(self, failure: Failure) -> str:
-        """The signature in this directory: in the older form if an older version saved it.
-
-        Of a suite with the property.
-        """
+        """The failure's key here; in the older form if an older version has reported it."""
         one = self._of_property()
         old = _key(one, failure.before)
         return old if old in self._known or old in self._announced else _key(one, failure.signature)
@@ -224,7 +225,7 @@ class Findings:
         return file
 
     def regroup(self, rules: Rules) -> None:
-        """Use other rules about frames that do not count, also for what is saved already."""
+        """Use other rules about frames that do not count, also for findings already saved."""
         self._known = {}
         for row in self._saved:
             self._known.setdefault(_key(row.event.property, _signature(row.event, rules)), row)

@@ -40,10 +40,11 @@ def part_of(rounds: int, done: float) -> float:
 
 
 class _Shape(NamedTuple):
-    """What an attempt drew. ``used``: number of bytes. ``short``: longer inputs may do more;
-    ``wants``: they do.
+    """What an attempt drew. ``used``: number of bytes.
 
-    ``drew``: how many of the best input's draws were drawn, with any values; -1: also others.
+    ``short``: the same bytes with more after them may have another result. ``wants``: there were
+    too few choices. ``drew``: number of draws if they are the first ones of the best input, with
+    any values; -1: other draws, or too few choices.
     """
 
     used: int
@@ -63,8 +64,9 @@ class Attempts:
     ) -> None:
         """``first``: the result of the original input. ``attempt`` runs an input.
 
-        ``redraw(data, like)`` runs the choices that are drawn if each one keeps its execution
-        index of ``like``, although other choices have changed.
+        ``redraw(data, like)`` runs the generator with the choices of ``data``, which are at the
+        same offsets in ``like``. Each is found by its execution index in ``like``, so it keeps its
+        role although other choices have changed.
         """
         self.best = _known(first)
         self._attempt, self._redraw = attempt, redraw
@@ -102,7 +104,7 @@ class Attempts:
         return False
 
     def _note(self, data: bytes, tried: Attempt) -> _Shape:
-        """Remember an attempt: bytes that were not used make no difference."""
+        """Remember an attempt by the bytes that it used: others make no difference."""
         short = tried.short or not tried.draws
         kinds = [draw.kind for draw in tried.draws]
         first = not tried.short and kinds == self._kinds[: len(kinds)]

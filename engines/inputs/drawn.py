@@ -165,7 +165,7 @@ class RecordingSource(Source):
         return self.record(lambda: Source.text(self, alphabet, low, high), encode)
 
     def has_constants(self, fitting: Callable[[ConstantPool], Sequence[object]]) -> bool:
-        """Whether a draw first chooses between these constants and a value of its own."""
+        """Whether a draw first chooses between the constants that ``fitting`` selects and none."""
         return self._magic is not None and bool(fitting(self._magic))
 
 

@@ -166,7 +166,7 @@ class NotingSource(Source):
         self.spans: list[list[Any]] = []
         self._open: list[tuple[int, int]] = []
         self._prefixed = False
-        """Whether the last draw could have been a constant: one choice more, before the others."""
+        """Whether the last draw could have been a constant: its first choice decided this."""
 
     # ------------------------------------------------------------------------- draws
 
@@ -180,14 +180,14 @@ class NotingSource(Source):
         return value
 
     def integer(self, low: int, high: int) -> int:
-        """Note the number, also if it is a constant."""
+        """Draw an integer, and note it as one draw, even if it is one of the constants."""
         since = self.begin()
         value = super().integer(low, high)
         self.note(since, "number", value - low, high - low + 1, self.prefix)
         return value
 
     def bytes(self, n: int, *, each: bool = False) -> bytes:
-        """Note the block."""
+        """Draw ``n`` bytes; note them as one draw, or with ``each`` one draw for each byte."""
         since, at = self.begin(), self._pos
         value = super().bytes(n, each=each)
         if not each and self._pos > at:
@@ -195,7 +195,7 @@ class NotingSource(Source):
         return value
 
     def text(self, alphabet: str, low: int, high: int) -> str:
-        """Note the characters."""
+        """Draw a text, and note it as one draw."""
         since = self.begin()
         value = super().text(alphabet, low, high)
         items = [alphabet.index(c) for c in value]
@@ -203,7 +203,7 @@ class NotingSource(Source):
         return value
 
     def more(self, low: int = 0, high: int = 1 << 30, *, continues: float = 0.75) -> Repeat:
-        """Note each iteration as a span."""
+        """Iterate ``low`` to ``high`` times, and note each iteration as a span."""
         return _NotedRepeat(self, low, high, continues)
 
     def _constant(self, fitting: Sequence[Any]) -> Any:
@@ -248,7 +248,7 @@ class NotingSource(Source):
         return _NotedCall(self, label)
 
     def made(self, since: int, name: str) -> None:
-        """Types are not noted."""
+        """Do nothing: types are not noted."""
 
     def unmade(self, since: int) -> None:
         """Note that the value of the last span was not used."""

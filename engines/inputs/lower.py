@@ -90,7 +90,7 @@ class ValuePasses(Attempts):
             return self._still(group) and self._set(dict.fromkeys(group, value))
 
         size = len(items()) // 2
-        while size >= _MAX_RUN:  # of a long one, all but a part
+        while size >= _MAX_RUN:  # keep a single part of a long text
             parts = range(0, len(items()), size)
             if not any(set_items(items()[begin : begin + size]) for begin in parts):
                 size //= 2
@@ -105,7 +105,7 @@ class ValuePasses(Attempts):
             else:
                 at -= 1
         size = len(items()) // 2
-        while size > 1:  # a long block of bytes
+        while size > 1:  # replace the parts of a long text or block by its simplest items
             for begin in range(0, len(items()), size):
                 now = items()
                 cut = now[begin : begin + size]

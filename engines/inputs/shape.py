@@ -235,7 +235,10 @@ def _payload_and_state(
 
 
 def attributes(value: Any) -> Any:
-    """The ``__dict__`` of a value without names that begin with two underscores: caches."""
+    """The ``__dict__`` of a value without names that begin with two underscores, often caches.
+
+    :data:`_ABSENT` if the value has no ``__dict__``.
+    """
     try:
         space: Any = object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -249,7 +252,7 @@ def attributes(value: Any) -> Any:
 
 
 _ordinary: set[tuple[Any, ...]] = set()
-"""Names of attributes as objects have them together, all of which are compared."""
+"""Attribute names of objects, as tuples, of which none begins with two underscores."""
 
 
 def _attribute(value: Any, name: str) -> object:

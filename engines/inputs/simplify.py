@@ -54,7 +54,7 @@ class Simplifier(ValuePasses):
         while before != self.best.data:
             before = self.best.data
             for number, run in enumerate((*cheap, *dear)):
-                if run in cheap or before == self.best.data:  # the dear ones if nothing else helps
+                if run in cheap or before == self.best.data:  # dear ones if the others did nothing
                     self.part = part_of(rounds, number / len(cheap + dear))
                     run()
             rounds += 1

@@ -41,7 +41,7 @@ class TypeStacks:
     def push(self, stack: int, name: str) -> int:
         """The stack with one more type on top; the same stack if it already contains the type.
 
-        Recursive generators therefore make at most one stack for each set of types.
+        So the number of stacks stays limited, also for recursive generators.
         """
         found = self._longer.get((stack, name))
         if found is None:

@@ -1,4 +1,4 @@
-"""What is made of the source of modules, kept between starts in the user's cache directory.
+"""Keep the instrumented code and the lines of modules in the user's cache directory.
 
 Compiling and instrumenting an application takes most of an engine's start, and the same source
 gives the same result: instances, workers that start again, and mutants' children use one file for
@@ -22,28 +22,32 @@ from fuzztui.kernel.base.user_dirs import cache_dir
 T = TypeVar("T")
 
 MAX_BYTES: Final = 256 << 20
-"""Bytes of all files; then the oldest half is removed."""
+"""Bytes of all files above which the oldest half of the files is removed."""
 
 _MAKERS: Final = (
     "cache.py", "edges.py", "fuel.py", "instrument.py", "importer.py", "markers.py",
     "statements.py", "../inputs/dictionary.py",
 )  # fmt: skip
-"""The code that decides what is made: another version of it makes others."""
+"""The files whose code determines the cached results: after a change of one, no result is valid."""
 
 _DIGEST: Final = 32
 
 
 class SourceCache:
-    """One directory of made things. They consist of what :mod:`marshal` knows."""
+    """A directory of cached results, one file each, which :mod:`marshal` can write."""
 
     def __init__(self, folder: Path | None) -> None:
-        """``folder``: is made if there is none; None: nothing is kept."""
+        """``folder``: the directory, which is created if it is missing; None: nothing is kept."""
         self._folder = folder
         self._salt = b""
         self._swept = False
 
     def get(self, kind: str, key: tuple[object, ...], source: bytes, make: Callable[[], T]) -> T:
-        """Return what ``make`` makes of a source. ``key``: what it depends on besides."""
+        """Return the cached result for a source, or the result of ``make``, which is then cached.
+
+        ``kind``: distinguishes the uses of the cache. ``key``: everything but source, Python and
+        fuzztui on which the result depends; its ``repr()`` must be the same in each process.
+        """
         file = self._file(kind, key, source)
         if file is None:
             return make()
@@ -66,7 +70,7 @@ class SourceCache:
         return self._folder / digest.hexdigest()
 
     def _write(self, file: Path, made: Any) -> None:
-        with contextlib.suppress(OSError, ValueError):  # a full disk; what marshal does not know
+        with contextlib.suppress(OSError, ValueError):  # a full disk; a type that marshal rejects
             data = marshal.dumps(made)
             if not self._swept:
                 self._swept = True
@@ -76,7 +80,7 @@ class SourceCache:
 
 
 def _read(file: Path) -> Any:
-    """Return what a file contains; None: there is none, it is damaged, or another user's."""
+    """Return the result in a file; None if it is missing, damaged, or another user's."""
     try:
         with file.open("rb") as opened:
             if os.fstat(opened.fileno()).st_uid != os.geteuid():
@@ -96,7 +100,7 @@ def _salt() -> bytes:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove the oldest files if there is too much. Raises OSError."""
+    """If the files have more than :data:`MAX_BYTES`, remove the oldest half. Raises OSError."""
     files = [
         (entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(folder)
     ]
@@ -108,7 +112,7 @@ def _sweep(folder: Path) -> None:
 
 
 def user_cache() -> SourceCache:
-    """Return the cache below the user's cache directory; without a home nothing is kept."""
+    """Return the cache in the user's cache directory; without a home, one that keeps nothing."""
     with contextlib.suppress(OSError):
         return SourceCache(cache_dir() / "sources")
     return SourceCache(None)

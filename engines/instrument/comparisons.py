@@ -69,7 +69,10 @@ class Site:
 
 
 class OperandLog:
-    """Collects operands while it is on. ``hooks`` are the objects behind the markers."""
+    """Collects operands between :meth:`begin` and :meth:`take`.
+
+    ``hooks``: the functions that replace the markers in the program's code, by name.
+    """
 
     def __init__(self) -> None:
         self.sites: list[Site] = []
@@ -203,7 +206,10 @@ class OperandLog:
                 self._record(value, member, "member", site)
 
     def _some(self, container: Any) -> Sequence[object]:
-        """Values of a container of a builtin type; of a large one, others in each execution."""
+        """Some values of a container of a builtin type: of a large one, others in each execution.
+
+        No values of other containers, whose methods may be the program's code.
+        """
         kind = type(container)
         if issubclass(kind, dict):
             values = list(islice(dict.keys(container), _LOOKED_AT))

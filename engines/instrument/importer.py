@@ -98,7 +98,7 @@ class Application:
             "tick": guard.tick,
             "guard": guard,
         }
-        """The objects that replace markers in compiled code (see ``execute/markers.py``)."""
+        """The objects that replace markers in compiled code (see ``instrument/markers.py``)."""
 
     def has(self, name: str) -> bool:
         """Whether the module of this name belongs to the application."""
@@ -113,8 +113,8 @@ class Application:
             sys.meta_path.insert(0, self)
 
     def unload(self, loaded_before: int) -> None:
-        """Drop the modules that were loaded after the first ``loaded_before``, as if they had never
-        been imported.
+        """Keep the ``loaded_before`` modules that were loaded first. Drop the others, as if they
+        had never been imported.
         """
         names = list(self.table.modules)[loaded_before:]
         for name in names:

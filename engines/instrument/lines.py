@@ -24,10 +24,10 @@ class LineRecorder:
     """Records executed lines of some files."""
 
     def __init__(self, wanted: Callable[[str], bool] = lambda file: False) -> None:
-        """``wanted``: whether lines of a file are recorded that is not given by :meth:`add`."""
+        """``wanted``: whether to record lines of a file that was not passed to :meth:`add`."""
         self._wanted = wanted
         self._seen: dict[str, set[int] | None] = {}
-        """None: lines of the file are not recorded."""
+        """By file: the lines that were executed; None: lines of the file are not recorded."""
         self._new: dict[str, set[int]] = {}
         self._left: dict[tuple[str, int, str], set[int]] = {}
         """By function: its lines that were not seen (before Python 3.12)."""

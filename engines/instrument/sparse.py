@@ -27,7 +27,7 @@ from fuzztui.engines.instrument.markers import compile_with
 from fuzztui.engines.instrument.units import CannotSwap, Census, LiveUnit, flatten, outermost
 
 FIRST_TRIALS: Final = 1000
-"""Trials of a worker before units are compiled for the first time; then it is at each doubling."""
+"""Trials of a worker before units are compiled for the first time; again when they have doubled."""
 _PAYS: Final = 2
 """Compiling a unit pays if its removed probes would cost more in the trials to come. It costs as
 much as the probes of its cells in this many times :data:`FIRST_TRIALS` trials (html5lib: 0.25 ms
@@ -40,14 +40,15 @@ class SparseProbes:
     def __init__(
         self, application: Application, census: Census, first_trials: int = FIRST_TRIALS
     ) -> None:
-        """``first_trials``: trials before units are compiled; 0: all of them in each trial."""
+        """``first_trials``: trials before units are compiled; 0: all units, after each trial."""
         self._application, self._census = application, census
         self._removed: dict[LiveUnit, frozenset[int]] = {}
         """The cells without a probe, of each unit that has sparse code."""
         self._inner: list[CodeType] = []
         """Sparse code of functions that trials create."""
         self._references: list[int] = []
-        """To each of them, before trials ran sparse code."""
+        """Reference counts of the codes in :attr:`_inner` when trials began to run sparse code: a
+        larger count shows that a trial has created a function with the code."""
         self._late: WeakKeyDictionary[FunctionType, tuple[LiveUnit, int]] = WeakKeyDictionary()
         """Functions that were created by trials. Their units do not refer to them: the target
         decides how long they live."""
@@ -64,10 +65,10 @@ class SparseProbes:
         return self._application.table.reachable - removed
 
     def advance(self, covered: int) -> None:
-        """Count a trial, and compile one module if it is time: commands wait for no more.
+        """Count a trial, and compile at most one module if it is time, as commands wait meanwhile.
 
         ``covered``: the cells, as of :meth:`CoverageMap.collect`, whose coverage can never be news
-        again. Call it between trials: compiling may take longer than a trial may.
+        again. Call this between trials: compiling may take longer than a trial's time limit.
         """
         self._trials += 1
         if self._trials >= self._due:
@@ -117,7 +118,7 @@ class SparseProbes:
             start, end = unit.span.cells
             cells = frozenset(cell for cell in range(start, end) if data[cell])
             new = len(cells) - len(self._removed.get(unit, ()))
-            # If as many trials follow as there have been, it must have paid.
+            # Compiling must pay if as many trials follow as there have been.
             pays = _PAYS * self._first_trials * (end - start)
             if new and new * self._trials >= pays:
                 _, units = modules.setdefault(unit.module.name, (unit.module, {}))
@@ -132,7 +133,7 @@ class SparseProbes:
                 warnings.simplefilter("ignore")  # shown when the module was imported
                 versions = dict(self._versions(module, units))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return  # it keeps its probes
+            return  # the module keeps its probes
         finally:
             if collects:
                 gc.enable()
@@ -149,7 +150,7 @@ class SparseProbes:
     def _versions(
         self, module: InstrumentedModule, units: dict[LiveUnit, frozenset[int]]
     ) -> Iterator[tuple[int, list[CodeType]]]:
-        """The new codes by number of the root."""
+        """Each unit's number (:attr:`LiveUnit.root`) and its code without probes, flattened."""
         tree = ast.parse(module.source, module.file)
         Instrumenter(
             module.base,

@@ -111,7 +111,7 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _walk(node: ast.AST) -> list[ast.AST]:
-    """A node, and all statements, handlers and cases below it: a tenth of what ``ast.walk`` has."""
+    """A node, and all statements, handlers and cases below it: a tenth of all nodes."""
     found = [node]
     for each in found:
         found.extend(_parts(each))
@@ -133,7 +133,7 @@ def _docstrings(nodes: Sequence[ast.AST]) -> set[int]:
 
 
 def _excluded(nodes: Sequence[ast.AST], source: bytes, starts: dict[int, int]) -> set[int]:
-    """Lines of statements and suites whose header is marked."""
+    """Lines of statements and suites whose header is marked as excluded, as by a pragma."""
     encoding = tokenize.detect_encoding(io.BytesIO(source).readline)[0]
     text = ["", *_LINE_END.split(source.decode(encoding))]
     marked = {n for n, line in enumerate(text) if _PRAGMA.search(line) or _TYPING.match(line)}
@@ -157,8 +157,9 @@ def _excluded(nodes: Sequence[ast.AST], source: bytes, starts: dict[int, int]) -
 
 
 def _suites(node: ast.AST, text: list[str]) -> Iterator[tuple[int, int, int]]:
-    """First line, line at which the header's last line begins, and last line, of a statement that
-    has no suites, or of each of its suites."""
+    """For each suite of a statement (one without suites counts as a suite): its first line, the
+    first physical line of the logical line that ends its header, and its last line.
+    """
     if isinstance(node, ast.match_case):
         yield node.pattern.lineno, node.pattern.lineno, _end(node.body)
         return

@@ -107,8 +107,9 @@ def load_target(
 ) -> Target:
     """Import the target, instrumented by ``application`` unless this is None.
 
-    ``again``: it was loaded before: the properties of a suite are set up when they are needed.
-    Raises :class:`CannotStart` with a message that names the wrong key.
+    ``again``: the target was loaded before: the properties of a suite are not tried out here, and
+    it is an error if one cannot be set up later. Raises :class:`CannotStart` with a message that
+    names the wrong key.
     """
     began = time.monotonic()
     sys.path[:0] = [p for p in search_path(spec) if p not in sys.path]
@@ -292,9 +293,10 @@ def _check_callable(
 def _comparison(
     function: Callable[..., Any], spec: TargetSpec, modules: dict[str, ModuleType]
 ) -> tuple[Callable[[Any, Any], object] | None, Callable[[Any], object] | None]:
-    """The function that compares two values, and the one that shows a value; None each if not set.
+    """The function that compares two values, and the one that shows a value; None if not set.
 
-    ``target.compare`` is one of them; ``fuzztui.harness.compare`` sets the first.
+    At most one of them is set. ``target.compare`` names either, which its number of parameters
+    decides; the decorator ``fuzztui.harness.compare`` sets the first.
     """
     if spec.compare:
         where = f'target.compare = "{spec.compare}"'
@@ -314,7 +316,7 @@ def _comparison(
 
 
 def _shown(function: Callable[..., Any], show: Callable[[Any], object]) -> Callable[..., Any]:
-    """A function with ``target.compare`` of one value as its last step."""
+    """A function that calls ``function`` and returns its value as ``show`` shows it."""
 
     @functools.wraps(function)
     def shown(data: Any) -> object:

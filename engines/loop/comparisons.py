@@ -31,7 +31,7 @@ _CHILDREN: Final = 200
 _TRIES: Final = 6
 """Children that get the same operand of the same comparison, over all entries."""
 _LATER_TRIES: Final = 50
-"""The same in each later round."""
+"""As :data:`_TRIES`, in each later round."""
 _LEAST: Final = 0.05
 """Least share of the trials, as long as there are children."""
 _PERIOD: Final = 2000
@@ -65,7 +65,7 @@ class Share:
         self._kept = [0.0, 0.0]
 
     def add(self, own: bool, tried: int, kept: int) -> None:
-        """Count trials of this source (``own``) or of others."""
+        """Count trials, and how many of their inputs were kept. ``own``: of this source."""
         self._tried[own] += tried
         self._kept[own] += kept
         if sum(self._tried) >= _PERIOD:
@@ -75,7 +75,8 @@ class Share:
     def share(self, prior: float) -> float:
         """The share of trials, from :data:`_LEAST` to 1.
 
-        ``prior``: children that count as kept, without results; those of others: 1.
+        ``prior``: kept children of 100 assumed trials, which are added to the results of this
+        source; for the other sources it is 1.
         """
         other = (self._kept[0] + 1) / (self._tried[0] + 100)
         own = (self._kept[1] + prior) / (self._tried[1] + 100)
@@ -98,8 +99,9 @@ class Comparisons:
     ) -> None:
         """``others`` returns the trials of this worker by the mutator that made their inputs.
 
-        ``recorder``: one that is shared. ``trials`` returns the trials of a part of the corpus;
-        then the trials by operation are not reported. None: those of the whole campaign.
+        ``recorder``: shared with other stages; None: one of its own. ``trials`` returns the trials
+        of the property whose corpus this is; then the trials by operation are not reported. None:
+        the trials are those of the instance.
         """
         self._corpus, self._rng, self._text = corpus, context.rng, context.text
         self._random = context.rng.random
@@ -129,7 +131,8 @@ class Comparisons:
         self._tries: Counter[tuple[Scalar, int]] = Counter()
         self._tries_allowed = _TRIES
         self._debt = 0
-        """What recorded runs of later rounds have cost in trials, not paid yet."""
+        """Unpaid cost of recorded runs in later rounds, in trials. As long as there is some, each
+        trial that would get a child goes to another stage and pays 1."""
         self._share = Share()
         self._now = 0.0
         """The share of trials now."""
@@ -261,7 +264,7 @@ class Comparisons:
     def _record(self, entry: CorpusEntry) -> Sequence[Operands]:
         """The operands of one run of the entry, which is no trial."""
         again = Candidate(entry.data, j.RECORD, entry.id)
-        self._recorder.prepare(self._coverage.seen)  # the time limit of a trial does not hold
+        self._recorder.prepare(self._coverage.seen)  # before begin(): the run has a time limit
         self._journal.begin(time.monotonic_ns(), again, counts=False)
         pairs = self._recorder.run(lambda: self._executor.call(entry.data))
         self._journal.end()

@@ -102,7 +102,7 @@ class FindingSaver:
         Raises as :meth:`Loop.run`.
         """
         data = execution.data
-        # The last run may have been an attempt to trim the input.
+        # The journal may still contain the input of an attempt to trim this one.
         self._journal.begin(time.monotonic_ns(), replace(candidate, data=data), counts=False)
         difference = differential.differs(execution)
         self._journal.judging()

@@ -45,7 +45,8 @@ class LineReports:
         self._branches: dict[str, tuple[ModuleEdges, set[int]]] = {}
         """By file: its cells, and the branches that no event has yet."""
         self.must_rerun = False
-        """Whether earlier workers have not reported the lines of the queue."""
+        """Whether queue entries must run again for their lines: a file was reported for the first
+        time, or has changed."""
 
     def on_modules(self) -> None:
         """Report modules that were loaded since the last call, and what ran on import."""
@@ -55,7 +56,7 @@ class LineReports:
         for module in loaded[self._modules :] if len(loaded) > self._modules else loaded:
             if module.file not in self._statements and len(self._statements) < MAX_FILES:
                 self._add(module)
-        # Later the map has cells of a trial, which may not be of an entry.
+        # Only at first the map has what ran on import; later it has the cells of any trial.
         first, self._modules = self._modules == 0, len(loaded)
         self.report(ON_IMPORT, self._application.coverage.collect() if first else 0)
 

@@ -117,7 +117,7 @@ class Loop:
         self._blind = True
         """Whether no trial has executed any application code."""
         self._tried: bytes | None = None
-        """The last input, while that is so."""
+        """The last input, as long as :attr:`_blind`."""
         self._after_effects = AfterEffects(context, self._triage, self.findings)
         reports = InputReports(context, parts.scheduler)
         self.reruns = Reruns(context, parts, self._after_effects, lines, reports)

@@ -43,7 +43,7 @@ class Reruns:
         self._context = context
 
     def complete(self, execution: Execution) -> None:
-        """Observe all cells that a kept input covers."""
+        """Run a kept input again under all probes, if its trial lacked some."""
         if execution.lacks:
             self._parts.before_recall()
             self._journal.again(time.monotonic_ns())
@@ -78,7 +78,7 @@ class Reruns:
         self._journal.again(time.monotonic_ns())
         execution = self._parts.executor.run(data, patience)
         self._journal.judging()
-        self._parts.executor.fixture.check_limits()  # before it is saved
+        self._parts.executor.fixture.check_limits()  # saving the input, which is next, needs them
         self._after_effects.check_error(execution)
         if self._after_effects.starved(execution):
             raise RecycleWorker

@@ -23,17 +23,17 @@ WINDOW: Final = 2_000_000.0
 
 PRIOR_FOUND: Final = 1.0
 PRIOR_WORK: Final = 200_000.0
-"""A property without results counts as one that has found this with this work."""
+"""New cells, and their work, that are added to each property's own results."""
 
 
 @dataclass(slots=True, eq=False)
 class Yield:
-    """What one property has brought, and cost."""
+    """The new cells that one property has found, and the work for them."""
 
     weight: float = 1.0
     """A user's weight; 0: no turns."""
     work: float = 0.0
-    """All its work."""
+    """The work of the property since the campaign began."""
     _lately: float = 0.0
     _found: float = 0.0
 

@@ -1,7 +1,7 @@
 """The parts of the loop that a suite needs: one corpus for each property, and turns.
 
-An input counts as new if its property has not covered a cell before, whatever others have covered:
-other tests look at the same code from other sides.
+An input counts as new if it covers a cell that its property has not covered before, even if another
+property has: each property checks the same code for something else.
 """
 
 from __future__ import annotations
@@ -40,19 +40,20 @@ TURN: Final = 20_000.0
 """Work of a turn."""
 
 _REST_TURNS: Final = 20
-"""Turns from one rest to the next: not each turn, as fixtures of a session may take long."""
+"""Turns from one rest, at which all fixtures may be torn down, to the next. Not each turn is
+followed by a rest, because setting up the fixtures of a session may take long."""
 
 _TRIAL_WORK: Final = 60.0
 _CHOICE_WORK: Final = 5.0
-"""The work of a trial: this, this for each byte of choices, and 1 for each turn of a loop or call
-of the application. A unit takes about a microsecond."""
+"""The work of a trial: :data:`_TRIAL_WORK`, :data:`_CHOICE_WORK` for each byte of choices, and 1
+for each loop iteration or call of the application. A unit takes about a microsecond."""
 
 _FIRST: Final = 20
 """Random inputs that each property gets first."""
 _FRESH: Final = 0.1
 """Share of random inputs afterwards."""
 _SMALL: Final = 0.3
-"""Share of random inputs that begin at random and are simple then."""
+"""Share of the random inputs whose first choices are random and whose others are zeros."""
 _SIMPLE: Final = bytes(1024)
 """Choices of the simplest value of each draw: 0, an empty text."""
 
@@ -96,7 +97,10 @@ class PropertyCorpus:
         return self.trials
 
     def add(self, entry: CorpusEntry) -> None:
-        """Add an entry; an ``@example`` has no choices to mutate."""
+        """Count an entry, and add it to the corpus unless it is an ``@example``.
+
+        Examples have no choices to mutate.
+        """
         self.entries += 1
         if entry.data.startswith(self.of.key):
             self.corpus.add(entry)
@@ -165,7 +169,7 @@ class SuiteCorpus(Feedback, Observer):
         reasons = {one.name: one.reason for one in suite.all}
         for part in in_parts(reasons):
             context.log.write(PropertiesFound(context.log.instance, part, suite.others))
-        # One of several instances says it; after a restart only if something is new.
+        # Only the main instance warns; after a restart only if a reason is new.
         known = context.reported.property_reasons
         new = {name: why for name, why in reasons.items() if known.get(name) != why}
         if uncollected_text(new) and context.log.instance == "main":
@@ -219,7 +223,9 @@ class SuiteCorpus(Feedback, Observer):
             self._log.message("warning", f"{turn.of.name} is not run any more: {turn.of.reason}")
 
     def _fresh(self, turn: PropertyCorpus) -> Candidate:
-        """A random input; at first, and in a part of them later, the rest of it is simple."""
+        """A random input. The first one of a property is the simplest; :data:`_SMALL` of the others
+        have some random choices, then zeros.
+        """
         key = turn.of.key
         if not turn.begun:
             turn.begun = True
@@ -240,7 +246,7 @@ class SuiteCorpus(Feedback, Observer):
             return self._fresh(turn)
         if not entry.fuzzed:
             turn.corpus.picked(entry)
-            # One object in two corpora: each of them counts.
+            # The entry is in this corpus, too, which counts pending entries by itself.
             self.corpus.pending -= 1
             self.corpus.pending_favored -= entry.favored
         return turn.mutator.mutate(entry)
@@ -281,7 +287,7 @@ class SuiteCorpus(Feedback, Observer):
         return self._turn is None or self._turn.yielded.work >= self._until
 
     def is_rest(self) -> bool:
-        """Whether all fixtures may be torn down: between some turns, which are counted."""
+        """Whether all fixtures may be torn down: between turns, after each :data:`_REST_TURNS`."""
         return self._turns % _REST_TURNS == 0 and self.is_between()
 
     def leave(self) -> None:
@@ -307,7 +313,9 @@ class SuiteCorpus(Feedback, Observer):
     # ------------------------------------------------------------------ a feedback
 
     def judge(self, execution: Execution) -> tuple[str, ...]:
-        """``property`` if only the input's property has not covered the cells before."""
+        """Reasons to keep the input: ``property`` if its new cells are new to its property alone,
+        because others have covered them; else those of the coverage of all properties.
+        """
         one = self.of(execution.data)
         if one is None or not one.coverage.judge(execution):
             return ()

@@ -56,7 +56,10 @@ class _Job:
 
 
 class Backlog:
-    """The queue of saved inputs whose mutants are still to be run; a stage without candidates."""
+    """The queue of saved inputs whose mutants are still to be run.
+
+    It is a stage of the loop, to get its share of the work; it proposes no candidates.
+    """
 
     def __init__(
         self,
@@ -71,8 +74,9 @@ class Backlog:
     ) -> None:
         """``budget`` returns the budget of an exact pass that starts now.
 
-        ``properties``: of a suite. Only inputs of the property that has the turn are worked on: to
-        set up another one for each input would take most of the time.
+        ``properties``: the corpus of a suite; None: the target is no suite. As long as a schedule
+        limits the work, only inputs of the property that has the turn are worked on: setting up
+        another property for each input would take most of the time.
         """
         self._executor, self._program, self._table = parts.executor, parts.program, parts.table
         self._runner, self._isolated, self._pipeline = parts.runner, parts.isolated, parts.pipeline
@@ -117,7 +121,10 @@ class Backlog:
         return len(self._waiting) + len(self._jobs)
 
     def waits(self, data: bytes) -> bool:
-        """Whether a saved input waits, of the group of this input."""
+        """Whether a saved input waits that is for the same property as ``data``.
+
+        If the target is no suite: whether any saved input waits.
+        """
         group = self._waiting.group_of(data)
         return group in self._jobs or self._waiting.has(group)
 
@@ -162,7 +169,7 @@ class Backlog:
             and self._start_isolated()
             and self._properties is not None
         ):
-            self.collect_results()  # which forks it: later the turn would not be over
+            self.collect_results()  # starts the child now, before fixtures are set up again
         self._work_step()
         while self._schedule.everything and len(self) and not words[j.STOP] and self.pulse():
             self._work_step()
@@ -215,7 +222,10 @@ class Backlog:
         self._schedule.spent(self._runner.cost - cost_before, kills, saved=True)
 
     def _group(self) -> Group:
-        """The group that is worked on now: in the exact pass one after the other."""
+        """The group that is worked on now: that of the property which has the turn.
+
+        Without a limit of the work (as in an exact pass) one group after the other.
+        """
         if not (self.exact or self._schedule.everything):
             return b"" if self._properties is None else self._properties.turn()
         return next(iter(self._jobs), self._waiting.first())
@@ -318,7 +328,7 @@ class Backlog:
     def count_work(self, data: bytes, cost: int, runs: int, kills: int) -> None:
         """Count runs of mutants on an input, and their kills, for the property of a suite.
 
-        Not what runs in child processes, which depends on the clock.
+        Must not be called for runs in child processes, because their number depends on the clock.
         """
         if self._properties is not None:
             self._properties.count_work(data, cost, runs, kills)
@@ -326,8 +336,10 @@ class Backlog:
     # ------------------------------------------------------------ child processes
 
     def _may_fork(self) -> bool:
-        """Whether a child may start: of a suite between some turns, since what is set up is torn
-        down for it. That is done then in any case, so that trials do not depend on children.
+        """Whether a child process may start. For a suite only at a rest between two turns
+        (:meth:`SuiteCorpus.is_rest`), because all fixtures are torn down first.
+
+        They are torn down at every rest, so that trials do not depend on whether a child starts.
         """
         if self._properties is None:
             return True

@@ -40,10 +40,10 @@ class Checks:
         self._restoration = RestorationCheck(self._mutants, again, host)
 
     def check_inputs(self) -> None:
-        """Run the first inputs: does the program do the same after a module was restored?
+        """Check with the first inputs that restoring lasting state makes runs the same again.
 
-        Isolates mutants of modules that are not restored, and gives up those that no process
-        can judge.
+        Isolates the mutants of code that does not run again, and marks those as invalid that no
+        process can judge.
         """
         spec, program, table = self._context.spec, self._parts.program, self._parts.table
         message = self._context.log.message

@@ -71,7 +71,7 @@ def build(context: Context) -> Parts:
             raise Stopping
 
     def still_loading() -> None:
-        """The same before the first trial."""
+        """As :func:`stopping`, before the first trial: also shows the monitor that work goes on."""
         counters[j.STARTED] = time.monotonic_ns()  # else the monitor reports a hang
         stopping()
 
@@ -183,7 +183,7 @@ def _analysis(context: Context, program: Program, again: Reload, host: ChildHost
 
 
 def _backlog(context: Context, parts: Analysis, base: Parts, settled: Settled) -> Backlog:
-    """Return the backlog of saved inputs; of a suite, with whose property's turn they count."""
+    """Return the backlog of saved inputs; for a suite, it follows the turns of the properties."""
     spec, first = context.spec, base.feedbacks[0]
     properties = first if isinstance(first, SuiteCorpus) else None
     if properties is not None:

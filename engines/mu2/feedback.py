@@ -43,7 +43,7 @@ class KillFeedback(Feedback):
         """Promoted mutants that the input infects, if they are the only reason to keep it."""
         self._sampled = False
         self._is_seed = self._has_run = False
-        """Has run: all mutants that the trial's input may kill have run on it."""
+        """``_has_run``: all mutants that the trial's input may kill have run on it."""
 
     def before(self, candidate: Candidate) -> None:
         """Install the probes for the next trial."""
@@ -80,8 +80,8 @@ class KillFeedback(Feedback):
         return self.whole() if self._is_seed and not (covers or reasons) else reasons
 
     def whole(self) -> tuple[str, ...]:
-        """The reason to keep the trial's input as it is: mutants that it may kill wait, or run in
-        child processes. A trimmed version may not kill them.
+        """The reason to keep the trial's input also untrimmed: it may kill mutants that have not
+        run yet, or that run in child processes; a trimmed version may not. Empty if none are left.
         """
         return () if self._has_run and not self._table.isolated else (WHOLE,)
 
@@ -93,9 +93,9 @@ class KillFeedback(Feedback):
             return ()
         seen = self._pipeline.read_probes(self._probes.installed)
         rows = self._pipeline.todo(seen, self._schedule, saved=False)
-        if covers:  # it is kept anyway, and then the backlog's
+        if covers:  # the input is kept in any case, and the backlog will run the others
             rows = self._pipeline.defer(rows, [row for row in rows if row.promoted])
-        if not self._schedule.everything:  # of many promoted ones the others take their turn next
+        if not self._schedule.everything:  # bounds one trial's work: the others run another time
             fits = max(2, int(_MAX_ITERATIONS / self._schedule.trial_turns))
             rows = self._pipeline.defer(rows, rows[: min(fits, _MAX_MUTANTS)])
         probed = len(seen.watched) == len(self._table.survivors)

@@ -58,8 +58,11 @@ class IsolatedResult:
 
 
 class IsolatedRunner:
-    """Starts one child for each mutant that must be imported, or for each of its inputs if it is
-    ``unrestored``, and one for all others; more children if some die."""
+    """Runs pairs of a mutant and an input in children.
+
+    A mutant that must be imported has a child of its own, an ``unrestored`` one a child for each
+    input. The others share a child. If a child dies, another one continues.
+    """
 
     def __init__(
         self,
@@ -71,7 +74,7 @@ class IsolatedRunner:
         import_periods: int,
     ) -> None:
         """``import_s``, ``import_periods``: time and fuel that the import of the program took."""
-        # An error of fuzztui spoils the result of one mutant only.
+        # doing="": an error of fuzztui in a child invalidates a mutant; the engine continues.
         self._host = replace(host, doing="", patient=False)
         self._mutants, self._executor, self._program = mutants, mutants.executor, mutants.program
         self._criterion = mutants.criterion
@@ -90,7 +93,7 @@ class IsolatedRunner:
                 imported.setdefault(pair[0].index, []).append(pair)
         yield from self._children([p for p in pairs if not _is_imported(p[0])], self._swapped)
         for those in imported.values():
-            # An earlier input would leave what cannot be put back.
+            # An earlier input would leave state of an unrestored unit, which cannot be restored.
             each = [[pair] for pair in those] if those[0][0].unrestored else [those]
             for some in each:
                 killed = False
@@ -254,7 +257,7 @@ class IsolatedRunner:
             send({"verdict": [verdict.oracle, verdict.detail]})
 
     def _shown(self, data: bytes) -> str:
-        """An input as a short text for users; what a generator makes of choices."""
+        """An input as a short text for users; for choices, what the generator makes of them."""
         form, guarded = self._executor.form, self._executor.guarded
         made = guarded(lambda: repr(form.build(data)), "") if form.choices else ""
         return visible(cut(made or repr(data), _SHOWN))
@@ -313,7 +316,7 @@ def _verdict(message: dict[str, Any]) -> KillEvidence | None:
 
 
 def _of_death(death: Death) -> KillEvidence | None:
-    """The kill that the death of a mutant's process is; None if it is no kill."""
+    """The kill by a mutant whose process has ended in this way; None if that is no kill."""
     if death.how == "hung":
         return KillEvidence(TIMEOUT, "the mutant hung")
     return KillEvidence("died", f"the mutant {death.words}") if death.how == "died" else None

@@ -35,7 +35,7 @@ _LOOKS: Final = 100
 
 
 class Guarded(Protocol):
-    """:meth:`Executor.guarded`."""
+    """The type of :meth:`Executor.guarded`."""
 
     def __call__(self, call: Callable[[], _T], otherwise: _T, /) -> _T:
         """Return ``call()``, or ``otherwise`` if it raises or does not end."""
@@ -67,9 +67,10 @@ class KillCriterion:
         *,
         rejections: bool = True,
     ) -> None:
-        """``rejections``: whether it differs that one of the two rejects the input, as by
-        ``assume``: no test fails for that. ``compare`` None:
-        :func:`~fuzztui.engines.findings.compare.same`.
+        """``compare``: None: :func:`~fuzztui.engines.findings.compare.same`.
+
+        ``rejections``: False: a mutant is not killed because it rejects an input (as by
+        ``assume``) or accepts one that the original rejects: no test would fail.
         """
         self._mode, self._compare, self._guarded = mode, compare, guarded
         self._rejections = rejections
@@ -138,7 +139,10 @@ class KillCriterion:
     # ------------------------------------------------------------------------- values
 
     def look_at(self, original: Execution) -> None:
-        """Count whether the value of the original can be compared as a whole."""
+        """Count the value of the original if it cannot be compared as a whole; report the first.
+
+        Only the first hundred values are examined.
+        """
         if self._compare or original.outcome is not Outcome.SUCCESS or self._looked_at >= _LOOKS:
             return
         self._looked_at += 1

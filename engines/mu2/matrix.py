@@ -101,7 +101,7 @@ class ScoreMatrix:
             if sha in at and (row.whole or first):
                 self.rows[at[sha]] = row
         for mutant, sha in first_only.items():
-            if not sha or sha in at:  # else the input that killed it is gone: it runs again
+            if not sha or sha in at:  # else the killing input is gone, and the mutant runs again
                 self.first_only[mutant] = at[sha] if sha else None
 
     @property
@@ -110,23 +110,28 @@ class ScoreMatrix:
         return {n for n, row in enumerate(self.rows) if row.known}
 
     def ran(self, at: int, outcome: str, edges: list[int]) -> None:
-        """The original was run on an input."""
+        """Record that the original ran on an input: its outcome, and the cells that it covered."""
         row = self.rows[at]
         row.outcome, row.edges = outcome, [e for e in edges if e < len(self._cells)]
 
     def passed(self, inputs: Iterable[int]) -> None:
-        """One share of the mutants has run on these inputs."""
+        """Record that one more share of the mutants has run on these inputs."""
         for at in inputs:
             if 0 <= at < len(self.rows):
                 self.rows[at].passed += 1
 
     def spoil(self, at: int, outcome: str) -> None:
-        """No mutant can be judged on this input: it is ``flaky``, or the original ``died``."""
+        """Record that no mutant can be judged on an input: it is ``flaky``, or the original
+        ``died``.
+        """
         row = self.rows[at]
         row.outcome, row.kills = outcome, {}
 
     def complete(self, shares: int) -> bool:
-        """Drop the rows that not all shares have passed. Returns whether there is no such row."""
+        """Mark the rows as not run on which not all ``shares`` of the mutants have run.
+
+        Returns whether there is no such row.
+        """
         left = [row for row in self.rows if not row.known and row.passed < shares]
         for row in left:
             row.outcome = ""

@@ -19,7 +19,8 @@ _UNITS: Final = 4
 
 
 class ProbeSelection(Observer):
-    """Keeps two sets of probes, compiled for the units that the corpus has entered.
+    """Keeps two sets of probes, compiled for the units that the corpus has entered: for *all*
+    survivors, and for *some*, which have run on few inputs or are promoted.
 
     Probes of killed mutants cost a little time, compiling costs more: a set is recompiled only when
     many of its mutants are gone. The set of *all* is recompiled at once when a survivor is not in

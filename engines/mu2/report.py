@@ -139,7 +139,7 @@ class MutationReport:
             self._words[word] = max(self._words[word], self._before[word] + value)
 
     def _unsettled(self) -> Unsettled:
-        """What is not settled; of a large corpus, as it was not long ago."""
+        """What is not settled. For a large corpus, whose count takes long, the last result."""
         began = time.monotonic()
         if began >= self._left_due:
             self._left = self._backlog.unsettled()

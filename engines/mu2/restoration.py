@@ -29,7 +29,11 @@ _MAX_SHOWN: Final = 5
 
 
 class RestorationCheck:
-    """Compares runs in child processes. The process itself must not have run any input."""
+    """Compares runs in child processes.
+
+    This process must not have run any input, unless the children import the program again
+    (``fresh=False``).
+    """
 
     def __init__(self, mutants: MutantExecutor, reload: Reload, host: ChildHost) -> None:
         self._executor, self._program = mutants.executor, mutants.program
@@ -59,7 +63,7 @@ class RestorationCheck:
     def _mark(self, name: str, data: bytes, after: set[int], *, fresh: bool) -> Iterator[str]:
         """Mark the units that run only if this input is the first one. Yields warnings.
 
-        ``after``: the cells that it covers otherwise.
+        ``after``: the cells that this input covers in a second run in the same process.
         """
         # Cells that vary from process to process prove nothing.
         lost = self._alone(data, imported=not fresh) & self._alone(data, imported=not fresh)
@@ -83,7 +87,9 @@ class RestorationCheck:
     def _compared(
         self, inputs: Sequence[tuple[str, bytes]], *, fresh: bool
     ) -> list[tuple[int, dict[str, Any]]]:
-        """By number of the input, how a second run in the same process compares to the first one.
+        """Compare a second run of each input in the same process with the first one.
+
+        Returns pairs of an input's number and the result, which has two keys.
 
         ``differs``: whether it behaves differently because state was put back. ``after``: the cells
         that it covers if it lacks any of the first run, else None.
@@ -143,7 +149,7 @@ class RestorationCheck:
         return self._executor
 
     def _run(self, executor: Executor, data: bytes) -> Execution:
-        """Run the input; the state is put back before."""
+        """Restore the lasting state, then run the input."""
         self._program.changed()
         self._program.clear_caches()
         return executor.run(data)

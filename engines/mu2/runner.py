@@ -148,11 +148,11 @@ class Runner:
         return found
 
     def put_back(self, running: Collection[int] = ()) -> bool:
-        """Look for lasting state that has changed, of which that was unknown; returns whether there
-        is any.
+        """Restore lasting state that was not known to change. Returns whether any has changed.
 
-        All mutants that ran since the last look may have run with that state: they must run again.
-        The caller repeats those that are ``running``.
+        All mutants that ran since the behaviour was last verified may have run with that state, so
+        they must run again. The caller repeats those in ``running``; :attr:`on_void` is called with
+        the others.
         """
         if not self._program.changed():
             return False

@@ -27,7 +27,8 @@ from typing import Final
 from fuzztui.engines.mu2.table import MutantRecord
 
 _MOST_PENDING: Final = 2.0
-"""Epochs with probes that may be waiting, while mutants have more than their part of the time."""
+"""Epochs with probes that are made up for later, after mutants had more than their share of the
+time. More are dropped."""
 EPOCH: Final = 128
 """Trials between two decisions whether trials have probes."""
 
@@ -54,7 +55,9 @@ class MutantSchedule:
         return True
 
     def choose(self, rows: Iterable[MutantRecord], *, saved: bool) -> list[MutantRecord]:
-        """Order and filter the mutants that an input infects."""
+        """Order and filter the mutants that an input infects. ``saved``: the input is a saved one,
+        not that of a trial.
+        """
         return sorted(rows, key=_rank)
 
     def may_work(self) -> bool:
@@ -68,7 +71,7 @@ class MutantSchedule:
         """Record the end of a trial. ``covered``: its input was kept for coverage."""
 
     def spent(self, cost: int, kills: int, *, saved: bool) -> None:
-        """Record the cost and kills of mutant runs on a saved input or a trial's input."""
+        """Record the cost and kills of mutant runs on an input. ``saved``: as in :meth:`choose`."""
 
 
 def _rank(row: MutantRecord) -> tuple[bool, int, int, int]:
@@ -124,8 +127,8 @@ class AdaptiveSchedule(MutantSchedule):
         return rate / (1 + rate)
 
     def _between(self, flowing: float, dry: float) -> float:
-        """Interpolate between a growing coverage and one that did not grow in a tenth of all
-        trials.
+        """A value from ``flowing``, while coverage grows, to ``dry``, if it has not grown in about
+        a tenth of all trials.
         """
         since = (self._trials - self._dry_since) / (0.1 * self._trials + 1000)
         return flowing + (dry - flowing) * min(1.0, since) ** 3  # the power delays the change
@@ -155,7 +158,9 @@ class AdaptiveSchedule(MutantSchedule):
         return chosen
 
     def may_work(self) -> bool:
-        """Whether the account for saved inputs is not overdrawn, and the original has its part."""
+        """Whether the account for saved inputs is not overdrawn, and mutants have not had more than
+        :attr:`MOST` of the time.
+        """
         return self._saved > 0 and self._used() <= self.MOST
 
     def sample(self, turns: int) -> None:

@@ -6,8 +6,9 @@ the next child continues, and the mutant that was running is tried again alone. 
 ``progress`` repeatedly, and ``result`` at the end.
 
 With a kill matrix (:mod:`~fuzztui.engines.mu2.matrix`), a mutant runs on all inputs that infect it;
-without, it is over at its first kill. The matrix may also have first kills only, or, to choose a
-few inputs that kill all, also what killed mutants do on all first killers.
+without, it is over at its first kill. The matrix may also contain only the first kill of each
+mutant. For choosing a few inputs that together kill all killed mutants, these then also run on each
+input that was the first to kill some mutant.
 
 Only some of the mutants may be scored (:mod:`~fuzztui.engines.mu2.score_part`), as one job of many.
 """
@@ -68,9 +69,9 @@ def score(
     """Score the files in and below ``folders`` with ``jobs`` processes. Returns the exit status.
 
     ``within_s``: seconds after which the score found by then is the result; 0: no limit.
-    ``matrix``: the kill matrix is part of the result, and the rows in this file are used again.
-    ``kills``: which kills it has: ``all``; the ``first`` one of each mutant; or, to choose a
-    ``cover``, also the other kills of inputs that have one of the first.
+    ``matrix``: a file whose rows of a kill matrix are used again; the result then contains the
+    matrix. None: no matrix. ``kills``: the kills in the matrix: ``all``; ``first``, one for each
+    mutant; or ``cover``, which adds all other kills by the inputs of these first kills.
     ``part``: a file that says which mutants are scored; None: all.
     """
     chosen = None if part is None else read_part(part)
@@ -140,7 +141,8 @@ class _Scorer:
         self._inputs, self._say, self._part = inputs, say, part
         file, kills = matrix or (None, "first")
         self._first, self._cover = kills != "all", kills == "cover"
-        """Whether a mutant is over at its first kill; whether more kills of killers are needed."""
+        """``_first``: whether a mutant ends at its first kill. ``_cover``: whether killed mutants
+        then run on all inputs that were the first to kill a mutant."""
         self.exact = True
         self._due = 0.0
         loaded = load_with_mutants(spec)
@@ -156,7 +158,7 @@ class _Scorer:
         reported = read_reported(spec.dir / "events.jsonl")
         for name in sorted({id_.partition(":")[0] for id_ in reported.found}):
             if loaded.application.has(name):
-                with contextlib.suppress(Exception):  # the mutants are those of the run
+                with contextlib.suppress(Exception):  # so that the mutants are those of the run
                     importlib.import_module(name)
         program.scan()
         program.remember(spec.target)
@@ -186,7 +188,7 @@ class _Scorer:
         """The mutants to score."""
         self._alive = {at for at in self._mine if self._state[at] == "pending"}
         self._kills: dict[int, dict[int, KillEvidence]] = {}
-        """The kills of a mutant by the input; with a matrix, all of them."""
+        """The kills of each mutant, by number of the input; only the first one if ``_first``."""
         self._reasons: dict[int, str] = {}
         self._reached: set[int] = set()
         self._quarantine = {m.index for m in program.mutants if m.unrestored}
@@ -195,7 +197,7 @@ class _Scorer:
         self._digest = "" if matrix is None and part is None else digest_of(spec, loaded.table)
         self._matrix: ScoreMatrix | None = None
         self._known: set[int] = set()
-        """Inputs whose row of the matrix is known."""
+        """Numbers of the inputs whose rows of the matrix come from the file."""
         if file is not None:
             self._read_matrix(self._digest, file, cells_of(loaded.table))
         for m in program.mutants:
@@ -224,7 +226,7 @@ class _Scorer:
             for a in row.infected:
                 self._ran(a)
             for a, oracle in row.kills.items():
-                if self._state[a] not in _SET_ASIDE:  # since the matrix was made
+                if self._state[a] not in _SET_ASIDE:  # the user may have set it aside since then
                     self._killed(a, at, KillEvidence(oracle, ""))
 
     def run(self, jobs: int, until: float) -> None:
@@ -255,8 +257,9 @@ class _Scorer:
     def _run_on_killers(
         self, matrix: ScoreMatrix, shares: Sequence[frozenset[int]], until: float
     ) -> None:
-        """Run the killed mutants on all inputs that are the first to kill one: of the survivors it
-        is known that no input kills them.
+        """Run the killed mutants on all inputs that were the first to kill some mutant.
+
+        Survivors are not run: no input kills them.
         """
         killers = {at for at, row in enumerate(matrix.rows) if row.kills and not row.whole}
         others = frozenset(range(len(self._inputs))) - killers
@@ -301,7 +304,10 @@ class _Scorer:
         self._step()
 
     def _revoke_flaky_kills(self) -> frozenset[int]:
-        """Revoke the kills of inputs that another child found to be flaky. Returns the mutants."""
+        """Revoke the kills of inputs that another child found to be flaky.
+
+        Returns the mutants that must run again on the other inputs.
+        """
         if self._matrix is not None:
             for at in self._flaky:
                 self._matrix.spoil(at, "flaky")
@@ -314,7 +320,7 @@ class _Scorer:
             del self._kills[a]
             self._state[a] = "alive"
         self._alive |= taken
-        # else it has run on all inputs
+        # Unless a mutant's first kill ended its runs, it has run on all inputs already.
         return frozenset(taken) if self._first else frozenset()
 
     def _swapped(self, share: frozenset[int], left_out: Set[int]) -> Iterator[None]:
@@ -422,7 +428,10 @@ class _Scorer:
             self._matrix.invalid[mutant] = why
 
     def _begin(self, total: int, what: str, each: int = 1) -> None:
-        """Start a part of ``total`` steps; ``each`` steps count as one in the reported progress."""
+        """Start a phase of ``total`` steps; ``each`` steps count as one in the reported progress.
+
+        ``what``: the name of the phase, for users.
+        """
         self._done, self._total, self._what, self._each = 0, total, what, each
 
     def _step(self, steps: int = 1) -> None:

@@ -31,9 +31,11 @@ class ScoreChild:
         alive: Set[int],
         known_reached: set[int] | None,
     ) -> None:
-        """``skipped``: inputs that are not run. ``alive``: the share of mutants. ``known_reached``:
-        mutants that are known to be reached; None: a kill matrix is made, so that killed mutants
-        go on, and all that an input reaches is sent.
+        """``skipped``: numbers of inputs that are not run. ``alive``: the mutants to run.
+
+        ``known_reached``: mutants known to be reached, which are not sent again. None: for a kill
+        matrix: a mutant runs on after its first kill, and all mutants that an input reaches are
+        sent.
         """
         self._mutants, self._program = mutants, mutants.program
         self._inputs, self._skipped = inputs, skipped
@@ -41,8 +43,9 @@ class ScoreChild:
         self._known_reached = known_reached
 
     def run(self, start: int, groups: list[list[int]] | None, send: Tell) -> None:
-        """Run the mutants on the inputs from ``start`` on. ``groups``: those for the first one;
-        None: all that it infects.
+        """Run the mutants on the inputs from number ``start`` on; ``send`` what happens.
+
+        ``groups``: the mutants for the input ``start``; None: all mutants that it infects.
         """
         mutant_executor, program, alive = self._mutants, self._program, self._alive
         executor = mutant_executor.executor
@@ -100,8 +103,10 @@ class ScoreChild:
         send: Tell,
         turns: int,
     ) -> str:
-        """Run a group of mutants on an input and send its kills. Returns an empty string, or what
-        is wrong: ``flaky``, the input, or ``leaked``, a mutant changed some state.
+        """Run a group of mutants on an input and send its kills.
+
+        Returns ``flaky`` if the original varies on the input, ``leaked`` if a mutant changed state
+        for good, else an empty string.
         """
         kills: list[tuple[int, str, str]] = []
         while True:
@@ -117,7 +122,8 @@ class ScoreChild:
                     continue
                 if verdict is not None:
                     kills.append((a, verdict.oracle, verdict.detail))
-            # Mutants may have run with what others have left: that is put back from now on.
+            # Some mutants may have run with state that others left, so all of them run again. From
+            # now on, this state is restored before each run.
             if not self._program.changed():
                 break
             kills.clear()

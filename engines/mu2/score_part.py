@@ -19,7 +19,7 @@ from fuzztui.kernel.base.bounds import loads
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """Every ``of``-th mutant from each of ``shards`` on; or ``only`` these indices."""
+    """The mutants whose index modulo ``of`` is in ``shards``; if not None, those in ``only``."""
 
     shards: frozenset[int]
     of: int

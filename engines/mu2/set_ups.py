@@ -1,8 +1,9 @@
-"""The fixtures of a suite and mutants: nothing that a mutant has changed is set up, or lasts.
+"""Keep the effects of mutants out of the fixtures of a suite.
 
-Fixtures are set up by the original. Before another property is set up, what trials and mutants have
-left is put back; after it, the state of the program is that with which each run begins. A child
-process sets up its own: else it would tear down what this process still uses.
+Fixtures are set up by the original. Before another property is set up, the program's lasting state
+is restored, since trials and mutants may have changed it. The state after the set-up is the one
+with which each run begins. A child process sets up its own fixtures: with those of this process, it
+would tear down what this process still uses.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from fuzztui.engines.suite.properties import Suite
 def follow_set_ups(suite: Suite, program: Program, before: Callable[[], object] = bool) -> None:
     """Keep the program's lasting state up to date when properties of the suite are set up.
 
-    ``before`` is called first, in this process only: mutants may have changed unknown state.
+    ``before`` is called before each set-up and tear-down, but not in forked children. It looks for
+    state that mutants have changed, and has the mutants run again that depend on it.
     """
     process, moved = os.getpid(), suite.on_set_up
 

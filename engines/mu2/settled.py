@@ -39,10 +39,10 @@ def bits_of(indices: Iterable[int]) -> int:
 
 
 class Settled:
-    """Bits of mutants by entry id.
+    """The settled mutants of each entry, as bits by the entry's id.
 
-    The first line of the file identifies the process and the program that it is valid for. Each
-    other line has an entry's id and its bits in hexadecimal, or the word ``pass`` and
+    They are kept in a file. Its first line identifies the process and the program for which it is
+    valid. Each other line has an entry's id and its bits in hexadecimal, or the word ``pass`` and
     :attr:`exact_pass`; a later line replaces an earlier one.
     """
 

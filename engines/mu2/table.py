@@ -134,7 +134,7 @@ class MutantTable:
         self.dead = 0
         """Number of killed mutants."""
         self.property_of: Callable[[str], str] = lambda killer: ""
-        """Returns the property of an entry ("main/12"), of a suite."""
+        """Returns the name of the property of an entry ("main/12"); empty without a suite."""
         self.changes = 0
         """Grows with every change of ``survivors``, for callers that cache sets of them."""
         self._changed_runs: set[int] = set()
@@ -345,7 +345,9 @@ class MutantTable:
         return at in self.survivors or at in self.isolated
 
     def grant_energy(self, at: int) -> bool:
-        """Whether one more input that infects this promoted mutant gets energy for it."""
+        """Count an input that infects this promoted mutant. Returns whether the input gets more
+        energy for this, which only the first ones do.
+        """
         row = self.rows[at]
         row.energy_grants += 1
         return row.energy_grants <= _MAX_ENERGY_GRANTS
@@ -379,7 +381,7 @@ class MutantTable:
         self._report(*rows)
 
     def move(self, rows: Sequence[MutantRecord], to: str) -> None:
-        """Run these mutants first or last."""
+        """Run these mutants first or last; undoes a promotion."""
         for row in rows:
             row.order = -1 if to == "first" else 1
             row.promoted = False

@@ -23,9 +23,9 @@ _MAX_NUMBER: Final = 1 << 64  # products and quotients of numbers up to this siz
 
 
 def ordering(a: Any, b: Any) -> bool:
-    """Compare ``a < b`` with ``a <= b``, and ``>`` likewise: they differ if a equals b.
+    """Whether ``a < b`` and ``a <= b`` may differ (``>`` and ``>=`` likewise): if a equals b.
 
-    If the comparison raises, the messages of the exceptions differ.
+    Also if the comparison may raise, since the messages of the exceptions differ.
     """
     x, y = type(a), type(b)
     if x is y:
@@ -63,12 +63,12 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def not_zero(a: Any, _: None) -> bool:
-    """Compare ``-a`` with ``a``."""
+    """Whether ``-a`` may differ from ``a``."""
     return type(a) is not int or a != 0
 
 
 def not_this(constant: bool | None) -> Watch:
-    """A watch that compares a returned value with ``None``, ``True`` or ``False``."""
+    """A watch: whether a returned value is not ``constant``."""
 
     def watch(value: Any, _: None) -> bool:
         return value is not constant
@@ -77,7 +77,7 @@ def not_this(constant: bool | None) -> Watch:
 
 
 def not_empty(value: Any, _: None) -> bool:
-    """Compare a returned value with the empty value of its type (:func:`empty_of`)."""
+    """Whether a returned value may differ from the empty value of its type (:func:`empty_of`)."""
     kind = type(value)
     if value is None or value is False:
         return False
@@ -93,7 +93,9 @@ def empty_of(value: object) -> object:
 
 
 def empty_source(prefix: str = "") -> str:
-    """:func:`empty_of` as a Python expression. ``prefix``: what finds the names of builtins."""
+    """:func:`empty_of` as a Python expression. ``prefix``: put before each name of a builtin, for
+    modules that have other values for these names.
+    """
     kinds = ", ".join(prefix + kind.__name__ for kind in HAVE_EMPTY)
     known = f"{prefix}any({prefix}type(v) is t for t in ({kinds}))"
     return f"lambda v: {prefix}type(v)() if {known} else None"

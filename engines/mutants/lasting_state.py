@@ -48,7 +48,8 @@ _LARGE: Final = 2_000
 """A container with more items is compared by their number only."""
 _ATOMS: Final = {type(None), bool, int, float, complex, str, bytes, type(...)}
 _CONTAINERS: Final = {"collections", "functools", "types", "weakref", "_weakrefset", "_thread"}
-"""Modules of the standard library whose instances keep things for others."""
+"""Modules of the standard library whose instances hold values for other code: their attributes
+are saved, too, like those of the program's own classes."""
 _STAYS: Final = {"__builtins__", "__warningregistry__"}
 _MISSING: Final = object()
 
@@ -303,9 +304,10 @@ class LastingState:
         self._empty = [saved.now for saved in self._were_empty]
 
     def look(self) -> bool:
-        """Find containers that have changed. Returns whether there are any that were unknown.
+        """Find containers that have changed. Returns whether there are new ones.
 
-        They must be put back after the call. Containers that are known to change are not compared.
+        After this, call :meth:`put_back`, which from now on restores the new ones too. Containers
+        that are already known to change are not compared.
         """
         new = [saved for saved in self._rest if _differs(saved)]
         if any(self._empty):
@@ -339,7 +341,10 @@ class LastingState:
                 self.failed += 1
 
     def accept(self) -> None:
-        """Put back from now on what the containers contain now: fixtures were set up."""
+        """Restore the present content from now on, because fixtures that were set up belong to it.
+
+        Before, the content at the time of the snapshot was restored.
+        """
         filled = [saved for saved in self._were_empty if saved.now]
         if filled:
             gone = set(map(id, filled))
@@ -470,13 +475,13 @@ def _content(cell: CellType) -> Any:
 
 
 def _members(kind: type) -> list[MemberDescriptorType]:
-    """What holds the attributes in the ``__slots__`` of an instance."""
+    """The descriptors of the ``__slots__`` in a class and its base classes."""
     found = (member for base in kind.__mro__ for member in vars(base).values())
     return [member for member in found if type(member) is MemberDescriptorType]
 
 
 def _attributes(thing: type) -> MappingProxyType[str, Any]:
-    """``vars(thing)``, also for a metaclass with other ideas."""
+    """``vars(thing)``, even if a metaclass overrides ``__dict__``."""
     return type.__dict__["__dict__"].__get__(thing)  # type: ignore[no-any-return]
 
 

@@ -35,8 +35,8 @@ def first_inputs(
     """At most ``most`` inputs with which a campaign starts: the same ones in run, score and list.
 
     ``choices``: whether inputs are choices of a generator. Missing seeds are left out: the run
-    may have been moved to another machine. Of a ``suite``: the seeds, and one input for each of
-    at most 64 properties.
+    may have been moved to another machine. For a ``suite``: the seeds, and in addition one random
+    input for each of at most 64 properties.
     """
     limit = spec.engine.max_size
     found: list[bytes] = []
@@ -76,7 +76,7 @@ def import_late_modules(
 
 
 def import_modules(names: Iterable[str]) -> None:
-    """Import those that are not imported yet. Errors are ignored."""
+    """Import the modules with these names, unless they are imported already. Errors are ignored."""
     for name in names:
         if name not in sys.modules:
             with contextlib.suppress(BaseException):  # sys.exit() at import is a BaseException

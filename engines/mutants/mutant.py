@@ -118,9 +118,11 @@ def before_and_after(text: ModuleText, point: Point, change: Mutation) -> tuple[
 
 
 def exact_cuts(text: ModuleText, tree: ast.Module, point: Point, change: Mutation) -> list[Cut]:
-    """The edits of the source that mean just what runs; ``tree``: of the module, is changed.
+    """The edits of the source whose result means exactly what runs as the mutant.
 
-    The shown edits where these do: else the operator's own, or the mutated tree as text.
+    These are the first that do so: the edits that lists show, the operator's exact ones, the
+    mutated node as text. If none does, the edits that lists show. ``tree``: that of the module,
+    which is changed.
     """
     empty = _empty_source(tree)
     slots, around = Slots(tree), point.text or point.node  # parts of an f-string may have labels
@@ -144,7 +146,7 @@ def _written(node: ast.AST) -> str:
 
 
 def _empty_source(tree: ast.Module) -> str:
-    """The source of ``empty_of`` in a module, which may have other values for names of builtins."""
+    """The source of ``empty_of`` in a module, which may use the names of builtins otherwise."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):

@@ -98,7 +98,8 @@ class Program(Enumeration):
 
     def remember(self, target: TargetSpec) -> None:
         """Take a snapshot of the lasting state. Call this when everything is loaded, before the
-        first input runs; and again after modules were loaded, which are added as they are then.
+        first input runs. Call it again after more modules were loaded: their present state is
+        added, and that of the other modules stays as it was.
         """
         if not self._puts_back:
             return
@@ -107,14 +108,14 @@ class Program(Enumeration):
             self.lasting.keep(before)
 
     def leave_state(self) -> None:
-        """Put nothing back any more: the program does not work with it."""
+        """Restore no lasting state from now on: the program behaves differently if it is."""
         self._puts_back, self.lasting = False, None
 
     def changed(self) -> bool:
-        """Whether lasting state has changed of which that was unknown; puts it back.
+        """Whether lasting state has changed that was not known to change; if so, restore it.
 
-        Runs since the last call may have depended on each other. From now on, that state is put
-        back before and after each run of a mutant.
+        Runs since the last call may then have depended on each other. From now on, that state is
+        restored before and after each run of a mutant.
         """
         if self.lasting is None or not self.lasting.look():
             return False
@@ -122,7 +123,7 @@ class Program(Enumeration):
         return True
 
     def set_up(self) -> None:
-        """Treat the present state as what lasts: fixtures were set up, and may have changed it."""
+        """Restore the present lasting state from now on, to which set-up fixtures belong."""
         if self.lasting is not None:
             self.lasting.accept()
 
@@ -198,7 +199,7 @@ class Program(Enumeration):
             function.__code__ = body
         before, self._loaded = self._loaded, 0
         if before and len(self.application.table.modules) > before:
-            # The program imports them only because of the mutant: they are not part of it.
+            # Only the mutant made the program import these modules: they are not part of it.
             self.application.unload(before)
         self.clear_caches()
 
@@ -221,8 +222,8 @@ class Program(Enumeration):
             unit.live.run(unit.live.resting)
 
     def clear_caches(self) -> None:
-        """Clear the ``lru_cache``\\ s around the application's functions, and put back what lasts
-        otherwise, so that the original and mutants do not use each other's results.
+        """Clear the ``lru_cache``\\ s around the application's functions, and restore the other
+        lasting state, so that the original and mutants do not use each other's results.
         """
         for cache in self.caches:
             cache.cache_clear()

@@ -188,9 +188,9 @@ def functions_around(slots: Slots, node: ast.AST, shells: tuple[Shell, ...]) -> 
 def nested_in(
     scopes: list[Scope], shells: tuple[Shell, ...], base: list[CodeType]
 ) -> Nested | None:
-    """The last of ``scopes``, which begin with the unit; None if its code is not certain.
+    """The last of ``scopes``, ready to be compiled alone; None if its code cannot be identified.
 
-    ``base``: the unit's codes without mutation.
+    ``scopes``: as from :func:`functions_around`. ``base``: the unit's codes without mutation.
     """
     if any(getattr(scope, "type_params", None) for scope in scopes):
         return None

@@ -60,7 +60,10 @@ class MutationScope:
 
 
 def find_scopes(tree: ast.Module, operators: Sequence[MutationOperator]) -> list[MutationScope]:
-    """All scopes of a module that have points. Raises RecursionError if it is nested too deeply."""
+    """All units of a module, and its other scopes that have points.
+
+    Raises RecursionError if the module is nested too deeply.
+    """
     finder = _Finder(operators)
     finder.statements(tree.body)
     taken: dict[str, int] = {}

@@ -78,7 +78,7 @@ class _Runner:
         self._limit = spec.engine.max_size
         self._host = ChildHost.of(spec.target, "running inputs")
         self._stack = temporary_file()
-        """The stack that a dying child has written."""
+        """The file for the stack that a dying child writes."""
         self._rng = random.Random(0)
         self._lines = _recorder(request["lines"])
         edges: str = request["edges"]
@@ -97,12 +97,13 @@ class _Runner:
         say({"loaded": {name: _file_of(name) for name in request["modules"]}})
         self._report_lines(lambda message: say({**message, "import": True}))
         self._start = self._at = 0
-        """The first input of the present child, and the one after its last verdict."""
+        """Number of the first input of the present child, and of that after its last verdict."""
         self._well = True
         """Whether the child's last verdict was not a failure."""
         self._confirmed = 0
         self._refuted = self._doubted = False
-        """Doubted: the next input has failed in a child that had run other inputs before."""
+        """``_refuted``: a failure has not recurred in a fresh child. ``_doubted``: the next input
+        has failed in a child that had run other inputs, so it runs again in a fresh one."""
 
     def run(self) -> None:
         """Run all inputs."""

@@ -121,7 +121,7 @@ class _Late(Exception):
 
 
 def _warn_of_making(spec: Spec, how: str) -> None:
-    """Print a warning only: perhaps one input in many fails so, and the trials find that input."""
+    """Print a warning, not a refusal: perhaps only few inputs fail, and trials find these."""
     key = "target.generator" if spec.target.generator else "target.function"
     _print(**asdict(Diagnostic(f"{key}: making inputs {how}", key, warns=True)))
 
@@ -181,7 +181,9 @@ def _load(spec: Spec, tell: Tell) -> None:
 
 
 def _tell_run(loaded: LoadedTarget, spec: Spec, tell: Tell) -> None:
-    """Warn of what some inputs do, seeds before others."""
+    """Run some inputs, seeds first. Warn if they execute no instrumented code, or if they return
+    values that cannot be compared.
+    """
     seeds = files_in(map(Path, spec.engine.seeds))
     read = (read_if_regular(str(file), spec.engine.max_size) for file in seeds)
     rng = random.Random(spec.seed)

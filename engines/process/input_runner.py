@@ -250,7 +250,7 @@ class InputRunner:
             difference = self._differential.differs(execution)
         try:
             self._executor.fixture.check_limits()
-        except Limited as e:  # as in a campaign, this outdoes a failure, which could not be saved
+        except Limited as e:  # in place of a failure, as in a campaign, which could not save it
             signature, outcome = lowered_signature(lowered_text(e.number, 0)), Outcome.TIMEOUT
         else:
             if outcome not in _WELL:

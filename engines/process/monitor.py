@@ -143,7 +143,7 @@ class WorkerMonitor:
                     return CANNOT_START
                 if status == 0 and (phase == j.ENDED or self._counters[j.STOP]):
                     break
-                if status == RESTART and phase != j.LOADING:  # importing a target may exit so
+                if status == RESTART and phase != j.LOADING:  # else the target's import has exited
                     self._prepare_restart(trial)
                 elif status == RECYCLE and phase != j.RUNNING and self._counters[j.TRIAL] > trial:
                     self._prepare_recycled()

@@ -122,7 +122,7 @@ def _run(spec: Spec, data: bytes, failing: list[object]) -> tuple[int, str]:
     lost = limits.restore()
     with contextlib.suppress(OSError, ValueError):  # files forbidden, or the target closed it
         sys.stdout.flush()
-    if lost >= 0:  # as in a campaign, this outdoes a failure, which could not be saved
+    if lost >= 0:  # reported in place of a failure, as in a campaign, which could not save it
         return 1, f"hang: the target {lowered_text(lost, getrlimit(lost)[1])}"
     return result
 

@@ -17,7 +17,7 @@ from fuzztui.kernel.wire.targeting import have_changed, label_in, type_label
 Mode = Literal["frontier", "global"]
 
 _EACH: Final = 32
-"""Every so many trials one is examined for the decisions that it reached."""
+"""One of this many trials is examined for the decisions that it reached."""
 
 
 class GoalFeedback(Feedback):
@@ -121,13 +121,13 @@ class GoalFeedback(Feedback):
                 self.on_lost(f"{pinned} is no longer pinned: not a goal now")
 
     def pin(self, location: str) -> None:
-        """Direct mutations at this uncovered goal alone, until it is covered; "": at all again."""
+        """Direct mutations at this uncovered goal alone, until it is covered; "": unpin."""
         self.pinned, self.suspended_pin = location, ""
         self.ignored -= {location}
         self.distances.set_goals(self.targeted_goals())
 
     def ignore(self, location: str, ignored: bool) -> None:
-        """Direct no mutation at this goal, which also removes its pin; or undo that."""
+        """Direct no mutation at this goal, and unpin it; if not ``ignored``: allow them again."""
         if not ignored:
             self.ignored, self.suspended = self.ignored - {location}, self.suspended - {location}
         elif location not in self.suspended:

@@ -52,7 +52,7 @@ class TargetingReport:
         self._stats = self._logged = reported.targeting
         """The newest statistics, and those in the log; None: none yet."""
         self._goals = self._rows = reported.goals
-        """The same of the goals."""
+        """The same pair, for the goals."""
         self._asked = 0
 
     def update(self, data: dict[str, Any]) -> None:
@@ -65,7 +65,8 @@ class TargetingReport:
     def answered(self) -> None:
         """Report the statistics again after a command, even if they are as before the command.
 
-        What readers conclude from the answer may be over already: a pin ends when it is covered.
+        Readers take an answer for the present state, which may have changed again: a pin ends when
+        its goal is covered.
         """
         self._logged = None
 
@@ -171,7 +172,10 @@ def _coverage(stats: TargetingStats) -> tuple[int, ...]:
 def _is_news(
     logged: dict[str, Any] | None, now: dict[str, Any], *, counts: bool, last: bool
 ) -> bool:
-    """``counts``: a reached count that has doubled is news, too; ``last``: any change is."""
+    """Whether a goal's row differs enough from the one in the log to be reported.
+
+    ``counts``: also if its reached count has doubled. ``last``: after any change.
+    """
     if logged is None or last:
         return logged != now
     if any(logged.get(key) != now[key] for key in ("frontier", "types")):

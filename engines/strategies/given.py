@@ -152,7 +152,7 @@ class GivenTest:
     def examples(self) -> list[dict[str, Any]]:
         """The arguments of each ``@example``, in Hypothesis' order.
 
-        Not of those that are marked ``xfail``, nor of those that Hypothesis itself rejects.
+        Without those that are marked ``xfail``, and without those that Hypothesis itself rejects.
         """
         from hypothesis import Phase
 
@@ -222,7 +222,8 @@ def _around(
 ) -> object:
     """Run the test body between the setup and teardown hooks of its object.
 
-    ``prepares``: also of those that run once for a whole test.
+    ``prepares``: also call the hooks of the test (``setup_method``, ``setUp`` and their
+    counterparts); else only those of a single example.
     """
     if hasattr(runner, "execute_example"):
         return runner.execute_example(body)

@@ -236,12 +236,12 @@ class RecordingBackend(Backend):
         )
 
     def _prefix(self, fitting: Callable[[ConstantPool], Sequence[object]]) -> str:
-        """The choice, in hex, that says "no constant", if there is such a choice."""
+        """The choice, in hex, that selects no constant; empty if the draw has no such choice."""
         return "00" if self._recording.has_constants(fitting) else ""
 
 
 def _no_other(value: object) -> None:
-    """Truth values and real numbers are no operands that are recorded."""
+    """Encode no other value: booleans and floats are not recorded as operands."""
 
 
 class _Data(ConjectureData):
@@ -278,7 +278,7 @@ class Case:
     """One test case: draws the arguments, then runs the test."""
 
     def __init__(self, source: Source, test: Callable[..., Any] | None = None) -> None:
-        """``test``: the function that will be run; None: none."""
+        """``test``: the function that will be run; None: values are drawn only."""
         self._data = _Data(source)
         self._runs = test is not None
         self._context = BuildContext(self._data, wrapped_test=test or _no_test)

@@ -229,7 +229,7 @@ def integer_bytes(
 ) -> bytes | None:
     """The shortest choices from which :func:`integer` makes ``value``; None if there are none.
 
-    ``prefix``: a choice before them, in hex (no constant of the application).
+    ``prefix``: in hex, a choice before them that selects no constant; empty if there is none.
     """
     if (low is not None and value < low) or (high is not None and value > high):
         return None
@@ -270,7 +270,9 @@ def _real(start: int, end: int, value: str, *bounds: str) -> Draw:
 
 
 def items_of(value: str, intervals: IntervalSet) -> tuple[list[int], int, int]:
-    """Each character as a number, the simplest first; of how many common ones and of how many."""
+    """A text as a number for each character, how many characters are common ones, and how many
+    characters the alphabet has. Simpler characters have lower numbers.
+    """
     alphabet = alphabet_of(intervals)
     common = alphabet.common
     items = [common.index(c) if c in common else _LENGTHS + intervals.index(ord(c)) for c in value]

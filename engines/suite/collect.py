@@ -127,13 +127,13 @@ def _check_version() -> None:
 
 
 class _Recorder:
-    """A plugin that keeps the errors of the collection, and leaves out runs."""
+    """A plugin of pytest that keeps the errors of the collection, and skips fuzztui's runs."""
 
     def __init__(self) -> None:
         self.broken: dict[str, str] = {}
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """Leave out runs: fuzztui is in them, with tests of its samples."""
+        """Skip the directories of runs: they contain fuzztui, with the tests of its samples."""
         parts = (collection_path / "log", collection_path / "supervisor")
         return True if all(part.is_dir() for part in parts) else None
 

@@ -75,7 +75,7 @@ class CollectedTest(GivenTest):
     """A Hypothesis test as an item of pytest, which has made its fixtures and parameters."""
 
     def __init__(self, where: str, item: Any, name: str) -> None:
-        """The item is set up. Raises :class:`CannotStart`."""
+        """``item``: pytest's item, which is set up already. Raises :class:`CannotStart`."""
         self.item = item
         super().__init__(where, item.obj, item.cls)
         self.name = name
@@ -100,7 +100,7 @@ class CollectedTest(GivenTest):
             pass  # of a method, or with fixtures: arguments are missing
 
     def _set_up(self) -> None:
-        """Nothing: pytest has run the hooks of module and class."""
+        """Do nothing: pytest has run the hooks of module and class."""
 
     def runner(self) -> Any:
         """The object that pytest has made; of a ``TestCase`` a new one for each trial."""
@@ -152,7 +152,7 @@ class FunctionProperty(Property):
         text: bool = False,
         test: GivenTest | None = None,
     ) -> None:
-        """``make``: None: the function takes bytes, with ``text`` a str."""
+        """``make``: the generator; None: the function takes bytes, or if ``text`` is true a str."""
         super().__init__(name, key)
         self.test, self.run = test, run
         self.examples = [] if test is None else test.examples()
@@ -175,7 +175,7 @@ class Suite:
         self.strict = False
         """Whether it is an error that a property cannot be run; else the input is rejected."""
         self.on_leave: Callable[[], object] = bool
-        """Called before another property is set up, and what the last one has set up torn down."""
+        """Called before another property is set up, and before the last one is torn down."""
         self.on_set_up: Callable[[], object] = bool
         """Called when another property was set up, or the last one torn down, which may have
         changed the process."""

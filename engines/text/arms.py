@@ -150,7 +150,7 @@ class MixtureState:
         return block.splice > 0 or (block.text > 0 and block.arms[AT[TEMPLATE]].weight > 0)
 
     def draw_text(self, rng: Rng) -> int:
-        """Draw a text mutator by weight; -1 if all weights are 0. (ft_draw, by bisection.)"""
+        """Draw a text mutator by weight, the same one as text.c draws; -1 if all weights are 0."""
         sums = self._sums
         if not sums[-1]:
             return -1
@@ -161,7 +161,7 @@ class MixtureState:
         return not self._without[arm]
 
     def draw_splice(self, rng: Rng) -> int:
-        """Draw the splice mutator to try first: fragment, in the adaptive mode by weight."""
+        """Draw the splice mutator to try first: ``fragment``; in the adaptive mode, by weight."""
         if self.block.adaptive:
             fragment, balanced = (arm.weight for arm in self.block.arms[_SPLICE])
             if fragment + balanced and rng.next() % (fragment + balanced) >= fragment:

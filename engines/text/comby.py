@@ -117,7 +117,7 @@ class Comby:
     """The templates of one campaign that are in comby's syntax."""
 
     def __init__(self, language: str, templates: Sequence[str], cache: Path | None = None) -> None:
-        """``cache``: a file that keeps what was found, as a process takes 30 ms to start."""
+        """``cache``: a file that keeps the found edits, because comby takes 30 ms to start."""
         self.templates: dict[str, CombyTemplate] = {}
         self.problems: dict[str, str] = {}
         """Templates that are left out, and the reasons."""

@@ -110,7 +110,7 @@ class SpliceRecipient:
         self._segments = [(0, len(self.data), 0)]
 
     def follow(self, now: bytes) -> None:
-        """Update the positions after a step. Steps that are not followed count as one."""
+        """Update the positions after a step; several steps since the last call count as one."""
         data, segments = self.data, self._segments
         left: list[tuple[int, int, int]] = []
         right: list[tuple[int, int, int]] = []
@@ -243,7 +243,9 @@ class Fragments:
         return sum(map(len, self._fragments.values()))
 
     def add(self, data: bytes, spans: Spans, *, passing: bool = False) -> None:
-        """Add an input with its spans. ``passing``: it is only needed for a while."""
+        """Add an input with its spans. ``passing``: it is only needed for a while, and must not
+        displace the data of other inputs.
+        """
         for kind in spans.kinds:
             for start, n in spans.kinds[kind]:
                 self._keep(kind, _cut(data, start, n, spans.names))
@@ -252,7 +254,9 @@ class Fragments:
         self._track(key, passing and key not in self._lasting)
 
     def keep(self, key: int, *, passing: bool = False) -> None:
-        """Mark a known input as used, so that it is not among the oldest."""
+        """Mark a known input as used, so that it is not among the oldest. ``passing``: as in
+        :meth:`add`.
+        """
         self._track(key, passing and key not in self._lasting)
 
     def _track(self, key: int, passing: bool) -> None:
