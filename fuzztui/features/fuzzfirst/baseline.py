@@ -95,10 +95,11 @@ NO_SOURCE = b"#error is this file compiled?\n)}] fuzztui [{(\n"
 """Text that no compiler of any language accepts."""
 
 _PLAIN, _AFL = "plain", "base"
-"""Rooms: without AFL++'s passes, and with them."""
+"""Directories of the build trees without AFL++'s passes, and with them."""
 
 _LEFT = ("state.json", "failed", "fast-plain", "fast-base", "plain-whole", "afl-whole")
-"""What is removed before the baseline is built, the last four of earlier versions."""
+"""Names in the work directory that are removed before the original is built; the last four are
+those of earlier versions."""
 
 _LABEL = "mutant-builder"
 
@@ -241,9 +242,9 @@ class Baseline:
         await in_thread(lambda: origin.make(lambda: not stopped.is_set()), stopped.set)
 
     async def _try_plain(self, environment: BuildEnvironment) -> str:
-        """Set the original's digest; return the reason if programs cannot be compared.
+        """Set the digest of the original's program; return why it cannot be compared with mutants'.
 
-        The digest is comparable if a second build of the same source has the same one.
+        It can if two builds of the same source have the same digest: an empty string.
         """
         digests = set()
         for again in (True, False):

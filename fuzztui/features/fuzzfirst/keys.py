@@ -188,11 +188,11 @@ class MutantsTable(CampaignTable):
     """``[mutants]``, for engines that have no mutants of their own."""
 
     def keys_for(self, kind: EngineKind | None) -> Sequence[Key] | None:
-        """The same keys, for AFL++ and the kinds that say so."""
+        """The keys, for AFL++ and engines whose kind has ``mutants_first``; None for others."""
         return self.keys if kind is None or kind.mutants_first else None
 
     def reason_against(self, kind: str) -> str:
-        """Mu2 needs no table."""
+        """Why an engine cannot have the table: mu2 makes its own mutants; empty for others."""
         return "mu2 has its own mutants" if kind == "mu2" else ""
 
     def fill_in(self, campaign: Campaign, frozen: dict[str, Any], load: CampaignLoad) -> None:

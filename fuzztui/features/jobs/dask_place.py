@@ -83,7 +83,7 @@ class DaskPlace:
         self._monitor.start()
 
     def slots(self) -> int:
-        """The number of the workers' threads, and one; 0: there are none at present."""
+        """The number of the workers' threads, and one that waits; 0 if no worker is connected."""
         if self._client.status != "running":
             return 0
         return self._threads + _AHEAD if self._threads else 0

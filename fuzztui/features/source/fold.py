@@ -17,16 +17,16 @@ from fuzztui.kernel.model.state import CoverageStep, Entry, SourceRow, State
 from fuzztui.kernel.wire.events import CoverageBuild, LinesCovered, SourceFile
 
 MAX_FILES: Final = 5_000
-"""Files that are kept."""
+"""Source files that the state keeps."""
 
 MAX_STEPS: Final = 500_000
-"""Steps that are kept: each has at least one line that was new in its instance."""
+"""Events about covered lines that the state keeps: each has a line that was new in its instance."""
 
 MAX_STATEMENTS: Final = 300_000
-"""Statements of all files together; of further files none are known."""
+"""Statements of all files together; files beyond this have no statements."""
 
 MAX_FUNCTIONS: Final = 50_000
-"""Functions of one file."""
+"""Functions that are read of one file."""
 
 MAX_NAME: Final = 4_096
 """Characters of a path."""
@@ -132,7 +132,7 @@ class CodeFunction:
 
 
 def functions_of(row: SourceRow) -> Iterator[CodeFunction]:
-    """Yield the functions of a file; what the log contains that is none is left out."""
+    """Yield the functions of a file; malformed texts of the log are left out."""
     for text in row.functions[:MAX_FUNCTIONS]:
         lines, _, name = text.partition(" ")
         first, _, last = lines.partition("-")

@@ -47,19 +47,20 @@ START_S: Final = 600.0
 """Seconds for the start of a campaign on a host, which may need the target's first import."""
 
 DEAD_PONGS: Final = 2
-"""Answers without a supervisor after which it is started again: one may be starting just now."""
+"""Pings in a row that a host answers without a supervisor, after which the hub starts one again: at
+the first of them a supervisor may just be starting."""
 
 EXCHANGE_S: Final = 30.0
 """Seconds until entries are sent again to a host that could not store them (its disk is full)."""
 
 AGAIN_S: Final = 300.0
-"""Seconds until the campaign on a host is started again that ran and cannot be started now."""
+"""Seconds between two attempts to start the campaign on a host again where it has run before."""
 
 ATTEMPTS: Final = 12
-"""Such attempts, after which the host is given up."""
+"""Failed attempts to start the campaign again, after which the host is given up."""
 
 _ROW: Final = 150
-"""Bytes of a record about a connection, without its texts, some of which a host has written."""
+"""Bytes of a record about a connection, in addition to its texts, that count for the host's limit."""
 
 COMPARED: Final = 10_000
 """Latest relayed records of a host that are compared with its log after a reboot."""
@@ -77,7 +78,7 @@ class MemberContext(Protocol):
     hosts: Sequence[str]
     """The names of all hosts."""
     gathered_s: float
-    """As :func:`gathered_s` returns it."""
+    """Seconds for which hosts hold statistics back (:func:`gathered_s`); 0: not at all."""
 
     @property
     def log_name(self) -> str:
@@ -97,11 +98,14 @@ class MemberContext(Protocol):
 
 
 ALL_STATISTICS: Final = 40
-"""Instances up to which a hub takes all statistics of its hosts."""
+"""Instances of a campaign up to which hosts send each statistics event at once."""
 
 
 def gathered_s(instances: int) -> float:
-    """Return for how many seconds statistics wait on hosts, so that the hub can keep up; 0: not."""
+    """Return the seconds for which hosts hold statistics back, so that the hub can keep up.
+
+    0 if the campaign has few ``instances``: hosts then send all statistics at once.
+    """
     return 0.0 if instances <= ALL_STATISTICS else min(10.0, instances / ALL_STATISTICS)
 
 
@@ -178,7 +182,7 @@ class HostMember(LinkUser):
 
     @property
     def is_heard(self) -> bool:
-        """Whether what happens over there is known."""
+        """Whether the host is connected and its log is relayed up to its last known record."""
         return self.link.connected and self._read_upto >= self._log_upto
 
     @property
@@ -315,7 +319,7 @@ class HostMember(LinkUser):
     # ---------------------------------------------------------------------- parts
 
     async def _until_there_is_room(self) -> None:
-        """Wait: what is not taken stays in the log over there."""
+        """Wait until the hub can store records again; meanwhile they stay in the host's log."""
         while self._context.room.full or not self._context.log.writable:
             await asyncio.sleep(FULL_S)
 
@@ -331,7 +335,7 @@ class HostMember(LinkUser):
             async with self._context.turns.turn():
                 return await open_host(self.place, [run])
         except HostError as e:
-            if e.lasting and not self._known.boot:  # never reached: it will not mend itself
+            if e.lasting and not self._known.boot:  # never reached: waiting will not help
                 self.failed(str(e))
             raise
 
@@ -427,7 +431,10 @@ class HostMember(LinkUser):
         return self._context.leaving
 
     def _not_started(self, reason: str) -> None:
-        """Give a host up; but try again if it has run before: its disk may be full for a while."""
+        """Give the host up; if the campaign has run there, first try again ``ATTEMPTS`` times.
+
+        What prevents a start may pass, for example a full disk.
+        """
         self._attempts += 1
         if not self._known.campaign or self._attempts > ATTEMPTS:
             self.failed(reason)

@@ -31,13 +31,13 @@ RUNS: Final = "~/.local/share/fuzztui/runs"
 """The directory of runs on a host, by default."""
 
 HOST_RUN: Final = "@fuzztui-run@"
-"""In commands: the absolute path of the host's run, which the host puts in its place."""
+"""Stands in a shipped campaign for the absolute path of the host's run; the host replaces it."""
 
 SEEDS_APART: Final = 1000
-"""Between the random seeds of two hosts: more instances than a host may have."""
+"""Difference of the random seeds of two hosts: larger than the number of instances on a host."""
 
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/dev", "/proc", "/sys", "/etc")
-"""What each host has by itself: programs there are not shipped."""
+"""Directories that each host has: programs in them are not shipped."""
 
 ANALYSED: Final = ("targets.json", "constants.json", "supervisor/analysed.json", RANKED)
 """Files of a run that were made from the target, once for all hosts: with the same constants the
@@ -355,7 +355,7 @@ class _Rewriting:
         return f"{file}{colon}{lines}"
 
     def _is_home(self, directory: Path) -> bool:
-        """Whether it is the directory of the campaign file: the default of several keys."""
+        """Whether ``directory`` is that of the campaign file, the default of several keys."""
         return directory.resolve() == self._home.resolve()
 
     def _command(self, words: list[str]) -> list[str]:
@@ -389,7 +389,7 @@ class _Rewriting:
         return any(path.is_relative_to(directory) for directory in _SYSTEM)
 
     def _is_there(self, seed: str) -> bool:
-        """Whether seeds can be shipped: a run that is resumed does not need them any more."""
+        """Whether to ship ``seed``: a resumed run needs no seeds, which may be deleted by now."""
         return not self._is_resumed or in_build(seed) or Path(seed).exists()
 
     def _seed(self, path: str) -> str:

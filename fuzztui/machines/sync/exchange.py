@@ -31,7 +31,7 @@ MAX_MAIN: Final = 50
 """Characters of an instance's name in the names of shared files."""
 
 BUSY_S: Final = 900.0
-"""A directory that another machine has written to so lately is that machine's."""
+"""Seconds since the last write of another machine within which a directory belongs to it."""
 
 _OTHER_NAMES: Final = 20
 
@@ -230,7 +230,7 @@ class DirectoryExchange:
         return instance is None or not (instance.mutant or instance.passive)
 
     def _hash_of(self, path: Path) -> str | None:
-        """The hash of a file of this run, read again only if it has changed."""
+        """The hash of a file of this run; None if it is missing, empty or larger than ``MAX_BYTES``."""
         try:
             found = path.lstat()
         except OSError:

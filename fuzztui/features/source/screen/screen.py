@@ -226,7 +226,10 @@ class SourceScreen(ListingScreen[Row, None]):
         self.show_detail()
 
     def _go_to_line(self, line: int) -> None:
-        """Go to a line, or without a text to the next one of which something is known."""
+        """Go to a line; if the table has no row for it, to the nearest line that has one.
+
+        Without the file's text only lines of which something is known have rows.
+        """
         if not line or not self._file.rows:
             return
         self._wanted_line = 0
