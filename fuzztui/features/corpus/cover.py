@@ -32,14 +32,14 @@ class CoverInput:
 
 @dataclass(frozen=True, slots=True)
 class CoverPick(Generic[_Row]):
-    """An input of a cover, and what no earlier pick has."""
+    """An input of a cover, and what it has that no earlier pick has."""
 
     row: _Row
     new: frozenset[Hashable]
 
 
 class Numbering:
-    """Numbers things in the order in which they are first met; a set of them is a bit mask."""
+    """Numbers things in the order in which they are first met, so that sets become bit masks."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
@@ -91,9 +91,10 @@ def greedy_cover(
 
 
 def cover_of_masks(masks: Sequence[int], heavy: int = 0, have: int = 0) -> list[tuple[int, int]]:
-    """As :func:`greedy_cover`: indices of the picks, each with the mask of what is new with it.
+    """Return the indices of few masks that together have all bits, each with its new bits.
 
-    Of equals, the first one is picked. ``heavy``: what counts before everything else.
+    :func:`greedy_cover` for masks; of equals, the first one is picked. ``heavy``: bits that count
+    before all others. ``have``: bits that need not be covered.
     """
     parts = {at: mask & ~have for at, mask in enumerate(masks) if mask & ~have}
     chosen = [at for at, _ in _greedy(parts, heavy)]

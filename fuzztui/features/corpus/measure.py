@@ -25,7 +25,7 @@ from fuzztui.run.inprocess.replay import EDGES, replay
 
 PASSES: Final = 2
 _SLICE: Final = 500
-"""Inputs that one process runs: their coverage is in memory as sets until the last one has ended."""
+"""Inputs that one process runs: their coverage is in memory as sets until all have ended."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of executions that are done, and of all of them."""

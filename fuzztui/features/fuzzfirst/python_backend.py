@@ -70,7 +70,7 @@ class PythonOutputs:
         return {one.digest: "output" for one in inputs if one.digest in telling}
 
     async def _learn(self, inputs: Sequence[Input]) -> None:
-        """Record the target's result on each input; "" if a second run, in reverse order, differs."""
+        """Record the target's result on each input; "" if a second run, in reverse, differs."""
         if not inputs:
             return
         target = self._batch(())

@@ -66,7 +66,7 @@ def operator_figures(state: State, e: MutatorStats, touched: ChangesBuilder) -> 
     fresh = before is not None and 0 <= state.t - before.t < GRACE_S
     if before is None:
         state.mixture_changes[e.instance] = MixtureChange(e.instance, *mixture, now.adaptive)
-    elif fresh:  # what was counted may be of before
+    elif fresh:  # these figures may still count steps before the change
         state.mixture_changes[e.instance] = replace(before, trials=now.trials, havocs=_havocs(now))
     elif not _goes_on(before, mixture, now.adaptive):
         state.mixture_changes[e.instance] = MixtureChange(
@@ -133,7 +133,7 @@ def finish_turn(state: State, mutant: str) -> None:
         state.mixture_changes.pop(name, None)
         both = [now, before] if before else [now]
         sums = _sums(both)
-        columns = map(list, zip(*sums.values(), strict=True))  # none of no arms
+        columns = map(list, zip(*sums.values(), strict=True))  # no columns without arms
         counts: dict[str, Any] = dict(zip(_COUNTS, columns, strict=False))
         weights = dict(zip(now.names, now.weights, strict=True))
         state.finished_turns = replace(
@@ -487,7 +487,7 @@ def mixture_dict(state: State) -> dict[str, Any] | None:
 
 
 def figures(state: State) -> dict[str, Any]:
-    """The keys of ``fuzztui status --json``."""
+    """Return what this feature adds to the object of ``fuzztui status --json``."""
     return {"mixture": mixture_dict(state)}
 
 

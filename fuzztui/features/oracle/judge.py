@@ -47,7 +47,7 @@ class OracleFinding:
     signature: str
     title: str
     same: object = None
-    """Equal for two runs that show the same difference."""
+    """Compared between two runs on an input: equal if they show the same difference."""
     before: str = ""
     """The signature in runs of older versions; an empty string if it is the same."""
 

@@ -251,7 +251,7 @@ class LineCoverage:
         last = keys[self._steps - 1] if 0 < self._steps <= len(keys) else ""
         known = [state.sources.get(path) == file.row for path, file in self.files.items()]
         again = last != self._last or not all(known)
-        again |= bool(keys) and not self._steps  # now they are measured
+        again |= bool(keys) and not self._steps  # files count as measured from now on
         if again:  # the state is of an earlier time, or a file has other content
             self.files.clear()
             self._steps = 0

@@ -443,7 +443,7 @@ def targeting_dict(state: State) -> dict[str, Any] | None:
 
 
 def figures(state: State) -> dict[str, Any]:
-    """The keys of ``fuzztui status --json``."""
+    """Return what this feature adds to the object of ``fuzztui status --json``."""
     return {"types": targeting_dict(state)}
 
 

@@ -262,7 +262,7 @@ class WatchedInstance:
 
     @property
     def undecided(self) -> bool:
-        """Whether only the next row of ``plot_data`` can show if the instance runs: its lock is free."""
+        """Whether only the next row of ``plot_data`` can show if it runs: its lock is free."""
         is_fresh = self.figures.age < ROW_S and not self.figures.copied
         return self._lock is False and is_fresh and not self._is_written_elsewhere()
 
@@ -273,7 +273,7 @@ class WatchedInstance:
         self.state, self.reason = state, reason
         pid = self._pid
         events: list[Event] = []
-        who = (pid or self._introduced[0], self.figures.version)  # an end is not an introduction
+        who = (pid or self._introduced[0], self.figures.version)  # at the end the last pid stays
         if who != self._introduced:
             self._introduced = who
             events.append(self.hello())

@@ -127,7 +127,7 @@ async def _check(
         kind = loaded.campaign.kind if loaded is not None else ""
         ask = visitor.link.ask
         before = time.time()
-        path = place.path or RUNS  # not the run's own, whose name the start decides
+        path = place.path or RUNS  # not the run directory, whose name is only known at the start
         facts = await ask("check", patience=_ANSWER_S, engine=kind, path=path)
         clock = real(facts.get("wall")) - (before + time.time()) / 2
         if error := facts.get("error"):

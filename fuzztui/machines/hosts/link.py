@@ -80,7 +80,7 @@ class Turns:
 
     @contextlib.asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Context manager: wait for a turn. It ends with the block, or after ``longest_s`` seconds."""
+        """Context manager: wait for a turn. It ends with the block, or after ``longest_s``."""
         await self._free.acquire()
         is_mine = True
 

@@ -60,7 +60,7 @@ ATTEMPTS: Final = 12
 """Failed attempts to start the campaign again, after which the host is given up."""
 
 _ROW: Final = 150
-"""Bytes of a record about a connection, in addition to its texts, that count for the host's limit."""
+"""Bytes of a record about a connection, without its texts, that count for the host's limit."""
 
 COMPARED: Final = 10_000
 """Latest relayed records of a host that are compared with its log after a reboot."""
@@ -313,7 +313,7 @@ class HostMember(LinkUser):
         if self._failure:
             return
         if state == "connecting" and self._known.state == "lost":
-            return  # each attempt would be news
+            return  # else each attempt to connect would be logged
         self._record(state, reason)
 
     # ---------------------------------------------------------------------- parts
@@ -354,7 +354,7 @@ class HostMember(LinkUser):
             return known.seq
         last = (await self._stamps(known.seq)).get(known.seq) if hello.last else None
         if last is not None and abs(last - known.t) < 1e-3:
-            return known.seq  # nothing was lost, which is the rule
+            return known.seq  # nothing was lost, as usual
         relayed = await asyncio.to_thread(self._relayed)
         there = await self._stamps(min(relayed, default=known.seq)) if hello.last else {}
         common = [seq for seq, t in relayed.items() if abs(there.get(seq, -1.0) - t) < 1e-3]

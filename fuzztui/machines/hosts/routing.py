@@ -135,7 +135,7 @@ class HostRouter:
                     self._context.record(done)
 
     def replied(self, host: str, reply: Mapping[str, Any]) -> None:
-        """Take a host supervisor's reply to a request; the event about the result comes by its log."""
+        """Take a host supervisor's reply to a request; the event about it comes by its log."""
         command_id = f"c{reply.get('n')}"
         if command_id not in self._sent or reply.get("result") not in (APPLIED, REJECTED):
             return  # "issued", or TIMEOUT: the log answers later

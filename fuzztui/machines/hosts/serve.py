@@ -136,7 +136,8 @@ class HostServer:
             kind, body = unframe(line)
             match kind:
                 case "ping":
-                    # Not awaited: while a long message is on a slow link, the hub is heard.
+                    # Not awaited: the answer may wait for a long message on a slow link, and the
+                    # messages of the hub must be read meanwhile.
                     if self._ponging is None or self._ponging.done():
                         self._ponging = self._spawn(self._pong(body))
                 case "follow":
@@ -177,7 +178,7 @@ class HostServer:
             reader = LogReader(self._run)
             last, log = reader.last_seq, log_identity(reader.records(limit=1))
         except (LogError, OSError) as e:
-            if self._has_log():  # the hub would take it for a log that is lost, and begin again
+            if self._has_log():  # else the hub would take the log for lost
                 raise SupervisorError(f"{self._run_dir.log} cannot be read: {e}") from None
         return {
             "proto": LINK_PROTO,

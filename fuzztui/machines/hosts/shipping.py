@@ -129,7 +129,7 @@ def shipped_files(loaded: FrozenCampaign, run: Path) -> Mapping[str, Path]:
     """
     parcel = Parcel()
     try:
-        for place in loaded.campaign.hosts[:1]:  # they are the same on all hosts
+        for place in loaded.campaign.hosts[:1]:  # the files are the same on all hosts
             _Rewriting(loaded, place, run, parcel).tables()
     except (OSError, HostError):
         return {}
@@ -144,14 +144,14 @@ def _settings(tables: Tables, campaign: Campaign, place: HostPlace, index: int, 
         "host": place.name,
         "seed": (campaign.seed + SEEDS_APART * index) % LARGEST,
     }
-    given.pop("verdicts", None)  # the hub judges
+    given.pop("verdicts", None)  # verdicts are written at the hub
     if campaign.budget_trials:
         given["budget"] = shares(campaign)[index]
     engine = tables["engine"]
     engine["instances"] = place.instances
-    if campaign.table("mutants") and len(campaign.hosts) > 1:  # each host fuzzes others first
+    if campaign.table("mutants") and len(campaign.hosts) > 1:  # each host fuzzes mutants of its own
         tables["mutants"]["shard"] = f"{index + 1}/{len(campaign.hosts)}"
-    if len(campaign.hosts) > 1:  # whether nothing new comes from anywhere, the hub alone knows
+    if len(campaign.hosts) > 1:  # only the hub sees what all hosts find
         for key in ("idle", "edges"):
             tables.get("stop", {}).pop(key, None)
     there = ["main", *(f"s{i}" for i in range(1, place.instances))]

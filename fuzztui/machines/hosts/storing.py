@@ -81,7 +81,7 @@ class HostInputs:
                 if target.parent.name == "queue":
                     if self._queue is None:
                         self._queue = GaplessQueue(target.parent.parent)
-                    # The host has ids for what it has imported, which does not come back.
+                    # Entries that the host has imported have ids there, but are not sent back.
                     most = _LOST_IDS + self._elsewhere(self._main)
                     cost += FILE * self._queue.store(target.name, data, most)
                 else:
@@ -93,7 +93,7 @@ class HostInputs:
             except (ProtocolError, OSError) as e:
                 if isinstance(e, OSError) and e.errno in NO_ROOM:
                     raise
-                self._room.add_files(self._host, len(data))  # nonsense without end ends, too
+                self._room.add_files(self._host, len(data))  # refused files count, too
                 self.refuse(f"{path[:200]!r}: {e}")
         return stored
 

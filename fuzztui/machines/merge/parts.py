@@ -40,13 +40,13 @@ class RunPart:
     problems: Sequence[str] = ()
     """Damage of its log."""
     name: str = ""
-    """Its instances begin with it; set by :func:`name_parts`."""
+    """Start of the names of its instances in the merged run; set by :func:`name_parts`."""
     inner: list[dict[str, Any]] = field(default_factory=list)
     """If it is a merged run: what it is made of."""
 
     @property
     def identity(self) -> str:
-        """Equal for copies of one run."""
+        """An id of the run, equal for copies; of a run with a damaged log, its path."""
         if not self.state.started_wall:  # a damaged log
             return str(self.run.path.resolve())
         identity = [self.state.started_wall, self.state.seed, *(self.state.host, self.state.name)]

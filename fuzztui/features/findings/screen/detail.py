@@ -107,7 +107,7 @@ def finding_lines(
     lines.append(pair("found", f"{format.clock(finding.t)} {by}"))
     if finding.signature:
         lines.append(pair("signature", finding.signature))
-    if finding.plain_place != finding.place:  # by rules about frames
+    if finding.plain_place != finding.place:  # a rule skips frames
         lines.append(pair("failed at", finding.plain_place))
     if finding.execs:
         lines.append(pair("execs", f"{finding.execs:,}"))

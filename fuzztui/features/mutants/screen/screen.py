@@ -250,7 +250,7 @@ class MutantsScreen(MutantControls):
             return
         view = first.view
         waits, now = turns.waits(view, self.host.status.now), {}
-        left = view.left if first.stage == "mutants" else -1  # too late for all
+        left = view.left if first.stage == "mutants" else -1  # no mutant gets a turn any more
         for id, number in turns.numbers.items():
             words = turn_text(waits.get(id), number, left, trials=view.trials)
             now[id] = f"{number} {words}"

@@ -264,7 +264,7 @@ class SourceScreen(ListingScreen[Row, None]):
         return list(line_lines(row, file, name, smallest, self._measuring()))
 
     def _show_empty(self) -> None:
-        """Show why there is no file, or no row, in the table: a narrow terminal has no more."""
+        """Show in the table of files why it is empty: a narrow terminal has no other place."""
         text = "no file or function passes the filter"
         if not self._rows:
             text = self._measuring().nothing()

@@ -182,7 +182,7 @@ def _unannotated(
 
 
 def _telling(words: str) -> Iterator[str]:
-    """Yield the types in an annotation, given with full names, that are telling (:func:`is_telling`)."""
+    """Yield the telling types (:func:`is_telling`) of an annotation with full names."""
     inside: set[ast.AST] = set()
     for node in ast.walk(ast.parse(words)):
         if isinstance(node, ast.Attribute) and node not in inside:
