@@ -218,7 +218,7 @@ class _Pass:
         """Number of executions by slice."""
 
     def show(self, start: int, done: int) -> None:
-        """``done`` inputs of the slice that begins at ``start`` are over."""
+        """Report that ``done`` inputs of the slice that begins at ``start`` were run."""
         with self._lock:
             self._done[start] = max(done, self._done.get(start, 0))
             before = self._number * len(self._found.inputs)
@@ -237,13 +237,13 @@ class _Pass:
                 covered.always = mask
 
     def note(self, places: Mapping[Hashable, tuple[str, int]]) -> None:
-        """Note where edges are."""
+        """Add file and line of edges."""
         with self._lock:
             self._found.places.update(places)
 
 
 def _cells(file: Path) -> tuple[dict[int, Hashable], dict[Hashable, tuple[str, int]]]:
-    """Return names of the cells that are the same in all processes, and where the cells are."""
+    """Return names of cells that are equal in all processes, and file and line by name."""
     names: dict[int, Hashable] = {}
     places: dict[Hashable, tuple[str, int]] = {}
     try:

@@ -92,9 +92,10 @@ class CodeScores:
         known: Knowledge,
         queue: bool,
     ) -> set[str]:
-        """Update the sums with the mutants ``ids``; ``reset``: from nothing.
+        """Update the sums with the mutants ``ids``; ``reset``: first forget all others.
 
-        Returns the keys of the changed rows. A file's row decides the position of its functions'.
+        Returns the keys of the changed rows. A function's position in a table also depends on the
+        row of its file.
         """
         if reset:
             self.rows.clear()

@@ -164,7 +164,9 @@ def change_skipped_frames(file: Path, added: Iterable[str], removed: Container[s
 
 
 def _put(document: Any, table: str, keys: tuple[str, ...], verdict: Mapping[str, str]) -> None:
-    """Write the values of ``keys`` into the row of ``table`` with the same first one, or a new row.
+    """Write the values of ``keys`` into a row of ``table``.
+
+    That is the row whose first key has the same value, or a new one.
 
     The first two keys are required; others that are empty are left out.
     """

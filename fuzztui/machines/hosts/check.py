@@ -249,7 +249,7 @@ class _Visitor(LinkUser):
         self.seconds = 0.0
 
     async def connected(self, hello: Hello) -> int | None:
-        """Note the time."""
+        """Set ``hello`` and the time that connecting took; do not follow the log."""
         if not self.hello.done():
             self.seconds = time.monotonic() - self._since
             self.hello.set_result(hello)

@@ -45,7 +45,7 @@ class HostExamples(Service):
         self._warned: set[str] = set()
 
     async def run(self, until: float = inf) -> None:
-        """Save the findings that are new; begin with none after ``until`` (monotonic)."""
+        """Save new findings one by one, until the monotonic time ``until``."""
         for finding, file in self._new():
             if time.monotonic() >= until:
                 return

@@ -157,7 +157,10 @@ class LinkUser:
     """What a link calls. Exceptions that are no LinkLost end the link."""
 
     async def connected(self, hello: Hello) -> int | None:
-        """Prepare the host. Return after which record to follow; None: not at all."""
+        """Prepare the host. Return the number of the record after which the log is followed.
+
+        None: the log is not followed.
+        """
         raise NotImplementedError
 
     async def arrived(self, batch: Batch) -> None:
