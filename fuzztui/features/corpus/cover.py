@@ -72,9 +72,10 @@ def greedy_cover(
 ) -> list[CoverPick[_Row]]:
     """Return few rows that together have everything that all rows have, the best first.
 
-    The next one has the most that is new: the most things that are ``first``; of equals, the most
-    of all; of equals, it is the smallest input. Picks that later ones make needless are dropped at
-    the end. The result depends on the rows only. ``have``: what need not be covered.
+    Each pick is the row with the most new things for which ``first`` is true; of equals, the one
+    with the most new things of any kind, then the smallest. Picks that later ones make needless are
+    dropped at the end. The result does not depend on the order of ``rows``. ``key`` returns what a
+    row has. ``have``: things that need not be covered.
     """
     numbers = Numbering()
     known = numbers.mask(have)

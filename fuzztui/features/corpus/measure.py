@@ -119,7 +119,7 @@ class Measurer:
     jobs: int
     progress: Progress
     stopped: threading.Event = field(default_factory=threading.Event)
-    """If another thread sets it, what runs is killed, and :class:`Stopped` is raised."""
+    """Another thread may set it: running processes are killed, and :class:`Stopped` is raised."""
 
     def measure(
         self, files: Sequence[Path], passes: int = PASSES, into: Measured | None = None

@@ -89,7 +89,7 @@ class Product:
 MIN_LIMIT_S = 60.0
 TIMES_BASELINE = 20
 BASELINE_LIMIT_S = 6 * 3600.0
-"""Time limit of the original's build. Elsewhere the user's command has none."""
+"""Seconds for a build of the original; a mutant's build has :attr:`Baseline.limit`."""
 
 NO_SOURCE = b"#error is this file compiled?\n)}] fuzztui [{(\n"
 """Text that no compiler of any language accepts."""
@@ -294,7 +294,10 @@ class Baseline:
     # ------------------------------------------------------------------------------ environments
 
     def environments(self) -> tuple[BuildEnvironment | None, BuildEnvironment]:
-        """Where mutants are built: without AFL++'s passes if that is faster, and with them."""
+        """Where mutants are built without AFL++'s passes, to compare programs, and with them.
+
+        The first is None if programs cannot be compared (:attr:`no_duplicates_because`).
+        """
         return None if self.no_duplicates_because else self._environments[
             _PLAIN
         ], self._environments[_AFL]

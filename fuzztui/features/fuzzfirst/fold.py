@@ -172,13 +172,13 @@ def spent_on_mutants(state: State, now: float) -> dict[str, float]:
 
 
 MIN_LEFT = 1.0
-"""A smaller rest of the budget, in its unit, counts as none."""
+"""The mutants' budget counts as used up if less than this is left, in its unit."""
 
 
 def can_go_on(state: State) -> bool:
-    """Whether waiting mutants have their turns if a campaign in its target phase is started again.
+    """Whether waiting mutants get turns if a campaign in its target phase is started again.
 
-    They have if a part of the mutants' budget is left.
+    They do if a part of the mutants' budget is left.
     """
     used, of = budget(state)
     return of - used >= MIN_LEFT
@@ -235,7 +235,7 @@ def mutant_behind(state: State, row: Entry | Finding) -> str:
 
 
 def brought(mutants: Iterable[Mutant]) -> dict[str, int]:
-    """The sums of these mutants' results over all turns, by name of the result; none is 0."""
+    """The sums of these mutants' results over all turns, by name, without those that are 0."""
     sums: Counter[str] = Counter()
     for mutant in mutants:
         results = together(mutant.earlier_results, mutant.turn_results)

@@ -203,7 +203,7 @@ class MutantsTable(CampaignTable):
         frozen["cwd"] = mutants["cwd"] = cwd
 
     def problems(self, campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
-        """Yield a missing build, bad sources, a budget without room, a cluster that is none."""
+        """Yield problems: no build, bad sources, a budget too small for turns, no valid cluster."""
         mutants, target = campaign.table(self.name), campaign.target
         yield from _of_cluster(campaign)
         if target.get("suite"):
@@ -255,7 +255,7 @@ class MutantsTable(CampaignTable):
 
 
 def _of_cluster(campaign: Campaign) -> Iterator[tuple[str, str]]:
-    """Yield what a campaign lacks whose turns are fuzzed on a cluster."""
+    """Yield what a campaign lacks for fuzzing its turns on a cluster."""
     mutants = campaign.table("mutants")
     if not mutants["cluster"]:
         return

@@ -149,7 +149,8 @@ class GcovMeasurement:
     ) -> None:
         """Run entries, the earliest first. Raises OSError, :class:`SupervisorError`.
 
-        They run together, because most cover nothing new; if one does, halves tell which.
+        All run together, because most cover nothing new. If something is new, each half runs again,
+        until a single entry has covered it.
         ``measured`` is called with numbers of entries whose measurement is complete.
         """
         if not entries:

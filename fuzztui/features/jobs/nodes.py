@@ -56,7 +56,7 @@ _NO_HTTP: Final = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
 
 
 def bracketed(address: str) -> str:
-    """An IP address as it stands before a port."""
+    """An IP address as it is written before a port: IPv6 in brackets."""
     return f"[{address}]" if ":" in address else address
 
 

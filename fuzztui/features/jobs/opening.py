@@ -84,7 +84,7 @@ def _wait_for_workers(client: Any, address: str, say: Say) -> None:
 def _started(config: ClusterConfig, say: Say, owned: contextlib.ExitStack) -> str:
     """Start the scheduler and the workers of ``ssh`` or ``slurm``; return its address.
 
-    ``owned``: gets what ends each of them. Raises :class:`ClusterError`.
+    ``owned``: receives the callbacks that end each of them. Raises :class:`ClusterError`.
     """
     from fuzztui.features.jobs.nodes import OwnScheduler, start_ssh_workers
     from fuzztui.features.jobs.slurm import SlurmWorkers

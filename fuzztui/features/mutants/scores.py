@@ -50,7 +50,7 @@ class CodeScore:
 
     @property
     def score(self) -> float | None:
-        """The mutation score as everywhere: killed of all that can be made; None: there are none.
+        """The mutation score: killed share of the mutants that are not invalid; None: no mutant.
 
         With a worklist: killed of all that had a verdict.
         """

@@ -165,7 +165,7 @@ _CONSTANT = {"file", "function", "operator", "line"}
 
 
 def _by_results(key: _Key) -> _Key:
-    """Pending and alive are one: without a verdict, the engine itself knows which."""
+    """Treat pending and alive as equal: without a verdict, the engine sets the right one."""
     state, because, steer, stage = key
     return ("" if state in ("pending", "alive") else state), because, steer, stage
 

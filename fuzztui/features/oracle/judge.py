@@ -32,7 +32,7 @@ _COMPLAINT: Final = re.compile(r"error|fatal|assert|panic|fail|abort", re.IGNORE
 _QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`']*['`]|‘[^’]*’|“[^”]*”")
 _SIGN: Final = re.compile(r"(?<!\w)-(?=[0-9])")
 _Cause = Callable[[bool], str]
-"""Returns the text of a signature; True: as older versions wrote it."""
+"""Returns the text of a signature; called with True: the text in older versions."""
 _FILE: Final = re.compile(r"[^\s:\"'()]*/[^\s:\"'()]*")
 
 

@@ -33,7 +33,7 @@ class PropertyRow:
     """The number in the instance that has the most."""
     findings: int = 0
     killed: int = 0
-    """Mutants that it has killed."""
+    """Number of mutants that the property has killed."""
     cpu_s: float = 0.0
     share: float = 0.0
     """Share of the work until the next report, 0 to 1; the mean over the running instances."""

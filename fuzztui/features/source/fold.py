@@ -66,7 +66,7 @@ def source_file(state: State, e: SourceFile, touched: ChangesBuilder) -> None:
 
 
 def _lines(values: list[Any]) -> list[int]:
-    """The values, with 0 for what cannot be a line: positions in the list have a meaning."""
+    """The values, with 0 for invalid lines: the positions of all others must stay."""
     return [v if type(v) is int and 0 <= v < MAX_NUMBER else 0 for v in values]
 
 
@@ -86,9 +86,10 @@ def _texts(values: dict[str, Any]) -> dict[str, str]:
 
 
 def first_line(state: State, entry: Entry) -> tuple[str, int] | None:
-    """Return path and line of the first line that an entry was the first to cover; None: none.
+    """Return path and line of a line that an entry was the first of its instance to cover.
 
-    The first in its instance, of a line that no instance had covered before if there is one.
+    Prefers a line that no other instance had covered before; of several the first. None if the
+    entry was the first for no line.
     """
     mine: CoverageStep | None = None
     before: dict[str, set[int]] = {}

@@ -39,7 +39,7 @@ class SourceIndex:
         self._names: dict[str, str] = {}
         """Names of files in mutants, by path."""
         self._kinds: dict[str, str] = {}
-        """By mutant: the count (:class:`CodeNode`) that includes it."""
+        """By mutant: the name of the count (in :class:`CodeNode`) that includes it."""
         self._trees: dict[str, FileTree] = {}
         self._sources: frozenset[str] = frozenset()
         self._places: dict[str, str] = {}
@@ -209,7 +209,7 @@ class SourceIndex:
 
 
 def _common_folder(paths: list[str]) -> str:
-    """The folder, with its slash, that all paths are in, but not the innermost one."""
+    """The common folder of all paths with a final slash, but without its last component."""
     if not paths:
         return ""
     folders = [p.rpartition("/")[0].split("/") for p in (min(paths), max(paths))]

@@ -177,7 +177,7 @@ class TypeRow:
 
     name: str
     distance: int = -1
-    """The smallest distance to an uncovered goal in any running instance; -1: influences none."""
+    """The smallest over running instances; -1: the type influences no uncovered goal there."""
     weight: float = 1.0
     """The weight that a user has set, 1 by default, in the first instance; 0: banned."""
     differs: bool = False
@@ -208,7 +208,8 @@ class GoalRow:
     """Names and distances of influencing types, nearest first; empty: cannot be pinned."""
     pinned: bool = False
     ignored: bool = False
-    """No mutation is targeted at it in any running instance (if none runs, in any instance)."""
+    """Whether a user's command excludes the goal from targeting in some running instance (if none
+    runs, in some instance)."""
 
 
 @dataclass(frozen=True, slots=True)

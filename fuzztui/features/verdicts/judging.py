@@ -216,7 +216,7 @@ def row_about(m: Mutant, verdict: str, because: str, author: str, date: str) -> 
 
 
 def _put_logged(state: State, file: Path) -> None:
-    """Write what only the log has if there is no file: the run keeps it.
+    """If there is no file, write the verdicts and rules of the log, so that they are kept.
 
     Raises :class:`~fuzztui.features.verdicts.file.VerdictsError`.
     """

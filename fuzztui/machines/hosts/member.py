@@ -324,7 +324,7 @@ class HostMember(LinkUser):
             await asyncio.sleep(FULL_S)
 
     def _is_excessive(self) -> bool:
-        """Whether nothing is taken from the host; it is given up if it has sent too much."""
+        """Give the host up if it has sent too much. Returns whether nothing is taken from it."""
         if not self._failure and (reason := self._context.room.excess(self._name)):
             self.failed(reason)
         return bool(self._failure)

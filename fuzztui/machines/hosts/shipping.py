@@ -162,7 +162,7 @@ def _settings(tables: Tables, campaign: Campaign, place: HostPlace, index: int, 
 def take_analysed(run: Path) -> None:
     """On a host: put the shipped files of :data:`ANALYSED` in their places. Raises OSError.
 
-    A file that is there stays: that of the run's entries.
+    An existing file stays, because the run's entries depend on it.
     """
     for name in ANALYSED:
         shipped = run / SHIPPED / _RUN / Path(name).name
@@ -172,7 +172,7 @@ def take_analysed(run: Path) -> None:
 
 
 def shares(campaign: Campaign) -> list[int]:
-    """Return the trials of each host, in proportion to its instances; all add to the budget."""
+    """Return the trials of each host, in proportion to its instances; their sum is the budget."""
     whole = sum(place.instances for place in campaign.hosts)
     upto, before, found = 0, 0, []
     for place in campaign.hosts:
@@ -375,7 +375,7 @@ class _Rewriting:
         return word
 
     def _word(self, word: str) -> str:
-        """Return the path of a program or a file on the host; what is not one stays as it is."""
+        """Return the path on the host of a program or file; any other word unchanged."""
         path = Path(word)
         with contextlib.suppress(OSError, ValueError):
             if path.is_file() and not path.is_relative_to(self._build) and self._is_system(path):

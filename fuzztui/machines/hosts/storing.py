@@ -71,7 +71,7 @@ class HostInputs:
     def _store(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
         """Store files of the host's instances below ``out/``. Returns those that were stored.
 
-        None beyond the host's limit. Raises OSError if this machine has no room.
+        Stores no more once the host exceeds its limit. Raises OSError if this machine has no room.
         """
         stored = {}
         # By id, as far as they come together: engines import the next id only.

@@ -38,7 +38,7 @@ class RunPart:
     campaign: Campaign
     state: State
     problems: Sequence[str] = ()
-    """Damage of its log."""
+    """Messages about damage of the run's log."""
     name: str = ""
     """Start of the names of its instances in the merged run; set by :func:`name_parts`."""
     inner: list[dict[str, Any]] = field(default_factory=list)
@@ -152,7 +152,7 @@ def _numbered(base: str) -> Iterator[str]:
 
 
 def check_alike(parts: Sequence[RunPart]) -> None:
-    """Raise :class:`MergeError` if runs are not of one campaign: with what differs."""
+    """Raise :class:`MergeError`, which names what differs, if runs are not of one campaign."""
     first = parts[0]
     for part in parts[1:]:
         for key, (mine, theirs) in _differences(first, part):

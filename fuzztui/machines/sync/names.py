@@ -32,7 +32,7 @@ def digest(data: bytes) -> str:
 
 
 def tag_of(run: Path, started: float) -> str:
-    """Eight characters that differ between runs, also between those that one directory had."""
+    """Eight characters that identify a run: a new run in the same directory has others."""
     return digest(f"{run.resolve()} {started}".encode())[:8]
 
 

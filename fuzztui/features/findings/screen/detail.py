@@ -169,7 +169,7 @@ def verdict_lines(finding: Finding, state: State) -> list[Line]:
 
 
 def _from_run(path: str, run: Path | None) -> str:
-    """As :func:`~fuzztui.tui.labels.run_files.shown` formats it."""
+    """Return a path relative to the run, as :func:`~fuzztui.tui.labels.run_files.shown` does."""
     return path if run is None else path.removeprefix(f"{run}{os.sep}")
 
 

@@ -486,7 +486,7 @@ def _named_group(finding: Finding) -> str:
 
 
 def _named(finding: Finding) -> str:
-    """A short name of the finding; its title is often contained in the answer."""
+    """A short name of the finding for notifications, which often contain its title already."""
     return f"{finding.instance}/" + finding.file.rpartition("/")[2].partition(",")[0]
 
 
