@@ -244,7 +244,7 @@ class Baseline:
     async def _try_plain(self, environment: BuildEnvironment) -> str:
         """Set the digest of the original's program; return why it cannot be compared with mutants'.
 
-        It can if two builds of the same source have the same digest: an empty string.
+        An empty string if it can: two builds of the same source have the same digest.
         """
         digests = set()
         for again in (True, False):

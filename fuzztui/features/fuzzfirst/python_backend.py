@@ -37,11 +37,11 @@ from fuzztui.run.process.execute import ProcessMark
 
 
 class PythonOutputs:
-    """As :class:`~fuzztui.features.fuzzfirst.program_output.Outputs`, for Python functions.
+    """Compares what mutants and target return, for Python functions.
 
-    Compares the ``repr`` of the return value, without addresses, or the class of an expected
-    exception. ``batch`` returns a runner for a mutant's command, or for the target if called with
-    ().
+    The counterpart of :class:`~fuzztui.features.fuzzfirst.program_output.Outputs`. Compares the
+    ``repr`` of the return value, without addresses, or the class of an expected exception.
+    ``batch`` returns a runner for a mutant's command, or for the target if called with ().
     """
 
     def __init__(self, batch: Callable[[Sequence[str]], PythonBatch]) -> None:

@@ -30,7 +30,7 @@ class PropertyRow:
     invalid: int = 0
     entries: int = 0
     edges: int = 0
-    """The number in the instance that has the most."""
+    """Edges in the instance that has covered the most for the property."""
     findings: int = 0
     killed: int = 0
     """Number of mutants that the property has killed."""

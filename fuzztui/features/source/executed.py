@@ -39,7 +39,7 @@ class FileCoverage:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Number of covered lines when an entry was found, with that entry's."""
+    """The number of covered ``lines`` after an entry was found."""
 
     t: float
     """Campaign time in seconds; -1: unknown."""

@@ -101,7 +101,10 @@ def _within(value: Any, bounds: tuple[float, float, float], kinds: tuple[type, .
 
 
 def fold_goals(state: State, e: GoalsUncovered, touched: ChangesBuilder) -> None:
-    """Update an instance's uncovered goals: the event has those that are gone, new or different."""
+    """Update an instance's uncovered goals: the event has those that are gone, new or different.
+
+    With ``anew`` the event has all of them.
+    """
     instance(state, e.instance, touched)
     left = {} if e.anew else dict(state.uncovered_goals.get(e.instance, {}))
     gone = {location for location in e.gone if isinstance(location, str)}

@@ -56,7 +56,7 @@ Judgement = Verdict | OfVerdictsFile
 
 
 def can_judge(state: State, command: Judgement) -> bool:
-    """Whether the campaign has ended, and for a ``Verdict`` about mutants: was one of mu2."""
+    """Whether the campaign has ended; a ``Verdict`` about mutants also needs the engine mu2."""
     return state.state in ENDED and (not isinstance(command, Verdict) or state.engine == "mu2")
 
 

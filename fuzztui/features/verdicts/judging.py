@@ -135,7 +135,7 @@ def judge_finding(
 def change_frames(
     state: State, file: Path, command: SkipFrames | CountFrames, by: str = ""
 ) -> tuple[list[VerdictsChanged | SkippedFrames], str]:
-    """Write rules about frames into the file, or remove some. As :func:`judge_finding`.
+    """Write rules about frames into the file, or remove some. Returns as :func:`judge_finding`.
 
     Raises :class:`~fuzztui.run.campaign.rundir.SupervisorError` with the reason.
     """

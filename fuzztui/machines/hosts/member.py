@@ -149,12 +149,13 @@ class HostMember(LinkUser):
         """The record up to which the log over there must be read before it is known whether the
         campaign has ended or its supervisor has died; -1: it is known."""
         self._log_upto = 0
-        """The last record of that log when it was connected to."""
+        """The last record of the log over there at the time of connecting."""
         self._read_upto = 0
         """The last record of the log over there that has arrived."""
         self._dead_pongs = 0
         self._is_raised = context.budget_raised
-        """Whether the campaign over there is started again when its budget is used up."""
+        """Whether the budget was raised: a campaign over there that used up the former one is then
+        started again."""
         self._starting = False
         self._attempts = 0
         """Failed attempts to start the campaign since it last ran."""
@@ -182,7 +183,7 @@ class HostMember(LinkUser):
 
     @property
     def is_heard(self) -> bool:
-        """Whether the host is connected and its log is relayed up to its last known record."""
+        """Whether the host is connected and the log that it had when connecting is relayed."""
         return self.link.connected and self._read_upto >= self._log_upto
 
     @property

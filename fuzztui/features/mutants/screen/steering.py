@@ -53,7 +53,7 @@ class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
 
     def do_mutants_command(self, action: Action) -> None:
         """Send the command of an action for the marked mutants, else for that at the cursor."""
-        if self.code is not None:  # the menu first shows how many mutants it has
+        if self.code is not None:  # ask first: a file may have many mutants
             self.do_mutant_many()
             return
         if self.table.marks:
