@@ -32,7 +32,7 @@ class CorpusInput:
 
     @property
     def file(self) -> str:
-        """The name, as :func:`~.cover.greedy_cover` needs it."""
+        """The name, as :func:`~fuzztui.features.corpus.cover.greedy_cover` needs it."""
         return self.name
 
 

@@ -334,7 +334,7 @@ class HostServer:
     async def _log_piece(self, body: dict[str, Any]) -> dict[str, Any]:
         """Answer a piece of the log's file ``name``, from ``offset`` on.
 
-        Without a name: how far the log is sealed (:func:`~.looking.read_log`).
+        Without a name: how far it is sealed (:func:`~fuzztui.machines.hosts.looking.read_log`).
         """
         offset = whole(body.get("offset"), 0)
         try:
