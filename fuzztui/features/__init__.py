@@ -18,5 +18,5 @@ BUILT_IN = (
     "fuzztui.features.jobs:FEATURE",
     "fuzztui.machines.hosts:FEATURE",
 )
-"""They are asked in this order, then those of packages: constants that choices select (targeting)
-are fixed before any seed is run (fuzzfirst, corpus)."""
+"""These features are asked in this order, then those of installed packages. The order matters:
+constants that choices select (targeting) are fixed before any seed is run (fuzzfirst, corpus)."""

@@ -82,8 +82,8 @@ COMPARE: Final = "compare"
 class OperationYield:
     """What one operation (comparisons, a mutator) has brought.
 
-    ``entries``: the queue entries that it has made, imported ones not counted. ``trials``: those
-    whose input it has made; -1: not reported.
+    ``entries``: the queue entries that it has made, imported ones not counted. ``trials``: the
+    trials of inputs that it has made; -1: not reported.
     """
 
     name: str

@@ -15,9 +15,9 @@ class Kills:
     """Which inputs kill which mutants."""
 
     by_input: Mapping[str, frozenset[str]]
-    """The mutants by the hash of an input that the target accepts or rejects well."""
+    """The killed mutants by the hash of an input on which the target does not fail."""
     flaky: frozenset[str] = frozenset()
-    """Inputs on which the original does not do the same twice: no mutant was run on them."""
+    """Inputs on which two runs of the original differ: no mutant was run on them."""
     exact: bool = True
 
 
@@ -27,9 +27,9 @@ class Chosen:
 
     at: int
     new: int
-    """The mask of what no input before it has."""
+    """Mask of what this input has and no input chosen before it."""
     why: str = ""
-    """Why it is kept whatever the others have; usually empty."""
+    """Why the input is kept in any case; usually empty: only for what is new with it."""
 
 
 @dataclass(slots=True)
@@ -38,9 +38,9 @@ class Choice:
 
     chosen: list[Chosen] = field(default_factory=list)
     everything: int = 0
-    """What the inputs have that can be chosen; what ``have`` has is a part of it."""
+    """What all inputs that can be chosen have together, including what need not be covered."""
     flickering: int = 0
-    """What no input covers each time."""
+    """What inputs cover in some passes, but no input in every pass."""
     failing: list[int] = field(default_factory=list)
     """Inputs on which the target fails: these are not chosen."""
 

@@ -32,14 +32,14 @@ class CoverInput:
 
 @dataclass(frozen=True, slots=True)
 class CoverPick(Generic[_Row]):
-    """An input of a cover, and what no earlier pick has."""
+    """An input of a cover, and what it has that no earlier pick has."""
 
     row: _Row
     new: frozenset[Hashable]
 
 
 class Numbering:
-    """Numbers things in the order in which they are first met; a set of them is a bit mask."""
+    """Numbers things in the order in which they are first met, so that sets become bit masks."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
@@ -72,9 +72,10 @@ def greedy_cover(
 ) -> list[CoverPick[_Row]]:
     """Return few rows that together have everything that all rows have, the best first.
 
-    The next one has the most that is new: the most things that are ``first``; of equals, the most
-    of all; of equals, it is the smallest input. Picks that later ones make needless are dropped at
-    the end. The result depends on the rows only. ``have``: what need not be covered.
+    Each pick is the row with the most new things for which ``first`` is true; of equals, the one
+    with the most new things of any kind, then the smallest. Picks that later ones make needless are
+    dropped at the end. The result does not depend on the order of ``rows``. ``key`` returns what a
+    row has. ``have``: things that need not be covered.
     """
     numbers = Numbering()
     known = numbers.mask(have)
@@ -91,9 +92,10 @@ def greedy_cover(
 
 
 def cover_of_masks(masks: Sequence[int], heavy: int = 0, have: int = 0) -> list[tuple[int, int]]:
-    """As :func:`greedy_cover`: indices of the picks, each with the mask of what is new with it.
+    """Return the indices of few masks that together have all bits, each with its new bits.
 
-    Of equals, the first one is picked. ``heavy``: what counts before everything else.
+    :func:`greedy_cover` for masks; of equals, the first one is picked. ``heavy``: bits that count
+    before all others. ``have``: bits that need not be covered.
     """
     parts = {at: mask & ~have for at, mask in enumerate(masks) if mask & ~have}
     chosen = [at for at, _ in _greedy(parts, heavy)]

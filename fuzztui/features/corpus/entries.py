@@ -32,7 +32,7 @@ class CorpusInput:
 
     @property
     def file(self) -> str:
-        """The name, for a cover."""
+        """The name, as :func:`~fuzztui.features.corpus.cover.greedy_cover` needs it."""
         return self.name
 
 

@@ -24,7 +24,7 @@ class MatrixEntry:
     """success, invalid, failure, timeout; flaky, died: no mutant was run on it."""
     edges: frozenset[int]
     kills: dict[str, str]
-    """The kind of kill by the mutant's id."""
+    """The mutants that the input kills, by id, each with the kind of kill."""
     reached: int = 0
     """Bit n: whether the input reaches mutant n of :attr:`CorpusMatrix.mutants`."""
 

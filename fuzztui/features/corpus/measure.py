@@ -25,7 +25,7 @@ from fuzztui.run.inprocess.replay import EDGES, replay
 
 PASSES: Final = 2
 _SLICE: Final = 500
-"""Inputs that one process runs: what they cover is in memory as sets until they are over."""
+"""Inputs that one process runs: their coverage is in memory as sets until all have ended."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of executions that are done, and of all of them."""
@@ -41,24 +41,25 @@ class Covered:
     """What one input covers, as masks of :attr:`Measured.numbers`."""
 
     always: int = 0
+    """Covered in every pass."""
     sometimes: int = 0
-    """What it covered in one pass, but not in all of them."""
+    """Covered in some pass, but not in all."""
     outcomes: set[str] = field(default_factory=set)
-    """How it ended: ok, crash, hang, unfit."""
+    """How the passes ended: ok, crash, hang, unfit."""
 
     @property
     def all(self) -> int:
-        """What it covered in any pass."""
+        """Mask of what the input covered in any pass."""
         return self.always | self.sometimes
 
     @property
     def fails(self) -> str:
-        """How it ends each time, if never well; else an empty string."""
+        """How the input fails if no pass ended well (one way if several); else an empty string."""
         return "" if OK in self.outcomes else min(self.outcomes, default=UNFIT)
 
     @property
     def flaky(self) -> bool:
-        """Whether it ends well, but not each time."""
+        """Whether some passes ended well and others did not."""
         return OK in self.outcomes and len(self.outcomes) > 1
 
 
@@ -118,7 +119,7 @@ class Measurer:
     jobs: int
     progress: Progress
     stopped: threading.Event = field(default_factory=threading.Event)
-    """If another thread sets it, what runs is killed, and :class:`Stopped` is raised."""
+    """Another thread may set it: running processes are killed, and :class:`Stopped` is raised."""
 
     def measure(
         self, files: Sequence[Path], passes: int = PASSES, into: Measured | None = None
@@ -199,7 +200,10 @@ class Measurer:
             one.take(index, outcome, items)
 
     def _property(self, file: Path) -> tuple[bytes, ...]:
-        """The property of a suite that an input is for: each one needs what it covers itself."""
+        """The key of the suite's property that an input is for; () without a suite.
+
+        It is part of what an input covers, so that each property keeps inputs of its own.
+        """
         return (read_regular(file, KEY_SIZE),) if self.campaign.target.get("suite") else ()
 
 
@@ -214,7 +218,7 @@ class _Pass:
         """Number of executions by slice."""
 
     def show(self, start: int, done: int) -> None:
-        """``done`` inputs of the slice that begins at ``start`` are over."""
+        """Report that ``done`` inputs of the slice that begins at ``start`` were run."""
         with self._lock:
             self._done[start] = max(done, self._done.get(start, 0))
             before = self._number * len(self._found.inputs)
@@ -233,13 +237,13 @@ class _Pass:
                 covered.always = mask
 
     def note(self, places: Mapping[Hashable, tuple[str, int]]) -> None:
-        """Note where edges are."""
+        """Add file and line of edges."""
         with self._lock:
             self._found.places.update(places)
 
 
 def _cells(file: Path) -> tuple[dict[int, Hashable], dict[Hashable, tuple[str, int]]]:
-    """Return names of the cells that are the same in all processes, and where the cells are."""
+    """Return names of cells that are equal in all processes, and file and line by name."""
     names: dict[int, Hashable] = {}
     places: dict[Hashable, tuple[str, int]] = {}
     try:

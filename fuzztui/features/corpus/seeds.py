@@ -29,7 +29,7 @@ from fuzztui.run.process.execute import ProcessMark
 
 _MU2: Final = "mu2"
 _OF_MUTANTS: Final = ("operators", "mutate", "oracle", "shard")
-"""Keys of ``[engine]`` on which it depends what kills."""
+"""Keys of ``[engine]`` that decide which seeds kill which mutants."""
 
 _Needed = tuple[list[int], str]
 """Indices of the seeds that are needed, and a note for the user."""

@@ -22,6 +22,6 @@ class SeedMinimiser(Service):
 
 
 def services(context: ServiceContext) -> list[SeedMinimiser]:
-    """The minimiser of the seeds, if the campaign wants it, where its instances run."""
+    """Return the minimiser if the campaign wants it; none at a hub, where no instance runs."""
     wanted = context.campaign.engine.get("minimise_seeds") and not context.is_hub
     return [SeedMinimiser(context)] if wanted else []

@@ -89,16 +89,17 @@ class Product:
 MIN_LIMIT_S = 60.0
 TIMES_BASELINE = 20
 BASELINE_LIMIT_S = 6 * 3600.0
-"""Time limit of the original's build. Elsewhere the user's command has none."""
+"""Seconds for a build of the original; a mutant's build has :attr:`Baseline.limit`."""
 
 NO_SOURCE = b"#error is this file compiled?\n)}] fuzztui [{(\n"
 """Text that no compiler of any language accepts."""
 
 _PLAIN, _AFL = "plain", "base"
-"""Rooms: without AFL++'s passes, and with them."""
+"""Directories of the build trees without AFL++'s passes, and with them."""
 
 _LEFT = ("state.json", "failed", "fast-plain", "fast-base", "plain-whole", "afl-whole")
-"""What is removed before the baseline is built, the last four of earlier versions."""
+"""Names in the work directory that are removed before the original is built; the last four are
+those of earlier versions."""
 
 _LABEL = "mutant-builder"
 
@@ -241,9 +242,9 @@ class Baseline:
         await in_thread(lambda: origin.make(lambda: not stopped.is_set()), stopped.set)
 
     async def _try_plain(self, environment: BuildEnvironment) -> str:
-        """Set the original's digest; return the reason if programs cannot be compared.
+        """Set the digest of the original's program; return why it cannot be compared with mutants'.
 
-        The digest is comparable if a second build of the same source has the same one.
+        An empty string if it can: two builds of the same source have the same digest.
         """
         digests = set()
         for again in (True, False):
@@ -293,7 +294,10 @@ class Baseline:
     # ------------------------------------------------------------------------------ environments
 
     def environments(self) -> tuple[BuildEnvironment | None, BuildEnvironment]:
-        """Where mutants are built: without AFL++'s passes if that is faster, and with them."""
+        """Where mutants are built without AFL++'s passes, to compare programs, and with them.
+
+        The first is None if programs cannot be compared (:attr:`no_duplicates_because`).
+        """
         return None if self.no_duplicates_because else self._environments[
             _PLAIN
         ], self._environments[_AFL]

@@ -16,7 +16,8 @@ from fuzztui.run.campaign import Campaign
 from fuzztui.run.instances.phase import PhaseContext
 
 ADAPTIVE_FACTOR = 3
-"""An adaptive campaign allows a mutant this many times the budget of one mutant."""
+"""In an adaptive campaign a mutant may use this many times its budget while it finds something: its
+turn ends if it found nothing for the budget divided by this factor."""
 
 
 def parallel_mutants(campaign: Campaign) -> int:

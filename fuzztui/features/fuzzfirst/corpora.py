@@ -167,7 +167,10 @@ class Corpora:
         return TurnResult(brought, edges, trouble, by_slot)
 
     async def _telling(self, command: Sequence[str], queue: list[Input]) -> dict[str, str]:
-        """Return the kills by a different output; {} if the campaign does not count them."""
+        """Return the inputs of ``queue`` that kill the mutant by another output, by origin.
+
+        {} if the campaign does not count such kills.
+        """
         if self._outputs is None or not command:
             return {}
         fit = [one for one in queue if self._transfer.verdicts.get(one.digest) == "ok"]

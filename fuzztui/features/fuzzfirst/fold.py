@@ -104,7 +104,7 @@ def queue(state: State) -> list[Mutant]:
 
 
 def order(mutant: Mutant) -> tuple[int, float, int]:
-    """Sort key: at work, waiting by place, then finished ones, the latest first."""
+    """Sort key: running and waiting mutants by position, then finished ones, latest first."""
     where = phase(mutant)
     group = PHASES.index(where) if where in PHASES else len(PHASES)
     return group, mutant.place if where in PHASES[:2] else -mutant.turn_began_s, mutant.seq
@@ -143,10 +143,10 @@ class Outlook:
     """What is left of the mutants' budget, in its unit, and how many mutants it allows."""
 
     of: float
-    """The mutants' part of the budget; 0 where there is none."""
+    """The mutants' part of the budget; 0 if there is none."""
     used: float
     trials: bool
-    """The unit is trials, else seconds."""
+    """Whether the unit of the budget is trials, not seconds."""
     left: int
     """Number of waiting mutants that the budget still allows, without those at work."""
     waiting: int
@@ -172,13 +172,13 @@ def spent_on_mutants(state: State, now: float) -> dict[str, float]:
 
 
 MIN_LEFT = 1.0
-"""A smaller rest of the budget, in its unit, counts as none."""
+"""The mutants' budget counts as used up if less than this is left, in its unit."""
 
 
 def can_go_on(state: State) -> bool:
-    """Whether waiting mutants have their turns if a campaign in its target phase is started again.
+    """Whether waiting mutants get turns if a campaign in its target phase is started again.
 
-    They have if a part of the mutants' budget is left.
+    They do if a part of the mutants' budget is left.
     """
     used, of = budget(state)
     return of - used >= MIN_LEFT
@@ -207,7 +207,7 @@ def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None
         room -= share_of(state, mutant)
         left += 1
     seconds = -1.0 if trials else max(0.0, of - used)
-    # The queue ends before the budget does; it does not while mutants are still being made.
+    # All mutants are listed, and the queue ends before the budget does.
     if not trials and room > 0 and "listed" in plan:
         seconds = max(0.0, of - used - room / abreast)
     return Outlook(of, used, trials, left, len(waiting), seconds)
@@ -235,7 +235,7 @@ def mutant_behind(state: State, row: Entry | Finding) -> str:
 
 
 def brought(mutants: Iterable[Mutant]) -> dict[str, int]:
-    """The sums of these mutants' results over all their turns, by name."""
+    """The sums of these mutants' results over all turns, by name, without those that are 0."""
     sums: Counter[str] = Counter()
     for mutant in mutants:
         results = together(mutant.earlier_results, mutant.turn_results)
@@ -244,7 +244,10 @@ def brought(mutants: Iterable[Mutant]) -> dict[str, int]:
 
 
 def file_of(killer: str) -> str:
-    """The start of the path, in the run, of the file that ``m7/crashes/3`` names; or ""."""
+    """Return how the path of a killer's file in the run begins; "" if it is no finding of a turn.
+
+    ``killer``: for example ``m7/crashes/3``.
+    """
     slot, _, rest = killer.partition("/")
     part, _, number = rest.partition("/")
     if part not in FOLDERS or not number.isdecimal() or len(number) > 9:

@@ -262,9 +262,9 @@ class _BuiltFiles:
         self._found: dict[tuple[str, Path, Path], str] = {}
 
     def path(self, name: str, where: Path, notes: Path) -> str:
-        """Return the real path; "" for a file of the system. ``where``: the compiler's directory.
+        """Return the real path of the file that gcov calls ``name``; "" for a file of the system.
 
-        ``notes``: of the object.
+        ``where``: the directory in which the compiler ran. ``notes``: the object's notes file.
         """
         key = name, where, notes
         if key not in self._found:

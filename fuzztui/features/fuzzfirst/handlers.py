@@ -55,7 +55,7 @@ class WorklistKeeper(Service):
         }
 
     def with_hints(self, handler: Handler) -> Handler:
-        """Wrap a handler: its answer also names what does not happen in the present phase."""
+        """Wrap a handler: its answer also says what the command does not do in this phase."""
 
         async def handle(command: Any, progress: Progress) -> str:
             message = await handler(command, progress)

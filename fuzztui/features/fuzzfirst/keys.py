@@ -188,11 +188,11 @@ class MutantsTable(CampaignTable):
     """``[mutants]``, for engines that have no mutants of their own."""
 
     def keys_for(self, kind: EngineKind | None) -> Sequence[Key] | None:
-        """The same keys, for AFL++ and the kinds that say so."""
+        """The keys, for AFL++ and engines whose kind has ``mutants_first``; None for others."""
         return self.keys if kind is None or kind.mutants_first else None
 
     def reason_against(self, kind: str) -> str:
-        """Mu2 needs no table."""
+        """Why an engine cannot have the table: mu2 makes its own mutants; empty for others."""
         return "mu2 has its own mutants" if kind == "mu2" else ""
 
     def fill_in(self, campaign: Campaign, frozen: dict[str, Any], load: CampaignLoad) -> None:
@@ -203,7 +203,7 @@ class MutantsTable(CampaignTable):
         frozen["cwd"] = mutants["cwd"] = cwd
 
     def problems(self, campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
-        """Yield a missing build, bad sources, a budget without room, a cluster that is none."""
+        """Yield problems: no build, bad sources, a budget too small for turns, no valid cluster."""
         mutants, target = campaign.table(self.name), campaign.target
         yield from _of_cluster(campaign)
         if target.get("suite"):
@@ -255,7 +255,7 @@ class MutantsTable(CampaignTable):
 
 
 def _of_cluster(campaign: Campaign) -> Iterator[tuple[str, str]]:
-    """Yield what a campaign lacks whose turns are fuzzed on a cluster."""
+    """Yield what a campaign lacks for fuzzing its turns on a cluster."""
     mutants = campaign.table("mutants")
     if not mutants["cluster"]:
         return

@@ -34,7 +34,7 @@ class Input:
     digest: str
     """sha256 of the content, hexadecimal."""
     parent: int = -1
-    """Of a finding: the id of its parent in its instance's queue; -1: unknown."""
+    """If the input is a finding: its parent's id in the instance's queue; -1: unknown."""
 
 
 @dataclass(slots=True)

@@ -37,11 +37,11 @@ from fuzztui.run.process.execute import ProcessMark
 
 
 class PythonOutputs:
-    """As :class:`~fuzztui.features.fuzzfirst.program_output.Outputs`, for Python functions.
+    """Compares what mutants and target return, for Python functions.
 
-    Compares the ``repr`` of the return value, without addresses, or the class of an expected
-    exception. ``batch`` returns a runner for a mutant's command, or for the target if called with
-    ().
+    The counterpart of :class:`~fuzztui.features.fuzzfirst.program_output.Outputs`. Compares the
+    ``repr`` of the return value, without addresses, or the class of an expected exception.
+    ``batch`` returns a runner for a mutant's command, or for the target if called with ().
     """
 
     def __init__(self, batch: Callable[[Sequence[str]], PythonBatch]) -> None:
@@ -70,7 +70,7 @@ class PythonOutputs:
         return {one.digest: "output" for one in inputs if one.digest in telling}
 
     async def _learn(self, inputs: Sequence[Input]) -> None:
-        """Record the target's results of two runs, the second one in reverse order."""
+        """Record the target's result on each input; "" if a second run, in reverse, differs."""
         if not inputs:
             return
         target = self._batch(())
@@ -320,7 +320,7 @@ class PythonBackend(MutantBackend):
         return PythonBatch(replace(self._campaign, target=dict(target)), self._run_dir, label)
 
     async def _code(self, file: Path) -> dict[str, Any]:
-        """``{"code"}`` or ``{"error"}``. Raises :class:`SupervisorError`."""
+        """Compile a file; return ``{"code"}`` or ``{"error"}``. Raises :class:`SupervisorError`."""
         asked = await ask(
             self._campaign, self._run_dir, lambda _: ["--code", str(file)], self._mark, limit=LOAD_S
         )

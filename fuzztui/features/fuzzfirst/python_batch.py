@@ -224,7 +224,10 @@ class PythonBatch:
         on_reply: Callable[[dict[str, Any]], None] | None = None,
         **wanted: Any,
     ) -> BatchReply:
-        """``wanted``: other keys of the request; None for ``limit``: by the number of inputs."""
+        """Ask the engine about inputs. ``wanted``: other keys of the request.
+
+        ``limit``: seconds; None: a limit that grows with the number of inputs.
+        """
         return await ask(
             self._campaign,
             self._run_dir,

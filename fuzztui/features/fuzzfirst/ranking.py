@@ -104,11 +104,11 @@ class Ranking:
 
 
 RANKED: Final = "mutants/ranked.json"
-"""The file, in a run directory."""
+"""File in a hub's run directory with the ranked mutants of the whole program."""
 
 
 class RankedMutants:
-    """The mutants of such a file, as :class:`Ranking` has them."""
+    """The mutants of a file :data:`RANKED`, with the attributes of :class:`Ranking`."""
 
     def __init__(
         self, data: Mapping[str, Any], shard: str, found: Callable[[SourceMutant], None]
@@ -143,7 +143,7 @@ class RankedMutants:
 
 
 async def rank_once(campaign: Campaign, run_dir: RunDir, progress: Callable[[str], None]) -> None:
-    """Rank the mutants of a campaign into the file, unless it is there. Raises SupervisorError.
+    """Write the file :data:`RANKED` of a campaign, unless it exists. Raises SupervisorError.
 
     The sources must be in place, and the seeds gathered. ``campaign``: without a shard.
     """

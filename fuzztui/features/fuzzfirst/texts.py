@@ -73,5 +73,5 @@ def _positions(event: MutantPositions) -> Described:
 
 
 def texts() -> dict[type[Event], Callable[[Any], Described]]:
-    """By class of event."""
+    """Return the functions that describe events as text, by class of event."""
     return {PhaseStarted: _phase, MutantProgress: _progress, MutantPositions: _positions}

@@ -58,7 +58,7 @@ class TurnResources:
 
 
 class Turn:
-    """The turn of the mutant ``key``, which is run by ``command``; (): its program is gone."""
+    """The turn of the mutant ``key``; ``command`` runs the mutant, (): its program is gone."""
 
     def __init__(self, resources: TurnResources, key: str, command: Sequence[str]) -> None:
         self._campaign = resources.campaign
@@ -217,7 +217,8 @@ class Turn:
     def _early_end(self, lives: Sequence[InstanceLife]) -> str:
         """Return why engines ended before the turn did; "" if they are started again.
 
-        They are if the budget counts executions and is used up: the mutant was promoted meanwhile.
+        Engines that used up a budget of executions are started again: the turn only goes on after
+        that if the mutant was promoted meanwhile.
         """
         states = {life.state for life in lives}
         if self._budget.in_trials and states == {"finished"}:

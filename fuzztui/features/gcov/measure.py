@@ -54,13 +54,13 @@ class GcovFile:
     """What gcov reports about one file, over all objects that contain it."""
 
     path: str = ""
-    """Of the file that was compiled."""
+    """Path of the file that was compiled."""
     lines: dict[int, bool] = field(default_factory=dict)
-    """Whether it was executed, by line."""
+    """Whether a line was executed, by line."""
     functions: dict[tuple[int, int], str] = field(default_factory=dict)
-    """Names by first and last line."""
+    """Names of functions by their first and last line."""
     branches: dict[tuple[int, int], bool] = field(default_factory=dict)
-    """Whether it was taken, by line and number of the branch."""
+    """Whether a branch was taken, by line and the branch's number in that line."""
     of: dict[int, str] = field(default_factory=dict)
     """The function of each line."""
 
@@ -79,7 +79,7 @@ class GcovFile:
 
     @property
     def blocks(self) -> list[int]:
-        """Pairs of a line with branches, and the next line of the same function."""
+        """Pairs of a line with branches and the next line of its function, in one flat list."""
         deciding = {line for line, _ in self.branches}
         order = sorted(self.lines)
         return [
@@ -149,7 +149,8 @@ class GcovMeasurement:
     ) -> None:
         """Run entries, the earliest first. Raises OSError, :class:`SupervisorError`.
 
-        They run together, because most cover nothing new; if one does, halves tell which.
+        All run together, because most cover nothing new. If something is new, each half runs again,
+        until a single entry has covered it.
         ``measured`` is called with numbers of entries whose measurement is complete.
         """
         if not entries:
@@ -161,7 +162,7 @@ class GcovMeasurement:
         if await asyncio.to_thread(self._build.has_counts):
             self._has_counted = True
             files = await asyncio.to_thread(self._files)
-        elif not self._has_counted:  # otherwise the program was killed: at its time limit, mostly
+        elif not self._has_counted:  # else only this run was killed, mostly at its time limit
             raise SupervisorError(
                 "the program that gcc --coverage has built wrote no counts: does it end by _exit()?"
             )
@@ -197,7 +198,7 @@ class GcovMeasurement:
         return {n for n, ran in file.lines.items() if ran} & lines, taken & branches
 
     def _files(self) -> dict[str, GcovFile]:
-        """What gcov reports, by the path that users know."""
+        """Return what gcov reports, by the path of the user's file."""
         found: dict[str, GcovFile] = {}
         for path, counts in self._build.files():
             found.setdefault(str(self._build.user_path(path)), GcovFile(path)).add(counts)

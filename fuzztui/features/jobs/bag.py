@@ -11,9 +11,9 @@ from fuzztui.features.jobs.queue import JobQueue, QueuedJob
 from fuzztui.features.jobs.request import JobOutcome
 
 MAX_LOST: Final = 3
-"""Attempts that may be lost with their worker before the job has failed."""
+"""Attempts lost with their worker with which a job fails, unless the last loss is blameless."""
 MAX_ATTEMPTS: Final = 30
-"""Attempts of a job that is never to blame: a cluster that keeps vanishing."""
+"""Attempts after which a job fails even if all losses are blameless: workers keep vanishing."""
 _LOOK_S: Final = 0.2
 
 
@@ -33,7 +33,7 @@ class BagListener:
         """There is news about the place."""
 
     def on_look(self) -> None:
-        """Nothing has happened for a fifth of a second, or something just has."""
+        """Called after events, and every fifth of a second while there are none."""
 
 
 class Bag:
@@ -48,7 +48,10 @@ class Bag:
         check: Callable[[str, dict[str, Any]], str] = lambda job, result: "",
         listener: BagListener | None = None,
     ) -> None:
-        """``request``: of a job's id. ``check``: what is wrong with a job's result; "": nothing."""
+        """``request``: returns the request of a job by its id, as for :meth:`Place.submit`.
+
+        ``check``: returns what is wrong with a job's result, by id and result; "": nothing.
+        """
         self.queue, self.place = queue, place
         self._request, self._check = request, check
         self._listener = listener or BagListener()
@@ -56,7 +59,7 @@ class Bag:
         """Attempts whose end the place has not reported."""
 
     def run(self, until: Callable[[], bool] = lambda: False) -> None:
-        """Run until all jobs have ended, or ``until`` returns true; then nothing of them is left.
+        """Run until all jobs and their processes have ended, or ``until`` returns true.
 
         The caller closes the place, also after an exception such as KeyboardInterrupt.
         """

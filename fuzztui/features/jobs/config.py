@@ -110,8 +110,9 @@ class ClusterTable(CampaignTable):
     """``[cluster]``, for all engines."""
 
     def problems(self, campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
-        """Yield what is contradictory. A run's cluster is checked when it is used: a run of a
-        former version, which took tcp:// on loopback, must open.
+        """Yield keys that are contradictory; none for a run, whose cluster is checked when used.
+
+        A run of a former version must open even if it has tcp:// on loopback, which was allowed.
         """
         for key, text in () if of_run else ClusterConfig.of(campaign.table(self.name)).problems():
             yield f"{self.name}.{key}", text

@@ -66,9 +66,9 @@ def connect(address: str, tls: TlsFiles, within_s: float = CONNECT_S) -> distrib
 
 
 def answered(ask: Callable[[], _T], within_s: float = ANSWER_S) -> _T:
-    """Call ``ask`` in a thread. Raises what it raises, and TimeoutError.
+    """Call ``ask`` in a thread. Raises TimeoutError if that takes longer than ``within_s``.
 
-    Another version of Dask may never answer.
+    A scheduler with another version of Dask may never answer. Also raises what ``ask`` raises.
     """
     answer: list[_T] = []
     error: list[BaseException] = []

@@ -83,7 +83,7 @@ class DaskPlace:
         self._monitor.start()
 
     def slots(self) -> int:
-        """The number of the workers' threads, and one; 0: there are none at present."""
+        """The number of the workers' threads, and one that waits; 0 if no worker is connected."""
         if self._client.status != "running":
             return 0
         return self._threads + _AHEAD if self._threads else 0
@@ -110,7 +110,7 @@ class DaskPlace:
         future.add_done_callback(partial(self._done, ticket))
 
     def cancel(self, ticket: JobTicket) -> None:
-        """Have the attempt's processes ended."""
+        """Request the end of the attempt's processes."""
         self._cancel(ticket, CANCELLED)
 
     def close(self) -> None:
@@ -127,7 +127,7 @@ class DaskPlace:
         self.owned.close()
 
     def describe(self) -> str:
-        """``tls://10.0.0.5:8786 (16 slots)``."""
+        """Return name and slots, for example ``tls://10.0.0.5:8786 (16 slots)``."""
         waits = "" if self._threads else ": waiting for a worker"
         return f"{self.name} ({several(self._threads, 'slot')}{waits})"
 
@@ -166,11 +166,11 @@ class DaskPlace:
         with contextlib.suppress(Exception, asyncio.CancelledError):
             answered(distributed.Event(self._event(ticket), client=self._client).set, 5.0)
             if not began and not self._is_running(future.key):
-                # It waits at the scheduler, where no job looks at the event.
+                # The job waits at the scheduler, and does not look at the event yet.
                 answered(partial(future.cancel, force=True), 5.0)
 
     def _is_running(self, key: Any) -> bool:
-        """Whether a worker has the task: its first message may be on the way."""
+        """Whether a worker runs the task, although its first message may not have arrived yet."""
         found: Any = answered(self._client.processing, 5.0)
         return any(key in keys for keys in found.values())
 
@@ -191,7 +191,7 @@ class DaskPlace:
                 return JobOutcome(why=f"{type(error).__name__}: {error}"[:500], lost=True)
         except (Exception, asyncio.CancelledError) as e:
             lost = f"{type(e).__name__}: {e}"[:500]
-        # Until the scheduler has answered again: else all attempts would be used up in a moment.
+        # No slots until the scheduler answers again: else all attempts would be used up at once.
         self._threads = 0
         return JobOutcome(why=lost, lost=True, blameless=True)
 

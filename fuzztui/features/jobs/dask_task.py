@@ -27,7 +27,11 @@ _GONE = ("cancelled", "resumed", "released", "forgotten")
 
 
 def carry_out_on_worker(request: dict[str, Any], channel: dict[str, Any]) -> dict[str, Any]:
-    """Carry a job out. ``channel``: ``topic``, ``event``, ``ticket`` and ``lease_s``."""
+    """Carry a job out. Returns as :func:`~fuzztui.features.jobs.carry.carry_out`.
+
+    ``channel``: ``topic`` of the progress messages, which contain ``ticket``; ``event``, the name
+    of the Event that cancels the job; ``lease_s``, as :data:`LEASE_S`.
+    """
     worker = distributed.get_worker()
     key = worker.get_current_task()
     run, lines = uuid.uuid4().hex[:12], 0
@@ -85,7 +89,11 @@ def carry_out_on_worker(request: dict[str, Any], channel: dict[str, Any]) -> dic
 
 
 def probe(question: dict[str, Any]) -> dict[str, Any]:
-    """What a worker can do: ``python``, ``paths`` and ``nonce`` (a file that only we have)."""
+    """Return what a worker can do.
+
+    ``question``: ``python``, the interpreter to try ("": the worker's own); ``paths`` that must
+    exist; ``nonce``, path and text of a new file, which a shared file system has.
+    """
     import pathlib
     import subprocess
     import sys

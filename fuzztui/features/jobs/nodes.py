@@ -44,7 +44,7 @@ SETTINGS: Final = {
     # The dashboard's server also runs with --no-dashboard, and would answer any client.
     "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": "[]",
     "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]",
-    # The queue of the bag counts attempts.
+    # Dask must not repeat a job itself: the queue of the bag counts attempts.
     "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0",
     "DASK_DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0",
     "DASK_DISTRIBUTED__SCHEDULER__WORK_STEALING": "False",
@@ -56,7 +56,7 @@ _NO_HTTP: Final = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
 
 
 def bracketed(address: str) -> str:
-    """An IP address as it stands before a port."""
+    """An IP address as it is written before a port: IPv6 in brackets."""
     return f"[{address}]" if ":" in address else address
 
 
@@ -193,7 +193,7 @@ class OwnScheduler:
             raise ClusterError(
                 f"cluster.address = {address!r} is not an address of this machine: {e.strerror}"
             ) from None
-        self._folder = temporary_directory("fuzztui-dask-")  # written to at each start
+        self._folder = temporary_directory("fuzztui-dask-")  # for the scheduler's file
         file = Path(self._folder.name, "scheduler.json")
         argv = scheduler_argv(sys.executable, address, port, tls, file)
         self.process = KeptProcess(argv, SETTINGS)

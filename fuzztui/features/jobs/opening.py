@@ -27,10 +27,10 @@ Say = Callable[[str], None]
 
 
 def open_place(config: ClusterConfig, slots: int, say: Say = lambda text: None) -> Place:
-    """Open a place. ``slots``: of this machine, if the configuration has no number.
+    """Open a place. ``slots``: local slots if the configuration has no number of them.
 
-    ``say`` is called with what is waited for. Raises :class:`ClusterError`. The caller closes the
-    place, which ends all that was started for it.
+    ``say`` is called with a message about each wait. Raises :class:`ClusterError`. The caller
+    closes the place, which ends all that was started for it.
     """
     for key, text in config.problems():
         raise ClusterError(f"cluster.{key}: {text}")
@@ -84,7 +84,7 @@ def _wait_for_workers(client: Any, address: str, say: Say) -> None:
 def _started(config: ClusterConfig, say: Say, owned: contextlib.ExitStack) -> str:
     """Start the scheduler and the workers of ``ssh`` or ``slurm``; return its address.
 
-    ``owned``: gets what ends each of them. Raises :class:`ClusterError`.
+    ``owned``: receives the callbacks that end each of them. Raises :class:`ClusterError`.
     """
     from fuzztui.features.jobs.nodes import OwnScheduler, start_ssh_workers
     from fuzztui.features.jobs.slurm import SlurmWorkers

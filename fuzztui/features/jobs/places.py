@@ -62,7 +62,7 @@ class Place(Protocol):
     events: Events
 
     def slots(self) -> int:
-        """How many attempts to hold submitted, at present; 0: the place cannot be reached."""
+        """Number of attempts that may be submitted at the same time now; 0: cannot be reached."""
 
     def submit(self, ticket: JobTicket, request: Mapping[str, Any]) -> None:
         """Start an attempt, or put it in line. There will be exactly one ``Ended`` for it."""

@@ -55,7 +55,7 @@ class QueuedJob:
     where: str = ""
     result: dict[str, Any] | None = field(default=None, repr=False)
     why: str = ""
-    """Why it failed or was cancelled."""
+    """Why the job failed or was cancelled."""
 
 
 class JobQueue:
@@ -175,7 +175,7 @@ class JobQueue:
             raise
 
     def _read(self, bag: str) -> int:
-        """Take up the journal; replace it if it is of another bag. Returns how many have ended."""
+        """Read the journal, or replace one of another bag. Returns the number of ended jobs."""
         end, is_same = 0, False
         for n, raw in enumerate(self._file_lines()):
             end += len(raw)

@@ -42,7 +42,7 @@ def script_of(config: ClusterConfig, scheduler: str) -> str:
 
 
 class SlurmWorkers:
-    """A number of SLURM jobs that are kept: those that end are submitted again."""
+    """A fixed number of SLURM jobs, each a worker: a job that ends is submitted again."""
 
     def __init__(self, config: ClusterConfig, scheduler: str) -> None:
         """Submit them. Raises :class:`ClusterError`."""

@@ -3,9 +3,10 @@
 On loopback, too: every user of a machine can connect there. A cluster that stays on loopback needs
 no directory of certificates, because it has this user's own (:func:`tls_for`).
 
-One certificate, which signs itself, is that of all machines: its key is enough to run programs on
-each of them, as the key of any other certificate would be. It is no authority: a directory can be
-made again, but not extended. Directories of former versions, with an authority, stay valid.
+All machines share one self-signed certificate. Its key is enough to run programs on each of them,
+which the key of a machine's own certificate would be, too. Without an authority no certificates can
+be added to a directory: it is made again. Directories of former versions, with an authority, stay
+valid.
 """
 
 from __future__ import annotations

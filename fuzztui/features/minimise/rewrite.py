@@ -17,11 +17,14 @@ from fuzztui.run.triage.afl import MAX_INPUT
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How a smaller input is searched. At the end the smallest input found is written."""
+    """Limits and callbacks of a search for a smaller input.
+
+    Whenever the search ends, the smallest input found is written.
+    """
 
     progress: Progress
     longest_s: float
-    """Seconds after which it ends; infinite: no limit."""
+    """Seconds after which the search ends; infinite: no limit."""
     stop: Callable[[], bool] = lambda: False
     """Called repeatedly; once it returns True, the search ends."""
     mark: ProcessMark | None = None

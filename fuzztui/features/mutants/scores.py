@@ -50,7 +50,7 @@ class CodeScore:
 
     @property
     def score(self) -> float | None:
-        """The mutation score as everywhere: killed of all that can be made; None: there are none.
+        """The mutation score: killed share of the mutants that are not invalid; None: no mutant.
 
         With a worklist: killed of all that had a verdict.
         """
@@ -92,9 +92,10 @@ class CodeScores:
         known: Knowledge,
         queue: bool,
     ) -> set[str]:
-        """Update the sums with the mutants ``ids``; ``reset``: from nothing.
+        """Update the sums with the mutants ``ids``; ``reset``: first forget all others.
 
-        Returns the keys of the changed rows. A file's row decides the position of its functions'.
+        Returns the keys of the changed rows. A function's position in a table also depends on the
+        row of its file.
         """
         if reset:
             self.rows.clear()

@@ -45,7 +45,7 @@ def _analysis(event: MutationStats) -> Described:
 
 
 def texts() -> dict[type[Event], Callable[[Any], Described]]:
-    """By class of event."""
+    """Return the functions that describe events as text, by class of event."""
     return {
         MutantsFound: _found,
         MutantState: _state,

@@ -24,7 +24,7 @@ from fuzztui.kernel.wire.commands import (
 from fuzztui.kernel.wire.selection import Selection, SelectionError, of_ids, parse_selection
 
 MAX_MUTANTS = 5000
-"""Mutants of one command that are named one by one to undo it; of more if all were alike before."""
+"""Mutants of one command up to which it can be undone if not all of them were alike before."""
 
 MAX_DETAIL = 100
 """Characters of a kill's detail that an undo restores."""
@@ -32,7 +32,7 @@ MAX_DETAIL = 100
 _VERDICTS = ("skipped", "equivalent")
 
 _Key = tuple[str, str, str, str]
-"""What mutants have in common that one command restores: state, reason, position, stage."""
+"""What must be equal for mutants that one command restores: state, reason, position, stage."""
 
 
 def _setting(m: Mutant) -> tuple[str, str, str]:
@@ -90,9 +90,9 @@ def _mutants(command: MutantCommand, before: State, now: State) -> Inverse:
 
 
 def _renumbered(selection: Selection, before: State, now: State) -> list[Mutant]:
-    """Return the other waiting mutants of a worklist that got another number.
+    """Return the waiting mutants outside ``selection`` whose position was renumbered.
 
-    Positions are numbered again if there was no number left between two of them.
+    A move renumbers positions if there is no number left between two of them.
     """
     return [
         old
@@ -165,7 +165,7 @@ _CONSTANT = {"file", "function", "operator", "line"}
 
 
 def _by_results(key: _Key) -> _Key:
-    """Pending and alive are one: without a verdict, the engine itself knows which."""
+    """Treat pending and alive as equal: without a verdict, the engine sets the right one."""
     state, because, steer, stage = key
     return ("" if state in ("pending", "alive") else state), because, steer, stage
 

@@ -66,7 +66,7 @@ def operator_figures(state: State, e: MutatorStats, touched: ChangesBuilder) -> 
     fresh = before is not None and 0 <= state.t - before.t < GRACE_S
     if before is None:
         state.mixture_changes[e.instance] = MixtureChange(e.instance, *mixture, now.adaptive)
-    elif fresh:  # what was counted may be of before
+    elif fresh:  # these figures may still count steps before the change
         state.mixture_changes[e.instance] = replace(before, trials=now.trials, havocs=_havocs(now))
     elif not _goes_on(before, mixture, now.adaptive):
         state.mixture_changes[e.instance] = MixtureChange(
@@ -75,7 +75,7 @@ def operator_figures(state: State, e: MutatorStats, touched: ChangesBuilder) -> 
 
 
 def _names(names: Iterable[Any]) -> Iterator[tuple[int, str]]:
-    """The first of each name, with its place; what is no name is left out."""
+    """Yield the index and text of each valid name; of equal names only the first."""
     seen: set[str] = set()
     for i, name in enumerate(names):
         if i >= MAX_ARMS:
@@ -90,12 +90,15 @@ def _figure(value: Any) -> int:
 
 
 def _havocs(figures: MutatorStats) -> int:
-    """Havoc steps: those that were drawn, and those in the place of steps that could do nothing."""
+    """Number of havoc steps, including those in place of a drawn step that could do nothing."""
     return figures.tried[figures.names.index("havoc")] if "havoc" in figures.names else 0
 
 
 def _goes_on(before: MixtureChange, now: Mixture, adaptive: bool) -> bool:
-    """Whether nothing was set again: what is adaptive moves by itself."""
+    """Whether ``now`` still follows from the change ``before``: no other mixture was set since.
+
+    An adaptive mixture differs from the one that was set, because it moves by itself.
+    """
     if before.adaptive != adaptive:
         return False
     return adaptive or now.is_like(Mixture(before.havoc, before.text, before.splice))
@@ -130,7 +133,7 @@ def finish_turn(state: State, mutant: str) -> None:
         state.mixture_changes.pop(name, None)
         both = [now, before] if before else [now]
         sums = _sums(both)
-        columns = map(list, zip(*sums.values(), strict=True))  # none of no arms
+        columns = map(list, zip(*sums.values(), strict=True))  # no columns without arms
         counts: dict[str, Any] = dict(zip(_COUNTS, columns, strict=False))
         weights = dict(zip(now.names, now.weights, strict=True))
         state.finished_turns = replace(
@@ -144,7 +147,10 @@ def finish_turn(state: State, mutant: str) -> None:
 
 
 def mixture_for_all(state: State) -> MixtureChange | None:
-    """Return the last mixture that was set for all instances, as of when it was set."""
+    """Return the last mixture that a user set for all instances, with the time and the user.
+
+    None if no user has.
+    """
     status = state.lasting.get(f"{SetMixture.name} ")
     command = None if status is None else command_of(status)
     if status is None or not isinstance(command, SetMixture):
@@ -165,28 +171,28 @@ class MutatorRow:
     found: int = 0
     crashes: int = 0
     share: float = 0.0
-    """Its probability within its class, 0 to 1; the mean over instances."""
+    """Probability of the arm within its class, 0 to 1; the mean over instances."""
     bar: float = 0.0
     """``share`` divided by the largest share in its class, 0 to 1."""
 
     @property
     def cls(self) -> str:
-        """Its class: havoc, text or splice."""
+        """The arm's class: havoc, text or splice."""
         return class_of(self.name)
 
     @property
     def pays(self) -> float:
-        """Finds per million applications; -1 where there were none."""
+        """Finds per million applications; -1 if the arm was never applied."""
         return MILLION * self.found / self.applied if self.applied else -1.0
 
     @property
     def significant(self) -> bool:
-        """Whether it has found and was applied often enough for a rate that is not chance."""
+        """Whether the arm has enough finds and applications for a rate that is not chance."""
         return self.found >= FEW and self.applied >= FEW_USES
 
     @property
     def order(self) -> tuple[bool, float, int]:
-        """Sort key: the rate of finds; below these, those with too few samples by what they found.
+        """Sort key: arms with a significant rate by that rate; below them the others by finds.
 
         A rate of a few samples says nothing: 2 of 9 would be a larger rate than any.
         """
@@ -200,7 +206,10 @@ def _every(state: State) -> list[MutatorStats]:
 
 
 def _living(state: State, instance: str = "") -> list[MutatorStats]:
-    """Figures of the instances that still mutate; if none does, of the last ones."""
+    """Figures of the instances that still mutate; if none does, of all that have reported.
+
+    Between two mutants' turns: the sum of the finished turns.
+    """
     reported = [f for f in list(state.mutators.values()) if not instance or f.instance == instance]
     first = state.stage == "mutants"  # then the instances of the target wait
     idle = (*ENDED, "waiting") if first else ENDED
@@ -320,7 +329,7 @@ class MixtureSummary:
     """The mixture over all instances that have one."""
 
     mixture: Mixture
-    """The mean over the instances that run; if none runs, over the last ones."""
+    """The mean over the running instances; if none runs, over all that have reported."""
     adaptive: bool
     """Whether any instance's mixture adapts."""
     differ: bool
@@ -333,13 +342,16 @@ class MixtureSummary:
     """Campaign time of the last change by a user; -1: there was none."""
     by: str = ""
     havoc: float = -1.0
-    """Share of havoc steps, 0 to 1, since the last change, with those in which no other class
-    was possible; -1: too few steps."""
+    """Share of havoc among all steps since the last change, 0 to 1; -1: too few steps. Includes
+    steps of another class that could not apply and were replaced by havoc."""
     best: tuple[MutatorRow, ...] = ()
     """The arms with the highest rates of finds, the best first."""
 
     def did(self, name: str) -> str:
-        """A label of the real share of havoc if it is not the set one; else an empty string."""
+        """Return a label with the measured share of havoc if that differs from the set share.
+
+        An empty string if it does not, if ``name`` is another class, or if instances differ.
+        """
         if name != "havoc" or self.havoc < 0 or self.each:
             return ""
         if abs(self.havoc - self.mixture.havoc) < 0.02:
@@ -351,7 +363,7 @@ BEST = 5
 
 
 def best(rows: Iterable[MutatorRow]) -> list[MutatorRow]:
-    """The arms with a significant rate of finds, the best first: as in the tables."""
+    """The arms with a significant rate of finds, the highest rate first."""
     return sorted((a for a in rows if a.significant), key=lambda a: (-a.pays, a.name))
 
 
@@ -447,7 +459,7 @@ def mutators_dict(state: State) -> list[dict[str, Any]]:
 
 
 def mixture_dict(state: State) -> dict[str, Any] | None:
-    """``mixture`` of ``fuzztui status --json``; None where there are no text mutators."""
+    """Return ``mixture`` of ``status --json``; None if there are no text mutators."""
     whole = mixture_summary(state)
     if whole is None:
         return None
@@ -475,7 +487,7 @@ def mixture_dict(state: State) -> dict[str, Any] | None:
 
 
 def figures(state: State) -> dict[str, Any]:
-    """The keys of ``fuzztui status --json``."""
+    """Return what this feature adds to the object of ``fuzztui status --json``."""
     return {"mixture": mixture_dict(state)}
 
 

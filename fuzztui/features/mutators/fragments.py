@@ -98,7 +98,7 @@ class FragmentCollector:
         return behind
 
     def take(self, data: bytes, *, passing: bool = False) -> None:
-        """Parse an entry if its content is new. ``passing``: it is of a turn, not the target."""
+        """Parse an entry if its content is new. ``passing``: it is of a mutant's turn."""
         key = key_of(data)
         if key in self._barren or key in self._rejected:
             return

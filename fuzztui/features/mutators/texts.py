@@ -21,5 +21,5 @@ def _mutators(event: MutatorStats) -> Described:
 
 
 def texts() -> dict[type[Event], Callable[[Any], Described]]:
-    """By class of event."""
+    """Return the functions that describe events as text, by class of event."""
     return {MutatorStats: _mutators}

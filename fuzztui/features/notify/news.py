@@ -44,7 +44,7 @@ class News:
     """One line of printable characters."""
     facts: dict[str, Any] = field(default_factory=dict)
     findings: tuple[str, ...] = ()
-    """Of new groups: the key of the first finding of each."""
+    """The keys of the first findings of the new groups that are reported."""
 
 
 def findings_news(state: State, found: Sequence[Finding], run: Path) -> News:

@@ -72,7 +72,7 @@ class Notifier(Service):
         self._not_before = 0.0
 
     def saw(self, event: Event) -> None:
-        """Look at once what is due if the event may make a new group."""
+        """Wake :meth:`run` if the event may make a new group of findings."""
         if isinstance(event, FindingSaved | FindingDescribed):
             self._woken.set()
 

@@ -32,7 +32,7 @@ _COMPLAINT: Final = re.compile(r"error|fatal|assert|panic|fail|abort", re.IGNORE
 _QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`']*['`]|‘[^’]*’|“[^”]*”")
 _SIGN: Final = re.compile(r"(?<!\w)-(?=[0-9])")
 _Cause = Callable[[bool], str]
-"""Returns the text of a signature; True: as older versions wrote it."""
+"""Returns the text of a signature; called with True: the text in older versions."""
 _FILE: Final = re.compile(r"[^\s:\"'()]*/[^\s:\"'()]*")
 
 
@@ -47,7 +47,7 @@ class OracleFinding:
     signature: str
     title: str
     same: object = None
-    """Equal for two runs that show the same difference."""
+    """Compared between two runs on an input: equal if they show the same difference."""
     before: str = ""
     """The signature in runs of older versions; an empty string if it is the same."""
 

@@ -45,7 +45,7 @@ class OracleProcess(HelperProcess):
 
     @property
     def pending(self) -> str:
-        """The entries that are not judged yet."""
+        """The number of entries not judged yet, as text; an empty string if there are none."""
         return several(self.left, "entry", "entries") if self.left else ""
 
     async def finish(self) -> None:

@@ -25,20 +25,20 @@ class PropertyRow:
 
     name: str
     reason: str = ""
-    """Why it is not run; empty: it is."""
+    """Why the property is not run; empty: it is run."""
     trials: int = 0
     invalid: int = 0
     entries: int = 0
     edges: int = 0
-    """The most of an instance."""
+    """Edges in the instance that has covered the most for the property."""
     findings: int = 0
     killed: int = 0
-    """Mutants that it has killed."""
+    """Number of mutants that the property has killed."""
     cpu_s: float = 0.0
     share: float = 0.0
-    """Of the work until the next report, from 0 to 1: the mean of the instances that run."""
+    """Share of the work until the next report, 0 to 1; the mean over the running instances."""
     weights: dict[str, float] = field(default_factory=dict)
-    """A user's, by instance."""
+    """The weight that users have set, 1 by default, by instance."""
     is_over: bool = False
     """Whether the campaign has ended."""
 
@@ -170,7 +170,7 @@ def properties_list(state: State) -> list[dict[str, Any]] | None:
 
 
 def figures(state: State) -> dict[str, Any]:
-    """The keys of ``fuzztui status --json``."""
+    """Return what this feature adds to the object of ``fuzztui status --json``."""
     return {"properties": properties_list(state)}
 
 

@@ -23,5 +23,5 @@ def _shares(event: PropertyFigures) -> Described:
 
 
 def texts() -> dict[type[Event], Callable[[Any], Described]]:
-    """By class of event."""
+    """Return the functions that describe events as text, by class of event."""
     return {PropertiesFound: _properties, PropertyFigures: _shares}

@@ -23,13 +23,13 @@ class AnnotatedLine:
     """:data:`COVERED`, :data:`MISSED`; an empty string: no statement begins here, or unknown."""
     mutants: tuple[Mutant, ...] = ()
     findings: tuple[Finding, ...] = ()
-    """The first of each group whose stack ends here, among the files with annotations."""
+    """The first finding of each group whose innermost frame in the annotated files is here."""
     on_stack: bool = False
-    """Whether the line is on the stack of such a finding."""
+    """Whether the line is on the stack of the first finding of any group."""
 
     @property
     def reached_only(self) -> bool:
-        """Whether a finding has reached the line, and no input of the corpus: it is missed."""
+        """Whether findings have reached the line, but no input of the corpus has covered it."""
         return self.on_stack and self.coverage == MISSED
 
     @property
@@ -67,7 +67,7 @@ class AnnotatedFile:
 
     @property
     def findings(self) -> int:
-        """The number of groups of findings that end here."""
+        """The number of groups of findings whose innermost frame is in this file."""
         return sum(len(line.findings) for line in self.lines)
 
 
@@ -76,7 +76,7 @@ class SourceText:
     """The text of a file, and its coverage if that was measured."""
 
     name: str
-    """For users: relative to a root."""
+    """Path for users, relative to a root."""
     text: str
     statements: Collection[int] | None = None
     executed: Collection[int] = ()

@@ -21,10 +21,10 @@ class FileCoverage:
     """The lines of one file."""
 
     name: str
-    """Relative to the root, if it is below; else absolute."""
+    """Path relative to the root of the coverage if it is below that; else absolute."""
     statements: frozenset[int]
     executed: frozenset[int]
-    """Those of ``statements`` that ran."""
+    """The ``statements`` that ran."""
 
     @property
     def missing(self) -> list[int]:
@@ -39,7 +39,7 @@ class FileCoverage:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How many lines were covered when an entry was found."""
+    """The number of covered ``lines`` after an entry was found."""
 
     t: float
     """Campaign time in seconds; -1: unknown."""
@@ -90,7 +90,7 @@ class CoveredInput:
     """An input whose lines are wanted."""
 
     file: Path
-    """Absolute."""
+    """Absolute path."""
     entry: str
     t: float = -1.0
     """The campaign time when it was found, in seconds; -1: unknown."""

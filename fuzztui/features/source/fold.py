@@ -17,16 +17,16 @@ from fuzztui.kernel.model.state import CoverageStep, Entry, SourceRow, State
 from fuzztui.kernel.wire.events import CoverageBuild, LinesCovered, SourceFile
 
 MAX_FILES: Final = 5_000
-"""Files that are kept."""
+"""Source files that the state keeps."""
 
 MAX_STEPS: Final = 500_000
-"""Steps that are kept: each has at least one line that was new in its instance."""
+"""Events about covered lines that the state keeps: each has a line that was new in its instance."""
 
 MAX_STATEMENTS: Final = 300_000
-"""Statements of all files together; of further files none are known."""
+"""Statements of all files together; files beyond this have no statements."""
 
 MAX_FUNCTIONS: Final = 50_000
-"""Functions of one file."""
+"""Functions that are read of one file."""
 
 MAX_NAME: Final = 4_096
 """Characters of a path."""
@@ -66,7 +66,7 @@ def source_file(state: State, e: SourceFile, touched: ChangesBuilder) -> None:
 
 
 def _lines(values: list[Any]) -> list[int]:
-    """The values, with 0 for what cannot be a line: positions in the list have a meaning."""
+    """The values, with 0 for invalid lines: the positions of all others must stay."""
     return [v if type(v) is int and 0 <= v < MAX_NUMBER else 0 for v in values]
 
 
@@ -86,9 +86,10 @@ def _texts(values: dict[str, Any]) -> dict[str, str]:
 
 
 def first_line(state: State, entry: Entry) -> tuple[str, int] | None:
-    """Return path and line of the first line that an entry was the first to cover; None: none.
+    """Return path and line of a line that an entry was the first of its instance to cover.
 
-    The first in its instance, of a line that no instance had covered before if there is one.
+    Prefers a line that no other instance had covered before; of several the first. None if the
+    entry was the first for no line.
     """
     mine: CoverageStep | None = None
     before: dict[str, set[int]] = {}
@@ -132,7 +133,7 @@ class CodeFunction:
 
 
 def functions_of(row: SourceRow) -> Iterator[CodeFunction]:
-    """Yield the functions of a file; what the log contains that is none is left out."""
+    """Yield the functions of a file; malformed texts of the log are left out."""
     for text in row.functions[:MAX_FUNCTIONS]:
         lines, _, name = text.partition(" ")
         first, _, last = lines.partition("-")
@@ -251,7 +252,7 @@ class LineCoverage:
         last = keys[self._steps - 1] if 0 < self._steps <= len(keys) else ""
         known = [state.sources.get(path) == file.row for path, file in self.files.items()]
         again = last != self._last or not all(known)
-        again |= bool(keys) and not self._steps  # now they are measured
+        again |= bool(keys) and not self._steps  # files count as measured from now on
         if again:  # the state is of an earlier time, or a file has other content
             self.files.clear()
             self._steps = 0

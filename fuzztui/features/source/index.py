@@ -21,7 +21,7 @@ _NO_REACHED: Final[frozenset[int]] = frozenset()
 class SourceIndex:
     """Coverage, mutants, findings and goals by file and line.
 
-    Each change costs time for the lines that it is about, however long a file is.
+    A change takes time for the changed lines only, however long the file is.
     """
 
     def __init__(self) -> None:
@@ -31,22 +31,22 @@ class SourceIndex:
         self.mutants: dict[str, dict[int, list[str]]] = {}
         """Ids by path and line."""
         self.findings: dict[str, dict[int, list[str]]] = {}
-        """Keys of the first finding of each group, where its stack ends."""
+        """Keys of the first finding of each group, by path and line of its innermost frame."""
         self._reached: dict[str, set[int]] = {}
         """Lines on the stacks of these findings."""
         self.goals: dict[str, dict[int, list[GoalRow]]] = {}
         """Uncovered goals."""
         self._names: dict[str, str] = {}
-        """Names of files as mutants have them."""
+        """Names of files in mutants, by path."""
         self._kinds: dict[str, str] = {}
-        """By mutant: the number of its lines that it counts in."""
+        """By mutant: the name of the count (in :class:`CodeNode`) that includes it."""
         self._trees: dict[str, FileTree] = {}
         self._sources: frozenset[str] = frozenset()
         self._places: dict[str, str] = {}
-        """By path of mutants: the file of the target that they are shown in."""
+        """The target's file that shows mutants, by the path in the mutants."""
 
     def take(self, state: State, changes: Changes) -> dict[str, set[int]]:
-        """Take what has changed. Returns the lines that have, by file."""
+        """Take changes of ``state``. Returns the lines that have changed, by file."""
         changed: dict[str, set[int]] = {}
         new_findings = changes.reset or changes.findings
         if changes.source and self._sources != state.sources.keys():
@@ -150,9 +150,10 @@ class SourceIndex:
             tree.add(line, "findings", len(keys))
 
     def place(self, path: str, name: str = "") -> str:
-        """Return the file of the target for a path: fuzz-first makes mutants in a copy of it.
+        """Return the target's file for a mutant's path: fuzz-first makes mutants in a copy.
 
-        ``name``: the name of the file in its source directory; an empty string: as before.
+        ``name``: the file's name in its source directory, by which the target's file is found; an
+        empty string: return the result of an earlier call, or ``path``.
         """
         if path not in self._places:
             found: list[str] = []
@@ -195,7 +196,7 @@ class SourceIndex:
         return found
 
     def names(self) -> Mapping[str, str]:
-        """Return the names of all files for users: as in mutants, or without common folders."""
+        """Return users' names of all files: as in mutants, else without their common folders."""
         paths = self.paths()
         unnamed = [p for p in paths if p not in self._names]
         root = _common_folder(unnamed)
@@ -208,7 +209,7 @@ class SourceIndex:
 
 
 def _common_folder(paths: list[str]) -> str:
-    """The folder, with its slash, that all paths are in, but not the innermost one."""
+    """The common folder of all paths with a final slash, but without its last component."""
     if not paths:
         return ""
     folders = [p.rpartition("/")[0].split("/") for p in (min(paths), max(paths))]

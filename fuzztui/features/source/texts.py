@@ -30,5 +30,5 @@ def _build(event: CoverageBuild) -> Described:
 
 
 def texts() -> dict[type[Event], Callable[[Any], Described]]:
-    """By class of event."""
+    """Return the functions that describe events as text, by class of event."""
     return {SourceFile: _file, LinesCovered: _lines, CoverageBuild: _build}

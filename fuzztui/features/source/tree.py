@@ -42,7 +42,7 @@ def node_key(path: str, first: int, function: str) -> str:
 
 
 MAX_INSIDE: Final = 1_000_000
-"""Lines of all functions of a file, which may be inside each other; others have no numbers."""
+"""Lines of a file's functions, nested ones counted again; functions beyond have no numbers."""
 
 _COUNTS: Final = ("covered", "frontier", "mutants", "killed", "survivors", "findings")
 
@@ -76,7 +76,7 @@ class FileTree:
             self.move(line, NEVER, state)
 
     def add(self, line: int, count: str, by: int) -> None:
-        """Add to a number of the file and of the functions around a line; "": to none."""
+        """Add ``by`` to a count of the file and of the functions around a line; "": no count."""
         if count and by:
             for number in (0, *self._inside.get(line, ())):
                 self._counts[number][count] += by

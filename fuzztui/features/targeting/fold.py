@@ -57,13 +57,14 @@ _FIGURES: dict[str, tuple[float, float, float]] = {
     "misses": (0, _LARGE, 0),
     "new_arms": (0, _LARGE, 0),
 }
-"""Lists of :class:`TargetingStats`: from, to, and what stands for what is none of these."""
+"""For each list of :class:`TargetingStats`: the least and the largest valid number, and the number
+that replaces an invalid one."""
 
 _REALS = ("weights", "factors")
 
 
 def fold_stats(state: State, e: TargetingStats, touched: ChangesBuilder) -> None:
-    """An instance's figures, in place of its former ones; whatever is no figure is left out."""
+    """Replace an instance's figures; invalid names, and all beyond the limits, are left out."""
     instance(state, e.instance, touched)
     named = {n: i for i, n in reversed([*enumerate(e.names[:MAX_TYPES])]) if _is_name(n)}
     names = sorted(named, key=named.__getitem__)
@@ -100,7 +101,10 @@ def _within(value: Any, bounds: tuple[float, float, float], kinds: tuple[type, .
 
 
 def fold_goals(state: State, e: GoalsUncovered, touched: ChangesBuilder) -> None:
-    """What an instance has still to cover: what is gone, new or different."""
+    """Update an instance's uncovered goals: the event has those that are gone, new or different.
+
+    With ``anew`` the event has all of them.
+    """
     instance(state, e.instance, touched)
     left = {} if e.anew else dict(state.uncovered_goals.get(e.instance, {}))
     gone = {location for location in e.gone if isinstance(location, str)}
@@ -176,37 +180,39 @@ class TypeRow:
 
     name: str
     distance: int = -1
-    """The least over instances; -1: nothing that is left depends on it."""
+    """The smallest over running instances; -1: the type influences no uncovered goal there."""
     weight: float = 1.0
-    """A person's, of the first instance; 0: banned."""
+    """The weight that a user has set, 1 by default, in the first instance; 0: banned."""
     differs: bool = False
     """Whether instances have different weights."""
     factor: float = 1.0
-    """What misses divide its chance by; of several instances the mean."""
+    """The probability is divided by this factor, which grows with each input that lacks the type;
+    the mean over instances."""
     probability: float = 0.0
-    """Of being picked next, 0 to 1; the mean over the instances that live (all, if none does)."""
+    """Of being picked next, 0 to 1; the mean over running instances (if none runs, over all)."""
     picks: int = 0
     matches: int = 0
     misses: int = 0
     new_arms: int = 0
-    """Cells first covered by a child that aimed at it."""
+    """Cells that were first covered by a mutation targeted at this type."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoalRow:
-    """One goal that is left, over all instances."""
+    """One uncovered goal, over all instances."""
 
     location: str
     frontier: bool
-    """In any instance."""
+    """Whether the goal is on the frontier in any instance."""
     reached: int
-    """How many of ``checked_trials`` reached its decision."""
+    """Number of the ``checked_trials`` that reached the goal's decision."""
     checked_trials: int
     types: tuple[tuple[str, int], ...]
-    """Names and distances, nearest first; none: it cannot be pinned."""
+    """Names and distances of influencing types, nearest first; empty: cannot be pinned."""
     pinned: bool = False
     ignored: bool = False
-    """No mutation is targeted at it in any running instance (if none runs, in any instance)."""
+    """Whether a user's command excludes the goal from targeting in some running instance (if none
+    runs, in some instance)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +261,11 @@ def _type_row(
     now: list[tuple[TargetingStats, int]],
     living: int,
 ) -> TypeRow:
-    """``ever``: each instance's figures, and the type's index in them; ``now``: of running ones."""
+    """Return the row of a type.
+
+    ``ever``: the figures of each instance that has reported the type, with the type's index in
+    them. ``now``: those of running instances, of which there are ``living``.
+    """
     now_or_last = now or ever
     weights = [f.weights[i] for f, i in now_or_last]
     return TypeRow(
@@ -323,7 +333,7 @@ def _ignored(living: list[TargetingStats]) -> set[str]:
 def _goal_row(
     location: str, each: list[tuple[int, UncoveredGoal]], pinned: bool, ignored: bool
 ) -> GoalRow:
-    """``each``: an instance's number of checked trials by now, and its row."""
+    """Return the row of a goal. ``each``: an instance's number of checked trials, and its row."""
     return GoalRow(
         location,
         any(row.frontier for _, row in each),
@@ -409,11 +419,11 @@ def advice(state: State) -> Iterator[Advice]:
 # ---------------------------------------------------------------------- JSON
 
 LIKELIEST = 5
-"""Types that the status names."""
+"""Number of types in ``status --json``."""
 
 
 def targeting_dict(state: State) -> dict[str, Any] | None:
-    """``types`` of ``fuzztui status --json``; None where no instance has reported types."""
+    """Return ``types`` of ``status --json``; None if no instance has reported types."""
     now = targeting_summary(state)
     if now is None:
         return None
@@ -437,12 +447,15 @@ def targeting_dict(state: State) -> dict[str, Any] | None:
 
 
 def figures(state: State) -> dict[str, Any]:
-    """The keys of ``fuzztui status --json``."""
+    """Return what this feature adds to the object of ``fuzztui status --json``."""
     return {"types": targeting_dict(state)}
 
 
 def types_dict(state: State) -> dict[str, Any] | None:
-    """``fuzztui types --json``: the same, and all types and targets that are left."""
+    """Return the object of ``fuzztui types --json``.
+
+    That is :func:`targeting_dict` with all types and all uncovered goals; None as there.
+    """
     now = targeting_dict(state)
     if now is None:
         return None

@@ -25,10 +25,11 @@ class TargetingSetup(Service):
         self._campaign, self._run_dir = campaign, run_dir
 
     def setup(self, progress: Callable[[str], None]) -> Sequence[Message]:
-        """Check that an engine can start, then analyse the target; again if its files changed.
+        """Analyse the target before the first start, and again if its files have changed.
 
-        Returns messages about the analysis; the first time also about the generator and the
-        aliases. Raises also :class:`~fuzztui.run.campaign.rundir.Unfit`.
+        Before the first analysis, checks that an engine can start; raises
+        :class:`~fuzztui.run.campaign.rundir.Unfit` if not. Returns messages for the log about the
+        analysis, the first time also about the generator and the aliases.
         """
         messages = self._analyse(progress) if _is_targeted(self._campaign) else ()
         if self._campaign.draws_constants:
@@ -62,7 +63,7 @@ def services(context: ServiceContext) -> list[TargetingSetup]:
 def spec(campaign: Campaign, directory: Path, path: Path) -> Mapping[str, Any]:
     """Return the path of the analysis, relative to ``spec.json``, because runs can be moved.
 
-    Also if the analysis is gone: the engine must say so, and not start.
+    Also if the file was deleted, so that the engine reports that and does not start.
     """
     home = RunDir(directory.parent.parent)
     targets, hashes = home.targets, hashes_file(home)

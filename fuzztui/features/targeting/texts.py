@@ -28,5 +28,5 @@ def _types(event: TargetingStats) -> Described:
 
 
 def texts() -> dict[type[Event], Callable[[Any], Described]]:
-    """By class of event."""
+    """Return the functions that describe events as text, by class of event."""
     return {GoalsUncovered: _goals, TargetingStats: _types}

@@ -48,15 +48,15 @@ _OPEN = ("pending", "alive", "skipped", "equivalent")
 _EXCLUDED = ("skipped", "equivalent")
 """Verdicts of a user, which ``requeue-mutants`` takes back."""
 _NAMES = (SkipMutants.name, MarkEquivalent.name)
-"""The commands that set them."""
+"""Names of the commands that set these verdicts."""
 
 
 Judgement = Verdict | OfVerdictsFile
-"""What a user can say about a campaign that has ended."""
+"""The commands that a user can give about a campaign that has ended."""
 
 
 def can_judge(state: State, command: Judgement) -> bool:
-    """Whether the campaign has ended; about mutants: and its engine keeps verdicts about them."""
+    """Whether the campaign has ended; a ``Verdict`` about mutants also needs the engine mu2."""
     return state.state in ENDED and (not isinstance(command, Verdict) or state.engine == "mu2")
 
 
@@ -195,15 +195,15 @@ def _verdicts(
 
 
 def _before(mutant: Mutant, instance: str) -> str:
-    """The state that a mutant had in an instance, which has not killed it, before the verdict."""
+    """The mutant's state in an instance that has not killed it, without the verdict."""
     *_, runs = mutant.counts.get(instance, [0])
     return "alive" if runs else "pending"
 
 
 def _unsettled(state: State, mutants: int, instance: str) -> list[Event]:
-    """Statistics with the pairs that an exact pass may have left out because of the verdicts.
+    """Return statistics with the pairs that an exact pass may have skipped due to the verdicts.
 
-    Empty if all verdicts are of after the end: the pass was made without them.
+    No event if all verdicts were given after the end: the pass was made without them.
     """
     every = list(state.commands.values())
     verdicts = [c for c in every if c.command.get("c") in _NAMES and c.t < state.t]

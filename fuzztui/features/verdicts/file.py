@@ -164,7 +164,9 @@ def change_skipped_frames(file: Path, added: Iterable[str], removed: Container[s
 
 
 def _put(document: Any, table: str, keys: tuple[str, ...], verdict: Mapping[str, str]) -> None:
-    """Write the values of ``keys`` into the row of ``table`` with the same first one, or a new row.
+    """Write the values of ``keys`` into a row of ``table``.
+
+    That is the row whose first key has the same value, or a new one.
 
     The first two keys are required; others that are empty are left out.
     """
@@ -333,7 +335,7 @@ def _rows(
 
 
 def _finding(row: dict[str, Any]) -> tuple[str, FindingVerdict]:
-    """Raises ValueError."""
+    """Return the signature and the verdict of a table of the file. Raises ValueError."""
     texts = _texts(row, _LIMITS)
     if not texts["signature"]:
         raise ValueError("signature: is missing; 'fuzztui status RUN --json' shows signatures")
@@ -347,7 +349,7 @@ def _finding(row: dict[str, Any]) -> tuple[str, FindingVerdict]:
 
 
 def _mutant(row: dict[str, Any]) -> tuple[str, MutantVerdict]:
-    """Raises ValueError."""
+    """Return the mutant's id and the verdict of a table of the file. Raises ValueError."""
     texts = _texts(row, _MUTANT_LIMITS)
     if not texts["id"]:
         raise ValueError("id: is missing; 'fuzztui mutants list RUN' shows ids")
@@ -377,7 +379,7 @@ def _choice(verdict: str, allowed: tuple[str, ...]) -> None:
 
 
 def _date(value: Any) -> str:
-    """Raises ValueError."""
+    """Return a date as ISO text; an empty string stays. Raises ValueError."""
     if isinstance(value, datetime | date):
         return value.isoformat()
     if value == "":

@@ -135,7 +135,7 @@ def judge_finding(
 def change_frames(
     state: State, file: Path, command: SkipFrames | CountFrames, by: str = ""
 ) -> tuple[list[VerdictsChanged | SkippedFrames], str]:
-    """Write rules about frames into the file, or remove some. As :func:`judge_finding`.
+    """Write rules about frames into the file, or remove some. Returns as :func:`judge_finding`.
 
     Raises :class:`~fuzztui.run.campaign.rundir.SupervisorError` with the reason.
     """
@@ -216,7 +216,7 @@ def row_about(m: Mutant, verdict: str, because: str, author: str, date: str) -> 
 
 
 def _put_logged(state: State, file: Path) -> None:
-    """Write what only the log has if there is no file: the run keeps it.
+    """If there is no file, write the verdicts and rules of the log, so that they are kept.
 
     Raises :class:`~fuzztui.features.verdicts.file.VerdictsError`.
     """

@@ -52,8 +52,7 @@ class VerdictsKeeper(Service):
     def at_start(self) -> list[VerdictsChanged | SkippedFrames]:
         """Return the events to log before engines start. Blocking.
 
-        Raises :class:`~fuzztui.run.campaign.rundir.SupervisorError`: a start is the time to mend
-        it.
+        Raises :class:`~fuzztui.run.campaign.rundir.SupervisorError` if the file cannot be used.
         """
         self._seen = self._identity()
         self._equivalents = equivalents(self._state)
@@ -67,12 +66,12 @@ class VerdictsKeeper(Service):
         return events
 
     async def run(self) -> None:
-        """Log what people change in the file, and file equivalent mutants, until cancelled."""
+        """Log users' changes of the file, and write equivalent mutants into it, until cancelled."""
         try:
             while True:
                 await asyncio.sleep(LOOK_S)
                 await self._look()
-        finally:  # marked just before the end
+        finally:  # mutants may have been marked just before the end
             with contextlib.suppress(VerdictsError):
                 file_equivalents(self._file, self._state, *self._marked())
 
@@ -107,7 +106,7 @@ class VerdictsKeeper(Service):
         return before, self._equivalents
 
     def handlers(self) -> Mapping[str, Handler]:
-        """Return the handlers of the commands that change the file's verdicts about findings."""
+        """Return the handlers of the commands that write to the verdicts file, by command name."""
         return {
             JudgeFinding.name: self._judge,
             **dict.fromkeys((SkipFrames.name, CountFrames.name), self._change_frames),
@@ -133,7 +132,7 @@ class VerdictsKeeper(Service):
         return answer
 
     def _identity(self) -> object:
-        """What changes whenever the file changes; None without a file."""
+        """Metadata of the file that differ after any change; None if there is no file."""
         try:
             s = self._file.stat()
         except OSError:

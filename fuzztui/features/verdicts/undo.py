@@ -38,7 +38,7 @@ def _accepted(command: AcceptMutants | UnacceptMutants, before: State, now: Stat
         selection = parse_selection(command.select)
     except SelectionError as e:
         raise UndoError(str(e)) from None
-    # As the file has it.
+    # The file has the reason in this shortened form.
     wanted = brief(command.because, MAX_NOTE) if isinstance(command, AcceptMutants) else None
     restored: dict[str | None, list[str]] = {}
     kept = 0

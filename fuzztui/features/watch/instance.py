@@ -39,10 +39,10 @@ STALE_S = 180.0
 """Age of statistics above which a running instance counts as stalled: AFL writes each minute."""
 
 UNSEEN_S = 150.0
-"""Age of the statistics below which an instance counts as running, if its lock is not visible."""
+"""Age of statistics below which an instance whose lock is not visible counts as running."""
 
 UNSEEN = "updating; its process cannot be seen"
-"""The reason of such an instance."""
+"""The reason of the state of an instance that is running only by the age of its statistics."""
 
 ROW_S = 7.0
 """Age of the statistics up to which the next row of ``plot_data`` may still come: AFL writes one
@@ -262,7 +262,7 @@ class WatchedInstance:
 
     @property
     def undecided(self) -> bool:
-        """Whether only the next row shows if the instance still runs: its lock is free."""
+        """Whether only the next row of ``plot_data`` can show if it runs: its lock is free."""
         is_fresh = self.figures.age < ROW_S and not self.figures.copied
         return self._lock is False and is_fresh and not self._is_written_elsewhere()
 
@@ -273,7 +273,7 @@ class WatchedInstance:
         self.state, self.reason = state, reason
         pid = self._pid
         events: list[Event] = []
-        who = (pid or self._introduced[0], self.figures.version)  # an end is not an introduction
+        who = (pid or self._introduced[0], self.figures.version)  # at the end the last pid stays
         if who != self._introduced:
             self._introduced = who
             events.append(self.hello())
@@ -328,7 +328,7 @@ class WatchedInstance:
         return events
 
     def in_log(self, entry: EntrySaved) -> EntrySaved:
-        """Return the event with the peer's name in the log."""
+        """Return the event with the peer's name replaced by its name in the log."""
         if self.place.prefix and entry.sync:
             return replace(entry, sync=self._log_name(entry.sync))
         return entry

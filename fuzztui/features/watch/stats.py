@@ -26,21 +26,21 @@ FIRST_AFL = 1384000000
 DAY = 86400.0
 
 _GAPS = ("pending", "edges", "cycles", "cur_item", "max_depth")
-"""Fields that are -1 if ``fuzzer_stats`` does not contain them, and that a row has."""
+"""Fields of a row of ``plot_data`` that are taken from it if ``fuzzer_stats`` lacks them (-1)."""
 
 _OF_ROW = (
     "execs_per_sec", "corpus", "pending", "crashes", "hangs", "cycles", "cur_item", "max_depth",
 )  # fmt: skip
-"""Fields that a row has besides executions and edges; all others are of ``fuzzer_stats``."""
+"""Fields that are taken from a row of ``plot_data`` if it is newer than ``fuzzer_stats``."""
 
 LATE_S = 300.0
 """Seconds that a row of ``plot_data`` may be newer than ``fuzzer_stats``."""
 
 COPIED_S = 5.0
-"""Seconds by which the times of a file differ that a copy has made."""
+"""Seconds by which the times of ``fuzzer_stats`` must differ for it to count as a copy."""
 
 ROWS_S = 20.0
-"""Seconds between two rows above which the instance did not run in between."""
+"""Seconds between two rows above which the instance is taken not to have run in between."""
 
 
 class _Age:
@@ -141,7 +141,7 @@ class WatchedStats:
 
     @property
     def copied(self) -> bool:
-        """Whether the files are copies: afl-fuzz writes a file at the time that is in it."""
+        """Whether the files are copies: afl-fuzz writes ``fuzzer_stats`` at its ``last_update``."""
         file = self._file
         return max(file.ctime - file.mtime, file.mtime - self._last_update(file.mtime)) > COPIED_S
 

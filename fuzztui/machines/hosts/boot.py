@@ -51,7 +51,7 @@ def say(word: str) -> None:
 
 
 def receive(size: int) -> bytes:
-    """Read exactly so many bytes, and none of what follows."""
+    """Read exactly ``size`` bytes, and none of what follows."""
     parts = []
     while size:
         part = os.read(0, min(size, 1 << 16))
@@ -85,7 +85,7 @@ def hold(entry: Path) -> int:
 
 
 def is_whole(entry: Path, fd: int) -> bool:
-    """Whether all files are there, with their sizes: caches are cleaned by the age of files."""
+    """Whether all files that ``fd`` lists exist with their sizes: cleaners delete old files."""
     for line in os.read(fd, 1 << 24).decode("utf-8", "surrogateescape").splitlines():
         size, _, name = line.partition(" ")
         try:

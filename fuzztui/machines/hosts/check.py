@@ -127,7 +127,7 @@ async def _check(
         kind = loaded.campaign.kind if loaded is not None else ""
         ask = visitor.link.ask
         before = time.time()
-        path = place.path or RUNS  # not the run's own, whose name the start decides
+        path = place.path or RUNS  # not the run directory, whose name is only known at the start
         facts = await ask("check", patience=_ANSWER_S, engine=kind, path=path)
         clock = real(facts.get("wall")) - (before + time.time()) / 2
         if error := facts.get("error"):
@@ -249,7 +249,7 @@ class _Visitor(LinkUser):
         self.seconds = 0.0
 
     async def connected(self, hello: Hello) -> int | None:
-        """Note the time."""
+        """Set ``hello`` and the time that connecting took; do not follow the log."""
         if not self.hello.done():
             self.seconds = time.monotonic() - self._since
             self.hello.set_result(hello)

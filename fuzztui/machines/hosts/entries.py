@@ -25,8 +25,9 @@ SOURCE = "another host, through the hub"
 def store_entries(run_dir: RunDir, rows: Iterable[tuple[str, str, bytes]]) -> int:
     """Write entries to passive instances: instance, file name and content of each.
 
-    Each first under another name, so that no engine reads half of it. Ids that are left out get an
-    empty file: afl-fuzz looks for exactly the id after the last imported one. Raises OSError.
+    Each file is written under another name first, so that no engine reads half of it. Ids that are
+    left out get an empty file: afl-fuzz looks for exactly the id after the last imported one.
+    Raises OSError.
     """
     queues: dict[str, GaplessQueue] = {}
     stored = 0

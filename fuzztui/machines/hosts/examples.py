@@ -45,7 +45,7 @@ class HostExamples(Service):
         self._warned: set[str] = set()
 
     async def run(self, until: float = inf) -> None:
-        """Save the findings that are new; begin with none after ``until`` (monotonic)."""
+        """Save new findings one by one, until the monotonic time ``until``."""
         for finding, file in self._new():
             if time.monotonic() >= until:
                 return
@@ -82,7 +82,7 @@ class HostExamples(Service):
     def _save(self, file: Path) -> str:
         """Returns why the finding is not saved; an empty string if it is. Blocking."""
         request = ["--repro", str(file), "--save-example"]
-        main = self._run_dir.instance("main")  # of the run whose constants inputs are made of
+        main = self._run_dir.instance("main")  # inputs are decoded with the constants of this run
         why: object = "no answer"
         try:
             with closing(ask(self._campaign, request, main, limit_s=LIMIT_S)) as answers:

@@ -1,8 +1,8 @@
 """Finds that travel: new queue entries of each host's main instance go to all other hosts.
 
-Only mains: everything else on a host has its finds from there, and the main imports what the others
-on its host have found. What it has imported from other hosts is where it came from. An entry whose
-content a host has is not sent to it. The hub keeps all of them in its own ``out/HOST_main/queue/``.
+Only main instances take part: a main imports what the other instances of its host have found, and
+these import from it. Entries that a main has imported from other hosts are not sent on, nor is an
+entry to a host that has its content. The hub keeps all of them in ``out/HOST_main/queue/``.
 Entries of other directories in the hub's ``out/`` travel in the same way: seeds that were added
 there, and those of a fuzzer that a user has started with that directory as its sync directory.
 """
@@ -32,10 +32,10 @@ GATHER_S = 0.2
 """Seconds for which entries are collected before they are sent together."""
 
 MAX_LOCAL = 100
-"""Such directories, at most."""
+"""Most directories of the hub's own ``out/`` whose entries are sent to hosts."""
 
 MAX_FILES = 500
-"""Files in one message."""
+"""Most entries in one message."""
 
 REPORT_S: Final = 1.0
 
@@ -84,14 +84,14 @@ class HostExchange:
                 self._add(source, name)
 
     def found(self, main: str, name: str, data: bytes) -> None:
-        """Pass an entry on, which the hub has stored already."""
+        """Pass on an entry of the host of ``main`` that the hub has stored already."""
         if id_of(name) >= 0:
             self._has(main, _digest(data))
             self._add(main, name)
             self._pass_on(main, name)
 
     def elsewhere(self, main: str) -> int:
-        """The number of entries that are not of ``main``, which its host may have imported."""
+        """The number of entries of all others than ``main``: its host may have imported these."""
         return sum(len(names) for source, names in self._names.items() if source != main)
 
     def look(self) -> list[tuple[str, str]]:
@@ -111,7 +111,7 @@ class HostExchange:
                 self._pass_on(source, name)
 
     def _found_here(self) -> list[str]:
-        """Directories in ``out/`` that are no host's, with a queue, by their name on hosts."""
+        """Names, as on hosts, of the directories in ``out/`` with a queue that are no host's."""
         try:
             names = sorted(os.listdir(self._run_dir.out))  # noqa: PTH208 - names only
         except OSError:
@@ -121,7 +121,7 @@ class HostExchange:
         return [HUB + n for n in found if NAME.fullmatch(HUB + n)][:MAX_LOCAL]
 
     def _add(self, source: str, name: str) -> bool:
-        """Note the name of an entry; False if it is known."""
+        """Store the name of an entry; return False if it was stored before."""
         names, row = self._names.setdefault(source, []), (id_of(name), name)
         at = bisect_left(names, row)
         if names[at : at + 1] == [row]:
@@ -142,7 +142,8 @@ class HostExchange:
     async def serve(self, main: str, link: HostLink) -> None:
         """Send entries to the host of ``main`` until the connection is lost (LinkLost).
 
-        LinkLost also ends it if the host cannot store them: what it lacks is compared again then.
+        Also raises LinkLost if the host cannot store entries: the next call compares again what
+        the host lacks.
         """
         # Before the comparison: what is found during it would be lost otherwise.
         waiting = self._waiting[main] = deque()
@@ -218,7 +219,7 @@ class HostExchange:
     def _entries(self, source: str) -> list[str]:
         with contextlib.suppress(OSError):
             names = os.listdir(self._queue(source))  # noqa: PTH208 - names only
-            # What a fuzzer here has imported, it has from a host; placeholders are empty.
+            # Imports of a fuzzer here came from a host; placeholders are empty.
             own = (n for n in names if not (source.startswith(HUB) and ",sync:" in n))
             return [name for name in own if id_of(name) >= 0 and PLACEHOLDER not in name]
         return []

@@ -21,7 +21,7 @@ MAX_FETCHED: Final = 1 << 30
 
 
 class HostFiles:
-    """Copies files of hosts into a directory of the hub's run, of which no engine imports.
+    """Copies files of hosts into a directory of the hub's run, from which no engine imports.
 
     ``read``: returns a file of a host, by its name and the path in its run; raises LinkLost,
     ProtocolError.

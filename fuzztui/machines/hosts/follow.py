@@ -95,12 +95,12 @@ class Wanted:
     """What a hub wants, by the keys of its message."""
 
     queues: frozenset[str]
-    """Instances whose entries it wants."""
+    """Instances whose entries the hub wants."""
     outside: tuple[str, ...]
-    """What the names of instances begin with from which imported entries are not wanted: those of
-    other hosts. What came from another instance of this host is a find of this host."""
+    """Starts of the names of other hosts' instances: entries that were imported from these are not
+    wanted. An entry imported from another instance of this host is a find of this host."""
     crashes: bool
-    """Whether it wants inputs of findings."""
+    """Whether the hub wants the inputs of findings."""
     gathered: float
     """Seconds for which records are gathered. If they are more than :data:`GATHERED_S`, of the
     statistics only the last of each instance is sent: they are cumulative, and this log has all."""

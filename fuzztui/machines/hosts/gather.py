@@ -26,7 +26,7 @@ MAX_FILES: Final = 50_000
 """Limits of everything that is shipped to one host."""
 
 _ENOUGH: Final = 4
-"""How many times the limit is counted to find what is largest."""
+"""Multiple of the limits at which counting stops: until then, the largest parts become known."""
 
 _HASH_BYTES: Final = 16
 _PIECE: Final = 1 << 20
@@ -54,7 +54,7 @@ class ShippedFile:
 
 @dataclass(frozen=True, slots=True)
 class ShippedPart:
-    """What one path of the campaign has brought, for users."""
+    """One path of the campaign file, with the number and bytes of its shipped files."""
 
     source: Path
     files: int
@@ -74,17 +74,17 @@ class Parcel:
     _folders: set[str] = field(default_factory=set)
     """Directories of the trees, by their paths below ``shipped``."""
     _sizes: dict[Path, int] = field(default_factory=dict)
-    """Bytes by what is directly in a tree, to name the largest."""
+    """Bytes by file or directory directly in a tree, for a message that names the largest."""
     _total: int = 0
 
     def add_trees(self, roots: Iterable[Path]) -> None:
-        """Ship source trees, without what was made from them; one in another is shipped once."""
+        """Ship source trees, without built files; a tree in another one is shipped once."""
         for root in sorted(set(roots)):
             if not self.place_of(root):
                 self.add_tree(root, f"tree{len(self._trees)}-{_plain(root.name)}", source=True)
 
     def add_tree(self, root: Path, name: str, *, source: bool = False) -> str:
-        """Ship a directory as ``name``. ``source``: without what was made from sources."""
+        """Ship a directory as ``name``, which is returned. ``source``: without built files."""
         self._trees[root] = name
         self.directories.add(name)
         count = size = 0

@@ -205,7 +205,7 @@ class Hub:
             self._link(name)
         await self._over.wait()
         links = list(self._links.values())
-        if links and not self._left:  # they note the end of their hosts
+        if links and not self._left:  # each records the end of its host
             await asyncio.wait(links, timeout=LAST_MEMBER_S)
         for link in links:
             link.cancel()
@@ -259,7 +259,7 @@ class Hub:
         if state.state not in ("running", "paused"):
             self.record(CampaignState("starting", "" if fresh else "resumed"))
         for name, known in state.hosts.items():
-            # A user who has stopped one host wants that also after the hub was started again.
+            # A host that a user has stopped stays so when the hub is started again.
             again = over or self._changed or known.campaign == "failed"
             if (
                 known.campaign in ENDED
@@ -393,7 +393,7 @@ class Hub:
             self.record(CampaignState("paused"))
         running = running_time(state, self._clock.now())
         if any(m.is_living and not m.is_heard for m in self.members.values()):
-            # What it finds is not known here: it does not count as a time without news.
+            # A host whose finds are not known here may have news: time without news starts again.
             self._limits = CampaignLimits(self._alone, running)
         reason = self._limits.reached(state, running)
         if reason and self.log.writable:  # else no command can be given; the state stays

@@ -46,10 +46,10 @@ HELLO_S = 60.0
 """Seconds for the first message, which may need a copy of fuzztui on the host first."""
 
 _LEAST: Final = 16 << 10
-"""Bytes of the smallest message of many entries or pieces."""
+"""Bytes below which a message of entries or pieces is not made smaller."""
 
 _LONG_S: Final = 1.0
-"""Seconds that the answer to such a message may take."""
+"""Seconds for the answer to a message of entries or pieces: if late, the next one is smaller."""
 
 _JUNK = 1 << 16
 """Bytes that a login shell may print before the first message."""
@@ -64,7 +64,7 @@ AT_A_TIME: Final = 10
 """Hosts that connect, or are sent the campaign, at the same time."""
 
 LONGEST_S: Final = 15.0
-"""Seconds after which a host that hangs, or has a slow link, lets the next one begin, too."""
+"""Seconds after which a turn that is not over no longer counts: the next host may begin, too."""
 
 
 class Turns:
@@ -80,7 +80,7 @@ class Turns:
 
     @contextlib.asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn. It ends with the block, or earlier if that takes long."""
+        """Context manager: wait for a turn. It ends with the block, or after ``longest_s``."""
         await self._free.acquire()
         is_mine = True
 
@@ -132,8 +132,10 @@ class Batch:
 
 
 class MessageSize:
-    """The bytes of the next message: the answer to a long one would hold up the pings, and the link
-    would be taken for lost. ``most``: bytes of the largest.
+    """Chooses the ``bytes`` of the next message of entries or pieces by how long the last one took.
+
+    A message that is long on its way holds up the pings, so the link would be taken for lost.
+    ``most``: bytes of the largest message.
     """
 
     def __init__(self, most: int) -> None:
@@ -155,7 +157,10 @@ class LinkUser:
     """What a link calls. Exceptions that are no LinkLost end the link."""
 
     async def connected(self, hello: Hello) -> int | None:
-        """Prepare the host. Return after which record to follow; None: not at all."""
+        """Prepare the host. Return the number of the record after which the log is followed.
+
+        None: the log is not followed.
+        """
         raise NotImplementedError
 
     async def arrived(self, batch: Batch) -> None:

@@ -47,19 +47,20 @@ START_S: Final = 600.0
 """Seconds for the start of a campaign on a host, which may need the target's first import."""
 
 DEAD_PONGS: Final = 2
-"""Answers without a supervisor after which it is started again: one may be starting just now."""
+"""Pings in a row that a host answers without a supervisor, after which the hub starts one again: at
+the first of them a supervisor may just be starting."""
 
 EXCHANGE_S: Final = 30.0
 """Seconds until entries are sent again to a host that could not store them (its disk is full)."""
 
 AGAIN_S: Final = 300.0
-"""Seconds until the campaign on a host is started again that ran and cannot be started now."""
+"""Seconds between two attempts to start the campaign on a host again where it has run before."""
 
 ATTEMPTS: Final = 12
-"""Such attempts, after which the host is given up."""
+"""Failed attempts to start the campaign again, after which the host is given up."""
 
 _ROW: Final = 150
-"""Bytes of a record about a connection, without its texts, some of which a host has written."""
+"""Bytes of a record about a connection, without its texts, that count for the host's limit."""
 
 COMPARED: Final = 10_000
 """Latest relayed records of a host that are compared with its log after a reboot."""
@@ -77,7 +78,7 @@ class MemberContext(Protocol):
     hosts: Sequence[str]
     """The names of all hosts."""
     gathered_s: float
-    """As :func:`gathered_s` returns it."""
+    """Seconds for which hosts hold statistics back (:func:`gathered_s`); 0: not at all."""
 
     @property
     def log_name(self) -> str:
@@ -97,11 +98,14 @@ class MemberContext(Protocol):
 
 
 ALL_STATISTICS: Final = 40
-"""Instances up to which a hub takes all statistics of its hosts."""
+"""Instances of a campaign up to which hosts send each statistics event at once."""
 
 
 def gathered_s(instances: int) -> float:
-    """Return for how many seconds statistics wait on hosts, so that the hub can keep up; 0: not."""
+    """Return the seconds for which hosts hold statistics back, so that the hub can keep up.
+
+    0 if the campaign has few ``instances``: hosts then send all statistics at once.
+    """
     return 0.0 if instances <= ALL_STATISTICS else min(10.0, instances / ALL_STATISTICS)
 
 
@@ -145,12 +149,13 @@ class HostMember(LinkUser):
         """The record up to which the log over there must be read before it is known whether the
         campaign has ended or its supervisor has died; -1: it is known."""
         self._log_upto = 0
-        """The last record of that log when it was connected to."""
+        """The last record of the log over there at the time of connecting."""
         self._read_upto = 0
         """The last record of the log over there that has arrived."""
         self._dead_pongs = 0
         self._is_raised = context.budget_raised
-        """Whether the campaign over there is started again when its budget is used up."""
+        """Whether the budget was raised: a campaign over there that used up the former one is then
+        started again."""
         self._starting = False
         self._attempts = 0
         """Failed attempts to start the campaign since it last ran."""
@@ -178,7 +183,7 @@ class HostMember(LinkUser):
 
     @property
     def is_heard(self) -> bool:
-        """Whether what happens over there is known."""
+        """Whether the host is connected and the log that it had when connecting is relayed."""
         return self.link.connected and self._read_upto >= self._log_upto
 
     @property
@@ -309,18 +314,18 @@ class HostMember(LinkUser):
         if self._failure:
             return
         if state == "connecting" and self._known.state == "lost":
-            return  # each attempt would be news
+            return  # else each attempt to connect would be logged
         self._record(state, reason)
 
     # ---------------------------------------------------------------------- parts
 
     async def _until_there_is_room(self) -> None:
-        """Wait: what is not taken stays in the log over there."""
+        """Wait until the hub can store records again; meanwhile they stay in the host's log."""
         while self._context.room.full or not self._context.log.writable:
             await asyncio.sleep(FULL_S)
 
     def _is_excessive(self) -> bool:
-        """Whether nothing is taken from the host; it is given up if it has sent too much."""
+        """Give the host up if it has sent too much. Returns whether nothing is taken from it."""
         if not self._failure and (reason := self._context.room.excess(self._name)):
             self.failed(reason)
         return bool(self._failure)
@@ -331,7 +336,7 @@ class HostMember(LinkUser):
             async with self._context.turns.turn():
                 return await open_host(self.place, [run])
         except HostError as e:
-            if e.lasting and not self._known.boot:  # never reached: it will not mend itself
+            if e.lasting and not self._known.boot:  # never reached: waiting will not help
                 self.failed(str(e))
             raise
 
@@ -350,7 +355,7 @@ class HostMember(LinkUser):
             return known.seq
         last = (await self._stamps(known.seq)).get(known.seq) if hello.last else None
         if last is not None and abs(last - known.t) < 1e-3:
-            return known.seq  # nothing was lost, which is the rule
+            return known.seq  # nothing was lost, as usual
         relayed = await asyncio.to_thread(self._relayed)
         there = await self._stamps(min(relayed, default=known.seq)) if hello.last else {}
         common = [seq for seq, t in relayed.items() if abs(there.get(seq, -1.0) - t) < 1e-3]
@@ -427,7 +432,10 @@ class HostMember(LinkUser):
         return self._context.leaving
 
     def _not_started(self, reason: str) -> None:
-        """Give a host up; but try again if it has run before: its disk may be full for a while."""
+        """Give the host up; if the campaign has run there, first try again ``ATTEMPTS`` times.
+
+        What prevents a start may pass, for example a full disk.
+        """
         self._attempts += 1
         if not self._known.campaign or self._attempts > ATTEMPTS:
             self.failed(reason)

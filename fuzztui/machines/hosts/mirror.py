@@ -48,15 +48,15 @@ PYTHON: Final = "FUZZTUI_HOST_PYTHON"
 """Environment variable: the Python over there; default: ``python3``."""
 
 COPYING: Final = "copying"
-"""File of a mirror: bytes of a log's file that are here, and all of them."""
+"""File of a mirror with the progress of copying the log: bytes copied, and bytes in all."""
 
 MAX_CHECKPOINTS: Final = 1 << 30
-"""Bytes; checkpoints only save time."""
+"""Bytes of checkpoints that are copied at most: checkpoints only save time."""
 
 SOCKET_S: Final = 1.0
 
 _PATIENCE_S: Final = MAX_PATIENCE_S
-"""Clients wait for their answers as long as they want; over there the answer may come late."""
+"""Seconds for which the supervisor over there keeps a request open; clients may wait less."""
 
 
 class RunMirror(LinkUser):
@@ -118,7 +118,7 @@ class RunMirror(LinkUser):
     # --------------------------------------------------------------- the link
 
     async def connected(self, hello: Hello) -> int | None:
-        """Take up the run over there, or go on behind the last record."""
+        """Begin to mirror the run, or continue after the last record; None: it was replaced."""
         if self._log and hello.log != self._log:
             self._lost = ""
             self._replaced = (

@@ -73,6 +73,6 @@ class PathsHere:
         if not isinstance(file, str):
             return frame
         here = self.here(file, host) if "/" in file else file
-        # Signatures are made of the names of files.
+        # Signatures contain the names of files, so that a name must not change.
         same_name = here.rpartition("/")[2] == file.rpartition("/")[2]
         return {**frame, "file": here} if same_name else frame

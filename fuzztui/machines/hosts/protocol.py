@@ -62,8 +62,10 @@ def unframe(line: bytes) -> tuple[str, dict[str, Any]]:
 
 
 class LinkLines:
-    """Reads lines from a pipe. ``heard``: called with each part of one, because on a slow link a
-    long line takes longer than a cut may go unnoticed.
+    """Reads lines from a pipe. ``heard``: called when any part of a line has arrived.
+
+    On a slow link a long line may take longer than the silence after which a connection counts as
+    lost.
     """
 
     def __init__(self, stream: asyncio.StreamReader, heard: Callable[[], object]) -> None:

@@ -58,7 +58,7 @@ def awaited(row: Any) -> ShippedFile:
 
 
 def relative_path(path: Any) -> str:
-    """Return a path below a directory. Raises ProtocolError for what could be elsewhere."""
+    """Return a relative path that stays below its directory; else raise ProtocolError."""
     is_path = isinstance(path, str) and is_inside(path) and len(os.fsencode(path)) <= _MAX_PATH
     if is_path and all(len(os.fsencode(name)) <= _MAX_NAME for name in path.split("/")):
         return str(path)
@@ -181,7 +181,7 @@ class Receiver:
         return path.parent.resolve() == self._base.resolve() / inside
 
     def _started(self, file: ShippedFile) -> int:
-        """Bytes of a content that an earlier connection has brought."""
+        """Number of bytes of a file that an earlier connection has brought; 0: none of use."""
         with contextlib.suppress(OSError):
             size = (self._incoming / file.hash).lstat().st_size
             return size if size < file.size else 0

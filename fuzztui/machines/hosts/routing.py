@@ -33,7 +33,8 @@ PATIENCE_S = 600.0
 
 
 UNSURE_S = 30.0
-"""Seconds before the loss of a connection was noticed in which a command may not have arrived."""
+"""A command that was given less than these seconds before the loss of a connection was noticed
+may not have arrived."""
 
 _OWN = re.compile(r"c[0-9]{1,18}")
 """What ids in the hub's own log look like."""
@@ -134,7 +135,7 @@ class HostRouter:
                     self._context.record(done)
 
     def replied(self, host: str, reply: Mapping[str, Any]) -> None:
-        """Take a reply of a host's supervisor: the event about it comes by the log."""
+        """Take a host supervisor's reply to a request; the event about it comes by its log."""
         command_id = f"c{reply.get('n')}"
         if command_id not in self._sent or reply.get("result") not in (APPLIED, REJECTED):
             return  # "issued", or TIMEOUT: the log answers later
@@ -161,7 +162,7 @@ class HostRouter:
         return _renamed(event, known)
 
     def _here(self, host: str, command_id: str) -> str:
-        """Return the id in this log of a command in the log of a host."""
+        """Return the hub's id of a command that has ``command_id`` in the host's log."""
         log, _, own = command_id.rpartition(".")
         return own if log == self._log and _OWN.fullmatch(own) else f"{host}:{command_id}"
 
@@ -253,7 +254,10 @@ class HostRouter:
             self._context.record(CommandProgress(command_id, text))
 
     def _there(self, host: str, command_id: str) -> str:
-        """Return the id in the log of a host; empty: a command that was given on another host."""
+        """Return the id in the host's log of a command of the hub's log.
+
+        Empty if the command was given on another host.
+        """
         whose, colon, own = command_id.partition(":")
         if not colon:
             return f"{self._log}.{command_id}"
@@ -290,7 +294,10 @@ class HostRouter:
 
 
 def _over_there(command: Any, host: str) -> Command:
-    """Return a command as the host gets it: there, one about the host is for all instances."""
+    """Return a command as it is sent to a host: without ``instance`` if that names the host.
+
+    On the host such a command is about all instances.
+    """
     named: Command = command
     if getattr(command, "instance", "") == host:
         named = replace(command, instance="")

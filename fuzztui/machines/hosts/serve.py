@@ -57,12 +57,12 @@ from fuzztui.run.process.identity import boot_id
 from fuzztui.run.supervise.daemon import start
 
 STAMPS = 20_000
-"""Records whose times are answered at once."""
+"""Most records whose numbers and times one answer contains."""
 
 READ_ONLY = "this connection may only read (--read-only)"
 
 _LOOKING = ("file", "access", "log")
-"""What may be asked without steering."""
+"""Questions that are answered on a connection that may only read."""
 
 Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 Send = Callable[[str, dict[str, Any]], Awaitable[None]]
@@ -136,7 +136,8 @@ class HostServer:
             kind, body = unframe(line)
             match kind:
                 case "ping":
-                    # Not awaited: while a long message is on a slow link, the hub is heard.
+                    # Not awaited: the answer may wait for a long message on a slow link, and the
+                    # messages of the hub must be read meanwhile.
                     if self._ponging is None or self._ponging.done():
                         self._ponging = self._spawn(self._pong(body))
                 case "follow":
@@ -177,7 +178,7 @@ class HostServer:
             reader = LogReader(self._run)
             last, log = reader.last_seq, log_identity(reader.records(limit=1))
         except (LogError, OSError) as e:
-            if self._has_log():  # the hub would take it for a log that is lost, and begin again
+            if self._has_log():  # else the hub would take the log for lost
                 raise SupervisorError(f"{self._run_dir.log} cannot be read: {e}") from None
         return {
             "proto": LINK_PROTO,
@@ -269,7 +270,10 @@ class HostServer:
             return {"pid": e.pid}
 
     def _claim(self, hub: str) -> None:
-        """Note whose run it is. Raises SupervisorError if it is another hub's."""
+        """Store ``hub`` as the owner of the run, unless it is stored already.
+
+        Raises SupervisorError if the run belongs to another hub, or was started by none.
+        """
         for _ in range(2):  # again, as two hubs may come at the same time
             if (whose := self._whose()) == hub:
                 return
@@ -323,12 +327,15 @@ class HostServer:
         return {"stamps": await asyncio.to_thread(read)}
 
     async def _file(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Answer the content of a file of the run: ``path``, relative to it."""
+        """Answer the content of the run's file ``path``, which is relative to the run directory."""
         data = await asyncio.to_thread(read_file, self._run, body.get("path"))
         return {"data": to_text(data)}
 
     async def _log_piece(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Answer a piece of a file of the log, ``name`` from ``offset`` on, or what is sealed."""
+        """Answer a piece of the log's file ``name``, from ``offset`` on.
+
+        Without a name: how far it is sealed (:func:`~fuzztui.machines.hosts.looking.read_log`).
+        """
         offset = whole(body.get("offset"), 0)
         try:
             return await asyncio.to_thread(read_log, self._run, body.get("name"), max(0, offset))
@@ -342,7 +349,10 @@ class HostServer:
 
 
 def in_turn(turn: asyncio.Lock, function: Callable[[dict[str, Any]], dict[str, Any]]) -> Ask:
-    """Return an ask that runs a blocking function in a thread, one such call at a time."""
+    """Return a handler of questions that calls ``function`` in a thread.
+
+    Handlers with the same lock ``turn`` do so one after the other.
+    """
 
     async def ask(body: dict[str, Any]) -> dict[str, Any]:
         async with turn:
@@ -352,7 +362,7 @@ def in_turn(turn: asyncio.Lock, function: Callable[[dict[str, Any]], dict[str, A
 
 
 def log_identity(records: Iterable[Record]) -> float:
-    """Return the Unix time at which a log began: another log in the same place has another."""
+    """Return the Unix time at which a log began, which identifies the log; 0 if it is unknown."""
     for record in records:
         if isinstance(record.event, CampaignStarted):
             return record.event.wall

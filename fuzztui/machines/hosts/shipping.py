@@ -31,13 +31,13 @@ RUNS: Final = "~/.local/share/fuzztui/runs"
 """The directory of runs on a host, by default."""
 
 HOST_RUN: Final = "@fuzztui-run@"
-"""In commands: the absolute path of the host's run, which the host puts in its place."""
+"""Stands in a shipped campaign for the absolute path of the host's run; the host replaces it."""
 
 SEEDS_APART: Final = 1000
-"""Between the random seeds of two hosts: more instances than a host may have."""
+"""Difference of the random seeds of two hosts: larger than the number of instances on a host."""
 
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/dev", "/proc", "/sys", "/etc")
-"""What each host has by itself: programs there are not shipped."""
+"""Directories that each host has: programs in them are not shipped."""
 
 ANALYSED: Final = ("targets.json", "constants.json", "supervisor/analysed.json", RANKED)
 """Files of a run that were made from the target, once for all hosts: with the same constants the
@@ -129,7 +129,7 @@ def shipped_files(loaded: FrozenCampaign, run: Path) -> Mapping[str, Path]:
     """
     parcel = Parcel()
     try:
-        for place in loaded.campaign.hosts[:1]:  # they are the same on all hosts
+        for place in loaded.campaign.hosts[:1]:  # the files are the same on all hosts
             _Rewriting(loaded, place, run, parcel).tables()
     except (OSError, HostError):
         return {}
@@ -144,14 +144,14 @@ def _settings(tables: Tables, campaign: Campaign, place: HostPlace, index: int, 
         "host": place.name,
         "seed": (campaign.seed + SEEDS_APART * index) % LARGEST,
     }
-    given.pop("verdicts", None)  # the hub judges
+    given.pop("verdicts", None)  # verdicts are written at the hub
     if campaign.budget_trials:
         given["budget"] = shares(campaign)[index]
     engine = tables["engine"]
     engine["instances"] = place.instances
-    if campaign.table("mutants") and len(campaign.hosts) > 1:  # each host fuzzes others first
+    if campaign.table("mutants") and len(campaign.hosts) > 1:  # each host fuzzes mutants of its own
         tables["mutants"]["shard"] = f"{index + 1}/{len(campaign.hosts)}"
-    if len(campaign.hosts) > 1:  # whether nothing new comes from anywhere, the hub alone knows
+    if len(campaign.hosts) > 1:  # only the hub sees what all hosts find
         for key in ("idle", "edges"):
             tables.get("stop", {}).pop(key, None)
     there = ["main", *(f"s{i}" for i in range(1, place.instances))]
@@ -162,7 +162,7 @@ def _settings(tables: Tables, campaign: Campaign, place: HostPlace, index: int, 
 def take_analysed(run: Path) -> None:
     """On a host: put the shipped files of :data:`ANALYSED` in their places. Raises OSError.
 
-    A file that is there stays: that of the run's entries.
+    An existing file stays, because the run's entries depend on it.
     """
     for name in ANALYSED:
         shipped = run / SHIPPED / _RUN / Path(name).name
@@ -172,7 +172,7 @@ def take_analysed(run: Path) -> None:
 
 
 def shares(campaign: Campaign) -> list[int]:
-    """Return the trials of each host, in proportion to its instances; all add to the budget."""
+    """Return the trials of each host, in proportion to its instances; their sum is the budget."""
     whole = sum(place.instances for place in campaign.hosts)
     upto, before, found = 0, 0, []
     for place in campaign.hosts:
@@ -355,7 +355,7 @@ class _Rewriting:
         return f"{file}{colon}{lines}"
 
     def _is_home(self, directory: Path) -> bool:
-        """Whether it is the directory of the campaign file: the default of several keys."""
+        """Whether ``directory`` is that of the campaign file, the default of several keys."""
         return directory.resolve() == self._home.resolve()
 
     def _command(self, words: list[str]) -> list[str]:
@@ -375,7 +375,7 @@ class _Rewriting:
         return word
 
     def _word(self, word: str) -> str:
-        """Return the path of a program or a file on the host; what is not one stays as it is."""
+        """Return the path on the host of a program or file; any other word unchanged."""
         path = Path(word)
         with contextlib.suppress(OSError, ValueError):
             if path.is_file() and not path.is_relative_to(self._build) and self._is_system(path):
@@ -389,7 +389,7 @@ class _Rewriting:
         return any(path.is_relative_to(directory) for directory in _SYSTEM)
 
     def _is_there(self, seed: str) -> bool:
-        """Whether seeds can be shipped: a run that is resumed does not need them any more."""
+        """Whether to ship ``seed``: a resumed run needs no seeds, which may be deleted by now."""
         return not self._is_resumed or in_build(seed) or Path(seed).exists()
 
     def _seed(self, path: str) -> str:

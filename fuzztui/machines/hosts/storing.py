@@ -25,7 +25,7 @@ FULL_S: Final = 0.5
 """Seconds between two attempts to store what has come while the disk here is full."""
 
 _LOST_IDS: Final = 5_000
-"""Ids of a host's queue for which no entry may come: their files were too large, or deleted."""
+"""Most ids of a host's queue that may lack an entry, because its file is too large or deleted."""
 
 
 class HostInputs:
@@ -48,7 +48,10 @@ class HostInputs:
         self._refused = 0
 
     async def store(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Store files. While there is no room, wait: records are taken with their files only."""
+        """Store files, and return those that were stored. Waits while there is no room.
+
+        The caller logs the records that name the files afterwards.
+        """
         if not files:  # as in most messages
             return {}
         reported = False
@@ -68,7 +71,7 @@ class HostInputs:
     def _store(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
         """Store files of the host's instances below ``out/``. Returns those that were stored.
 
-        None beyond the host's limit. Raises OSError if this machine has no room.
+        Stores no more once the host exceeds its limit. Raises OSError if this machine has no room.
         """
         stored = {}
         # By id, as far as they come together: engines import the next id only.
@@ -81,7 +84,7 @@ class HostInputs:
                 if target.parent.name == "queue":
                     if self._queue is None:
                         self._queue = GaplessQueue(target.parent.parent)
-                    # The host has ids for what it has imported, which does not come back.
+                    # Entries that the host has imported have ids there, but are not sent back.
                     most = _LOST_IDS + self._elsewhere(self._main)
                     cost += FILE * self._queue.store(target.name, data, most)
                 else:
@@ -93,7 +96,7 @@ class HostInputs:
             except (ProtocolError, OSError) as e:
                 if isinstance(e, OSError) and e.errno in NO_ROOM:
                     raise
-                self._room.add_files(self._host, len(data))  # nonsense without end ends, too
+                self._room.add_files(self._host, len(data))  # refused files count, too
                 self.refuse(f"{path[:200]!r}: {e}")
         return stored
 
@@ -109,11 +112,11 @@ class HostInputs:
         return directory / folder_name(folder) / file_name(name)
 
     def named(self, instance: str) -> str:
-        """Return the name here of an instance over there: it begins with the host's."""
+        """Return an instance's name in the hub's run: it begins with the name of the host."""
         return instance if instance.startswith(f"{self._host}_") else f"{self._host}_{instance}"
 
     def refuse(self, what: str) -> None:
-        """Report what is not this host's: only the first one, as there may be many."""
+        """Report data of the host that were left out: only the first, as there may be many."""
         self._refused += 1
         if self._refused == 1:
             text = f"{self._host} sent what was left out (only the first is named): {what}"

@@ -42,10 +42,10 @@ _OF_A_HOST: Final = (
     BudgetSet, CampaignEnded, CampaignStarted, CampaignState, HostState, Notified,
     SupervisorStarted,
 )  # fmt: skip
-"""What the log of a hub has from its hosts, and the merged log from the hub itself."""
+"""Events that the merged log takes from a hub itself, not from the hosts in the hub's log."""
 
 _OWN: Final = (SkippedFrames, VerdictsChanged)
-"""Records that are about the whole campaign, from whatever run."""
+"""Events about the whole campaign, which the merged log contains without a host."""
 
 _ALIVE: Final = ("alive", "pending")
 
@@ -97,7 +97,7 @@ def _by_time(parts: Sequence[RunPart]) -> Iterator[tuple[RunPart, Record]]:
 
 
 def _translated(part: RunPart, record: Record) -> Record | None:
-    """A record as the merged log has it, with the run as its host; None: the log has it already."""
+    """Return a record as the merged log has it, with the run as its host; None: it is left out."""
     event = record.event
     if part.inner:  # a merged run: all its names are unique already
         if record.host:
@@ -114,7 +114,9 @@ def _translated(part: RunPart, record: Record) -> Record | None:
 
 
 def _is_outdone(record: Record, killed_by: dict[str, str]) -> bool:
-    """Whether another run has killed the mutant of a record; events of fuzz-first name no instance.
+    """Whether a record calls a mutant of fuzz-first unkilled that another run has killed.
+
+    Events about mutants of fuzz-first name no instance. Also stores kills in ``killed_by``.
 
     ``killed_by``: the first run that has killed a mutant, by the mutant's id.
     """

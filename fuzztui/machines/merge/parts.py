@@ -38,15 +38,15 @@ class RunPart:
     campaign: Campaign
     state: State
     problems: Sequence[str] = ()
-    """Damage of its log."""
+    """Messages about damage of the run's log."""
     name: str = ""
-    """Its instances begin with it; set by :func:`name_parts`."""
+    """Start of the names of its instances in the merged run; set by :func:`name_parts`."""
     inner: list[dict[str, Any]] = field(default_factory=list)
     """If it is a merged run: what it is made of."""
 
     @property
     def identity(self) -> str:
-        """Equal for copies of one run."""
+        """An id of the run, equal for copies; of a run with a damaged log, its path."""
         if not self.state.started_wall:  # a damaged log
             return str(self.run.path.resolve())
         identity = [self.state.started_wall, self.state.seed, *(self.state.host, self.state.name)]
@@ -152,7 +152,7 @@ def _numbered(base: str) -> Iterator[str]:
 
 
 def check_alike(parts: Sequence[RunPart]) -> None:
-    """Raise :class:`MergeError` if runs are not of one campaign: with what differs."""
+    """Raise :class:`MergeError`, which names what differs, if runs are not of one campaign."""
     first = parts[0]
     for part in parts[1:]:
         for key, (mine, theirs) in _differences(first, part):

@@ -26,7 +26,10 @@ _KEY: Final = re.compile(r"([^/]+)/(.+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Renamer:
-    """Renames what an event of the run ``name`` refers to; an empty name changes nothing."""
+    """Puts the run's ``name`` before names in its events.
+
+    With an empty name, :meth:`instance` and :meth:`key` change nothing.
+    """
 
     name: str
 

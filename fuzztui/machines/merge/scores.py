@@ -93,7 +93,7 @@ def merge_matrices(matrices: Sequence[tuple[str, Score]]) -> tuple[Score, Merged
 
 
 def shard_of(score: Score) -> MergedShards:
-    """Which part of the program's mutants a score is about."""
+    """Return the shards of the program's mutants that a score is about; ``of`` is 0 if none."""
     match score.get("shard"):
         case {"number": int(number), "of": int(of), "mutants": int(mutants), **more}:
             numbers_of = more.get("numbers")
@@ -211,7 +211,7 @@ def _add_row(
 
 
 def _moved(mask: int, numbers: Sequence[int]) -> int:
-    """A mask of mutants with other numbers. Raises LookupError for a bit of no mutant."""
+    """Move bit n of a mask to bit ``numbers[n]``. Raises LookupError for a bit of no mutant."""
     found = 0
     while mask:
         low = mask & -mask

@@ -31,7 +31,7 @@ MAX_MAIN: Final = 50
 """Characters of an instance's name in the names of shared files."""
 
 BUSY_S: Final = 900.0
-"""A directory that another machine has written to so lately is that machine's."""
+"""Seconds since the last write of another machine within which a directory belongs to it."""
 
 _OTHER_NAMES: Final = 20
 
@@ -230,7 +230,7 @@ class DirectoryExchange:
         return instance is None or not (instance.mutant or instance.passive)
 
     def _hash_of(self, path: Path) -> str | None:
-        """The hash of a file of this run, read again only if it has changed."""
+        """The hash of a file of this run; None if it is missing, empty or too large."""
         try:
             found = path.lstat()
         except OSError:
@@ -250,7 +250,7 @@ class DirectoryExchange:
     def _pull(self, state: State, result: PassResult) -> None:
         peers = peers_in(self._directory)
         known = self._known(state)
-        for peer in peers:  # a peer with the same entry may not know that it kills workers
+        for peer in peers:  # other peers with such an entry may not know yet that it kills workers
             known |= {name.sum for name in self._reader(peer).unsafe() if name.sum}
         result.peers = len(peers) - 1
         for number, peer in enumerate(peers):
@@ -318,7 +318,7 @@ class DirectoryExchange:
             if local in own:
                 continue
             if os.path.lexists(directory) and source_of(str(directory)) != source:
-                continue  # another directory's, a hub's, or a fuzzer's
+                continue  # it is of another shared directory, a hub or a fuzzer
             make_passive(directory, source)
             queue = QueueWriter(directory)
             queue.fill(imported_until(self._run.out, local))

@@ -32,7 +32,7 @@ def digest(data: bytes) -> str:
 
 
 def tag_of(run: Path, started: float) -> str:
-    """Eight characters that differ between runs, also between those that one directory had."""
+    """Eight characters that identify a run: a new run in the same directory has others."""
     return digest(f"{run.resolve()} {started}".encode())[:8]
 
 
@@ -56,13 +56,16 @@ def is_peer(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SharedName:
-    """A file name in a shared queue. ``sum`` and ``of`` are empty in those of other fuzzers."""
+    """A parsed file name of a shared queue.
+
+    ``sum``: the hash of the content. ``sum`` and ``of`` are empty in names by other fuzzers.
+    """
 
     name: str
     id: int
     sum: str = ""
     of: str = ""
-    """The run, and the id of the entry there: trimming changes an entry's content."""
+    """The entry's run and its id there, which stay the same when trimming changes the content."""
 
 
 def parse_shared(name: str) -> SharedName | None:

@@ -48,11 +48,11 @@ class About:
     """The hash of the constants that choices select; empty if there are none."""
     host: str = ""
     run: str = ""
-    """Its tag (:func:`fuzztui.machines.sync.names.tag_of`)."""
+    """The run's tag (:func:`fuzztui.machines.sync.names.tag_of`)."""
 
     @property
     def _form(self) -> str:
-        """Engines of one form can run each other's entries."""
+        """The form of the engine's entries: engines of one form can run each other's entries."""
         return self.engine if self.engine in ("afl", "spoton") else ""
 
     def differs(self, other: About) -> str:
@@ -67,7 +67,7 @@ class About:
 
 
 def read_about(directory: Path) -> About | None:
-    """Return the content of that file; None if it is missing (another fuzzer) or damaged."""
+    """Return the content of :data:`ABOUT`; None if missing (another fuzzer) or damaged."""
     found = load_object(read_if_regular(directory / ABOUT, _MAX_ABOUT) or b"")
     if found is None:
         return None
@@ -88,10 +88,11 @@ class PeerReader:
 
     directory: Path
     skipped: Counter[str] = field(default_factory=Counter)
-    """Files that are left there since the last call of :meth:`entries`, by reason."""
+    """Number of files that the last call of :meth:`entries` did not take, by reason."""
     _seen: set[tuple[str, int, int]] = field(default_factory=set)
     _listed: tuple[int, list[SharedName], int] = (0, [], 0)
-    """The time of the last listing's directory, its names, and how many files had no such name."""
+    """Of the last listing: the directory's modification time, the parsed names, and the number of
+    files with other names."""
 
     def entries(self, known: Collection[str], tag: str = "") -> Iterator[tuple[bytes, str]]:
         """Yield whole entries, with their hashes, that are not ``known``, by increasing id.
@@ -159,7 +160,7 @@ class PeerReader:
             self.skipped[LARGE if regular else UNREADABLE] += 1
             return None
         if before.st_size == 0:
-            return None  # it holds the place of an id
+            return None  # a placeholder, so that ids have no gaps
         data = _whole(path, before)
         if data is None:
             self.skipped[UNFINISHED] += 1

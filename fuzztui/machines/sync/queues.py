@@ -136,7 +136,7 @@ class QueueWriter:
         self._write(self.directory / name, data)
 
     def _write(self, file: Path, data: bytes) -> None:
-        """Readable for the accounts that may read the directory. Raises OSError, with the file."""
+        """Write a file, readable for all who may read its directory. Raises OSError."""
         try:
             with replacing(file, self.directory, sync=True) as fd:
                 os.fchmod(fd, self._mode)
@@ -146,7 +146,7 @@ class QueueWriter:
 
 
 def _named(error: OSError, file: Path) -> OSError:
-    """The error with a file; a full disk is reported without one."""
+    """Return the error with a file's name: an error of a full disk has none."""
     if error.filename is not None or error.errno is None:
         return error
     return OSError(error.errno, os.strerror(error.errno), str(file))

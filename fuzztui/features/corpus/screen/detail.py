@@ -29,7 +29,7 @@ def entry_lines(
     """Return the details of an entry: its name, ``content`` (the input), properties, relatives."""
     lines: list[Line] = [[TextSpan(plain(entry.key), "bold corpus"), *_marks(entry, pending)]]
     lines += [*content, []] if content else []
-    at = f", at {entry.execs:,} execs" if entry.execs else ""  # an imported file's name has none
+    at = f", at {entry.execs:,} execs" if entry.execs else ""  # imports have none
     lines.append(pair("found", format.clock(entry.t) + at))
     if entry.reasons:
         lines.append(pair("kept for", " ".join(entry.reasons), "valid"))

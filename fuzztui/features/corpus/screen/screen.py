@@ -99,7 +99,7 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
         )  # fmt: skip
 
     def _on(self, entry: Entry) -> Cell:
-        """The host; of a key without a column, because names of instances begin with it."""
+        """The entry's host, for filters: it has no column, as names of instances begin with it."""
         instance = self.campaign.instances.get(entry.instance)
         return ("" if instance is None else instance.host), ""
 
@@ -140,7 +140,7 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
             changed = changes.entries | (steered & state.entries.keys())
             self.table.touch(changed)
             if any(state.entries[key].first >= 0 for key in changes.entries):
-                self.table.invalidate()  # children of renumbered entries
+                self.table.invalidate()  # rows of children name their renumbered parents
             if self.table.cursor not in changed and not changes.commands:
                 return
         self.show_detail()
@@ -195,7 +195,7 @@ class CorpusScreen(InputScreen[Entry, InputContent]):
         return preview
 
     def _start(self, entry: Entry) -> Cell:
-        """The start of the input: what the generator made, else of the file, read when in view."""
+        """The start of the generated input, else of the file, which is read when in view."""
         if entry.preview:
             return value_preview(entry.preview), ""
         if entry.key in self._starts:

@@ -107,7 +107,7 @@ def finding_lines(
     lines.append(pair("found", f"{format.clock(finding.t)} {by}"))
     if finding.signature:
         lines.append(pair("signature", finding.signature))
-    if finding.plain_place != finding.place:  # by rules about frames
+    if finding.plain_place != finding.place:  # a rule skips frames
         lines.append(pair("failed at", finding.plain_place))
     if finding.execs:
         lines.append(pair("execs", f"{finding.execs:,}"))
@@ -169,7 +169,7 @@ def verdict_lines(finding: Finding, state: State) -> list[Line]:
 
 
 def _from_run(path: str, run: Path | None) -> str:
-    """As :func:`~fuzztui.tui.labels.run_files.shown` formats it."""
+    """Return a path relative to the run, as :func:`~fuzztui.tui.labels.run_files.shown` does."""
     return path if run is None else path.removeprefix(f"{run}{os.sep}")
 
 

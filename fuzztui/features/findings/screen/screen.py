@@ -63,7 +63,7 @@ FEW = 10
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The input of a finding, and its minimised input; None if there is none."""
+    """What the details of a finding show: its input, the minimised input, the source lines."""
 
     input: InputContent
     minimised: Preview | None = None
@@ -128,7 +128,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         )  # fmt: skip
 
     def _on(self, finding: Finding) -> Cell:
-        """The hosts on which the group was found, or the one of a file."""
+        """The hosts on which the group was found; if files are shown, the file's host."""
         state = self.campaign
         if not state.hosts:
             return "", ""
@@ -181,7 +181,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         if changes.reset:
             self.table.load(state.findings)
         elif changes.findings:
-            touched = set(changes.findings)  # of a new verdict: the whole group
+            touched = set(changes.findings)  # a verdict changes the group's row
             for key in changes.findings:
                 finding = state.findings.get(key)
                 if finding is not None and finding.signature:
@@ -253,7 +253,7 @@ class FindingsScreen(InputScreen[Finding, Inputs]):
         return preview.input if preview.minimised is None else InputContent(preview.minimised)
 
     def describe_row(self) -> ActionContext:
-        """Return also whether minimising is in progress."""
+        """Return the context of the row under the cursor, with whether it is being minimised."""
         first = next(iter(self.chosen()), None)
         minimising = first is not None and self._is_minimising(first)
         return replace(super().describe_row(), about=FindingContext(minimising))
@@ -486,7 +486,7 @@ def _named_group(finding: Finding) -> str:
 
 
 def _named(finding: Finding) -> str:
-    """A short name of the finding; its title is often contained in the answer."""
+    """A short name of the finding for notifications, which often contain its title already."""
     return f"{finding.instance}/" + finding.file.rpartition("/")[2].partition(",")[0]
 
 

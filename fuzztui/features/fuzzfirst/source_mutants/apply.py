@@ -122,5 +122,5 @@ def _changes(line: str, rules: _Rules) -> Iterator[tuple[str, str]]:
 
 
 def _without_literals(line: str) -> str:
-    """Replace each string literal by whether it has two characters or more."""
+    """Replace each string literal by "True" if it has two characters or more, else "False"."""
     return _LITERAL.sub(lambda m: f'"{len(m[1]) > 1}"' if m[2] else '"', line)

@@ -83,7 +83,7 @@ class InputScreen(ListingScreen[R, P], Generic[R, P]):
         self._reconnections = 0
 
     def tick(self, status: Status) -> None:
-        """Read the input again if its machine was not reached, and is now."""
+        """Read the input again after the connection to another machine was restored."""
         super().tick(status)
         if self._reconnections != self.host.reconnections:
             self._reconnections = self.host.reconnections

@@ -28,7 +28,7 @@ _PICTURE = re.compile(r"([1-9]\d?)x([1-9]\d?):((?:[0-9a-f]{6})+)")
 
 @dataclass(frozen=True, slots=True)
 class InputContent:
-    """A file's content; what a generator made of it, if its bytes are choices; and its parent."""
+    """An input's file, the generated input if the file contains choices, and the parent's."""
 
     file: Preview
     shown: InputShown | None = None
@@ -36,7 +36,7 @@ class InputContent:
 
     @property
     def name(self) -> str:
-        """What the bytes of the file are."""
+        """What the bytes of the file are: ``choices`` of a generator, or the ``input`` itself."""
         return "choices" if self.shown is not None else "input"
 
 

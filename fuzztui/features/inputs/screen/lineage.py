@@ -23,7 +23,7 @@ _MAX_INDENT = 8
 """Levels of the tree of ancestors that are indented."""
 
 _SEED = "seed:"
-"""Prefix, instead of a key, of the name of a seed with which mutants started."""
+"""Prefix of an origin that is the name of a seed, not the key of an entry."""
 
 
 def credit_lines(row: Entry | Finding, lineage: Lineage) -> list[Line]:

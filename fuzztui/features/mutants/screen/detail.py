@@ -98,7 +98,7 @@ def _dedented(source: SourceExcerpt, around: int) -> dict[int, str]:
 
 
 def _bare(mark: str, text: str, style: str) -> Line:
-    """One side of the change without its line."""
+    """One side of the change, if its source line is not available."""
     shown = plain(text) if text else "(nothing)"
     blank = " " * (NUMBER + 1)
     return [TextSpan(f"{mark}{blank} │ ", style), TextSpan(shown, side_style(style))]

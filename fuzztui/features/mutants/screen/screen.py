@@ -250,7 +250,7 @@ class MutantsScreen(MutantControls):
             return
         view = first.view
         waits, now = turns.waits(view, self.host.status.now), {}
-        left = view.left if first.stage == "mutants" else -1  # too late for all
+        left = view.left if first.stage == "mutants" else -1  # no mutant gets a turn any more
         for id, number in turns.numbers.items():
             words = turn_text(waits.get(id), number, left, trials=view.trials)
             now[id] = f"{number} {words}"
@@ -404,13 +404,13 @@ class MutantsScreen(MutantControls):
 
     @property
     def screen_keys(self) -> Mapping[str, FilterKey[Mutant]]:
-        """Keys of the filter: those that commands understand, and the columns of the table."""
+        """Keys of the filter that only this screen knows: columns of the table."""
         return {
             name: key for name, key in column_keys(self.table.columns).items() if name not in KEYS
         }
 
     def keys(self) -> Mapping[str, FilterKey[Mutant]]:
-        """Return the keys of selections, and those of the table's columns."""
+        """Return all keys of the filter: those that commands know, and :attr:`screen_keys`."""
         return {**KEYS, **self.screen_keys}
 
     def _accepts(self) -> Callable[[Mutant], bool] | None:

@@ -53,7 +53,7 @@ class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
 
     def do_mutants_command(self, action: Action) -> None:
         """Send the command of an action for the marked mutants, else for that at the cursor."""
-        if self.code is not None:  # first how many mutants that means; the same key then acts
+        if self.code is not None:  # ask first: a file may have many mutants
             self.do_mutant_many()
             return
         if self.table.marks:
@@ -89,8 +89,8 @@ class MutantControls(ListingScreen[Mutant, SourceExcerpt]):
         mutant = self.table.current
         if mutant is None:
             return []
-        # A selection cannot express progress in a worklist, a group of survivors, nor what those
-        # that are pending are called after the end.
+        # A selection cannot express progress in a worklist, a group of survivors, nor the states
+        # under which the table shows pending mutants after the campaign's end.
         ended = knowledge(self.campaign).over and self.campaign.mutant_counts.get("pending")
         renamed = ended and self._only in ("alive", NOT_RUN, UNREACHED)
         sayable = not (self._queue and self._only) and not self._group and not renamed

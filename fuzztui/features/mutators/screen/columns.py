@@ -25,7 +25,7 @@ def columns(
 ) -> Sequence[Column[MutatorRow]]:
     """Return the columns; ``alike`` returns whether all weights of a class are equal.
 
-    Equal bars would only repeat the share of the class. ``yields`` returns those of a mutator.
+    Equal bars would only repeat the share of the class. ``yields`` returns a mutator's.
     """
 
     def weight(arm: MutatorRow) -> Cell:

@@ -37,7 +37,7 @@ from fuzztui.tui.labels.latest_saved import FINDS
 from fuzztui.tui.labels.status import Status
 
 EQUAL = 0.99
-"""Part of the largest weight from which on two weights are shown as equal."""
+"""Share of the largest weight above which a weight is shown as equal to that."""
 
 
 class MutatorsScreen(SteeredScreen[MutatorRow, None]):

@@ -54,7 +54,7 @@ def columns(
 
 
 def shared_start(names: Collection[str]) -> str:
-    """Return the folders that the files of all names are in; of one file, the file too."""
+    """Return what all names begin with: common folders; if all are of one file, the file too."""
     files = {name.partition("::")[0] for name in names}
     if len(files) == 1 and all("::" in name for name in names):
         return f"{files.pop()}::"

@@ -22,7 +22,7 @@ class MeasuredLines:
     smallest: dict[str, dict[int, Smallest]] = field(default_factory=dict)
     _first: dict[str, dict[int, FirstEntry]] = field(default_factory=dict)
     _last: float = 0.0
-    """The time of the last entry that is the first of a line."""
+    """Campaign time of the latest entry that was the first to cover some line."""
     _t: float = -1.0
 
     def at(self, t: float) -> None:

@@ -226,7 +226,10 @@ class SourceScreen(ListingScreen[Row, None]):
         self.show_detail()
 
     def _go_to_line(self, line: int) -> None:
-        """Go to a line, or without a text to the next one of which something is known."""
+        """Go to a line; if the table has no row for it, to the nearest line that has one.
+
+        Without the file's text only lines of which something is known have rows.
+        """
         if not line or not self._file.rows:
             return
         self._wanted_line = 0
@@ -261,7 +264,7 @@ class SourceScreen(ListingScreen[Row, None]):
         return list(line_lines(row, file, name, smallest, self._measuring()))
 
     def _show_empty(self) -> None:
-        """Show why there is no file, or no row, in the table: a narrow terminal has no more."""
+        """Show in the table of files why it is empty: a narrow terminal has no other place."""
         text = "no file or function passes the filter"
         if not self._rows:
             text = self._measuring().nothing()

@@ -182,7 +182,7 @@ def _unannotated(
 
 
 def _telling(words: str) -> Iterator[str]:
-    """Yield the telling types in an annotation with full names."""
+    """Yield the telling types (:func:`is_telling`) of an annotation with full names."""
     inside: set[ast.AST] = set()
     for node in ast.walk(ast.parse(words)):
         if isinstance(node, ast.Attribute) and node not in inside:
@@ -235,9 +235,9 @@ _HELD: Final = tuple(f"{_WORLD.removesuffix('World')}{name}" for name in ("Item"
 
 
 def _hold(flow: Flow) -> None:
-    """Link worlds to the types that they contain, at distance 1.
+    """Link values of the generators' type ``World`` to the types of its content, at distance 1.
 
-    A function reads these from a store, so no value of the program leads to them.
+    A function reads the content from a store, so that no value of the program leads to it.
     """
     held = flow.graph.add(_HELD)
     for node, names in enumerate(flow.graph.types):

@@ -26,16 +26,16 @@ class Function:
 
     number: int
     name: str
-    """Its full name: ``package.module.Class.method``."""
+    """Full name: ``package.module.Class.method``."""
     node: FunctionNode
     result: int
     raised: int
     """Node of what decides whether the function raises."""
     positional: list[int]
     named: dict[str, int]
-    """Parameters by name, except ``*args`` and ``**kwargs``."""
+    """Nodes of the parameters by name, except ``*args`` and ``**kwargs``."""
     rest: list[int]
-    """``*args`` and ``**kwargs``."""
+    """Nodes of ``*args`` and ``**kwargs``."""
     bound: bool = False
     """Whether the first parameter is the object or class on which the function is called."""
     is_class_method: bool = False
@@ -45,7 +45,7 @@ class Function:
 
     @property
     def formals(self) -> list[int]:
-        """All parameters except the object."""
+        """Nodes of all parameters, without the object or class of a bound method."""
         keywords = (node for node in self.named.values() if node not in self.positional)
         return [*self.positional[self.bound :], *keywords, *self.rest]
 

@@ -102,14 +102,14 @@ class AnalysedGoal:
     function: str
     line: int
     column: int
-    """From 0."""
+    """Column of the deciding expression, from 0."""
     branch: str
     decision: int
     """Number of the decision, which all its branches share."""
     cells: tuple[int, ...]
-    """The goal is covered if any of these is."""
+    """The goal is covered if any of these cells is."""
     within: tuple[int, ...]
-    """The block that contains the decision was entered if any of these is covered."""
+    """The block that contains the decision was entered if any of these cells is covered."""
     reachable: bool
     """Whether the entry point may reach the goal."""
     types: tuple[Influence, ...]

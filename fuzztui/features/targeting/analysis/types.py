@@ -46,7 +46,7 @@ _MAX_LEFT_OUT = 20
 
 
 def is_telling(name: str) -> bool:
-    """Whether a type of this name can distinguish parts of inputs."""
+    """Whether a type of this name is rare enough to distinguish parts of inputs."""
     module, _, last = name.rpartition(".")
     package = module.partition(".")[0]
     if package == "hypothesis":
@@ -78,7 +78,7 @@ class Types:
     instances: dict[str, dict[Span, tuple[str, ...]]] = field(default_factory=dict)
     """Names of the classes whose special methods an expression's value may have."""
     classes: set[str] = field(default_factory=set)
-    """Referents that are classes."""
+    """Full names of the ``referents`` that are classes."""
     ancestors: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Full names of the base classes of each class of these modules, the class itself first."""
     never: dict[str, frozenset[Never]] = field(default_factory=dict)

@@ -122,7 +122,10 @@ def _place(row: GoalRow) -> tuple[str, int]:
 
 
 def _urgency(row: GoalRow) -> tuple[bool, bool, bool, bool, float]:
-    """Pinned goals first, then the frontier, each by types and reach; ignored goals last."""
+    """Sort key: pinned goals, the frontier, other goals, ignored goals.
+
+    Within each, goals that a type influences come first, then those that more trials reached.
+    """
     return row.ignored, not row.pinned, not row.frontier, not row.types, -reached_share(row)
 
 

@@ -179,7 +179,7 @@ class TypesScreen(SteeredScreen[TypeRow | GoalRow, SourceExcerpt]):
         self.table.do_table_sort()
 
     def do_table_reverse(self) -> None:
-        """As :meth:`do_table_sort`."""
+        """Reverse the order of the table whose details are shown."""
         self.table.do_table_reverse()
 
     # -------------------------------------------------------------- changes
