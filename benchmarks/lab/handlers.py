@@ -24,7 +24,7 @@ SAMPLES: Final = Path(__file__).resolve().parent.parent.parent / "sample_campaig
 
 _RECORDED: Final = Path(__file__).resolve().with_name("recorded.py")
 _OURS: Final = SAMPLES.parent / "engines"
-_STATIC: Final = SAMPLES.parent / "fuzztui" / "targets"
+_STATIC: Final = SAMPLES.parent / "fuzztui" / "features" / "targeting"
 
 VARIANTS: Final[dict[str, dict[str, Any]]] = {
     "zest": {"kind": "zest", "constants": False},

@@ -147,9 +147,9 @@ class Record(Feedback):
 
     def _libraries(self) -> set[tuple[str, int]] | None:
         for observer in self._context.executor.observers:
-            places = getattr(observer, "_places", None)
-            if places is not None:
-                return places.seen  # type: ignore[no-any-return]
+            seen = getattr(observer, "seen", None)  # of engines/execute/third_party.py
+            if seen is not None:
+                return seen  # type: ignore[no-any-return]
         return None
 
     def _end(self, trials: int) -> None:

@@ -12,6 +12,7 @@ import importlib
 import random
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from fuzztui.engines.base.errors import CannotStart
@@ -101,8 +102,7 @@ def _reported(
             send({"next": number + 1, "modules": [name for name in modules if name not in known]})
             known.update(modules)
 
-    host = ChildHost.of(spec.target, "")
-    host = ChildHost("", host.silence_s, meanwhile=meanwhile)
+    host = replace(ChildHost.of(spec.target, ""), meanwhile=meanwhile)
     found = host.each(len(inputs), work)
     return dict.fromkeys(str(name) for _, message in found for name in message["modules"])
 

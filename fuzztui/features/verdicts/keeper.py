@@ -47,7 +47,10 @@ class VerdictsKeeper(Service):
         self._file, self._state, self._record, self._out = file, state, record, out
         self._seen: object = None
         self._lock = asyncio.Lock()
-        self._equivalents: Reasons = {}
+        self._filed: Reasons = {}
+        """The mutants that were marked as equivalent when they were last written to the file."""
+        self._warning = ""
+        """Why they cannot be written; an empty string: they can."""
 
     def at_start(self) -> list[VerdictsChanged | SkippedFrames]:
         """Return the events to log before engines start. Blocking.
@@ -55,7 +58,7 @@ class VerdictsKeeper(Service):
         Raises :class:`~fuzztui.run.campaign.rundir.SupervisorError` if the file cannot be used.
         """
         self._seen = self._identity()
-        self._equivalents = equivalents(self._state)
+        self._filed = self._marked()
         try:
             events = changes(self._state, self._file)
         except VerdictsError as e:
@@ -73,15 +76,22 @@ class VerdictsKeeper(Service):
                 await self._look()
         finally:  # mutants may have been marked just before the end
             with contextlib.suppress(VerdictsError):
-                file_equivalents(self._file, self._state, *self._marked())
+                file_equivalents(self._file, self._state, self._filed, self._marked())
 
     async def _look(self) -> None:
         async with self._lock:
+            marked = self._marked()
             try:
-                await asyncio.to_thread(file_equivalents, self._file, self._state, *self._marked())
-            except VerdictsError as e:
+                await asyncio.to_thread(
+                    file_equivalents, self._file, self._state, self._filed, marked
+                )
+            except VerdictsError as e:  # tried again: the file may be repaired
                 text = f"{e}; equivalent mutants are in this run's log only"
-                self._record(Message("warning", text))
+                if text != self._warning:
+                    self._record(Message("warning", text))
+                self._warning = text
+            else:
+                self._filed, self._warning = marked, ""
             seen = await asyncio.to_thread(self._identity)
             if seen == self._seen:
                 return
@@ -98,12 +108,11 @@ class VerdictsKeeper(Service):
         with contextlib.suppress(OSError):  # tried again at the next change of the file
             await asyncio.to_thread(share_rules, self._out, list(self._state.skipped_frames))
 
-    def _marked(self) -> tuple[Reasons, Reasons]:
-        """Return the equivalent mutants at the last call, and now."""
+    def _marked(self) -> Reasons:
+        """Return the mutants that are marked as equivalent now."""
         if self._state.engine != "mu2":  # ids of other mutants do not survive an edit
-            return {}, {}
-        before, self._equivalents = self._equivalents, equivalents(self._state)
-        return before, self._equivalents
+            return {}
+        return equivalents(self._state)
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers of the commands that write to the verdicts file, by command name."""

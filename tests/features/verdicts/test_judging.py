@@ -24,6 +24,8 @@ from fuzztui.kernel.wire.events import (
     Event,
     FindingDescribed,
     Message,
+    MutantsFound,
+    MutantState,
     Record,
     SupervisorStarted,
     VerdictsChanged,
@@ -185,6 +187,24 @@ async def test_edits_reach_a_running_campaign(file, monkeypatch):
     file.write_text("[[finding]]\n")
     await comes(Message)
     assert verdict_of(run.state, "A") == "wont-fix"
+    task.cancel()
+
+
+async def test_a_mutant_marked_while_the_file_is_broken_is_filed_once_it_is_repaired(
+    file, monkeypatch
+):
+    monkeypatch.setattr(keeper, "LOOK_S", 0.0)
+    run = Running(file)
+    run.record(CampaignStarted("c", "mu2", "t"))
+    run.record(MutantsFound("main", "m", "m.py", "/m.py", [{"id": "m:f:math:1:-"}]))
+    run.start()
+    task = asyncio.ensure_future(run.keeper.run())
+    file.write_text("[[mutant]]\n")
+    run.record(MutantState("", "m:f:math:1:-", "equivalent"))
+    await until(lambda: any("in this run's log only" in str(e) for e in run.events))
+    file.write_text("")
+    await until(lambda: "m:f:math:1:-" in file.read_text())
+    assert sum("in this run's log only" in str(e) for e in run.events) == 1
     task.cancel()
 
 
