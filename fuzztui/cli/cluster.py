@@ -162,7 +162,7 @@ def _become(argv: list[str]) -> int:
 
 
 def check(options: argparse.Namespace) -> int:
-    """Say what a cluster would be used for jobs: versions, workers, cores, TLS; with mends."""
+    """Print the cluster that would run jobs (versions, workers, slots, TLS), and its problems."""
     config = cluster_of(options, {})
     if config is None and options.file is not None and str(options.file).startswith(_SCHEMES):
         raise CliError(f"{options.file}: is an address, not a file; write --cluster ADDRESS", USAGE)
@@ -196,7 +196,7 @@ class _Checked:
 
 
 def _check(config: ClusterConfig, found: _Checked) -> None:
-    """Open the place, ask its workers, and close it. Raises :class:`ClusterError`."""
+    """Connect to the cluster, ask its workers, and fill ``found``. Raises :class:`ClusterError`."""
     if not config.local:
         tls = tls_for(config.tls, config.scheduler)
         days = days_left(tls)

@@ -114,7 +114,10 @@ class Care:
         self._check_constants(run.path, constants_of(run))
 
     def _check_constants(self, path: Path, constants: bytes | None) -> None:
-        """Raise :class:`CliError` if choices in the inputs there mean something else."""
+        """Raise :class:`CliError` if the inputs in ``path`` have other ``constants`` than the run.
+
+        Choices of a generator select constants, so that such inputs would be other values here.
+        """
         if constants != constants_of(self.run):
             raise UsageError(
                 f"{path}: the choices in its inputs select other constants than those of "
@@ -131,13 +134,13 @@ class Care:
         return self.run_inputs(entries)
 
     def again(self, entries: Sequence[CorpusInput], measured: Measured) -> Measured:
-        """Run inputs once more, without the others. Raises :class:`CliError`."""
+        """Run only these inputs once more, and add the results to ``measured``. Raises CliError."""
         return self.run_inputs(entries, passes=1, into=measured)
 
     def run_inputs(
         self, entries: Sequence[CorpusInput], *, passes: int = 2, into: Measured | None = None
     ) -> Measured:
-        """Run inputs, so often. Raises :class:`CliError`."""
+        """Run inputs ``passes`` times; add results to ``into`` if it is given. Raises CliError."""
         with disk(), self._progress:
             measurer = Measurer(
                 self.campaign,

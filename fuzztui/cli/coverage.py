@@ -121,8 +121,8 @@ def _by_line(
 ) -> int:
     """Print, as JSON, the first and the smallest entry that execute each line.
 
-    An order of the inputs gives the first one of each line: the inputs run in the order in which
-    they were found, then the smallest first.
+    Inputs run one after the other, and the first one that executes a line is reported for it. For
+    the first entry they are in the order in which they were found, for the smallest by size.
     """
     if options.entry or options.over_time or options.format or options.output:
         raise UsageError("--by-line prints JSON about all inputs, without other options")

@@ -106,7 +106,7 @@ def mutants(options: argparse.Namespace) -> int:
 
 
 def _default(what: str) -> Path:
-    """Return what ``mutants WHAT`` without FILE or RUN is about. Raises :class:`CliError`."""
+    """Return the run or campaign file for ``mutants WHAT`` without FILE or RUN. Raises CliError."""
     if what == "matrix":
         return find_run(None)
     if what in ("list", "export"):
@@ -116,7 +116,7 @@ def _default(what: str) -> Path:
 
 
 def _chosen(options: argparse.Namespace) -> tuple[_LookUp, list[Mutant]]:
-    """Return what :func:`_look_up` does, and the selected mutants, or all."""
+    """Return the result of :func:`_look_up`, and the mutants that the options select."""
     selections = [selection(text) for text in options.selections]
     code = code_changes(options)
     looked_up = _look_up(options)

@@ -134,7 +134,7 @@ def _is_place_given(options: argparse.Namespace) -> bool:
 
 
 def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
-    """Show a run. ``over``: it had ended before, and was not continued."""
+    """Show a run. ``over``: the run had ended before this command, which has not continued it."""
     with _left_behind(where):
         return _shown(options, where, over=over)
 
@@ -226,7 +226,7 @@ def refuse_verdicts(loaded: FrozenCampaign) -> None:
 
 
 def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) -> bool:
-    """Start a supervisor. Returns whether this process did so, not another one simultaneously."""
+    """Start a supervisor. Returns False if another process started one at the same time."""
     with _left_behind(loaded.campaign.output, SETTLED_S):
         return _started(loaded, word, rejoin=rejoin)
 

@@ -201,7 +201,10 @@ class _ClusterScore:
         return max(1, min(slots * _SHARDS_PER_SLOT, self.mutants // _MIN_MUTANTS))
 
     def _digest(self) -> str:
-        """Of what the parts depend on; of the program's code their own digests are compared."""
+        """A hash of all on which the results of parts depend, except for the program's code.
+
+        The code is compared by the digest in each part's result.
+        """
         files = [(name, *_stamp(Path(name))) for name in self.work.inputs]
         request = json.loads(self.work.request())
         del request["part"]

@@ -194,7 +194,7 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
 
 
 def folded_slots(state: State) -> tuple[list[Instance], str]:
-    """Return the instances to list, and a line that counts the ended ones of mutants' turns."""
+    """Return the instances to list, and a line that counts the others: ended, each for a mutant."""
     shown = [i for i in state.instances.values() if not (i.mutant and i.state in ENDED)]
     over = len(state.instances) - len(shown)
     line = f"  {several(over, 'instance')} that fuzzed mutants ended" if over else ""

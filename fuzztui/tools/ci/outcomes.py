@@ -151,7 +151,11 @@ class KeptOutcomes:
                     return
 
     def _text(self, found: Mapping[str, Any], *, own: bool) -> str:
-        """``own``: the target compares values by itself, which two texts do not replace."""
+        """The text of an outcome; empty if it cannot be compared.
+
+        ``own``: the target compares values by itself. Its comparison needs the values, so that the
+        text only contains that there is one.
+        """
         try:
             recorded = Recorded.of(found)
         except RecordError:

@@ -28,11 +28,11 @@ class TestCase:
     kills: tuple[str, ...] = ()
     """The mutants that no test before it kills, as the campaign compares values."""
     confirmed: tuple[str, ...] = ()
-    """Those with which this test was seen to fail."""
+    """The mutants among ``kills`` with which this test was run and has failed."""
     edges: int = 0
     """The number of edges that no test before it covers."""
     functions: tuple[tuple[str, int], ...] = ()
-    """Functions with the number of those mutants, the most first."""
+    """Functions with their numbers of ``kills``, the largest number first."""
     hangs: bool = False
     """Whether some of the mutants do not end."""
     cause: str = ""

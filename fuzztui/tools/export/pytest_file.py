@@ -53,12 +53,12 @@ class TargetNames:
     function: str
     """``module:name`` or ``/path/harness.py:name``."""
     paths: tuple[str, ...] = ()
-    """Directories that importing it needs."""
+    """Directories that must be on ``sys.path`` to import the function."""
     generator: str = ""
     compare: str = ""
-    """A function that compares two values; ``@``: the one that decorates the target."""
+    """A function that compares two values; ``@``: the one given by a decorator of the target."""
     shows: str = ""
-    """A function of a value, whose result is compared in place of the value."""
+    """A function that is called with the value; its result is compared in place of the value."""
     expected: tuple[str, ...] = ()
     """Exceptions that are no failures: ``module.Class``."""
     constants: bytes | None = None

@@ -35,13 +35,13 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class RaisedError:
-    """An exception. ``module`` and ``name``: its import; both empty if it cannot be imported."""
+    """An exception. ``module`` and ``name``: where its class is imported from; empty: nowhere."""
 
     module: str
     name: str
     qualified: str
     message: str
-    """The expression of its text; empty: it may be different the next time."""
+    """The exception's text as an expression; empty: the text may differ the next time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,7 @@ class RankTest:
     p: float
     """Two-sided, by the Mann-Whitney U test."""
     a12: float
-    """How often a run of ``b`` is above one of ``a``."""
+    """Share of pairs (0 to 1) in which a run of ``b`` is above one of ``a``; equal: half a pair."""
 
 
 def rank_tests(of: RunComparison) -> Iterator[RankTest]:
@@ -195,12 +195,13 @@ def rank_tests(of: RunComparison) -> Iterator[RankTest]:
 
 @dataclass(frozen=True, slots=True)
 class FoundBy:
-    """One cause or one mutant: which sides have it, and when they had it first."""
+    """A cause of findings, or a killed mutant: which sides (runs or groups) have it, and when."""
 
     key: str
     title: str
     times: tuple[float, ...]
-    """By side: campaign time; of a group the median of its runs that have it; NaN: none has."""
+    """By side: campaign time when it was first found or killed, of a group the median of its runs
+    that have it; NaN: no run has it."""
     runs: tuple[int, ...]
     """By side: how many of its runs have it."""
 

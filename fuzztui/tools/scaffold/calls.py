@@ -57,7 +57,7 @@ class HarnessCall:
 
     @property
     def all_arguments(self) -> tuple[Argument, ...]:
-        """Those of the constructor first."""
+        """All arguments: those of the constructor, then those of the call."""
         return self.constructor + self.arguments
 
     @property

@@ -39,7 +39,7 @@ LEAVE_S = 2.0
 
 
 class ThemeScreen(ListScreen):
-    """Returns the name of the chosen theme; None: the user wants the former one back."""
+    """The list of themes. Returns the name of the chosen one; None: restore the former theme."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("T", "move(1)", show=False)]
     DEFAULT_CSS = """

@@ -59,7 +59,7 @@ class Attention:
         self._announced: set[str] = set()
         self._rules: list[str] = []
         self.waiting = False
-        """Whether a finding without a description may become a new group by time alone."""
+        """Whether findings without a description are left, which are announced after some time."""
 
     def skip(self, state: State) -> None:
         """Announce nothing of what ``state`` contains already."""

@@ -119,7 +119,7 @@ class HomeApp(ActionApp):
         self._beside: list[Path] = [*opening.view.beside]
         """The runs side by side; none: the table is shown."""
         self._restored = bool(self._beside)
-        """Whether these are from the home screen before, and were not looked at yet."""
+        """Whether ``_beside`` is from the previous home screen, and no look has checked it yet."""
         self._wake = asyncio.Event()
         self.choice: Path | tuple[str, ...] | None = None
         """What the user has chosen: a run, or :data:`INIT`; None: to leave."""

@@ -55,7 +55,10 @@ def spread(left: Line, right: Line, width: int) -> list[TextSpan]:
 
 
 def merged(cells: Iterable[tuple[str, str]], *, clicks: bool = False) -> list[TextSpan]:
-    """Return texts with their styles as few spans; ``clicks``: each has the number of its first."""
+    """Return pairs of text and style as few spans: neighbours of one style become one span.
+
+    ``clicks``: the ``click`` of each span is the number of its first pair.
+    """
     out: list[TextSpan] = []
     for i, (text, style) in enumerate(cells):
         if out and out[-1].style == style:

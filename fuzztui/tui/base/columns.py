@@ -263,9 +263,9 @@ class Layout(Generic[T]):
 def chosen(columns: Sequence[Column[Any]], wanted: Sequence[str]) -> Sequence[Column[Any]]:
     """Return the columns with those first that ``wanted`` names by id, in this order.
 
-    The others only serve a filter. If the names begin with :data:`HIDDEN`, all but the named
-    columns are shown, in their own order. Without room the last ones are left out. Unchanged are
-    a table without any of the named columns, and one that would show none.
+    The others only serve a filter. If a name begins with :data:`HIDDEN`, all but the named columns
+    are shown, in their own order. Without room the last ones are left out. ``columns`` is returned
+    unchanged if it has none of the named columns, or if no column would be shown.
     """
     by_id = {c.id: c for c in columns if c.needs < NEVER}
     if any(name.startswith(HIDDEN) for name in wanted):
@@ -294,7 +294,7 @@ def count_column(
 ) -> Column[T]:
     """Return a column of numbers, whose largest come first.
 
-    ``zero``: what stands for 0, muted as a number that is not reported.
+    ``zero``: the text in place of 0. Like the dash of a number that is not reported, it is muted.
     """
 
     def cell(row: T) -> Cell:

@@ -281,6 +281,9 @@ class CampaignControls(ThemedApp):
 
 
 def answer_text(command: Command, said: str) -> str:
-    """Return an engine's answer; a name that the command's label contains becomes "it"."""
+    """Return an engine's answer ``said`` with "it" in place of the name that ``command`` is about.
+
+    The answer is shown behind the command's label, which contains that name already.
+    """
     name = command.affects or command.subject
     return re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", "it", said) if name else said

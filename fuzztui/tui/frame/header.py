@@ -152,7 +152,7 @@ class Header(StatusCanvas):
         return spread(tabs, self._budget(width - width_of(tabs)), width)
 
     def _complete(self, budget: list[TextSpan]) -> bool:
-        """Whether the budget has its bar; in a replay, which has none, the limit."""
+        """Whether ``budget`` has its bar, or in a replay, which draws no bar, its limit."""
         if self._status.progress < 0 or self._status.caught_up < 1:
             return True
         in_replay = self._status.mode == "replay"

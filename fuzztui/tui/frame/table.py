@@ -46,7 +46,7 @@ SLICE_S = 0.012
 """Seconds of CPU time for which rows are sorted or filtered at once."""
 
 FIRST_S = 0.004
-"""The same at once after a key, before its first frame is drawn."""
+"""The same for the first slice after a key, which delays the frame that answers the key."""
 
 BREATH_S = 0.001
 """Seconds between two slices."""
@@ -93,7 +93,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     """
 
     class OfTable(Message):
-        """What all messages of a table have."""
+        """The base of all messages of a table."""
 
         def __init__(self, table: BigTable[Any]) -> None:
             super().__init__()
@@ -157,10 +157,10 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._moved = False
         """Whether the user has put the cursor on a row; the first line does not count."""
         self._sent: set[str] = set()
-        """Rows that the user has moved away and that have not moved yet."""
+        """Keys of rows that a command of the user will move, and that have not moved yet."""
         self._presence = Presence(columns)
         self._deciding = False
-        """Whether a timer goes on with that."""
+        """Whether a timer will continue :meth:`_decide_columns`."""
         self._to_end = False
         """Whether the cursor goes to the last row once all rows are sorted."""
         self._working = False
@@ -223,7 +223,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             self.show_columns(self.columns, self.rows.sort_column)
 
     def _own(self, column: Column[T] | None) -> Column[T] | None:
-        """The column as this table shows it: the user's choice makes others of some."""
+        """This table's column with the id of ``column``: the user's choice may have changed it."""
         return next((c for c in self.columns if column and c.id == column.id), column)
 
     def touch(self, keys: Iterable[str], *, still: bool = False) -> None:
@@ -404,7 +404,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._moved = True
 
     def move_on(self, alike: Callable[[T], bool] = lambda _: True) -> None:
-        """Move the cursor on, because the user moves its row away, which may take a while.
+        """Move the cursor to another row: a command will move the present one, perhaps much later.
 
         The cursor goes to the next row that passes ``alike``, or to the previous one, so that the
         same key can be pressed again for that row. The view does not scroll when the first row
@@ -448,9 +448,9 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     _count_seen = 0
 
     def _decide_columns(self) -> bool:
-        """Decide which columns have nothing to show, and go on with that later if rows are left.
+        """Decide which columns have nothing to show; if rows are left, a timer continues later.
 
-        Returns whether any column comes or goes.
+        Returns whether the set of columns has changed.
         """
         if self.source is not self.rows or self.rows.pending:
             return False

@@ -143,7 +143,7 @@ def _clock(of: HostSummary) -> Cell:
 
 
 def host_ages(of: HostSummary, status: Status) -> tuple[object, ...]:
-    """Return all that decides the cells of a row, also with time alone."""
+    """Return all on which the cells of a host's row depend: equal tuples need no redrawing."""
     age = format.age(status.now - of.stats_t) if of.stats_t >= 0 else ""
     found = format.age(status.now - of.last_find_t)
     return of, link_cell(of, status), age, found, status.orphaned, status.over

@@ -102,10 +102,10 @@ def settled(place: RunFile) -> RunFile:
 # ------------------------------------------------------------------- commands
 
 _mirrored: dict[Path, Origin] = {}
-"""The runs of other machines that are shown here; drawing reads no files."""
+"""Where mirrored runs are from, by directory here: kept, because drawing must read no files."""
 
 _files: dict[Path, Path] = {}
-"""The campaign files of the runs that are shown here."""
+"""The campaign file with which each run was started, by the run's directory."""
 
 
 def set_origin(run: Path, origin: Origin) -> None:

@@ -258,7 +258,10 @@ class LogScreen(ListingScreen[Record, None]):
 
 
 def _matching(query: Query, records: Sequence[Record], state: State) -> list[int]:
-    """In a thread: only looks rows of the state up, which is safe while it is changed."""
+    """Sequence numbers of the records that match ``query``. Called in a thread.
+
+    Only looks up single rows of ``state``, which is safe while another thread changes it.
+    """
     found = query.filter
     return [r.seq for r in records if query.matches(describe_known(r, state), r, found)]
 
