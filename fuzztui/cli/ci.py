@@ -179,7 +179,7 @@ class _Ci:
                 "finding yet; this run records them"
             )
         if not outcomes.judged_by_tests:
-            with self._step("recording"):  # before the rest: a corpus that grows is recorded whole
+            with self._step("recording"):  # before fuzzing uses up the budget
                 until = time.monotonic() + self._left_s * _RECORDING_SHARE
                 outcomes.learn(kept, (), self._instance, until)
         states.append(self._replayed_state(kept, replayed, changed))
@@ -424,7 +424,8 @@ class _Ci:
             campaign, until = self._campaign([]), self._until
             covered = replay(campaign, new, self.work, self._instance, show, until=until)
             self._cut(covered.cut, "of the campaign not looked at for the kept corpus")
-            # A killer of a queue is the first one: no kept input kills the mutant.
+            # The score runs kept inputs first and names the first killer of a mutant: if that is in
+            # a queue, no kept input kills the mutant.
             sound = [
                 CoverInput(name, status.st_size, covered.cells[at].union(kills.get(name, ())))
                 for at in sorted(covered.cells.keys() - covered.failed.keys())

@@ -135,7 +135,7 @@ class CiJudge:
         outcome.killed = state.mutant_counts.get("killed", 0)
         outcome.invalid = state.mutant_counts.get("invalid", 0)
         left = [m for m in new_survivors(mutants, Baseline()) if not m.accepted]
-        if not outcome.exact:  # the others may not have run
+        if not outcome.exact:  # mutants in other states may not have run on all inputs
             left = [m for m in left if m.state == "alive"]
         new = {m.id for m in new_survivors(mutants, baseline or Baseline())}
         for m in left:

@@ -93,7 +93,7 @@ class _Exporter:
     def cases(self, corpus: list[Path]) -> list[TestCase]:
         """Choose the inputs of the corpus that become tests, with their outcomes."""
         if not self._campaign.target["generator"]:
-            self._record([], [])  # a Hypothesis test is refused before minutes of scoring
+            self._record([], [])  # raises for a Hypothesis test, before minutes of scoring
         kept = [file for file in (self._run.kills, self._run.matrix) if file.exists()]
         result = ask_score(
             self._campaign,

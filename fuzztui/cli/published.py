@@ -32,7 +32,7 @@ def published(data: _T, root: Path) -> _T:
     if not shorter:
         return data
     names = "|".join(map(re.escape, sorted(shorter, key=len, reverse=True)))
-    # Not the end of a longer path, but what comes after a compiler's -I or -L.
+    # A place counts at the start of a path, also behind a compiler's -I or -L; not inside a path.
     pattern = re.compile(rf"(?:(?<![\w/.~-])|(?<=-[IL]))({names})(/|(?![\w.-]))")
 
     def short(match: re.Match[str]) -> str:

@@ -214,7 +214,7 @@ def load_file(
     if ".." in file.parts:  # the frozen copy must not depend on the current directory
         file = file.parent.resolve() / file.name
     loaded = load(file, [*implied, *overrides], hosts=hosts)
-    for name in loaded.frozen.keys() - set(table_names()):  # of a run
+    for name in loaded.frozen.keys() - set(table_names()):  # only a run's copy may have them
         say(f"{file}: [{name}] has no effect: no installed package adds that table")
     return loaded
 

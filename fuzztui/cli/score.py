@@ -104,7 +104,7 @@ def score(options: argparse.Namespace) -> int:
         kept, kills = matrix, "all"
         if matrix is None and narrowed == options.overrides and options.shard is None:
             kept, kills = RunDir(run).kills, "first"
-            kept.unlink(missing_ok=True)  # all of it runs: a package may be another one
+            kept.unlink(missing_ok=True)  # no row is used again: a package may have changed
         result = ask_score(
             campaign,
             run / "out" / "main",

@@ -120,7 +120,7 @@ class _ClusterScore:
         ids = [f"{n}of{of}" for n in range(of)]
         parts = self._round(journal, f"{digest}/{of}", ids, self._shard)
         if len({part["digest"] for part in parts.values()}) > 1:
-            # A part of an earlier, interrupted command: of a program that was changed since.
+            # Some are from an earlier, interrupted command, and the program has changed since.
             journal.unlink(missing_ok=True)
             say("the program or its inputs have changed; all parts are scored again")
             parts = self._round(journal, f"{digest}/{of}", ids, self._shard)

@@ -231,7 +231,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
     average = " on average" if over else ""
     per_second = f"  at {speed(throughput(state))}{average}" if whole_time else ""
     least = "at least " if now.is_lower_bound else ""
-    known = ", of the known mutants" if least else ""  # a ratio may be higher or lower
+    known = ", of the known mutants" if least else ""  # not "at least": a ratio may fall, too
     discovery, yields = discovery_rate(state), campaign_yields(state).campaign
     about_mutants = stage_rows(state) if state.stage else status_rows(state)
     return [

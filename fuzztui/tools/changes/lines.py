@@ -158,7 +158,7 @@ def _sections(lines: list[bytes]) -> Iterator[tuple[str, str, list[_Hunk]]]:
 def _hunk(lines: list[bytes], at: int, match: re.Match[bytes]) -> tuple[_Hunk, int]:
     """Return the hunk whose head is at ``at``, and the index of the line after it."""
     old_size, new_size = (1 if match[n] is None else int(match[n]) for n in (2, 4))
-    # Of no lines: the number is that of the line before.
+    # A hunk without new lines has the number of the line before it in its head.
     start = int(match[3]) - (new_size > 0)
     if start < 0:
         raise ChangesError(f"line {at + 1}: {_text(match[0])} is not the head of a hunk")

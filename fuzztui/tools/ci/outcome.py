@@ -191,7 +191,7 @@ def stack_frames(detail: str, root: Path) -> tuple[LocatedFrame, ...]:
         LocatedFrame(path, int(line), function.strip(), located(path, int(line), root))
         for path, line, function in _FRAME.findall(last)
     ]
-    if _REVERSED in last:  # what faulthandler writes
+    if _REVERSED in last:  # faulthandler writes the innermost call first
         found.reverse()
     return tuple(found[-_MAX_FRAMES:])
 

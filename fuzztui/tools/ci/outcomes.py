@@ -126,7 +126,7 @@ class KeptOutcomes:
         now_s = time.monotonic()
         first = dict(self._outcomes(new, instance, now_s + (until - now_s) / 2))
         again = dict(self._outcomes([*first], instance, until, other_date=True))
-        for file, text in again.items():  # a later run records the others
+        for file, text in again.items():  # those for which there was no time: in a later run
             self.known[self._key(file)] = text if text == first[file] else ""
         self.cut = len(new) - len(again)
         publish_text(self.file, json.dumps(self.known, indent=0, sort_keys=True))
@@ -177,6 +177,6 @@ class KeptOutcomes:
     def _key(self, file: Path) -> str:
         """The hash by which the outcome of an input is kept."""
         data = read_if_regular(file, MAX_INPUT_BYTES) or b""
-        if self._drawn:  # two hashes of one length: no other pair has the same text
+        if self._drawn:  # hashes, joined: no other pair has the same bytes
             data = b"".join(hashlib.sha256(part).digest() for part in (data, self._drawn))
         return hashlib.sha256(data).hexdigest()[:_DIGITS]

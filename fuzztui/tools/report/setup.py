@@ -34,7 +34,7 @@ def setup_section(run: ReportedRun) -> Section:
     ]
     if pythons := sorted({i.python for i in own if i.python}):
         rows.append(("Python", brief(listed(pythons))))
-    if run.has_history:  # who started a watched fleet chose them: its directories name neither
+    if run.has_history:  # the directories of a watched fleet contain neither
         rows += [("random seed", f"{state.seed}"), ("budget", _budget(state))]
     rows += [
         ("instances", several(len(own), "instance")),

@@ -132,7 +132,7 @@ def run_trial(
                         _count(trial, number, result, own)
                         progress(done, len(inputs))
                     if done == len(inputs):
-                        break  # a thread of the target may keep the process from ending
+                        break  # not at its end: a thread of the target may prevent that
         except NoAnswer:
             if not done:
                 raise

@@ -68,7 +68,7 @@ class ActionApp(ThemedApp):
 
     CSS_PATH = "fuzztui.tcss"
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS: ClassVar = {ActionProvider}  # with Textual's, in which order they come is chance
+    COMMANDS: ClassVar = {ActionProvider}  # not Textual's: the order of two providers is random
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it
         (0, "-narrow"),
         (76, "-medium"),

@@ -291,7 +291,7 @@ class Rows(Generic[T]):
                 runs.append(sorted(run, key=value.__getitem__))
                 run = []
             yield
-            # As often as the number of rows doubles: merging costs time, too.
+            # Publish whenever the number of rows has doubled: each merge costs time, too.
             if publishes and publish_at <= done < len(keys) and len(value) < RUN:
                 publish_at = 2 * done
                 found = [key for part in (*runs, run) for key in part]

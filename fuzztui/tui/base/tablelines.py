@@ -110,7 +110,7 @@ def header_line(
     gaps = [gap.span() for gap in re.finditer(" +", header.text)]
     for note in filter(None, notes):
         size = cell_len(note)
-        # One blank on either side, two before a title. The last gap: the eye ends there.
+        # One blank on either side, two before a title. The last gap that fits: the eye ends there.
         fitting = [(start, end) for start, end in gaps if end - start >= size + 2]
         if fitting:
             start, end = fitting[-1]

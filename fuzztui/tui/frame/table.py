@@ -478,7 +478,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             if self.source is self.rows:
                 # From all parts of the table: rows that are scrolled to have similar widths.
                 sample += range(0, n, max(1, n // SAMPLE))
-            else:  # of a table that is read by the page
+            else:  # read page by page: only rows of the first and last pages
                 sample += [*range(min(n, SAMPLE // 4)), *range(max(0, n - SAMPLE // 4), n)]
         rows = (self.source.row(self.source.key(index)) for index in sample)
         known = (row for row in rows if row is not None)
@@ -520,7 +520,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         if seen != now:
             self._drawn_for = now
             self._shown = [Strip.blank(0)] * now[0].height
-            if seen[0] != now[0]:  # new columns may fit, which were not measured
+            if seen[0] != now[0]:  # columns that were not measured may fit now
                 self._measure(ends=seen[0].width != now[0].width)
         strip = self._line(y, frame)
         if y < len(self._shown):

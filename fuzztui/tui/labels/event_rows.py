@@ -235,7 +235,7 @@ def _groups(state: State, most: int) -> list[EventRow]:
     found = state.findings
     counts = {keys[0]: len(keys) for keys in list(state.groups.values()) if keys}
     latest = islice(reversed(list(found.values())), most)
-    counts |= {f.key: 1 for f in latest if not f.signature}  # not described yet
+    counts |= {f.key: 1 for f in latest if not f.signature}  # not described yet: a group each
     heads = nlargest(most, (found[key] for key in counts), key=lambda f: f.seq)
     return [EventRow(f.seq, f.t, _finding(f, counts[f.key]), FINDINGS, f.key) for f in heads]
 

@@ -68,7 +68,7 @@ class HomeLooks:
             self._found_at = now
             runs.find()
             self._new.clear()
-            due = runs.looks  # a run may have been resumed
+            due = runs.looks  # all: one that had ended may have been resumed
         else:
             due = [look for look in runs.looks if look.pid is not None]
         for _ in runs.refresh([look for look in due if look.done], LIVE_S):
