@@ -133,7 +133,7 @@ def _draft(
 ) -> CampaignDraft:
     """Choose a target and fill a draft.
 
-    Without questions a target that cannot start, or that accepts no input, gives way to the next.
+    If no questions are asked, the next target is tried when one cannot start or accepts no input.
     """
     left: list[str] = []
     useless: tuple[str, CampaignDraft, bool] | None = None
@@ -265,7 +265,7 @@ def _line(target: Target) -> str:
 
 
 def _named(project: Project, reference: str) -> PythonTarget:
-    """Return the found target of that name, or one that is not known more closely."""
+    """Return the target with this reference; if it was not found, one with the reference only."""
     for target in project.functions:
         if reference in (target.reference, f"{target.module}:{target.name}"):
             return target

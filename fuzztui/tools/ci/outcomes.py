@@ -73,7 +73,9 @@ class KeptOutcomes:
     def changes(
         self, files: Iterable[Path], instance: Path, until: float = math.inf
     ) -> dict[Path, dict[str, str]]:
-        """The inputs that do something else than before, as fields of ``FindingDescribed``.
+        """Run known inputs; return those that do something else than before.
+
+        The values are fields of ``FindingDescribed``.
 
         ``instance``: the instance whose constants a generator draws. ``until``: the monotonic time
         after which no more inputs are run.

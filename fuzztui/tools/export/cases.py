@@ -53,9 +53,10 @@ class TestCase:
 
 
 def chosen_rows(matrix: CorpusMatrix) -> list[tuple[MatrixEntry, frozenset[str], int]]:
-    """A cover of all kills and edges: rows with the kills and number of edges new with each.
+    """Choose rows that together have all kills and edges, greedily.
 
-    The next row has the most new kills; of equals, the most new edges.
+    Returns each row with the kills, and the number of edges, that no row before it has. The next
+    row is always the one with the most new kills; of equals, the one with the most new edges.
     """
     rows = [row for row in matrix.rows if row.outcome in ("success", "invalid")]
 

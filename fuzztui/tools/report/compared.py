@@ -43,14 +43,14 @@ class ComparedRun:
     path: str
     state: State
     group: int = 0
-    """The number of its group; of a run without one its own."""
+    """The number of its group, from 0; if runs are not grouped, the number of the run."""
     end_s: float = 0.0
     """Campaign time of the end of its log."""
     damage: str = ""
 
     @cached_property
     def mutants(self) -> frozenset[tuple[str, str, str]]:
-        """What identifies the mutants that can be run: id, code before and after."""
+        """The mutants that can be run, each as id, code before and code after."""
         rows = self.state.mutants.values()
         return frozenset((m.id, m.before, m.after) for m in rows if m.state != "invalid")
 
@@ -261,10 +261,10 @@ def _by_side(
 
 
 def used_budget(state: State) -> tuple[float, int] | None:
-    """The budget, in seconds and in trials, that has ended a run; None if it has not.
+    """The budget, in seconds and in trials, that has ended a run; None if it ended otherwise.
 
-    Runs that have used the same budget can be compared at their ends, which are later: mu2 then
-    runs its exact pass, and engines need a moment to stop.
+    Runs that have used the same budget can be compared at their ends, although their logs end at
+    different times: mu2 runs its exact pass after the budget, and engines need a moment to stop.
     """
     if state.state != "finished":
         return None
@@ -292,7 +292,7 @@ def check(runs: Sequence[ComparedRun]) -> None:
 
 
 def notes(of: RunComparison) -> Iterator[tuple[str, bool]]:
-    """Yield what a reader must know, each with whether it is a warning."""
+    """Yield remarks about the comparison, each with whether it is a warning."""
     for why, names in _by_reason(of.not_compared).items():
         yield f"Not compared: {' and '.join(FIGURES[name] for name in names)}: {why}.", True
     paths = sorted({run.state.target for run in of.runs})

@@ -52,7 +52,7 @@ def generator_text(
 ) -> str:
     """Return a harness with ``generate(source)``, which draws the arguments, and ``target``.
 
-    ``probe``: the first choice is the number of an example, which is used as it is.
+    ``probe``: for a trial, the first choice selects an example, which is the unchanged input.
     """
     names = [argument.name for argument in call.all_arguments]
     text = "example" if probe else "document(source)"

@@ -174,7 +174,8 @@ def _is_seed(path: Path) -> bool:
 def takes_file(program: Path, samples: Iterable[bytes]) -> bool | None:
     """Whether a program reads a file named by its argument; None: not known.
 
-    Runs it with afl-showmap on samples, which differ in their edges where they are read.
+    Runs the program with afl-showmap on samples, as file and on stdin: if they are read, different
+    samples cover different edges.
     """
     showmap = shutil.which("afl-showmap")
     if showmap is None:

@@ -81,7 +81,7 @@ def python_files(project: Path) -> Iterator[PythonFile]:
 
 
 def _test_package(path: Path, project: Path) -> str:
-    """Return the module of a test below folders that are packages, all of them; else ""."""
+    """Return the module name of a test if all folders above it are packages; else ""."""
     parts = path.relative_to(project).with_suffix("").parts
     folders = [project.joinpath(*parts[:n]) for n in range(1, len(parts))]
     fits = folders and all((folder / "__init__.py").is_file() for folder in folders)

@@ -83,7 +83,7 @@ class Opening:
     died: Callable[[], str] = lambda: ""
     """Returns why the watcher of someone else's campaign ended; an empty string while it lives."""
     steering: CommandSender | None = None
-    """None: commands cannot be sent."""
+    """Sends the user's commands; None: none can be sent."""
     read_only: str = ""
     """Why no commands are sent although they could be; an empty string: they are."""
     remote: bool = False
@@ -550,7 +550,7 @@ class FuzzApp(ActionApp, ReplayControls):
             screen.query_one(Footer).show(self.action_context())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave a key to an action of the present mode, if one for the other mode has it, too."""
+        """Disable an action of the other mode if the present mode has one with the same key."""
         if action != "perform":
             return super().check_action(action, parameters)
         wanted = BY_ID[str(parameters[0])]

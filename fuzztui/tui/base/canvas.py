@@ -113,7 +113,7 @@ def _cells(segments: Sequence[Segment]) -> list[tuple[str, Style | None] | None]
 
 
 class Painter(Protocol):
-    """What a widget needs of its application; tests and benchmarks have small ones of their own."""
+    """The part of the application that widgets use; tests and benchmarks have small ones."""
 
     @property
     def palette(self) -> Palette:
