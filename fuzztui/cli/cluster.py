@@ -47,7 +47,7 @@ from fuzztui.run.campaign.extras import missing_extra
 _PORT = 8786
 _SOON_DAYS = 14
 _SCHEMES = ("tls:/", "tcp:/")
-"""What an address begins with if it is taken for a path."""
+"""How an address begins after it was converted to a path, which drops one of two slashes."""
 
 
 def cluster_of(options: argparse.Namespace, table: Mapping[str, Any]) -> ClusterConfig | None:
@@ -156,7 +156,7 @@ def _tls_option(options: argparse.Namespace) -> str:
 
 
 def _become(argv: list[str]) -> int:
-    """Replace this process by Dask's."""
+    """Replace this process by the command ``argv``, with the environment for Dask."""
     sys.stderr.flush()
     os.execve(argv[0], argv, {**os.environ, **SETTINGS})
 

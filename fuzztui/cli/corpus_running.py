@@ -31,7 +31,7 @@ _FLAKY = "flaky"
 
 
 class Care:
-    """Context manager: one command that runs inputs on the target of a run."""
+    """Context manager for one command: reads corpora, and runs their inputs on a run's target."""
 
     def __init__(self, run: RunDir, options: argparse.Namespace, by: str = "") -> None:
         self.run, self._options = run, options
@@ -64,7 +64,7 @@ class Care:
     # ------------------------------------------------------------------ inputs
 
     def of(self, given: Path, run: RunDir | None) -> CorpusInputs:
-        """Return the inputs of a source."""
+        """Return the inputs of ``run``; if it is None, those of the directory ``given``."""
         return self.of_directory(given) if run is None else self.of_run(run)
 
     def of_run(self, run: RunDir) -> CorpusInputs:
@@ -152,7 +152,7 @@ class Care:
             return measurer.measure([entry.copy for entry in entries], passes, into)
 
     def kills(self, sources: Sequence[CorpusInputs]) -> Kills | None:
-        """Return which inputs kill which mutants; None without ``--by``. Raises CliError."""
+        """Return which inputs kill which mutants; None if only edges count. Raises CliError."""
         if self.by == EDGES:
             return None
         names = {str(e.copy): str(e.path) for inputs in sources for e in inputs.entries}

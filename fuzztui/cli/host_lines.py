@@ -96,7 +96,7 @@ def _clock(seconds: float) -> str:
 
 
 def waits_for(run: Path, command: Command) -> str:
-    """Return what a pending command waits for if that is a host; else an empty string."""
+    """Return which hosts a pending command waits for, as text; "" if it waits for no host."""
     with contextlib.suppress(CliError):
         state, wanted = standing(run).state, encode_command(command)
         for status in reversed(waiting_commands(state)):
@@ -115,7 +115,7 @@ class HostNews:
         self._printed: dict[str, str] = {}
 
     def changes(self, hosts: Iterable[Host]) -> list[str]:
-        """Return a message for each host that is lost or given up now, or connected again."""
+        """Return messages about hosts lost, given up or connected again since the last call."""
         out = []
         for h in hosts:
             before = self._printed.get(h.name, "")

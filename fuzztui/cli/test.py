@@ -131,8 +131,8 @@ def _is_function(part: str) -> bool:
 def _name_of(parts: Sequence[str], root: Path, *, mutants: bool) -> str:
     """A name for a selection of tests, so that each selection has a run of its own.
 
-    ``parts``: absolute and sorted; of ``tests/test_a.py::test_b`` it is ``tests-test_a-test_b``.
-    With ``mutants`` it is ``mutants`` for ``tests/``, and begins with that for others.
+    ``parts``: absolute and sorted. ``tests/test_a.py::test_b`` gives ``tests-test_a-test_b``. With
+    ``mutants`` the name begins with ``mutants-``; that of ``tests/`` alone is ``mutants``.
     """
     inner = ["" if part == str(root) else part.removeprefix(f"{root}/") for part in parts]
     words = " ".join(re.sub(r"\.py(?=:|$)", "", part) or "all" for part in inner)

@@ -82,7 +82,7 @@ def _progress(state: State, m: Mutant) -> str:
 
 
 def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
-    """Return the keys of ``--json`` about a mutant's turn.
+    """Return a mutant's turn as an object for ``--json``.
 
     ``number``: the position in the worklist, from 1; 0 if the mutant does not wait.
     """

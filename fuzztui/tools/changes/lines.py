@@ -228,7 +228,7 @@ def _in_tree(old: str, new: str, root: Path, at: int) -> tuple[str, Path]:
 def _before(path: Path, old: str, name: str, hunks: list[_Hunk]) -> bytes | None:
     """The content before the change. Raises :class:`ChangesError` if the diff is of another file.
 
-    None if there was no file, or the file is no Python source.
+    None if there was no file before, or if the file is too large or no Python source.
     """
     now = read_if_regular(path, MAX_FILE_BYTES + 1) if path.suffix == ".py" else None
     if now is None or len(now) > MAX_FILE_BYTES:

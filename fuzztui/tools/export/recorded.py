@@ -49,7 +49,7 @@ class Recorded:
     """What one input did."""
 
     outcome: str
-    """success, invalid, failure, timeout; died, hung: with its process; unfit: not run."""
+    """success, invalid, failure or timeout; died or hung (the whole process); unfit (not run)."""
     argument: Written | None = None
     """None: the argument has no expression."""
     choices: str = ""
@@ -58,7 +58,7 @@ class Recorded:
     described: bool = False
     """Whether ``value`` is a description of the value: its classes and attributes."""
     properties: bool = True
-    """Whether the description has what properties return."""
+    """Whether the description contains the values of properties."""
     without: tuple[str, ...] = ()
     """Names of parts of the value that vary, which the description leaves out."""
     type: str = ""

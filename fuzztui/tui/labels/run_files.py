@@ -51,7 +51,7 @@ def minimised_place(row: Finding, state: State, run: Path | None) -> RunFile | N
 
 
 def on_host(row: Entry | Finding, state: State) -> str:
-    """Return the host of a row and the file's path there; an empty string: not found on a host."""
+    """Return the host of a row, with the file's path there if known; "" if found on no host."""
     instance = state.instances.get(row.instance)
     there = None if instance is None else state.hosts.get(instance.host)
     if there is None:
