@@ -202,7 +202,7 @@ class _Progress:
         """Time and steps done at the first report of each part."""
 
     def show(self, report: dict[str, Any]) -> None:
-        """``report``: the engine's progress: what, done, total, killed."""
+        """Show the engine's progress. ``report``: the keys what, done, total and killed."""
         part = f"{report.get('what')}: {report.get('done')} of {report.get('total')}"
         done, total = score_number(report, "done"), score_number(report, "total")
         now = time.monotonic()

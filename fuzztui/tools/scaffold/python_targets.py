@@ -130,7 +130,7 @@ def _all(tree: ast.Module) -> Iterator[str]:
 
 
 def _exports(files: Iterable[PythonFile]) -> dict[tuple[str, str], str]:
-    """Return by module and name the package that has the name, too: its public place."""
+    """Return, by module and name, the package that also has the name because it imports it."""
     found: dict[tuple[str, str], str] = {}
     for file in files:
         if not file.is_package or not file.module:

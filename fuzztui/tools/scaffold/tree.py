@@ -39,7 +39,7 @@ class PythonFile:
     tree: ast.Module
     is_package: bool = False
     importable: str = ""
-    """Of a test in a package of tests: its module, as relative imports need it."""
+    """For a test in a package of tests: its module name, without which relative imports fail."""
 
     @property
     def is_test(self) -> bool:

@@ -35,7 +35,7 @@ _KEYS = ("theme", "refresh", "notify", "keys", "columns")
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """The values of the file. They are checked, except for ``keys``: :func:`keymap` does that."""
+    """The checked values of the file; :mod:`fuzztui.tui.frame.keymap` checks those of ``keys``."""
 
     theme: str = ""
     """A theme's name or :data:`AUTO`; an empty string: not set."""

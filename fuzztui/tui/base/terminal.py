@@ -40,7 +40,7 @@ STUCK_S = 1.0
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver, extended by whether the terminal is in use."""
+    """Textual's driver, which can also restore the terminal at once if it is in use."""
 
     drawing = False
     """True from before the first escape sequence until after the last one was written."""

@@ -96,7 +96,7 @@ class CampaignControls(ThemedApp):
         self.run_worker(self._steer(command, label, step=self._own_step()), group=STEER)
 
     def _own_step(self) -> str:
-        """Return the name of the step of the present key press."""
+        """Return the name of the undo step that all commands of the present key press share."""
         if not self._step:
             self._step = secrets.token_hex(4)
             self.call_later(self._end_step)
@@ -166,7 +166,7 @@ class CampaignControls(ThemedApp):
             self.run_worker(self._undo(self.steering.by), group=STEER)
 
     async def _undo_ended(self, run: Path) -> None:
-        """Undo what the user has said about a campaign that has ended, by a separate process."""
+        """Undo the user's last verdict about a campaign that has ended, in a separate process."""
         try:
             done, answer = await record_undo(run)
         finally:

@@ -179,8 +179,9 @@ class Header(StatusCanvas):
         return tabs
 
     def _findings(self, tab: str, tight: bool) -> list[TextSpan]:
-        """The number of groups that the user has not seen, else of all: narrow, the budget needs
-        the room of the latter.
+        """The number of groups of findings that the user has not seen, else of all groups.
+
+        In a tight header the number of all is left out, because the budget needs its room.
         """
         if unseen := self._status.unseen:
             return [TextSpan(f"●{format.count(unseen)}", "bold crash", tab)]

@@ -61,7 +61,7 @@ class OverviewLine(StatusCanvas):
 def whole_spans(line: Line, width: int) -> Line:
     """Return ``line`` without the spans that do not fit whole: half a number is a wrong number.
 
-    Nor does it end in a label without its value.
+    A label at the end, whose value does not fit, is left out too.
     """
     shown = [*line]
     if width_of(shown) <= width:

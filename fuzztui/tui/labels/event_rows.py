@@ -102,7 +102,7 @@ def event_rows(state: State, most: int = MAX_ROWS) -> list[EventRow]:
 
     One row each for: consecutive new entries; the kills of one entry; the progress of one mutant;
     all findings of one group; a command and its answer; an undo; consecutive equal states of
-    instances. Of the steps in which a host is prepared only the latest is shown.
+    instances. Of the steps of preparing a host only the latest is shown.
     Events that only add details to another event are left out.
     """
     rows: list[EventRow] = []

@@ -117,7 +117,7 @@ def _peers(instance: Instance, known: Collection[str], *, renewed: bool) -> Line
 
 
 def _far(names: Sequence[str], peers: Mapping[str, int], *, unit: bool) -> str:
-    """``unit``: whether the first number names its unit."""
+    """Peers with the number of entries read; ``unit``: the first number is followed by "read"."""
     words = [f"{_named(name)} ({peers[name]:,}" for name in names]
     words[0] += " read" if unit else ""
     return plain("), ".join(words) + ")")

@@ -29,7 +29,7 @@ WINDOWS = ((0.0, "all time"), (300.0, "last 5 m"), (3600.0, "last 1 h"))
 MAX_CHARTS = 6
 
 _MARGIN = 1.4
-"""Parts of a window for which points are needed: a growth looks back further."""
+"""Factor by which points are needed for longer than the window: a growth looks back further."""
 
 
 @dataclass(frozen=True, slots=True)
