@@ -83,7 +83,7 @@ def _files(mutants: Sequence[Mutant], run: RunDir | None) -> dict[str, MutatedSo
 
 
 def _sha(data: bytes) -> str:
-    """As in ``edges.json`` of an engine."""
+    """The hash of a source file in the form of an engine's ``edges.json``."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 

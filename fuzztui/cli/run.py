@@ -362,7 +362,7 @@ def _is_vain(campaign: Campaign, where: Path) -> bool:
 
 
 def _larger(campaign: Campaign, where: Path) -> Iterator[tuple[str, object]]:
-    """Yield the limits that have ended the campaign, with values that let it continue."""
+    """Yield the keys of the limits that have ended the campaign, with values for ``--set``."""
     state = standing(where).state
     if spent(replace(campaign, stop_crashes=0), state, running_time(state)):
         yield "campaign.budget", "LARGER"

@@ -133,9 +133,9 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
 
 
 def diff_of(m: Mutant) -> str:
-    """Return a mutant's change as a unified diff; of one line if its file is not as it was then.
+    """Return a mutant's change as a unified diff; an empty string if the change is unknown.
 
-    An empty string if the change is unknown.
+    If the file cannot be read or has changed since, the diff has one line, from the log.
     """
     from fuzztui.features.fuzzfirst.build_tree import MAX_BYTES, BuildTreeError, mutated  # slow
     from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant

@@ -75,7 +75,8 @@ def to_strip(line: Line, width: int, base: Style, palette: Palette) -> Strip:
 
 
 GAP = 6
-"""Unchanged cells that are sent, too, because to move over them takes as many bytes."""
+"""Unchanged cells between two changes up to which they are sent, too: moving over them takes as
+many bytes."""
 
 
 def changed_spans(old: Strip, new: Strip) -> list[tuple[int, int]]:
@@ -98,7 +99,7 @@ def changed_spans(old: Strip, new: Strip) -> list[tuple[int, int]]:
 
 
 def _cells(segments: Sequence[Segment]) -> list[tuple[str, Style | None] | None]:
-    """What each cell shows; both cells of a wide character differ from those of any other."""
+    """What each cell shows, to be compared; a wide character has two cells, unlike all others."""
     out: list[tuple[str, Style | None] | None] = []
     for text, style, control in segments:
         if control:
