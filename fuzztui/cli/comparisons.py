@@ -31,7 +31,7 @@ _OPERATION: Final = 10
 
 
 def comparisons(options: argparse.Namespace) -> int:
-    """Print a table of places, or one JSON object."""
+    """Print a table of comparisons by place, or one JSON object."""
     run = find_run(options.run)
     seen = standing(run)
     rows = comparison_rows(seen.state)

@@ -292,7 +292,10 @@ def no_mutants(text: str, state: State) -> CliError:
 
 
 def _values(conditions: Iterable[FilterCondition], mutants: Sequence[Mutant]) -> str:
-    """List the values of the first condition that no mutant meets."""
+    """Explain why no mutant is selected: the existing values of the condition's key, as text.
+
+    The condition is the first one of ``conditions`` that no mutant meets.
+    """
     for condition in conditions:
         key, wanted = condition.key, condition.value
         if Selection(conditions=(condition,)).of(mutants):
@@ -335,9 +338,10 @@ _LookUp = tuple[State, Path, str]
 
 
 def _look_up(options: argparse.Namespace) -> _LookUp:
-    """Return a state with the mutants of a campaign file or run, and the campaign file.
+    """Return a state with the mutants of ``options.path``, a run or campaign file.
 
-    The third item is a warning that mutants or their states may be missing, or an empty string.
+    Also return the campaign file, and a warning that mutants or their states may be missing ("":
+    none is). Raises :class:`CliError`.
     """
     path: Path = options.path
     if path.is_dir() and (is_run(path) or path.name == "log"):

@@ -141,7 +141,10 @@ def is_constants(file: Path, directory: Path) -> bool:
 
 
 def instance_of(directory: Path) -> Path:
-    """The instance whose run has the constants for a corpus; it need not exist."""
+    """The instance directory whose run, or kept corpus, has the constants for a corpus.
+
+    It need not exist.
+    """
     for kept in (directory, directory.parent):
         constants = KeptCorpus(kept).constants
         if constants.is_file() and is_constants(constants, kept):

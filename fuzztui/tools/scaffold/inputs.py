@@ -76,7 +76,7 @@ def spread(inputs: Iterable[bytes], most: int) -> list[bytes]:
 def data_files(project: Path) -> list[bytes]:
     """Return contents of small files in the folders of tests: perhaps inputs of the target.
 
-    As many of each kind of file as of others.
+    Each kind of file (by suffix) gets the same number.
     """
     by_kind: dict[str, dict[bytes, None]] = {}
     looked = 0
