@@ -52,7 +52,7 @@ def test(options: argparse.Namespace) -> int:
     """Start, rejoin or resume the campaign of a project's tests, or print a patch."""
     parts = options.parts or [name for name in _DEFAULT if Path(name).is_dir()][:1]
     if not parts and options.write_examples:
-        parts = ["."]  # no test is run: it only names the run whose findings are printed
+        parts = ["."]  # no test is run: "." only names the run to print from
     if not parts:
         raise UsageError("there is no directory tests/ here: name the tests to fuzz")
     for part in parts:
@@ -138,7 +138,7 @@ def _name_of(parts: Sequence[str], root: Path, *, mutants: bool) -> str:
     words = " ".join(re.sub(r"\.py(?=:|$)", "", part) or "all" for part in inner)
     name = re.sub(r"\W+", "-", words, flags=re.ASCII).strip("-")
     is_lossy = re.search(r"[^\w/:. -]", words, flags=re.ASCII)
-    if is_lossy or len(name) > _MAX_NAME or re.search(r"-\d+$", name):  # as numbered runs
+    if is_lossy or len(name) > _MAX_NAME or re.search(r"-\d+$", name):  # like numbered runs
         digest = hashlib.sha256("\n".join(inner).encode(errors="surrogateescape")).hexdigest()
         name = f"{name[:_MAX_NAME].strip('-')}-x{digest[:6]}"
     if mutants:

@@ -73,8 +73,8 @@ def mutation_report(
     """Return the report as JSON data.
 
     ``files``: by :attr:`Mutant.path`; mutants of other files are left out. ``has_run``: whether
-    the mutants are those of a run. ``known``: what is known of mutants
-    that have not run.
+    the mutants are those of a run. ``known``: what the
+    log shows about mutants that have not run.
     """
     shown: dict[str, dict[str, Any]] = {}
     lines: dict[str, list[str]] = {}

@@ -151,7 +151,7 @@ def argument_of(
     *,
     by_name: bool = False,
 ) -> Argument | None:
-    """Return how an argument is made for ``parameter``; None if no value of its type can be made.
+    """Return how an argument is made for ``parameter``; None if that is not known.
 
     ``literals``: the literals that the project's tests pass for this parameter.
     """

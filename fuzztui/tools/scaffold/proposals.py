@@ -127,7 +127,7 @@ def _kind_of_input(
 ) -> tuple[InputTrial, CampaignDraft]:
     """Try the target with text, bytes and open files; return the trial and draft of the best.
 
-    Only kinds that the target's annotations allow are tried.
+    If the target's annotations say which kind it takes, only that one is tried.
     """
     tried: list[tuple[InputTrial, CampaignDraft, HarnessCall | None, str]] = []
 

@@ -96,7 +96,7 @@ def is_light(color: bytes) -> bool | None:
 
 
 def light_by_variable(env: Mapping[str, str]) -> bool | None:
-    """Return whether the background in COLORFGBG (last in "15;0") is light; None: not set."""
+    """Return whether the background in COLORFGBG (last in "15;0") is light; None: unknown."""
     background = env.get("COLORFGBG", "").rpartition(";")[2]
     return background in _LIGHT_COLORS if background.isdecimal() else None
 

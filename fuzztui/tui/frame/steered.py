@@ -134,7 +134,7 @@ class SteeredScreen(ListingScreen[T, P]):
     def __init__(
         self, named_by: Callable[[str], Iterable[str]], label: Callable[[Command], str]
     ) -> None:
-        """``named_by`` returns the names that an ``op`` credits; ``label``: a command for users."""
+        """``named_by`` returns the names that an ``op`` credits; ``label`` a command as text."""
         super().__init__()
         self._latest_saved = LatestSaved(named_by)
         self._pending = PendingCommands(self, label, self._redraw_pending)

@@ -258,7 +258,7 @@ def trouble(instances: Sequence[Instance]) -> str:
 
 
 def failure(reason: str, instances: Sequence[Instance]) -> list[str]:
-    """Return ``reason``, and the failed instances whose own reason is not a part of it."""
+    """Return why the campaign has failed: ``reason``, and instances whose reason is not in it."""
     untold = [i for i in instances if i.state == "failed" and i.reason not in reason]
     words = ["The campaign has failed" + (f": {reason}" if reason else ""), trouble(untold)]
     return [text for text in words if text]
