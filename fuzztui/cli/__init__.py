@@ -36,7 +36,8 @@ def main(argv: list[str] | None = None) -> int:
         if isinstance(came, KeyboardInterrupt):
             return 130
         if isinstance(came, _TerminatedError):
-            # Else the frames keep a temporary directory whose `with` has not begun.
+            # Frees the frames: one may hold a temporary directory whose `with` has not begun, and
+            # which is removed only when nothing refers to it.
             e.__traceback__ = came.__traceback__ = None
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGTERM)

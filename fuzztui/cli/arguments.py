@@ -42,7 +42,7 @@ RUN_HELP = "a run directory, or a campaign file (the newest of its runs)"
 class CommandParser(argparse.ArgumentParser):
     """The parser of a command. It suggests the nearest name for a mistyped word or option.
 
-    Each method adds one kind of argument; ``more`` is for ``add_argument``.
+    Each method adds one kind of argument; its ``more`` is passed on to ``add_argument``.
     """
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -95,7 +95,7 @@ class CommandParser(argparse.ArgumentParser):
         self.flag("--json", f"print {what}")
 
     def run(self, which: str = "", name: str = "run") -> None:
-        """Add a run; ``which``: what is said of it in addition."""
+        """Add a run; ``which``: text that follows the usual help."""
         self.path(name, "RUN", RUN_HELP + which)
 
     def optional_run(
@@ -129,7 +129,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def add_jobs(parser: argparse.ArgumentParser, of: str = "") -> None:
-    """Add ``--jobs``; ``of``: what the processes do."""
+    """Add ``--jobs``; ``of``: text that follows "parallel processes" in the help."""
     parser.add_argument(
         "--jobs",
         metavar="N",

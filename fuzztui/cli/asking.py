@@ -10,7 +10,7 @@ from fuzztui.kernel.base.text import visible
 
 
 class Asking:
-    """Asks, or takes the default answers."""
+    """Asks the user on the terminal; answers by itself if the user wants the default answers."""
 
     def __init__(self, defaults: bool, output: TextIO) -> None:
         """``defaults``: take the default answer of every question; ``output``: for messages."""
@@ -18,10 +18,10 @@ class Asking:
         terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
         self.asks = terminal and not defaults
         self.possible = terminal or defaults
-        """Whether there are answers at all."""
+        """Whether questions can be answered: by the user on a terminal, or by the defaults."""
 
     def tell(self, text: str) -> None:
-        """Print a message; what comes from files is escaped."""
+        """Print a message; its unprintable characters, which may come from files, are escaped."""
         print(visible(text, lines=True), file=self._output, flush=True)
 
     def ask(self, question: str, default: str) -> str:

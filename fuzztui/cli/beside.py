@@ -1,4 +1,4 @@
-"""A process beside another one, which ends when its stdin does: both sides of that."""
+"""A child process that ends when its stdin ends: for the parent, and for the child itself."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from typing import BinaryIO
 def beside(
     module: str, arguments: Sequence[str], directory: Path, within_s: float
 ) -> Iterator[Callable[[], str]]:
-    """Context manager: a module of fuzztui runs in a process, with its stderr in ``directory``.
+    """Context manager: run a module of fuzztui in a process, with its stderr in ``directory``.
 
-    Returns a function that returns why the process has ended; "" while it lives. At the end it has
-    ``within_s`` seconds to end by itself.
+    Yields a function that returns why the process has ended; "" while it lives. At the end of the
+    context its stdin is closed; it is killed if it has not ended after ``within_s`` seconds.
     """
     # Kept open, because a process that ends may remove the directory.
     with (directory / "errors").open("w+b") as errors:

@@ -21,8 +21,8 @@ def changed_sources(loaded: FrozenCampaign, options: argparse.Namespace) -> list
     """Return the override of ``mutants.sources`` by which only changed lines are mutated.
 
     Empty without ``--since`` and ``--in-diff``; None if no line of the sources has changed. Of a
-    Python file, the lines of changed functions and statements count, also those that are as they
-    were. Raises :class:`CliError`.
+    Python file, all lines of changed functions and statements count as changed. Raises
+    :class:`CliError`.
     """
     if (code := code_changes(options)) is None:
         return []
@@ -78,7 +78,7 @@ def _module(files: Iterable[Path], name: str) -> Path | None:
 
 
 def _within(changed: Lines, given: str) -> str:
-    """The changed lines, among ``given`` ("": all), as ``12,40-60``."""
+    """The changed lines that are in the ranges ``given`` ("": all lines), as ``12,40-60``."""
     if limits := parse_ranges(given):
         changed = tuple(
             (max(first, limit[0]), min(last, limit[-1]))

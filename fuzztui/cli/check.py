@@ -86,7 +86,7 @@ def _notify(loaded: FrozenCampaign) -> None:
 
 
 def _alias_origin(loaded: FrozenCampaign, name: str) -> str:
-    """Return where an alias is written; for a generator's type, its first alias."""
+    """Return where an alias of a type is written: the first one that names the type."""
     for of, makes in loaded.campaign.engine["aliases"].items():
         if name in (of, makes) or (isinstance(makes, list) and name in makes):
             return loaded.origin(f"engine.aliases.{of}")

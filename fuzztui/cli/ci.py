@@ -64,13 +64,13 @@ _LINE_EVERY_S = 10.0
 _SCORE_S = 60.0
 """Seconds that the score may take if there is no budget."""
 _RECORDING_SHARE = 0.5
-"""The share of what the replay leaves of the budget, for recording what kept inputs do."""
+"""Share for recording what kept inputs do, of the time that is left after the replay."""
 _FUZZING_SHARE = {True: 0.5, False: 0.8}
-"""The share of what is left then, with and without mutants to score."""
+"""Share for fuzzing, of the time left after recording: with mutants to score, and without."""
 _ENDING_SHARE = 0.1
-"""The share for starting the campaign, and for examining what it has found."""
+"""Share of the same time for starting the campaign, and for examining what it has found."""
 _SCORE_SHARE = 0.7
-"""The share of what is left then; the rest is for adding inputs to the corpus."""
+"""Share for the score, of the time left after fuzzing; the rest: adding inputs to the corpus."""
 _LEAST_S = 0.5
 """Seconds below which a step is left out."""
 _SPOTON = "spoton"
@@ -123,7 +123,7 @@ def _default_since(options: argparse.Namespace) -> None:
 
 @dataclass(slots=True)
 class _Selected:
-    """What is mutated. ``ids`` None: all mutants. ``fuzz``: whether anything has changed."""
+    """The mutants to run: ``ids``; None: all. ``fuzz`` False: nothing changed, so no campaign."""
 
     ids: set[str] | None
     overrides: list[str]
@@ -179,7 +179,7 @@ class _Ci:
                 "finding yet; this run records them"
             )
         if not outcomes.judged_by_tests:
-            with self._step("recording"):  # before the rest: a corpus that grows is recorded whole
+            with self._step("recording"):  # before fuzzing uses up the budget
                 until = time.monotonic() + self._left_s * _RECORDING_SHARE
                 outcomes.learn(kept, (), self._instance, until)
         states.append(self._replayed_state(kept, replayed, changed))
@@ -424,7 +424,8 @@ class _Ci:
             campaign, until = self._campaign([]), self._until
             covered = replay(campaign, new, self.work, self._instance, show, until=until)
             self._cut(covered.cut, "of the campaign not looked at for the kept corpus")
-            # A killer of a queue is the first one: no kept input kills the mutant.
+            # The score runs kept inputs first and names the first killer of a mutant: if that is in
+            # a queue, no kept input kills the mutant.
             sound = [
                 CoverInput(name, status.st_size, covered.cells[at].union(kills.get(name, ())))
                 for at in sorted(covered.cells.keys() - covered.failed.keys())

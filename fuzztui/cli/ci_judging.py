@@ -30,10 +30,10 @@ from fuzztui.tools.ci.outcome import (
 
 
 class CiJudge:
-    """Fills an outcome.
+    """Adds findings, survivors and gates to an outcome.
 
     ``code``: what has changed; None: all code is judged. ``otherwise``: the place of findings that
-    have none in the repository; without a place they would not be shown.
+    have none in the repository, because CI servers show no finding without a place.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class CiJudge:
         outcome.killed = state.mutant_counts.get("killed", 0)
         outcome.invalid = state.mutant_counts.get("invalid", 0)
         left = [m for m in new_survivors(mutants, Baseline()) if not m.accepted]
-        if not outcome.exact:  # the others may not have run
+        if not outcome.exact:  # mutants in other states may not have run on all inputs
             left = [m for m in left if m.state == "alive"]
         new = {m.id for m in new_survivors(mutants, baseline or Baseline())}
         for m in left:
@@ -152,7 +152,7 @@ class CiJudge:
         return 0 if outcome.exact else mutants_summary(state).not_run
 
     def _is_noted(self, mutant: Mutant, baseline: Baseline | None) -> bool:
-        """Whether an annotation helps: of all survivors there would be too many."""
+        """Whether a survivor gets an annotation: on a changed line, or new against a baseline."""
         if self._code is None:
             return baseline is not None
         return self._code.on_changed_line(mutant.path, mutant.line)

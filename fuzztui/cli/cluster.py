@@ -47,7 +47,7 @@ from fuzztui.run.campaign.extras import missing_extra
 _PORT = 8786
 _SOON_DAYS = 14
 _SCHEMES = ("tls:/", "tcp:/")
-"""What an address begins with if it is taken for a path."""
+"""How an address begins after it was converted to a path, which drops one of two slashes."""
 
 
 def cluster_of(options: argparse.Namespace, table: Mapping[str, Any]) -> ClusterConfig | None:
@@ -156,13 +156,13 @@ def _tls_option(options: argparse.Namespace) -> str:
 
 
 def _become(argv: list[str]) -> int:
-    """Replace this process by Dask's."""
+    """Replace this process by the command ``argv``, with the environment for Dask."""
     sys.stderr.flush()
     os.execve(argv[0], argv, {**os.environ, **SETTINGS})
 
 
 def check(options: argparse.Namespace) -> int:
-    """Say what a cluster would be used for jobs: versions, workers, cores, TLS; with mends."""
+    """Print the cluster that would run jobs (versions, workers, slots, TLS), and its problems."""
     config = cluster_of(options, {})
     if config is None and options.file is not None and str(options.file).startswith(_SCHEMES):
         raise CliError(f"{options.file}: is an address, not a file; write --cluster ADDRESS", USAGE)
@@ -196,7 +196,7 @@ class _Checked:
 
 
 def _check(config: ClusterConfig, found: _Checked) -> None:
-    """Open the place, ask its workers, and close it. Raises :class:`ClusterError`."""
+    """Connect to the cluster, ask its workers, and fill ``found``. Raises :class:`ClusterError`."""
     if not config.local:
         tls = tls_for(config.tls, config.scheduler)
         days = days_left(tls)

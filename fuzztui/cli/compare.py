@@ -178,7 +178,10 @@ def _at_their_ends(runs: Sequence[Path]) -> list[RunStatus]:
 
 
 def _time(given: float | None, ends: dict[Path, float]) -> float:
-    """The campaign time of the comparison."""
+    """The campaign time of the comparison: ``given``, or the end of the shortest run.
+
+    Raises :class:`CliError` if a run is shorter than ``given``.
+    """
     run, end = min(ends.items(), key=lambda pair: pair[1])
     if given is None:
         return end

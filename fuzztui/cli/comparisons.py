@@ -1,4 +1,4 @@
-"""``fuzztui comparisons``: what the target's comparisons have brought, by place."""
+"""``fuzztui comparisons``: entries and tokens made from comparisons, by place in the target."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OPERATION: Final = 10
 
 
 def comparisons(options: argparse.Namespace) -> int:
-    """Print a table of places, or one JSON object."""
+    """Print a table of comparisons by place, or one JSON object."""
     run = find_run(options.run)
     seen = standing(run)
     rows = comparison_rows(seen.state)
@@ -74,7 +74,7 @@ def _switched_off(run: Path) -> bool:
 
 
 def summary(rows: Sequence[ComparisonRow]) -> str:
-    """The sums in one line; the same as in ``status``."""
+    """Return the sums over all places in one line, which ``status`` prints too."""
     entries = several(sum(len(row.entries) for row in rows), "queue entry", "queue entries")
     tokens = several(sum(len(row.tokens) for row in rows), "token")
     return f"{entries} and {tokens} from comparisons at {several(len(rows), 'place')}"

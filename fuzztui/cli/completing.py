@@ -138,7 +138,7 @@ def _made(path: str, key: str) -> dict[str, Any]:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         replace_text(Path(path), json.dumps({"key": key, "table": made}))
     except OSError:
-        pass  # made again each time
+        pass  # no cache: the next call makes the table again
     return made
 
 

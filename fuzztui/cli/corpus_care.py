@@ -172,7 +172,10 @@ def _fresh(have: CorpusInputs, found: Sequence[CorpusInputs]) -> list[tuple[int,
 def _counted(
     measured: Measured, mask: int, kills: Kills | None, *, before: str = "", word: str = ""
 ) -> str:
-    """Format what is in a mask: ``, all 1,204 edges, all 643 kills``; ``before``: ``all ``."""
+    """Format the edges and kills in a mask: ``, all 1,204 edges, all 643 kills``.
+
+    ``before``: text in front of each number (``all ``). ``word``: text in front of each noun.
+    """
     edges = len(measured.edges(mask))
     text = f", {before}{several(edges, f'{word}edge')}" if edges or kills is None else ""
     if kills is not None:

@@ -31,7 +31,7 @@ _FLAKY = "flaky"
 
 
 class Care:
-    """Context manager: one command that runs inputs on the target of a run."""
+    """Context manager for one command: reads corpora, and runs their inputs on a run's target."""
 
     def __init__(self, run: RunDir, options: argparse.Namespace, by: str = "") -> None:
         self.run, self._options = run, options
@@ -64,7 +64,7 @@ class Care:
     # ------------------------------------------------------------------ inputs
 
     def of(self, given: Path, run: RunDir | None) -> CorpusInputs:
-        """Return the inputs of a source."""
+        """Return the inputs of ``run``; if it is None, those of the directory ``given``."""
         return self.of_directory(given) if run is None else self.of_run(run)
 
     def of_run(self, run: RunDir) -> CorpusInputs:
@@ -114,7 +114,10 @@ class Care:
         self._check_constants(run.path, constants_of(run))
 
     def _check_constants(self, path: Path, constants: bytes | None) -> None:
-        """Raise :class:`CliError` if choices in the inputs there mean something else."""
+        """Raise :class:`CliError` if the inputs in ``path`` have other ``constants`` than the run.
+
+        Choices of a generator select constants, so that such inputs would be other values here.
+        """
         if constants != constants_of(self.run):
             raise UsageError(
                 f"{path}: the choices in its inputs select other constants than those of "
@@ -126,18 +129,18 @@ class Care:
     def measured(self, sources: Sequence[CorpusInputs]) -> Measured:
         """Run the inputs. Raises :class:`CliError`."""
         entries = [entry for inputs in sources for entry in inputs.entries]
-        if self.by == KILLS:  # whether they fail is in the matrix
+        if self.by == KILLS:  # not run here: the kill matrix has their outcomes
             return Measured(inputs=[Covered(outcomes={OK}) for _ in entries])
         return self.run_inputs(entries)
 
     def again(self, entries: Sequence[CorpusInput], measured: Measured) -> Measured:
-        """Run inputs once more, without the others. Raises :class:`CliError`."""
+        """Run only these inputs once more, and add the results to ``measured``. Raises CliError."""
         return self.run_inputs(entries, passes=1, into=measured)
 
     def run_inputs(
         self, entries: Sequence[CorpusInput], *, passes: int = 2, into: Measured | None = None
     ) -> Measured:
-        """Run inputs, so often. Raises :class:`CliError`."""
+        """Run inputs ``passes`` times; add results to ``into`` if it is given. Raises CliError."""
         with disk(), self._progress:
             measurer = Measurer(
                 self.campaign,
@@ -149,7 +152,7 @@ class Care:
             return measurer.measure([entry.copy for entry in entries], passes, into)
 
     def kills(self, sources: Sequence[CorpusInputs]) -> Kills | None:
-        """Return which inputs kill which mutants; None without ``--by``. Raises CliError."""
+        """Return which inputs kill which mutants; None if only edges count. Raises CliError."""
         if self.by == EDGES:
             return None
         names = {str(e.copy): str(e.path) for inputs in sources for e in inputs.entries}

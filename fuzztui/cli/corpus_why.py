@@ -170,7 +170,7 @@ def _places(measured: Measured, edges: Iterable[object]) -> Iterator[str]:
 
 
 def _first_kills(state: State, row: Entry | None) -> Iterator[str]:
-    """Yield the mutants that it was the first to kill, as the campaign has recorded."""
+    """Yield the mutants that the entry was the first to kill, as the campaign has recorded."""
     if row is not None and state.mutants:
         victims = sorted(m.id for m in state.mutants.values() if m.killer == row.key)
         yield f"first kills  {several(len(victims), 'mutant')} that no earlier entry killed"
@@ -178,7 +178,7 @@ def _first_kills(state: State, row: Entry | None) -> Iterator[str]:
 
 
 def _kills(run: RunDir, entry: CorpusInput, inputs: CorpusInputs) -> Iterator[str]:
-    """Yield the number of mutants that it kills, and those that only it kills."""
+    """Yield the number of mutants that the entry kills, and those that no other entry kills."""
     matrix = kept_matrix(run)
     known = {r.sha256 for r in matrix.rows} if matrix is not None else set()
     missing = sum(e.sha256 not in known for e in inputs.entries)
@@ -206,7 +206,7 @@ def _some(names: Sequence[str]) -> Iterator[str]:
 
 
 def _relatives(state: State, row: Entry | None) -> Iterator[str]:
-    """Yield the line of its ancestors, and how many entries and findings descend from it."""
+    """Yield the entry's ancestors, and how many entries and findings descend from the entry."""
     if row is None:
         return
     steps = lineage(state, row)
@@ -226,7 +226,7 @@ def _relatives(state: State, row: Entry | None) -> Iterator[str]:
 
 
 def _descendants(state: State, row: Entry) -> tuple[int, int, int]:
-    """Numbers of children that are entries, and of all entries and findings that descend."""
+    """The numbers of children (entries only), of descending entries, and of descending findings."""
     below: dict[str, list[str]] = {}
     rows: list[Entry | Finding] = [*state.entries.values(), *state.findings.values()]
     for other in rows:

@@ -121,8 +121,8 @@ def _by_line(
 ) -> int:
     """Print, as JSON, the first and the smallest entry that execute each line.
 
-    An order of the inputs gives the first one of each line: the inputs run in the order in which
-    they were found, then the smallest first.
+    Inputs run one after the other, and the first one that executes a line is reported for it. For
+    the first entry they are in the order in which they were found, for the smallest by size.
     """
     if options.entry or options.over_time or options.format or options.output:
         raise UsageError("--by-line prints JSON about all inputs, without other options")
@@ -155,7 +155,10 @@ def _traced_runs(
     by_size: Sequence[CoveredInput],
     progress: Estimate,
 ) -> tuple[dict[str, list[int]], _ByLine, _ByLine]:
-    """Run a Python target. Returns the statements, and the first inputs in both orders."""
+    """Run a Python target on all inputs in both orders.
+
+    Returns statements by file, then for each order the first input that executes each line.
+    """
     files = instrumented_files(run, campaign)
     found: list[ExecutedLines] = []
     for order in (by_time, by_size):
@@ -175,7 +178,10 @@ def _gcov_runs(
     by_size: Sequence[CoveredInput],
     progress: Estimate,
 ) -> tuple[dict[str, list[int]], _ByLine, _ByLine]:
-    """As :func:`_traced_runs`, of a C target. Raises :class:`UserError`."""
+    """Run a C target in its gcov build. Returns the same as :func:`_traced_runs`.
+
+    Raises :class:`UserError`.
+    """
     if not campaign.target.get("build"):
         raise UsageError(
             f"{run.path}: the lines of a C target are measured in a build for gcov, and this "
@@ -196,7 +202,7 @@ def _gcov_runs(
         progress.show("entries", done, 2 * len(by_time))
 
     progress.show_now("gcc builds the target for gcov")
-    # In the order in which the campaign measures them.
+    # In the order in which the campaign itself measures coverage by gcov.
     by_time = sorted(by_time, key=lambda i: parse_name(i.file.name).time_ms)
     orders = [[i.file for i in order] for order in (by_time, by_size)]
     try:

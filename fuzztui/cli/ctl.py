@@ -86,7 +86,8 @@ _INSTEAD = {
     ("skip", "a branch's"): "ignore",
     ("promote", "a branch's"): "pin",
 }
-"""The right action for an ID of another kind; for findings it is always ``minimise``."""
+"""The action that an error suggests, by the given action and the kind of object that its ID
+names. For the ID of a finding it is always ``minimise``."""
 
 
 def _owner(id_: str) -> str:
@@ -191,7 +192,10 @@ def _judge(options: argparse.Namespace) -> JudgeFinding:
 def _mutants(
     command: Callable[..., Command], named: Iterable[str]
 ) -> Callable[[argparse.Namespace], Command]:
-    """``named``: fields of the command that have the same names as its command line options."""
+    """Return a function that builds a command about a mutant's ID or a selection of mutants.
+
+    ``named``: fields of the command that are set by the options of the same names.
+    """
 
     def build(options: argparse.Namespace) -> Command:
         if _owner(options.id) in ("", "a mutant's") and options.id:
@@ -260,7 +264,7 @@ _PARTS = "write for example havoc=0.2 text=0.7 splice=0.1 (or 20%, 70%, 10%), wi
 
 
 def action_of(command: type[Command]) -> CtlAction:
-    """The action that makes a command of its words and options; the fields say which these are."""
+    """Return the action that makes a command; its words and options follow from the fields."""
     names = [field.name for field in fields(command) if field.name != "instance"]
     if "entry" in names:
         return CtlAction(_entry(command), "a queue entry, 12, id:000012 or INSTANCE/12")
@@ -272,7 +276,7 @@ def action_of(command: type[Command]) -> CtlAction:
 
 
 def _no_commands(options: argparse.Namespace) -> Sequence[Command]:
-    """The commands of an undo follow from the log (:func:`_undo`)."""
+    """Return no commands: those of an undo are made later, from the log (:func:`_undo`)."""
     return ()
 
 
@@ -284,7 +288,7 @@ _MUTANTS = (
 _RULES = ("rules, FUNCTION or FILE in FUNCTION, with * and ?", "more rules")
 
 _NOT_TYPED = (TypeCommand, RestoreMutants)
-"""Commands that actions of other names send."""
+"""Commands that have no action of their own name: other actions send them."""
 
 ACTIONS: dict[str, CtlAction] = {
     **{
@@ -301,7 +305,8 @@ ACTIONS: dict[str, CtlAction] = {
     WeighProperty.name: CtlAction(weigh_property, "a property", "3, x2 or x0.5"),
     "undo": CtlAction(_no_commands, "nothing (your last command), or a command, c17"),
 }
-"""By name; the rows are those of commands that need more than their fields."""
+"""All actions by name. Those with a row of their own are not made by :func:`action_of`, because the
+fields of their commands do not say all."""
 
 ID_HELP = helped({name: action.id for name, action in ACTIONS.items()})
 MORE_HELP = helped({name: action.more for name, action in ACTIONS.items()})
@@ -314,7 +319,7 @@ _OPTIONS = {
     ]
     for option in ("to", "because", "note", "adaptive")
 } | {"fixed": [SetMixture.name]}
-"""The actions of each option that only some have: their commands have a field of that name."""
+"""The actions that accept an option, by the option; their commands have a field of that name."""
 
 _OF_ENTRIES = names_of(EntryCommand)
 
@@ -495,7 +500,7 @@ def _connect(run: Path, patience: float) -> ControlClient:
 
 
 def _answer(result: CommandAnswer, waits: str) -> str:
-    """``waits``: for what a pending command waits; an empty string: for an instance."""
+    """Format the answer. ``waits``: what a pending command waits for; "": for an instance."""
     if result.pending:
         waits = visible(waits) or "no instance has answered yet"
         return f"pending: {waits}; the answer will be in the log"
@@ -521,7 +526,7 @@ def _why_not_running(run: Path) -> str:
 
 
 def _resolved(command: MutantCommand, selected: Sequence[Mutant]) -> list[Command]:
-    """Return the command as engines can execute it: what only the log knows becomes ids."""
+    """Return commands that engines can execute: conditions that need the log become ids."""
     if not selection(command.select).of_log:
         return [command]
     changes: list[dict[str, Any]] = [{"select": s} for s in of_ids(m.id for m in selected)]

@@ -26,7 +26,7 @@ class CtlAction:
 
 
 def helped(texts: Mapping[str, str]) -> str:
-    """The help of an argument, from that of each action: ``ban, unban: a type; undo: ...``."""
+    """Join the help of an argument, given for each action: ``ban, unban: a type; undo: ...``."""
     actions: dict[str, list[str]] = {}
     for name, text in texts.items():
         actions.setdefault(text, []).append(name)
@@ -34,8 +34,9 @@ def helped(texts: Mapping[str, str]) -> str:
 
 
 def one_of(given: str, known: Iterable[str], nothing: str, *before: str) -> str:
-    """Return the name that is ``given``, or the only one that ends with it, after ``before``.
+    """Return the name in ``known`` that ``given`` means: the whole name, or its last part.
 
+    The last part counts if it follows one of the separators ``before`` and no other name ends so.
     Raises :class:`CliError`, with a message that begins with ``nothing``.
     """
     names = list(known)

@@ -132,7 +132,7 @@ def _type(options: argparse.Namespace, state: State) -> str:
 
 
 def _aliases(run: Path) -> dict[str, list[str]]:
-    """Return the application's types by the generators' type that replaces them, in this run."""
+    """Return, by type that generators make, the application's types for which it is an alias."""
     try:
         aliases = load(RunDir(run).campaign).campaign.engine.get("aliases", {})
     except CampaignError:

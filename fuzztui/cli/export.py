@@ -93,7 +93,7 @@ class _Exporter:
     def cases(self, corpus: list[Path]) -> list[TestCase]:
         """Choose the inputs of the corpus that become tests, with their outcomes."""
         if not self._campaign.target["generator"]:
-            self._record([], [])  # a Hypothesis test is refused before minutes of scoring
+            self._record([], [])  # raises for a Hypothesis test, before minutes of scoring
         kept = [file for file in (self._run.kills, self._run.matrix) if file.exists()]
         result = ask_score(
             self._campaign,
@@ -117,7 +117,7 @@ class _Exporter:
         return cases
 
     def findings(self, state: State) -> list[TestCase]:
-        """One case for each group of findings, but for those that will not be fixed."""
+        """One case for each group of findings, except for groups that the user will not fix."""
         cases, files = [], []
         for group in groups(state):
             if verdict_of(state, group.signature) == WONT_FIX:
@@ -192,7 +192,7 @@ class _Exporter:
         )
 
     def _imports(self, names: Sequence[str], paths: Sequence[str]) -> bool:
-        """Whether the modules can be imported with these directories only."""
+        """Whether the modules can be imported with no directories on PYTHONPATH but ``paths``."""
         program = "import importlib, sys; [importlib.import_module(n) for n in sys.argv[1:]]"
         env = {**os.environ, **self._campaign.target["env"], "PYTHONPATH": ":".join(paths)}
         argv = [self._campaign.target["python"], "-P", "-c", program, *names]
@@ -316,7 +316,7 @@ class _Exporter:
         return failed
 
     def _without_dated(self, cases: list[TestCase], made: TestFile) -> TestFile:
-        """Drop the tests that fail on another date."""
+        """Drop the tests that fail on another date. Returns the file, written again if needed."""
         try:
             dated = self._runner().failing(_HASH_SEEDS[0], other_date=True) & made.tests.keys()
         except CannotRun as e:
@@ -335,7 +335,7 @@ class _Exporter:
         return self._write(cases)
 
     def _confirm(self, made: TestFile) -> int:
-        """Run each claimed mutant against the test that claims it."""
+        """Run each mutant that a test claims to kill against this test. Returns the exit code."""
         claims = {id_: name for name, case in made.tests.items() for id_ in case.kills}
         if not claims:
             return DONE

@@ -64,7 +64,8 @@ def _change(row: dict[str, object]) -> _Change:
 def new_survivors(mutants: Iterable[Mutant], baseline: Baseline) -> list[Mutant]:
     """Return the mutants that are not killed, and are not in the baseline.
 
-    Of mutants with the same change in one function, as many are old as the baseline has.
+    If several mutants have the same change in one function, and the baseline has N of these, the
+    first N are left out.
     """
     left = Counter(baseline)
     new: list[Mutant] = []
@@ -97,7 +98,10 @@ def judge(
 
 
 def _can_judge(state: State, most: float) -> int:
-    """Whether enough mutants have a verdict: mutants that cannot run would raise the score."""
+    """Return FAILED if more than ``most`` percent of the mutants cannot run, else DONE.
+
+    The score leaves these mutants out, so that it would be too high.
+    """
     s = mutants_summary(state)
     if s.invalid * 100 <= most * s.total:
         return DONE
@@ -110,7 +114,7 @@ def _can_judge(state: State, most: float) -> int:
 
 
 def _threshold(state: State, least: float) -> int:
-    """Whether at least ``least`` percent of the valid mutants are killed."""
+    """Return DONE if at least ``least`` percent of the valid mutants are killed."""
     s = mutants_summary(state)
     valid = s.total - s.invalid
     if s.killed * 100 >= least * valid and (valid or not least):
@@ -123,7 +127,7 @@ def _threshold(state: State, least: float) -> int:
 
 
 def _new(state: State, baseline: Baseline) -> int:
-    """Whether no mutant survives that did not survive before, nor is accepted."""
+    """Return DONE if all survivors are in the baseline or accepted, else BELOW_THRESHOLD."""
     new = [m for m in new_survivors(state.mutants.values(), baseline) if not m.accepted]
     if not new:
         return DONE

@@ -38,7 +38,7 @@ def wait_for_end(
     """Print progress until the campaign ends; return the exit code.
 
     ``summary``: print the status at the end. ``until``: the monotonic time at which the campaign
-    is stopped, and soon after also what it has still to do.
+    is stopped; ``_HURRY_S`` later it is stopped again, so that it leaves pending checks undone.
 
     Ctrl-C or SIGTERM stops the campaign cleanly. A lost terminal (SIGHUP) leaves it running.
     """

@@ -33,7 +33,7 @@ _START_S = 600.0
 
 
 def home(options: argparse.Namespace) -> int:
-    """Show the home screen again and again, and between what the user has chosen on it."""
+    """Show the home screen and what the user chooses on it, in turns, until the user leaves."""
     opening = HomeOpening(RunList(places_of([])), start_detached, sample_rows, last_look)
     try:
         return _show(opening)

@@ -36,7 +36,7 @@ def host_rows(state: State, gone_s: float = 0.0) -> Iterator[tuple[str, str]]:
     counts += [f"{failed:,} failed"] if failed else []
     counts += ["none connected: no hub runs"] if any(h.reason == NO_HUB for h in hosts) else []
     yield "hosts", ", ".join([several(len(hosts), "host"), *counts])
-    lost = [h for h in lost if h.run]  # of others there are no numbers
+    lost = [h for h in lost if h.run]  # those without a run have no numbers
     if lost and state.state not in ENDED:
         names = listed([brief(h.name, 60) for h in lost])
         oldest = max(state.t - h.changed_t for h in lost) + gone_s
@@ -96,7 +96,7 @@ def _clock(seconds: float) -> str:
 
 
 def waits_for(run: Path, command: Command) -> str:
-    """Return what a pending command waits for if that is a host; else an empty string."""
+    """Return which hosts a pending command waits for, as text; "" if it waits for no host."""
     with contextlib.suppress(CliError):
         state, wanted = standing(run).state, encode_command(command)
         for status in reversed(waiting_commands(state)):
@@ -115,7 +115,7 @@ class HostNews:
         self._printed: dict[str, str] = {}
 
     def changes(self, hosts: Iterable[Host]) -> list[str]:
-        """Return a message for each host that is lost or given up now, or connected again."""
+        """Return messages about hosts lost, given up or connected again since the last call."""
         out = []
         for h in hosts:
             before = self._printed.get(h.name, "")
@@ -139,7 +139,7 @@ def lost_text(hosts: Iterable[Host]) -> str:
 
 
 def preparing(hosts: Iterable[Host], most: int = 3) -> str:
-    """Return what is done before hosts can fuzz; an empty string if nothing is."""
+    """Return the hosts that are connecting or being prepared, as text; "" if there are none."""
     waiting = [h for h in hosts if h.state in ("connecting", "preparing")]
     parts = [
         f"{brief(h.name, 60)}: {h.state}" + (f": {brief(h.reason, 100)}" if h.reason else "")

@@ -19,7 +19,7 @@ from fuzztui.run.campaign.places import HostPlace
 from fuzztui.tools.doctor.findings import finding_lines
 
 _NO_CAMPAIGN: Final = '[target]\nfunction = "json:loads"\n[engine]\nkind = "zest"\n'
-"""A campaign file in place of the user's, if only hosts are checked: its target is not tried."""
+"""The campaign file if only hosts are checked and none is given; the target is not tried."""
 
 
 def check_all(options: argparse.Namespace) -> int:

@@ -91,7 +91,8 @@ def _look(folder: Path, given: Path | None, asking: Asking) -> Project:
     files = list(python_files(folder))
     modules = {file.module.partition(".")[0] for file in files if file.module}
     natives = [*instrumented_programs(folder), *builds(folder)]
-    # An environment elsewhere, or of a project in C, has what its user works with.
+    # Without code of its own, the project is about what its environment has. An environment
+    # elsewhere, or one of a project in C, has tools with which its user works instead.
     if not modules and not natives and python.packages is not None and python.is_own:
         names = requested_packages(python.packages)
         for name in names:
@@ -132,7 +133,7 @@ def _draft(
 ) -> CampaignDraft:
     """Choose a target and fill a draft.
 
-    Without questions a target that cannot start, or that accepts no input, gives way to the next.
+    If no questions are asked, the next target is tried when one cannot start or accepts no input.
     """
     left: list[str] = []
     useless: tuple[str, CampaignDraft, bool] | None = None
@@ -199,7 +200,7 @@ def _target(
         word = options.program.partition(" ")[0]
         makes = [native for native in project.natives if native.build]
         if makes and not os.path.isfile(project.folder / word):  # noqa: PTH113 - any word
-            return makes[0]  # which makes the program
+            return makes[0]  # the program does not exist yet: the build makes it
         return NativeTarget(options.program, options.program)
     if options.function:
         return _named(project, options.function)
@@ -264,7 +265,7 @@ def _line(target: Target) -> str:
 
 
 def _named(project: Project, reference: str) -> PythonTarget:
-    """Return the found target of that name, or one that is not known more closely."""
+    """Return the target with this reference; if it was not found, one with the reference only."""
     for target in project.functions:
         if reference in (target.reference, f"{target.module}:{target.name}"):
             return target

@@ -124,7 +124,10 @@ def python_draft(
 
 
 def _with_mutants(draft: CampaignDraft, file: Path, rate: float, asking: Asking) -> CampaignDraft:
-    """Show how long mu2 would run mutants on one input; if it would starve, why it comes later."""
+    """Add to the draft what mu2 would cost: the time for all mutants on one kept input.
+
+    If the cost is so high that fuzzing would starve, also print why the first run is without mu2.
+    """
     if draft.kind != "zest" or not rate or not (count := mutants_of(draft, file)):
         return draft
     cost = f"{several(count, 'mutant')}, up to {max(count / rate, 0.1):.1f} s for each kept input"

@@ -76,7 +76,7 @@ def write_draft(draft: CampaignDraft, file: Path) -> None:
             publish_text(file.parent / name, text)
         publish_text(file, draft.text())
         load(file)
-    if draft.seeds:  # those of an earlier fuzztui init, which had more; other names are the user's
+    if draft.seeds:  # an earlier init may have written more; files of other names are the user's
         for number in range(len(draft.seeds), MAX_SEEDS):
             with contextlib.suppress(OSError):
                 (folder / _seed_name(number)).unlink()

@@ -182,7 +182,7 @@ def table(
     Texts of runs are made visible.
     """
     titles = [*_TITLES, *(["size"] if sizes else [])]
-    order = sorted(looks, key=lambda look: look.run in elsewhere)  # stable
+    order = sorted(looks, key=lambda look: look.run in elsewhere)  # keeps the order in each part
     rows = [titles, *(_row(look, sizes) for look in order)]
     lines = [*aligned(rows, [n for n, title in enumerate(titles) if title in _RIGHT])]
     here = sum(look.run not in elsewhere for look in looks)

@@ -18,10 +18,10 @@ class MadeCampaign:
     """What the file would contain."""
     command: str
     arguments: Mapping[str, str]
-    """What gives the value of a key on the command line, by the dotted key."""
+    """The argument of the command line from which a key has its value, by the dotted key."""
 
     def origin(self, key: str) -> str:
-        """Return where a key is from, for errors: there is no file that they could name."""
+        """Return the argument or command that a key is from; errors name it instead of a file."""
         return self.arguments.get(key, self.command)
 
 

@@ -26,7 +26,8 @@ _SHOWN = (1, 3, 5, 10, 20, 50)
 def keep_matrix(file: Path, result: dict[str, Any], names: Mapping[str, str]) -> None:
     """Write the matrix of the engine's result, if it has one, to the run.
 
-    ``names``: the names of inputs whose copies were scored.
+    ``names``: the names of the original inputs by those of the copies that were scored; empty if
+    the inputs themselves were scored.
     """
     if isinstance(matrix := result.get("matrix"), dict):
         for row in matrix.get("rows", ()) if names else ():

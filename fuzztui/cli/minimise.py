@@ -55,8 +55,8 @@ async def _until_stopped(
     """Call ``begin`` with a function that returns whether to stop, and await the result.
 
     Stopping keeps the smallest input found. SIGINT, SIGTERM and SIGHUP stop, and the end of stdin
-    if ``until_eof``. A SIGINT after that ends everything at once. Other signals do not, because a
-    terminal that is closed sends SIGHUP and also ends stdin.
+    if ``until_eof``. After a stop, a SIGINT ends this process at once. The other signals do not: a
+    terminal that is closed sends SIGHUP and also ends stdin, which must count as one stop.
     """
     loop, stopped = asyncio.get_running_loop(), False
 

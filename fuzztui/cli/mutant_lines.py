@@ -42,7 +42,7 @@ def percent(part: float | None) -> str:
 
 
 def grouped(found: FindingTally) -> str:
-    """Format a number of findings: groups, their files if there are more, the other files."""
+    """Format the number of findings: ``3 groups (12 files), 4 not examined yet``."""
     left = f"{found.unexamined:,} not examined yet"
     if not found.groups:
         return left if found.unexamined else f"{found.files:,}"

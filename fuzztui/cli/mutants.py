@@ -106,7 +106,7 @@ def mutants(options: argparse.Namespace) -> int:
 
 
 def _default(what: str) -> Path:
-    """Return what ``mutants WHAT`` without FILE or RUN is about. Raises :class:`CliError`."""
+    """Return the run or campaign file for ``mutants WHAT`` without FILE or RUN. Raises CliError."""
     if what == "matrix":
         return find_run(None)
     if what in ("list", "export"):
@@ -116,7 +116,7 @@ def _default(what: str) -> Path:
 
 
 def _chosen(options: argparse.Namespace) -> tuple[_LookUp, list[Mutant]]:
-    """Return what :func:`_look_up` does, and the selected mutants, or all."""
+    """Return the result of :func:`_look_up`, and the mutants that the options select."""
     selections = [selection(text) for text in options.selections]
     code = code_changes(options)
     looked_up = _look_up(options)
@@ -292,7 +292,10 @@ def no_mutants(text: str, state: State) -> CliError:
 
 
 def _values(conditions: Iterable[FilterCondition], mutants: Sequence[Mutant]) -> str:
-    """List the values of the first condition that no mutant meets."""
+    """Explain why no mutant is selected: the existing values of the condition's key, as text.
+
+    The condition is the first one of ``conditions`` that no mutant meets.
+    """
     for condition in conditions:
         key, wanted = condition.key, condition.value
         if Selection(conditions=(condition,)).of(mutants):
@@ -335,9 +338,10 @@ _LookUp = tuple[State, Path, str]
 
 
 def _look_up(options: argparse.Namespace) -> _LookUp:
-    """Return a state with the mutants of a campaign file or run, and the campaign file.
+    """Return a state with the mutants of ``options.path``, a run or campaign file.
 
-    The third item is a warning that mutants or their states may be missing, or an empty string.
+    Also return the campaign file, and a warning that mutants or their states may be missing ("":
+    none is). Raises :class:`CliError`.
     """
     path: Path = options.path
     if path.is_dir() and (is_run(path) or path.name == "log"):

@@ -83,7 +83,7 @@ def _files(mutants: Sequence[Mutant], run: RunDir | None) -> dict[str, MutatedSo
 
 
 def _sha(data: bytes) -> str:
-    """As in ``edges.json`` of an engine."""
+    """The hash of a source file in the form of an engine's ``edges.json``."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 
@@ -107,7 +107,7 @@ def _language(path: Path) -> str:
 
 
 def _tests(run: RunDir, state: State, mutants: Sequence[Mutant]) -> TestsOfMutants:
-    """What the log knows of entries and mutants, and the kill matrix if the run has one."""
+    """Return which entries kill and reach mutants: from the log and, if any, the kill matrix."""
     tests = TestsOfMutants()
     wanted = {m.id: m for m in mutants}
     for mutant in mutants:
@@ -130,9 +130,10 @@ def _tests(run: RunDir, state: State, mutants: Sequence[Mutant]) -> TestsOfMutan
 
 
 def _test(file: Path, run: RunDir) -> tuple[str, str, str]:
-    """Id, folder and name of an entry's file: ``main/12``, as the log names it, if it is the run's.
+    """Return id, folder and name of an entry's file.
 
-    ``run``: the run to whose directory the folder is relative.
+    For an entry of ``run`` the id is that of the log (``main/12``), and the folder is relative to
+    the run. For other files the id is the path.
     """
     folder = file.parent
     match = re.match(r"id:(\d+)", file.name)

@@ -203,7 +203,7 @@ def _shown(number: int, mutant: MutatedFile) -> None:
 
 
 def _summary(mutant: MutatedFile) -> str:
-    """Format the effect of each mutator; a single one is named by the file name already."""
+    """Format the effect of each mutator; a single one is not named: the file name does that."""
     alone = len(mutant.changes) == 1
     parts = []
     for c in mutant.changes:

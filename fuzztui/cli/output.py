@@ -41,7 +41,7 @@ def say(text: str) -> None:
 
 
 def in_ci_log(text: str) -> str:
-    """A line of ours that is no command for a CI server, which reads ``##[`` anywhere in a line."""
+    """Change a line so that it contains no command for a CI server, such as ``##[``."""
     return text.replace("##[", "## [").replace("##vso[", "## vso[")
 
 

@@ -17,15 +17,14 @@ _SHOWN_FROM_S = 1.0
 _ROUNDED_S = 90.0
 _DOUBT = 4.0
 _SURE = 1.3
-"""A factor by which an estimate may be wrong without a range."""
+"""Factor of doubt below which an estimate is shown as one number, and not as a range."""
 
 
 class Counter:
     """A progress line on stderr, if stderr is a terminal; rewritten at most ten times a second.
 
-    As a context manager: cleared at the end.
-
-    ``lines``: for a program that reads stderr, each time a line of its own, once a second.
+    As a context manager, the line is cleared at the end. ``lines``: print a separate line at most
+    once a second, also if stderr is no terminal: for a program that reads stderr.
     """
 
     def __init__(self, *, lines: bool = False) -> None:
@@ -67,8 +66,8 @@ class Counter:
 def time_left(spent_s: float, done: int, left: int) -> str:
     """Format the time left: ", 12s left", or ", 1m to 4m left" while few steps are done.
 
-    Steps differ much: the mean of n of them may be wrong by some four times its n-th root. An empty
-    string at first.
+    An empty string at first. Steps differ much: the mean of n steps may be wrong by a factor of
+    about 1 + 4 / sqrt(n).
     """
     if spent_s < _SHOWN_FROM_S or done <= 0:
         return ""

@@ -19,9 +19,9 @@ _T = TypeVar("_T")
 
 
 def published(data: _T, root: Path) -> _T:
-    """Return data whose texts name files in ``root`` relative to it, others of the home as ``~``.
+    """Shorten paths in texts of ``data``: those in ``root`` to relative ones, the home to ``~``.
 
-    Texts in dataclasses, mappings, lists and tuples; everything else stays.
+    Texts may be in dataclasses, mappings, lists and tuples; other objects are left unchanged.
     """
     places = [(os.path.realpath(root), ""), (str(root.absolute()), "")]
     home = os.path.expanduser("~")  # noqa: PTH111 - no error without a home
@@ -32,7 +32,7 @@ def published(data: _T, root: Path) -> _T:
     if not shorter:
         return data
     names = "|".join(map(re.escape, sorted(shorter, key=len, reverse=True)))
-    # Not the end of a longer path, but what comes after a compiler's -I or -L.
+    # A place counts at the start of a path, also behind a compiler's -I or -L; not inside a path.
     pattern = re.compile(rf"(?:(?<![\w/.~-])|(?<=-[IL]))({names})(/|(?![\w.-]))")
 
     def short(match: re.Match[str]) -> str:

@@ -86,7 +86,7 @@ def mirrored(address: str, run: str, *, read_only: bool) -> Iterator[Mirror]:
 
 
 def user_of(run: Path, mirror: Mirror | None, *, read_only: bool = False) -> RunUser:
-    """Return what the supervisor of a run allows this user."""
+    """Return under which name this user gives commands to a run, and why commands are refused."""
     origin = None if mirror is None else mirror.origin
     why = "opened with --read-only" if read_only else ""
     owner = run.stat().st_uid

@@ -25,7 +25,7 @@ MAX_BYTES: Final = 4 << 20
 def reported_source(
     state: State, run: Path | None, *, measure: bool, lines: bool
 ) -> ReportedSource | None:
-    """Return the files that mutants and findings are in; ``measure``: all that are instrumented.
+    """Return the files with mutants or findings; with ``measure`` all files that have coverage.
 
     Raises :class:`CliError` if the coverage cannot be measured.
     """
@@ -81,7 +81,7 @@ def _measured(state: State, run: Path | None) -> tuple[int, Coverage]:
 
 
 def _short(path: str) -> str:
-    """A path as the user may know it: below the current directory, or its end."""
+    """A path relative to the current directory; of one outside, only its last two parts."""
     file = Path(path)
     if file.is_relative_to(Path.cwd()):
         return str(file.relative_to(Path.cwd()))
@@ -89,7 +89,7 @@ def _short(path: str) -> str:
 
 
 def _was_changed(path: str, state: State, run: Path | None) -> bool:
-    """Whether a file is not as the campaign found it. The run's own copies never change."""
+    """Whether a file was changed after the campaign began; False for the run's own copies."""
     if run is not None and any(map(Path(path).is_relative_to, (run, run.absolute()))):
         return False
     known = status(Path(path))

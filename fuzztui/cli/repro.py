@@ -68,7 +68,7 @@ def repro(options: argparse.Namespace) -> int:
 
 
 def _list(run: Path, trees: Trees | None) -> int:
-    """Print the findings among which the user may choose."""
+    """Print the findings among which the user may choose; always raises :class:`UsageError`."""
     from fuzztui.features.watch.snapshot import snapshot
 
     state = standing(find_run(run)).state if trees is None else snapshot(trees).state
@@ -105,14 +105,17 @@ def afl_campaign(run_dir: RunDir) -> Campaign | None:
 
 
 def _slot_of(run_dir: RunDir, file: Path) -> str:
-    """Return the mutant's turn whose directory contains the file; an empty string if none."""
+    """Return the slot of the mutant's turn whose directory contains the file; "" if none does."""
     mutants, file = run_dir.mutants.resolve(), file.resolve()
     parts = file.relative_to(mutants).parts if file.is_relative_to(mutants) else ()
     return parts[1] if len(parts) > 2 and parts[0] in ("slots", "aside") else ""
 
 
 def _repro_watched(directory: Path, given: str) -> int:
-    """Run an input of a fleet of another user: by the command in AFL's files, if asked to."""
+    """Run an input of a watched fleet by the command in AFL's files, after asking the user.
+
+    Another user may have written these files, so that the command is not run unasked.
+    """
     near = directory, directory.absolute().parent, *sorted(directory.iterdir())
     places = [Path(given), *(place / given for place in near)]
     # os.path: no error for a directory that this user may not look into.

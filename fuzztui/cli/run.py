@@ -134,7 +134,7 @@ def _is_place_given(options: argparse.Namespace) -> bool:
 
 
 def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
-    """Show a run. ``over``: it had ended before, and was not continued."""
+    """Show a run. ``over``: the run had ended before this command, which has not continued it."""
     with _left_behind(where):
         return _shown(options, where, over=over)
 
@@ -214,7 +214,7 @@ def load_file(
     if ".." in file.parts:  # the frozen copy must not depend on the current directory
         file = file.parent.resolve() / file.name
     loaded = load(file, [*implied, *overrides], hosts=hosts)
-    for name in loaded.frozen.keys() - set(table_names()):  # of a run
+    for name in loaded.frozen.keys() - set(table_names()):  # only a run's copy may have them
         say(f"{file}: [{name}] has no effect: no installed package adds that table")
     return loaded
 
@@ -226,7 +226,7 @@ def refuse_verdicts(loaded: FrozenCampaign) -> None:
 
 
 def start_campaign(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) -> bool:
-    """Start a supervisor. Returns whether this process did so, not another one simultaneously."""
+    """Start a supervisor. Returns False if another process started one at the same time."""
     with _left_behind(loaded.campaign.output, SETTLED_S):
         return _started(loaded, word, rejoin=rejoin)
 
@@ -362,7 +362,7 @@ def _is_vain(campaign: Campaign, where: Path) -> bool:
 
 
 def _larger(campaign: Campaign, where: Path) -> Iterator[tuple[str, object]]:
-    """Yield the limits that have ended the campaign, with values that let it continue."""
+    """Yield the keys of the limits that have ended the campaign, with values for ``--set``."""
     state = standing(where).state
     if spent(replace(campaign, stop_crashes=0), state, running_time(state)):
         yield "campaign.budget", "LARGER"

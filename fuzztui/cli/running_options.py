@@ -25,7 +25,10 @@ def add_run(parser: CommandParser) -> Run:
 
 
 def _how_to_run(parser: CommandParser, *, changes: bool = True) -> Run:
-    """``changes``: whether there are options about changes of ``mutants.sources``."""
+    """Add the options that start or rejoin a campaign; return the command.
+
+    ``changes``: whether to add those about changes of ``mutants.sources``.
+    """
     add_set(parser)
     add_host(parser)
     parser.flag("--new", "start another run, in a separate directory")

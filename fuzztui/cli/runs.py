@@ -108,7 +108,10 @@ def _run_of(file: Path, implied: list[str], given: Path) -> Path:
 
 
 def _only_or_latest(parent: Path, nothing: WatchError | None = None) -> Path:
-    """``nothing``: why the directory is not a directory of AFL either."""
+    """Return the running, only or latest run in ``parent``. Raises :class:`CliError` if none.
+
+    ``nothing``: why the directory is no output directory of AFL either.
+    """
     runs = runs_in(parent)
     if not runs and nothing:
         raise CliError(f"no run in {nothing}", NOT_RUNNING)

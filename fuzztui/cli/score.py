@@ -104,7 +104,7 @@ def score(options: argparse.Namespace) -> int:
         kept, kills = matrix, "all"
         if matrix is None and narrowed == options.overrides and options.shard is None:
             kept, kills = RunDir(run).kills, "first"
-            kept.unlink(missing_ok=True)  # all of it runs: a package may be another one
+            kept.unlink(missing_ok=True)  # no row is used again: a package may have changed
         result = ask_score(
             campaign,
             run / "out" / "main",
@@ -164,12 +164,13 @@ def ask_score(
     keep: Path | None = None,
     names: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the engine's result; show progress on stderr. Raises :class:`CliError`.
+    """Have an engine score a corpus; show progress on stderr. Raises :class:`CliError`.
 
-    ``directory``: the instance's. ``within_s``: the time limit; 0: none. ``matrix``: a file in
-    which the kill matrix is kept; then the matrix is a part of the result. ``kills``: which it
-    has (``all``, ``first``, ``cover``). ``keep``: the file for the new matrix, if it is another
-    one. ``names``: the names of files in the matrix, if the corpus has copies of them.
+    Returns the engine's result. ``directory``: the instance's. ``within_s``: the time limit in
+    seconds; 0: none. ``matrix``: the file of an earlier kill matrix, which is used again and
+    replaced; None: the result has no matrix. ``kills``: which kills the matrix has (``all``,
+    ``first``, ``cover``). ``keep``: write the new matrix to this file, not to ``matrix``.
+    ``names``: if the corpus consists of copies, the names of the originals by those of the copies.
     """
     progress = _Progress()
     limits = ["--jobs", str(jobs), "--within", str(within_s)]
@@ -201,7 +202,7 @@ class _Progress:
         """Time and steps done at the first report of each part."""
 
     def show(self, report: dict[str, Any]) -> None:
-        """``report``: the engine's progress: what, done, total, killed."""
+        """Show the engine's progress. ``report``: the keys what, done, total and killed."""
         part = f"{report.get('what')}: {report.get('done')} of {report.get('total')}"
         done, total = score_number(report, "done"), score_number(report, "total")
         now = time.monotonic()

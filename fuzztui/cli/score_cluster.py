@@ -120,7 +120,7 @@ class _ClusterScore:
         ids = [f"{n}of{of}" for n in range(of)]
         parts = self._round(journal, f"{digest}/{of}", ids, self._shard)
         if len({part["digest"] for part in parts.values()}) > 1:
-            # A part of an earlier, interrupted command: of a program that was changed since.
+            # Some are from an earlier, interrupted command, and the program has changed since.
             journal.unlink(missing_ok=True)
             say("the program or its inputs have changed; all parts are scored again")
             parts = self._round(journal, f"{digest}/{of}", ids, self._shard)
@@ -201,7 +201,10 @@ class _ClusterScore:
         return max(1, min(slots * _SHARDS_PER_SLOT, self.mutants // _MIN_MUTANTS))
 
     def _digest(self) -> str:
-        """Of what the parts depend on; of the program's code their own digests are compared."""
+        """A hash of all on which the results of parts depend, except for the program's code.
+
+        The code is compared by the digest in each part's result.
+        """
         files = [(name, *_stamp(Path(name))) for name in self.work.inputs]
         request = json.loads(self.work.request())
         del request["part"]

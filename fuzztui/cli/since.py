@@ -37,7 +37,7 @@ def add_changes(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def changes(options: argparse.Namespace) -> ChangedFiles | None:
-    """Return what the options limit a command to; None: to nothing. Raises ChangesError."""
+    """Return the changes to which a command is limited; None: no limit. Raises ChangesError."""
     if options.since is not None:
         return changes_since(options.since, Path.cwd())
     return None if options.in_diff is None else read_diff(options.in_diff, tree())

@@ -231,7 +231,7 @@ def status_rows_of(run: Path, now: RunStatus) -> list[tuple[str, str]]:
     average = " on average" if over else ""
     per_second = f"  at {speed(throughput(state))}{average}" if whole_time else ""
     least = "at least " if now.is_lower_bound else ""
-    known = ", of the known mutants" if least else ""  # a ratio may be higher or lower
+    known = ", of the known mutants" if least else ""  # not "at least": a ratio may fall, too
     discovery, yields = discovery_rate(state), campaign_yields(state).campaign
     about_mutants = stage_rows(state) if state.stage else status_rows(state)
     return [
@@ -384,7 +384,7 @@ def _word(i: Instance, state: State) -> str:
 
 
 def _old(i: Instance, now: RunStatus) -> str:
-    """The age of a running instance's statistics; an empty string if they are fresh."""
+    """The age of a running instance's statistics, as ``, 12s old``; "" if they are fresh."""
     age = now.state.t - i.stats_t + now.gone_s
     if now.state_name in ENDED or i.state in ENDED or i.stats_t < 0 or age < FRESH_S:
         return ""
@@ -398,7 +398,7 @@ def _for_comparisons(state: State) -> str:
 
 
 def _reported(t: Totals, least: str = "") -> Iterator[tuple[str, str]]:
-    """The rows of figures that have one of their own; ``least``: what is before the numbers."""
+    """Rows of the figures with a total. ``least``: text in front of the numbers (``at least ``)."""
     for figure, number in titled(t.stats):
         if figure.total and number >= 0:
             yield figure.title, f"{least}{number:,}"

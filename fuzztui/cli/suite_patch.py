@@ -45,10 +45,10 @@ def print_patch(run: Path | None, root: Path) -> int:
 
 
 def _made(run_dir: RunDir, found: Sequence[Finding]) -> Iterator[tuple[Finding, MadeExample]]:
-    """Run each finding and its minimised form here; yield what they call the finding's test with.
+    """Run each finding and its minimised form; yield the arguments with which its test is called.
 
-    The log has a text of each, but who has made the log would write code with it. Raises
-    :class:`CliError`.
+    The log has these arguments as texts, but they are not used: a log may come from someone else,
+    and the patch is code. Raises :class:`CliError`.
     """
     files: dict[Path, Finding] = {}
     for one in found:

@@ -153,10 +153,10 @@ def _tried(one_pass: Callable[[], None]) -> int:
 def _prune(
     run: RunDir, exchange: DirectoryExchange, options: argparse.Namespace
 ) -> tuple[int, int]:
-    """Drop entries of this run that cover nothing that others of its own do not cover.
+    """Drop entries of this run that cover only what its other entries cover, too.
 
-    Only its own count: two runs that relied on each other's entries could both drop theirs.
-    Returns how many are dropped, and of how many.
+    Entries of other runs do not count: two runs that rely on each other could both drop theirs.
+    Returns how many entries were dropped, and how many there were.
     """
     with Care(run, options) as care:
         inputs = care.of_directory(exchange.mine / "queue")

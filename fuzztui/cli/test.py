@@ -52,7 +52,7 @@ def test(options: argparse.Namespace) -> int:
     """Start, rejoin or resume the campaign of a project's tests, or print a patch."""
     parts = options.parts or [name for name in _DEFAULT if Path(name).is_dir()][:1]
     if not parts and options.write_examples:
-        parts = ["."]  # only its run is looked for
+        parts = ["."]  # no test is run: "." only names the run to print from
     if not parts:
         raise UsageError("there is no directory tests/ here: name the tests to fuzz")
     for part in parts:
@@ -131,14 +131,14 @@ def _is_function(part: str) -> bool:
 def _name_of(parts: Sequence[str], root: Path, *, mutants: bool) -> str:
     """A name for a selection of tests, so that each selection has a run of its own.
 
-    ``parts``: absolute and sorted; of ``tests/test_a.py::test_b`` it is ``tests-test_a-test_b``.
-    With ``mutants`` it is ``mutants`` for ``tests/``, and begins with that for others.
+    ``parts``: absolute and sorted. ``tests/test_a.py::test_b`` gives ``tests-test_a-test_b``. With
+    ``mutants`` the name begins with ``mutants-``; that of ``tests/`` alone is ``mutants``.
     """
     inner = ["" if part == str(root) else part.removeprefix(f"{root}/") for part in parts]
     words = " ".join(re.sub(r"\.py(?=:|$)", "", part) or "all" for part in inner)
     name = re.sub(r"\W+", "-", words, flags=re.ASCII).strip("-")
     is_lossy = re.search(r"[^\w/:. -]", words, flags=re.ASCII)
-    if is_lossy or len(name) > _MAX_NAME or re.search(r"-\d+$", name):  # as a further run has
+    if is_lossy or len(name) > _MAX_NAME or re.search(r"-\d+$", name):  # like numbered runs
         digest = hashlib.sha256("\n".join(inner).encode(errors="surrogateescape")).hexdigest()
         name = f"{name[:_MAX_NAME].strip('-')}-x{digest[:6]}"
     if mutants:

@@ -82,7 +82,7 @@ def _progress(state: State, m: Mutant) -> str:
 
 
 def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
-    """Return the keys of ``--json`` about a mutant's turn.
+    """Return a mutant's turn as an object for ``--json``.
 
     ``number``: the position in the worklist, from 1; 0 if the mutant does not wait.
     """
@@ -133,9 +133,9 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
 
 
 def diff_of(m: Mutant) -> str:
-    """Return a mutant's change as a unified diff; of one line if its file is not as it was then.
+    """Return a mutant's change as a unified diff; an empty string if the change is unknown.
 
-    An empty string if the change is unknown.
+    If the file cannot be read or has changed since, the diff has one line, from the log.
     """
     from fuzztui.features.fuzzfirst.build_tree import MAX_BYTES, BuildTreeError, mutated  # slow
     from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
@@ -194,7 +194,7 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
 
 
 def folded_slots(state: State) -> tuple[list[Instance], str]:
-    """Return the instances to list, and a line that counts the ended ones of mutants' turns."""
+    """Return the instances to list, and a line that counts the others: ended, each for a mutant."""
     shown = [i for i in state.instances.values() if not (i.mutant and i.state in ENDED)]
     over = len(state.instances) - len(shown)
     line = f"  {several(over, 'instance')} that fuzzed mutants ended" if over else ""

@@ -23,7 +23,10 @@ _ENDS: Final = {
 
 
 def chosen_format(options: argparse.Namespace, default: str) -> str:
-    """Return the format that the options ask for, before any work. Raises :class:`CliError`."""
+    """Return the format that the options ask for; also check ``-o``, before any work is done.
+
+    Raises :class:`CliError`.
+    """
     output: Path | None = options.output
     if output is not None and output.is_dir():
         raise UsageError(f"-o {output}: is a directory; name a file in it")

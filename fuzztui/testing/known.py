@@ -66,11 +66,11 @@ class KnownFailures:
         )
 
     def is_exact(self, name: str) -> bool:
-        """Whether a verdict has the signature of this failure, so that no other group matters."""
+        """Whether a verdict has the signature of this failure, so that its group is not needed."""
         return self._signature(name) in self._state.verdicts
 
     def reason(self, name: str) -> str:
-        """Return why a failure is expected; empty if it is not known and not ``wont-fix``."""
+        """Return why a failure is expected; empty unless its verdict is known or wont-fix."""
         given = given_about(self._state, self._signature(name))
         if given is None or given.verdict not in (KNOWN, WONT_FIX):
             return ""

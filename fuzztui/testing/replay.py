@@ -40,9 +40,9 @@ class Replay:
         self._corpus = corpus
         self._expected: tuple[type[BaseException], ...] = (Rejected, *target.expected)
         self.known: KnownFailures | None = None
-        """The user's verdicts; None: no failure has one."""
+        """The user's verdicts and the failures until now; None: there are no verdicts."""
         self._all_failed = False
-        """Whether ``known`` has all failures of the corpus."""
+        """Whether :attr:`known` was given all failures of the corpus, which groups depend on."""
 
     @classmethod
     def of(cls, file: Path, directory: Path) -> Replay:
@@ -79,9 +79,10 @@ class Replay:
         return replay
 
     def failure(self, file: Path) -> BaseException | None:
-        """Call the target with an input. Return what it raises, unless that is expected.
+        """Call the target with an input. Return its exception; None if it raises none.
 
-        The reason of a failure that has a verdict: :meth:`excuse`.
+        Exceptions that the campaign expects (``target.expected``) count as none. A failure with a
+        verdict of the user is returned too: :meth:`excuse` has the reason to accept it.
         """
         error, unmade = self._failure(file)
         if error is not None and self.known is not None:
@@ -105,7 +106,10 @@ class Replay:
         return os.path.relpath(file, self._corpus)
 
     def _failure(self, file: Path) -> tuple[BaseException | None, bool]:
-        """What an input raises, without the frame of this module, and whether it was not made."""
+        """The exception that an input raises, and whether the input was not even made.
+
+        The traceback begins behind this module's frame.
+        """
         unmade = True
         self._random.seed(0)
         try:
@@ -137,7 +141,10 @@ def is_constants(file: Path, directory: Path) -> bool:
 
 
 def instance_of(directory: Path) -> Path:
-    """The instance whose run has the constants for a corpus; it need not exist."""
+    """The instance directory whose run, or kept corpus, has the constants for a corpus.
+
+    It need not exist.
+    """
     for kept in (directory, directory.parent):
         constants = KeptCorpus(kept).constants
         if constants.is_file() and is_constants(constants, kept):

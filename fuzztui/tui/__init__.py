@@ -97,7 +97,7 @@ def run_app(
 
 
 def _last_words(opening: Opening, seen: State, status: Status) -> None:
-    """Print what a user needs who has left a live screen, whose text is gone."""
+    """Print, after a live screen has closed, the campaign's result or how to come back to it."""
     from fuzztui.kernel.model.selectors import ENDED
     from fuzztui.tui.base.text import plain
     from fuzztui.tui.labels.closing import closing_text, closing_title
@@ -173,9 +173,11 @@ class _Setup(NamedTuple):
 
 
 def _set_up(instead: str, theme: str | None, *, follows: bool = True) -> _Setup | None:
-    """Read the user's configuration; None: what is missing was printed.
+    """Read the user's themes, configuration and stored choices.
 
-    ``instead``: what works without a terminal. ``follows``: whether a campaign's keys are needed.
+    Returns None after printing the reason if there is no terminal, or if the wanted theme does
+    not exist. ``instead``: ends the message about the missing terminal with what works without
+    one. ``follows``: whether the application shows a campaign, so that its keys are checked too.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         print(f"fuzztui: the screens need a terminal; {instead}.", file=sys.stderr)
@@ -351,9 +353,10 @@ def _opening(
 
 
 def _seen_by(user: RunUser, opening: Opening, run: Path, died: Callable[[], str]) -> Opening:
-    """Open a run for a user who is not its owner, or whose machine it is not on.
+    """Adapt ``opening`` to a run that another user owns, or that is on another machine.
 
-    ``died``: why the process that mirrors a run on another machine has ended; "": it lives.
+    ``died`` returns why the process that mirrors a run on another machine has ended; "" while the
+    process lives.
     """
     from fuzztui.kernel.remote.lock import trouble
     from fuzztui.tui.frame.command_sender import CommandSender

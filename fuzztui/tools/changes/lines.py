@@ -158,7 +158,7 @@ def _sections(lines: list[bytes]) -> Iterator[tuple[str, str, list[_Hunk]]]:
 def _hunk(lines: list[bytes], at: int, match: re.Match[bytes]) -> tuple[_Hunk, int]:
     """Return the hunk whose head is at ``at``, and the index of the line after it."""
     old_size, new_size = (1 if match[n] is None else int(match[n]) for n in (2, 4))
-    # Of no lines: the number is that of the line before.
+    # A hunk without new lines has the number of the line before it in its head.
     start = int(match[3]) - (new_size > 0)
     if start < 0:
         raise ChangesError(f"line {at + 1}: {_text(match[0])} is not the head of a hunk")
@@ -228,7 +228,7 @@ def _in_tree(old: str, new: str, root: Path, at: int) -> tuple[str, Path]:
 def _before(path: Path, old: str, name: str, hunks: list[_Hunk]) -> bytes | None:
     """The content before the change. Raises :class:`ChangesError` if the diff is of another file.
 
-    None if there was no file, or the file is no Python source.
+    None if there was no file before, or if the file is too large or no Python source.
     """
     now = read_if_regular(path, MAX_FILE_BYTES + 1) if path.suffix == ".py" else None
     if now is None or len(now) > MAX_FILE_BYTES:

@@ -29,7 +29,7 @@ class CodeLocation:
     file: str
     line: int
     column: int = 0
-    """In characters, from 1; 0: the place is the line. The end is then unknown, too."""
+    """In characters, from 1; 0: only ``line`` is known, and ``end_...`` have no meaning."""
     end_line: int = 0
     end_column: int = 0
     """The column after the last character."""
@@ -87,7 +87,7 @@ class ReportedSurvivor:
     location: CodeLocation | None
     function: str
     change: str
-    """The code before and after."""
+    """The code before and after the mutation, as text."""
     is_noted: bool
     """Whether it is worth an annotation: on a changed line, or new against a baseline."""
     is_new: bool
@@ -116,7 +116,7 @@ class CiOutcome:
     root: Path
     """The repository, to which locations are relative."""
     since: str = ""
-    """What the changes are since; empty: all code was mutated."""
+    """The commit since which changed code was mutated, or the diff; empty: all code was mutated."""
     verdicts: str = ""
     """The verdicts file; relative to the repository if it is inside."""
     shard: str = ""
@@ -191,7 +191,7 @@ def stack_frames(detail: str, root: Path) -> tuple[LocatedFrame, ...]:
         LocatedFrame(path, int(line), function.strip(), located(path, int(line), root))
         for path, line, function in _FRAME.findall(last)
     ]
-    if _REVERSED in last:  # what faulthandler writes
+    if _REVERSED in last:  # faulthandler writes the innermost call first
         found.reverse()
     return tuple(found[-_MAX_FRAMES:])
 

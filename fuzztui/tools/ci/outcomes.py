@@ -73,7 +73,9 @@ class KeptOutcomes:
     def changes(
         self, files: Iterable[Path], instance: Path, until: float = math.inf
     ) -> dict[Path, dict[str, str]]:
-        """The inputs that do something else than before, as fields of ``FindingDescribed``.
+        """Run known inputs; return those that do something else than before.
+
+        The values are fields of ``FindingDescribed``.
 
         ``instance``: the instance whose constants a generator draws. ``until``: the monotonic time
         after which no more inputs are run.
@@ -126,7 +128,7 @@ class KeptOutcomes:
         now_s = time.monotonic()
         first = dict(self._outcomes(new, instance, now_s + (until - now_s) / 2))
         again = dict(self._outcomes([*first], instance, until, other_date=True))
-        for file, text in again.items():  # a later run records the others
+        for file, text in again.items():  # those for which there was no time: in a later run
             self.known[self._key(file)] = text if text == first[file] else ""
         self.cut = len(new) - len(again)
         publish_text(self.file, json.dumps(self.known, indent=0, sort_keys=True))
@@ -151,7 +153,11 @@ class KeptOutcomes:
                     return
 
     def _text(self, found: Mapping[str, Any], *, own: bool) -> str:
-        """``own``: the target compares values by itself, which two texts do not replace."""
+        """The text of an outcome; empty if it cannot be compared.
+
+        ``own``: the target compares values by itself. Its comparison needs the values, so that the
+        text only contains that there is one.
+        """
         try:
             recorded = Recorded.of(found)
         except RecordError:
@@ -173,6 +179,6 @@ class KeptOutcomes:
     def _key(self, file: Path) -> str:
         """The hash by which the outcome of an input is kept."""
         data = read_if_regular(file, MAX_INPUT_BYTES) or b""
-        if self._drawn:  # two hashes of one length: no other pair has the same text
+        if self._drawn:  # hashes, joined: no other pair has the same bytes
             data = b"".join(hashlib.sha256(part).digest() for part in (data, self._drawn))
         return hashlib.sha256(data).hexdigest()[:_DIGITS]

@@ -42,7 +42,7 @@ def sarif(outcome: CiOutcome) -> dict[str, Any]:
 
 
 def _root(outcome: CiOutcome) -> dict[str, Any]:
-    """What locations are relative to; readers know where their copy of the repository is."""
+    """The base of all locations, without its path unless the user wants absolute paths."""
     known = {"uri": outcome.root.as_uri() + "/"} if outcome.absolute else {}
     return {**known, "description": {"text": "The root of the repository."}}
 

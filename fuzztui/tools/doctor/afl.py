@@ -37,7 +37,7 @@ _INSTALL: Final = "install AFL++: apt install afl++ (Debian, Ubuntu)"
 
 
 def afl_findings(pattern: str, governor: str) -> Iterator[MachineFinding]:
-    """Yield what matters for AFL++; only that it is absent if afl-fuzz is not installed."""
+    """Yield all findings about AFL++; without afl-fuzz only one, that it is absent."""
     fuzzer = shutil.which("afl-fuzz")
     if fuzzer is None:
         text = "afl-fuzz is not on PATH; only campaigns of programs need it"
@@ -93,7 +93,7 @@ def _compiled(compiler: str, environment: dict[str, str]) -> tuple[int, str]:
 
 
 def _libraries() -> Iterator[MachineFinding]:
-    """The custom mutators: compiled on first use, as here."""
+    """Whether the custom mutators can be compiled; compiles them as a campaign would."""
     problems = []
     for make, use in ((steering_library, "skipping and promoting"), (text_library, "[text]")):
         library, reason = make()

@@ -56,7 +56,7 @@ def line_of(path: Path) -> str:
 
 
 def run_program(argv: list[str], environment: dict[str, str] | None = None) -> tuple[int, str]:
-    """Return the exit status of a program, and what it prints; -1 and the reason: it cannot run."""
+    """Run a program. Returns its exit status and output; -1 and the reason if it cannot run."""
     try:
         done = subprocess.run(
             argv,

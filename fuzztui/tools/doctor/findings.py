@@ -28,7 +28,7 @@ class MachineFinding:
 
 
 def judged(what: str, text: str, advice: str = "", *, bad: bool = True) -> MachineFinding:
-    """A line that is a warning if there is something to do; not ``bad``: there is not."""
+    """A finding: if ``bad`` and there is an ``advice``, a warning with it; otherwise OK."""
     advice = advice if bad else ""
     return MachineFinding(what, WARNING if advice else OK, visible(text), visible(advice))
 

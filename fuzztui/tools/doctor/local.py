@@ -127,7 +127,7 @@ def _versioned(module: str) -> str:
 
 
 def _inotify() -> Iterator[MachineFinding]:
-    """Whether screens hear of new files at once; they poll otherwise."""
+    """Whether inotify works, so that new files are noticed at once; otherwise by polling."""
     watches = line_of(_INOTIFY / "max_user_watches")
     try:
         libc = ctypes.CDLL(None, use_errno=True)

@@ -28,11 +28,11 @@ class TestCase:
     kills: tuple[str, ...] = ()
     """The mutants that no test before it kills, as the campaign compares values."""
     confirmed: tuple[str, ...] = ()
-    """Those with which this test was seen to fail."""
+    """The mutants among ``kills`` with which this test was run and has failed."""
     edges: int = 0
     """The number of edges that no test before it covers."""
     functions: tuple[tuple[str, int], ...] = ()
-    """Functions with the number of those mutants, the most first."""
+    """Functions with their numbers of ``kills``, the largest number first."""
     hangs: bool = False
     """Whether some of the mutants do not end."""
     cause: str = ""
@@ -53,9 +53,10 @@ class TestCase:
 
 
 def chosen_rows(matrix: CorpusMatrix) -> list[tuple[MatrixEntry, frozenset[str], int]]:
-    """A cover of all kills and edges: rows with the kills and number of edges new with each.
+    """Choose rows that together have all kills and edges, greedily.
 
-    The next row has the most new kills; of equals, the most new edges.
+    Returns each row with the kills, and the number of edges, that no row before it has. The next
+    row is always the one with the most new kills; of equals, the one with the most new edges.
     """
     rows = [row for row in matrix.rows if row.outcome in ("success", "invalid")]
 

@@ -20,8 +20,8 @@ FORMATS: Final = ("lcov", "cobertura", "json")
 def formatted(coverage: Coverage, format_: str, *, absolute: bool = False) -> str:
     """Return the text of a report in one of :data:`FORMATS`.
 
-    ``absolute``: whether it names the root's directory, and files in the user's home outside of it
-    by their absolute paths.
+    ``absolute``: whether the report contains the absolute path of the root, and absolute paths of
+    files that are in the user's home but not below the root.
     """
     if not absolute:
         files = [replace(file, name=_near(file.name, coverage.root)) for file in coverage.files]

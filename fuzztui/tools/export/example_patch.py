@@ -33,7 +33,7 @@ class NoExample(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FailingExample:
-    """``name``: the property, a node id. ``made``: what the test is called with."""
+    """An example to add. ``name``: node id of the test. ``made``: arguments of the failing call."""
 
     name: str
     made: MadeExample
@@ -150,7 +150,7 @@ def _after_imports(tree: ast.Module) -> int:
 
 
 def _given(tree: ast.Module, one: FailingExample) -> tuple[ast.Call, set[str]]:
-    """The decorator after which the example is added, and the texts of all of the test.
+    """The ``@given`` after which the example is added, and the texts of all decorators of the test.
 
     Raises :class:`NoExample`.
     """

@@ -1,4 +1,4 @@
-"""What a Hypothesis test is called with for saved choices, as expressions: asked from an engine."""
+"""Have an engine find the arguments that a Hypothesis test gets for saved choices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class MadeExample:
     """The arguments of a test, or why there are none."""
 
     test: str = ""
-    """Its node id without folders."""
+    """The node id of the test without folders; an empty string: unknown."""
     arguments: Sequence[tuple[str, str, Mapping[str, str]]] = ()
     """Name, expression, and the file's names for the classes in the expression."""
     why: str = "its input cannot be made again"
@@ -37,10 +37,11 @@ def made_examples(
     instance: Path,
     progress: Callable[[int], None] = lambda done: None,
 ) -> dict[Path, MadeExample]:
-    """Run inputs, and return what tests are called with.
+    """Run inputs; return the arguments with which tests are called, by file.
 
-    ``instance``: an instance's directory in a run with the constants of a generator. ``progress``:
-    called with the number of inputs that are done. Raises
+    Inputs without an answer of the engine are missing. ``instance``: the directory of an instance
+    whose run has the constants of a generator. ``progress``: called with the number of inputs that
+    are done. Raises
     :class:`~fuzztui.run.inprocess.ask.NoAnswer`, OSError.
     """
     found: dict[Path, MadeExample] = {}

@@ -34,7 +34,7 @@ _NO_VERDICT: Final = {
 """The status of a fuzz-first mutant without a verdict, by its phase; others are still to come."""
 
 _CUT: Final = "…"
-"""The last character of an expression that is recorded up to its first 120 characters."""
+"""Ends an expression that was cut after 120 characters when it was recorded."""
 
 
 _SHORT: Final = re.compile(r"\bempty\(")
@@ -57,9 +57,9 @@ class TestsOfMutants:
     names: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Folder and file name of the entries, by id: ``main/12``."""
     killers: dict[str, dict[str, str]] = field(default_factory=dict)
-    """By mutant: the entries that kill it, each with the kind of kill."""
+    """By id of the mutant: the entries that kill it, each with the kind of kill."""
     reached_by: dict[str, list[str]] = field(default_factory=dict)
-    """By mutant: the entries that reach it."""
+    """By id of the mutant: the entries that reach it."""
 
 
 def mutation_report(
@@ -73,7 +73,8 @@ def mutation_report(
     """Return the report as JSON data.
 
     ``files``: by :attr:`Mutant.path`; mutants of other files are left out. ``has_run``: whether
-    the mutants are those of a run. ``known``: of those that have not run.
+    the mutants are those of a run. ``known``: what the
+    log shows about mutants that have not run.
     """
     shown: dict[str, dict[str, Any]] = {}
     lines: dict[str, list[str]] = {}
@@ -149,7 +150,7 @@ _WHY: Final = {
 def _location(mutant: Mutant, lines: Sequence[str]) -> dict[str, Any]:
     """The place of the expression, inside of the file even if the file was edited since.
 
-    Where columns are not known (fuzz-first, old logs) it is the line without its indentation.
+    If columns are unknown (fuzz-first, old logs), the place is the line without its indentation.
     """
     line = min(max(mutant.line, 1), len(lines))
     end_line = min(max(mutant.end_line, line), len(lines))

@@ -53,12 +53,12 @@ class TargetNames:
     function: str
     """``module:name`` or ``/path/harness.py:name``."""
     paths: tuple[str, ...] = ()
-    """Directories that importing it needs."""
+    """Directories that must be on ``sys.path`` to import the function."""
     generator: str = ""
     compare: str = ""
-    """A function that compares two values; ``@``: the one that decorates the target."""
+    """A function that compares two values; ``@``: the one given by a decorator of the target."""
     shows: str = ""
-    """A function of a value, whose result is compared in place of the value."""
+    """A function that is called with the value; its result is compared in place of the value."""
     expected: tuple[str, ...] = ()
     """Exceptions that are no failures: ``module.Class``."""
     constants: bytes | None = None
@@ -74,7 +74,7 @@ class TestFile:
     text: str
     data: dict[str, bytes]
     tests: dict[str, TestCase]
-    """The cases by the name of the test; findings too."""
+    """The cases by name of the test, also those of findings."""
     left_out: list[str] = field(default_factory=list)
     """Cases without a test, with the reason."""
 
@@ -316,7 +316,7 @@ class TestWriter:
         return f"{module}.{name}" if module else name
 
     def _finding(self, case: TestCase, call: str, marks: list[str]) -> list[str]:
-        """A test that fails as long as the finding is there."""
+        """The body of a test that is marked as failing (xfail) until the finding is fixed."""
         self._modules.add("pytest")
         recorded, error = case.recorded, case.recorded.error
         arguments = ["strict=True"]

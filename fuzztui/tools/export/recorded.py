@@ -35,13 +35,13 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class RaisedError:
-    """An exception. ``module`` and ``name``: its import; both empty if it cannot be imported."""
+    """An exception. ``module`` and ``name``: where its class is imported from; empty: nowhere."""
 
     module: str
     name: str
     qualified: str
     message: str
-    """The expression of its text; empty: it may be different the next time."""
+    """The exception's text as an expression; empty: the text may differ the next time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Recorded:
     """What one input did."""
 
     outcome: str
-    """success, invalid, failure, timeout; died, hung: with its process; unfit: not run."""
+    """success, invalid, failure or timeout; died or hung (the whole process); unfit (not run)."""
     argument: Written | None = None
     """None: the argument has no expression."""
     choices: str = ""
@@ -58,7 +58,7 @@ class Recorded:
     described: bool = False
     """Whether ``value`` is a description of the value: its classes and attributes."""
     properties: bool = True
-    """Whether the description has what properties return."""
+    """Whether the description contains the values of properties."""
     without: tuple[str, ...] = ()
     """Names of parts of the value that vary, which the description leaves out."""
     type: str = ""

@@ -149,7 +149,7 @@ def _tests(of: RunComparison) -> Iterator[Part]:
 
 
 def _limits(tests: Sequence[RankTest]) -> Iterator[Note]:
-    """What so few runs mean for p, for each pair of groups."""
+    """Warn of groups with so few runs that p cannot be small, or that results are uncertain."""
     pairs: dict[tuple[int, int], dict[str, None]] = {}
     for t in tests:  # a figure that some runs lack has sizes of its own
         pairs.setdefault((t.m, t.n), {})[t.b] = None

@@ -197,7 +197,7 @@ def _figures(of: RunComparison, run: ComparedRun, other: ComparedRun) -> Iterato
 def _only(
     rows: Sequence[FoundBy], side: int, what: str, style: str, end_s: float
 ) -> Iterator[Line]:
-    """What only this side has, and what it had first; nothing if no side has any."""
+    """Lines about what only ``side`` has, and how many it had first; none without ``rows``."""
     if not rows:
         return
     alone = [row for row in rows if row.sides == {side}]

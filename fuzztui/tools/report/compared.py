@@ -43,14 +43,14 @@ class ComparedRun:
     path: str
     state: State
     group: int = 0
-    """The number of its group; of a run without one its own."""
+    """The number of its group, from 0; if runs are not grouped, the number of the run."""
     end_s: float = 0.0
     """Campaign time of the end of its log."""
     damage: str = ""
 
     @cached_property
     def mutants(self) -> frozenset[tuple[str, str, str]]:
-        """What identifies the mutants that can be run: id, code before and after."""
+        """The mutants that can be run, each as id, code before and code after."""
         rows = self.state.mutants.values()
         return frozenset((m.id, m.before, m.after) for m in rows if m.state != "invalid")
 
@@ -179,7 +179,7 @@ class RankTest:
     p: float
     """Two-sided, by the Mann-Whitney U test."""
     a12: float
-    """How often a run of ``b`` is above one of ``a``."""
+    """Share of pairs (0 to 1) in which a run of ``b`` is above one of ``a``; equal: half a pair."""
 
 
 def rank_tests(of: RunComparison) -> Iterator[RankTest]:
@@ -195,12 +195,13 @@ def rank_tests(of: RunComparison) -> Iterator[RankTest]:
 
 @dataclass(frozen=True, slots=True)
 class FoundBy:
-    """One cause or one mutant: which sides have it, and when they had it first."""
+    """A cause of findings, or a killed mutant: which sides (runs or groups) have it, and when."""
 
     key: str
     title: str
     times: tuple[float, ...]
-    """By side: campaign time; of a group the median of its runs that have it; NaN: none has."""
+    """By side: campaign time when it was first found or killed, of a group the median of its runs
+    that have it; NaN: no run has it."""
     runs: tuple[int, ...]
     """By side: how many of its runs have it."""
 
@@ -260,10 +261,10 @@ def _by_side(
 
 
 def used_budget(state: State) -> tuple[float, int] | None:
-    """The budget, in seconds and in trials, that has ended a run; None if it has not.
+    """The budget, in seconds and in trials, that has ended a run; None if it ended otherwise.
 
-    Runs that have used the same budget can be compared at their ends, which are later: mu2 then
-    runs its exact pass, and engines need a moment to stop.
+    Runs that have used the same budget can be compared at their ends, although their logs end at
+    different times: mu2 runs its exact pass after the budget, and engines need a moment to stop.
     """
     if state.state != "finished":
         return None
@@ -291,7 +292,7 @@ def check(runs: Sequence[ComparedRun]) -> None:
 
 
 def notes(of: RunComparison) -> Iterator[tuple[str, bool]]:
-    """Yield what a reader must know, each with whether it is a warning."""
+    """Yield remarks about the comparison, each with whether it is a warning."""
     for why, names in _by_reason(of.not_compared).items():
         yield f"Not compared: {' and '.join(FIGURES[name] for name in names)}: {why}.", True
     paths = sorted({run.state.target for run in of.runs})

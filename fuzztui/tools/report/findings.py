@@ -118,9 +118,9 @@ def _input_rows(content: FindingInput) -> Iterator[tuple[str, Code | str]]:
 
 
 def bounded(text: str) -> str:
-    """Return the end of a target's report, at most so many lines: an exception's cause is last.
+    """Return a target's report; of one that is too long, only its start and its end.
 
-    A sanitizer's is first, so that of a long report the start remains, too.
+    A sanitizer writes the cause at the start, an exception at the end.
     """
     text = visible(text, lines=True).strip("\n")
     lines = text.split("\n")

@@ -36,7 +36,7 @@ def time_charts(state: State) -> Iterator[PageChart]:
 
 
 def series_line(state: State, name: str, label: str, colour: int = -1) -> ChartLine | None:
-    """The line of a series; None if there is nothing in it."""
+    """The line of a series; None if the series is missing or has only zeros."""
     series = state.series.get(name)
     if series is None or not any(v > 0 for v in series.values):
         return None
@@ -67,7 +67,7 @@ def _marks(state: State) -> tuple[tuple[float, str], ...]:
 
 
 def over_time(state: State, *, has_history: bool) -> list[Part]:
-    """The parts of the section: charts, or why there are none."""
+    """The parts of the section: charts, or a note why there are none."""
     if not has_history:
         return [NO_HISTORY]
     return [*time_charts(state)] or [Note("The log has no figures yet.")]

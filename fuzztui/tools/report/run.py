@@ -23,7 +23,7 @@ class FindingInput:
     """The input of a finding, and how to run it again."""
 
     file: str
-    """The path, as a user can name it."""
+    """The path of the input, as the user can name it from here."""
     command: str
     """The command line that runs it; an empty string: there is none."""
     content: str = ""
@@ -48,7 +48,7 @@ class ReportedRun:
     has_history: bool = True
     """Whether the state has series: not for a watched campaign, of which only the present is."""
     inputs: Mapping[str, FindingInput] = field(default_factory=dict)
-    """By the key of a finding: the first ones of the groups."""
+    """The inputs of the first findings of groups, by key of the finding."""
     keys: Sequence[tuple[str, str]] = ()
     """The keys of the campaign file with their values, without what is private."""
     source: ReportedSource | None = None

@@ -20,7 +20,7 @@ from fuzztui.tools.report.source import source_json, source_section
 from fuzztui.tools.status.status import status_dict
 
 _RESULT_ONLY = frozenset({"campaign", "run", "directory"})
-"""Rows of ``status`` that the title and the setup have."""
+"""Rows of ``status`` that are left out: the title and the setup show them."""
 
 
 def run_page(run: ReportedRun) -> Page:
@@ -69,7 +69,7 @@ def _result(run: ReportedRun) -> Section:
 
 
 def run_json(run: ReportedRun, problems: list[str]) -> dict[str, Any]:
-    """Return the report as data: ``status --json``, and what that has not."""
+    """Return the report as JSON data: the object of ``status --json``, with more keys."""
     state = run.state
     whole = status_dict(state)
     detailed = {g.first.key for g in shown_groups(state)[:MAX_FINDINGS]}

@@ -34,7 +34,7 @@ def setup_section(run: ReportedRun) -> Section:
     ]
     if pythons := sorted({i.python for i in own if i.python}):
         rows.append(("Python", brief(listed(pythons))))
-    if run.has_history:  # who started a watched fleet chose them: its directories name neither
+    if run.has_history:  # the directories of a watched fleet contain neither
         rows += [("random seed", f"{state.seed}"), ("budget", _budget(state))]
     rows += [
         ("instances", several(len(own), "instance")),
@@ -88,7 +88,7 @@ def _times(state: State) -> str:
 
 
 def _hosts(state: State) -> Table:
-    """The hosts without their addresses: others read the page."""
+    """The table of hosts; without their addresses, because the page is for others to read."""
     rows = []
     for of in islice(host_summaries(state, tallies(state)).values(), _HOSTS):
         there = of.host
@@ -195,7 +195,8 @@ def _command(status: CommandStatus) -> str:
 def flat_keys(table: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
     """Yield the keys of a campaign file with their values, tables joined by dots.
 
-    Values of environment variables, and the command of ``[notify]``, may be secret: not shown.
+    Values of environment variables, and the command of ``[notify]``, may be secret: in their place
+    stands "(not shown)".
     """
     for key, value in table.items():
         name = f"{prefix}{key}"

@@ -62,7 +62,7 @@ def source_section(source: ReportedSource | None) -> Section | None:
 
 
 def source_json(source: ReportedSource | None) -> dict[str, Any]:
-    """The files as data: what is on each line, without the lines."""
+    """The files as JSON data: coverage, mutants and findings by line, without the source text."""
     if source is None:
         return {}
     return {

@@ -54,7 +54,7 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
         return 1.0
     variance = n * m / 12 * (total + 1 - ties / (total * (total - 1)))
     if variance <= 0:
-        return 1.0  # anyway
+        return 1.0  # all values are equal
     distance = abs(ranks - n * (n + 1) / 2 - n * m / 2) - 0.5
     return math.erfc(max(0.0, distance) / math.sqrt(2 * variance))
 

@@ -105,7 +105,7 @@ class Argument:
     in_file: bool = False
     """Whether the input is passed as an open file."""
     by_name: bool = False
-    """Whether the call must name it."""
+    """Whether the argument is keyword-only, so that the call must name it."""
     is_annotated: bool = False
 
 
@@ -151,9 +151,9 @@ def argument_of(
     *,
     by_name: bool = False,
 ) -> Argument | None:
-    """Return how an argument is made; None if nothing is known about it.
+    """Return how an argument is made for ``parameter``; None if that is not known.
 
-    ``literals``: what tests pass for it.
+    ``literals``: the literals that the project's tests pass for this parameter.
     """
     name = parameter.arg
     plain = name.lower().strip("_")
@@ -223,7 +223,7 @@ def _content(annotation: ast.expr) -> str:
 
 
 def _members(annotation: ast.expr) -> list[ast.expr]:
-    """Return the members of a union; of another annotation itself."""
+    """Return the members of a union; an annotation that is no union is its only member."""
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
         return _members(annotation.left) + _members(annotation.right)
     if isinstance(annotation, ast.Subscript):
@@ -370,7 +370,7 @@ def passed_literals(files: Iterable[PythonFile]) -> Mapping[tuple[str, int | str
                 try:
                     literal = ast.literal_eval(value)
                     shown = literal_text(literal)
-                    ast.literal_eval(shown)  # inf, which is written 1e999, is none
+                    ast.literal_eval(shown)  # raises for inf (1e999 in a test)
                 except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
                     continue
                 values = found.setdefault((called, place), {})

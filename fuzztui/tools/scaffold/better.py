@@ -51,9 +51,10 @@ def better_inputs(
     count: int,
     run: Run,
 ) -> Proposal:
-    """Try text mutators and two generators; the best one if it is at least twice as good.
+    """Try text mutators and two generators; return ``proposal`` with what they have shown.
 
-    ``accepted``: how many of ``count`` inputs with mutated bytes were. ``good``: accepted inputs.
+    The best of them becomes its ``better`` draft if more than twice as many inputs were accepted as
+    ``accepted``, the number with mutated bytes, of ``count``. ``good``: accepted inputs.
     """
     draft = proposal.draft
     kind = BYTES if draft.target.get("input") == BYTES else TEXT

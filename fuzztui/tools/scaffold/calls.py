@@ -57,7 +57,7 @@ class HarnessCall:
 
     @property
     def all_arguments(self) -> tuple[Argument, ...]:
-        """Those of the constructor first."""
+        """All arguments: those of the constructor, then those of the call."""
         return self.constructor + self.arguments
 
     @property
@@ -203,7 +203,7 @@ def _fields(
 ) -> tuple[Argument, ...] | None:
     made = []
     if any(getattr(base, "id", "") != "object" for base in node.bases):
-        return None  # the fields of the base come first
+        return None  # the fields of the base come first, and are unknown
     for place, line in enumerate(one for one in node.body if isinstance(one, ast.AnnAssign)):
         if line.value is None and isinstance(line.target, ast.Name):
             parameter = ast.arg(line.target.id, line.annotation)

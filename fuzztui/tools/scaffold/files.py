@@ -46,7 +46,7 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class CampaignDraft:
-    """What will be written. Values of ``target`` are as in the campaign file."""
+    """A campaign file and its other files before they are written. ``target``: keys of [target]."""
 
     name: str
     kind: str
@@ -54,7 +54,7 @@ class CampaignDraft:
     instances: int = 2
     seeds: Sequence[bytes] = ()
     seed_paths: Sequence[str] = ()
-    """Directories that exist, used as they are."""
+    """Existing directories with seeds, which the campaign file will name."""
     harnesses: Mapping[str, str] = field(default_factory=dict)
     """Python files by name, with the function or the generator."""
     remarks: Sequence[str] = ()
@@ -63,7 +63,7 @@ class CampaignDraft:
     """Comments of keys, in place of the usual ones."""
 
     def with_target(self, **values: object) -> CampaignDraft:
-        """Return the draft with other keys of its target; None removes a key."""
+        """Return the draft with these keys of ``target`` changed; None removes a key."""
         target = {k: v for k, v in {**self.target, **values}.items() if v is not None}
         return replace(self, target=target)
 

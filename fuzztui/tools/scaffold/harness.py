@@ -52,7 +52,7 @@ def generator_text(
 ) -> str:
     """Return a harness with ``generate(source)``, which draws the arguments, and ``target``.
 
-    ``probe``: the first choice is the number of an example, which is used as it is.
+    ``probe``: for a trial, the first choice selects an example, which is the unchanged input.
     """
     names = [argument.name for argument in call.all_arguments]
     text = "example" if probe else "document(source)"
@@ -164,7 +164,7 @@ def _kind_of(argument: Argument, kind: str) -> str:
 
 
 def _drawn(argument: Argument, kind: str, text: str) -> str:
-    """Return what draws an argument; ``text``: what draws a text."""
+    """Return the expression for an argument; ``text``: the expression of an input of ``kind``."""
     if not argument.takes:
         return argument.draw
     wanted = _kind_of(argument, kind)
@@ -176,7 +176,10 @@ def _drawn(argument: Argument, kind: str, text: str) -> str:
 
 
 def _document(kind: str, examples: Sequence[bytes], tokens: Sequence[str]) -> list[str]:
-    """Return examples, and a function that exchanges, removes and adds parts of them."""
+    """Return the lines of the lists of examples and tokens, and of a function ``document``.
+
+    The function exchanges, removes and adds parts of an example.
+    """
     token = "source.choose(TOKENS)"
     if kind == BYTES:
         token += '.encode("utf-8", "surrogatepass")'

@@ -36,10 +36,10 @@ _PIECE: Final = re.compile(r"\w+|\s+|[^\w\s]+")
 
 
 def seeds_in(files: Iterable[PythonFile], names: Collection[str]) -> list[bytes]:
-    """Return literals that tests pass to functions: first those to a function of these names.
+    """Return literals from tests, the most likely inputs first. Not all are valid inputs.
 
-    Then those in tests that call such a function (parameters of ``parametrize``, variables), those
-    to anything called parse, load, ..., then others. Not all are valid inputs.
+    First come arguments of functions with one of ``names``, then parameters and variables in tests
+    that call such a function, then arguments of functions called parse, load, ..., then others.
     """
     tiers: tuple[dict[bytes, None], ...] = ({}, {}, {}, {})
     for file in files:
@@ -66,7 +66,7 @@ def seeds_in(files: Iterable[PythonFile], names: Collection[str]) -> list[bytes]
 
 
 def spread(inputs: Iterable[bytes], most: int) -> list[bytes]:
-    """Return at most that many inputs of all sizes, the smallest first."""
+    """Return at most ``most`` inputs, evenly chosen from all sizes, the smallest first."""
     ordered = sorted(inputs, key=lambda data: (len(data), data))
     if len(ordered) <= most:
         return ordered
@@ -76,7 +76,7 @@ def spread(inputs: Iterable[bytes], most: int) -> list[bytes]:
 def data_files(project: Path) -> list[bytes]:
     """Return contents of small files in the folders of tests: perhaps inputs of the target.
 
-    As many of each kind of file as of others.
+    Each kind of file (by suffix) gets the same number.
     """
     by_kind: dict[str, dict[bytes, None]] = {}
     looked = 0
@@ -168,7 +168,7 @@ def mutated(seeds: Sequence[bytes], count: int, rng: random.Random) -> list[byte
 
 
 def tokens(files: Iterable[PythonFile], package: str, seeds: Sequence[bytes]) -> list[str]:
-    """Return fragments of which valid inputs may be made: of seeds, and strings of the package."""
+    """Return fragments of which valid inputs may consist, from seeds and the package's strings."""
     found: dict[str, int] = {}
     for data in seeds:
         for piece in _PIECE.findall(data.decode("utf-8", "replace")):

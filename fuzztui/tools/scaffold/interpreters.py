@@ -28,7 +28,7 @@ _ASK: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ProjectPython:
-    """An interpreter, where it was found, and its answer."""
+    """An interpreter: where it was found, and what it has reported about itself."""
 
     path: Path
     origin: str

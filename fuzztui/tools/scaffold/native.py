@@ -145,7 +145,7 @@ def _program_of(project: Path, text: bytes, pattern: str) -> str:
             found = re.findall(r"^\w*_PROGRAMS\s*\+?=\s*([\w-]+)", made, re.MULTILINE)
             folder = path.parent.relative_to(project)
             names += [str(folder / name) for name in found]
-    if not names and project.joinpath("Makefile").is_file():  # a goal that a source is named after
+    if not names and project.joinpath("Makefile").is_file():  # a goal named like a source
         goals = re.findall(r"^([\w.-]+)[ \t]*:(?!=)", text.decode(errors="replace"), re.MULTILINE)
         names = [goal for goal in goals if any((project / f"{goal}{e}").is_file() for e in _C)]
     if not names:
@@ -174,7 +174,8 @@ def _is_seed(path: Path) -> bool:
 def takes_file(program: Path, samples: Iterable[bytes]) -> bool | None:
     """Whether a program reads a file named by its argument; None: not known.
 
-    Runs it with afl-showmap on samples, which differ in their edges where they are read.
+    Runs the program with afl-showmap on samples, as file and on stdin: if they are read, different
+    samples cover different edges.
     """
     showmap = shutil.which("afl-showmap")
     if showmap is None:

@@ -125,7 +125,10 @@ def _run(
 def _kind_of_input(
     target: PythonTarget, draft: CampaignDraft, starts: Sequence[bytes], run: Run
 ) -> tuple[InputTrial, CampaignDraft]:
-    """Try text, bytes, and open files, as far as the target leaves that open."""
+    """Try the target with text, bytes and open files; return the trial and draft of the best.
+
+    If the target's annotations say which kind it takes, only that one is tried.
+    """
     tried: list[tuple[InputTrial, CampaignDraft, HarnessCall | None, str]] = []
 
     def attempt(call: HarnessCall | None, kinds: Sequence[str]) -> None:
@@ -168,7 +171,7 @@ def _drawn(
     pieces: Callable[[Sequence[bytes]], Sequence[str]],
     run: Run,
 ) -> Proposal:
-    """Try a harness that draws the arguments."""
+    """Run a harness that draws the arguments, and make a proposal with it."""
     given = draft
     choices = [random.Random(n).randbytes(_CHOICES) for n in range(CHANCES)]
     examples = spread(examples, MAX_EXAMPLES)
@@ -205,7 +208,7 @@ def _drawn(
 
 
 def with_harness(draft: CampaignDraft, call: HarnessCall, text: str) -> CampaignDraft:
-    """Return the draft whose function is that of a harness."""
+    """Return the draft with a harness (``text``), whose function ``target`` is the target."""
     verb = "reads to the end what is returned by" if call.consumes else "calls"
     draft = draft.with_target(function=f"{call.harness}:target")
     return replace(

@@ -130,7 +130,7 @@ def _all(tree: ast.Module) -> Iterator[str]:
 
 
 def _exports(files: Iterable[PythonFile]) -> dict[tuple[str, str], str]:
-    """Return by module and name the package that has the name, too: its public place."""
+    """Return, by module and name, the package that also has the name because it imports it."""
     found: dict[tuple[str, str], str] = {}
     for file in files:
         if not file.is_package or not file.module:
@@ -255,7 +255,7 @@ def _by_call(
 
 
 def _takes(file: PythonFile, parameter: ast.arg) -> tuple[str, str]:
-    """Return what a parameter takes, and the reference of its type; "" if no input fits."""
+    """Return what a parameter takes ("": no input), and for TYPED the reference of its type."""
     if parameter.annotation is None:
         return NAMES.get(parameter.arg.lower().strip("_"), ""), ""
     names = names_in(parameter.annotation)
@@ -309,7 +309,7 @@ def _tests(file: PythonFile, packages: set[str]) -> Iterator[PythonTarget]:
 
 
 def _tested(file: PythonFile, packages: set[str]) -> str:
-    """Return which package of the project a test imports; the only one if that is unclear."""
+    """Return the package that a test imports; if none, the project's only package, or ""."""
     tested = imports_of(file.tree) & packages
     if tested:
         return min(tested)

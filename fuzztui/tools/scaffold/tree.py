@@ -39,7 +39,7 @@ class PythonFile:
     tree: ast.Module
     is_package: bool = False
     importable: str = ""
-    """Of a test in a package of tests: its module, as relative imports need it."""
+    """For a test in a package of tests: its module name, without which relative imports fail."""
 
     @property
     def is_test(self) -> bool:
@@ -81,7 +81,7 @@ def python_files(project: Path) -> Iterator[PythonFile]:
 
 
 def _test_package(path: Path, project: Path) -> str:
-    """Return the module of a test below folders that are packages, all of them; else ""."""
+    """Return the module name of a test if all folders above it are packages; else ""."""
     parts = path.relative_to(project).with_suffix("").parts
     folders = [project.joinpath(*parts[:n]) for n in range(1, len(parts))]
     fits = folders and all((folder / "__init__.py").is_file() for folder in folders)

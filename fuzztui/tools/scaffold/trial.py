@@ -37,9 +37,10 @@ class InputTrial:
 
     inputs: int = 0
     accepted: list[bool] = field(default_factory=list)
-    """By number of the input."""
+    """Whether each input was accepted, by number of the input."""
     expected: Counter[str] = field(default_factory=Counter)
-    """How often inputs were rejected, by the exception's most general class of the package."""
+    """Rejected inputs by class of the exception: its most general base class in the package, or
+    ValueError."""
     failures: Counter[str] = field(default_factory=Counter)
     """How often each other exception was raised."""
     lazy: int = 0
@@ -47,7 +48,7 @@ class InputTrial:
     unseen: Counter[str] = field(default_factory=Counter)
     """Accepted inputs whose value cannot be compared as a whole, by the class of the first part."""
     instead: list[tuple[str, ...]] = field(default_factory=list)
-    """By value that cannot be compared as a whole: what could show it."""
+    """References that could show the value, for each value that cannot be compared as a whole."""
     hung: int = 0
     died: int = 0
     seconds: float = 0.0
@@ -132,7 +133,7 @@ def run_trial(
                         _count(trial, number, result, own)
                         progress(done, len(inputs))
                     if done == len(inputs):
-                        break  # a thread of the target may keep the process from ending
+                        break  # not at its end: a thread of the target may prevent that
         except NoAnswer:
             if not done:
                 raise
@@ -171,7 +172,7 @@ def _count(trial: InputTrial, number: int, result: dict[str, Any], own: tuple[st
 
 
 def _class_of(error: dict[str, Any], own: tuple[str, ...]) -> tuple[str, bool]:
-    """Return the name for ``target.expected``, and whether it means that the input is invalid."""
+    """Return a name of the exception for ``target.expected``, and whether it rejects the input."""
     bases = [base for base in error.get("bases") or [] if isinstance(base, str)]
     mine = [base for base in bases if base.partition(".")[0] in own and "." in base]
     if mine:

@@ -20,7 +20,7 @@ Sample = tuple[str, Labels, float]
 """The name of a metric, its labels and the value."""
 
 MAX_FIGURE: Final = 1 << 63
-"""Bound of integers of packages: larger ones are no metrics."""
+"""Integers of packages are left out of the metrics from this size on."""
 
 
 def _kind(figure: Figure) -> str:

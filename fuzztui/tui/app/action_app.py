@@ -39,7 +39,7 @@ LEAVE_S = 2.0
 
 
 class ThemeScreen(ListScreen):
-    """Returns the name of the chosen theme; None: the user wants the former one back."""
+    """The list of themes. Returns the name of the chosen one; None: restore the former theme."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("T", "move(1)", show=False)]
     DEFAULT_CSS = """
@@ -68,7 +68,7 @@ class ActionApp(ThemedApp):
 
     CSS_PATH = "fuzztui.tcss"
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS: ClassVar = {ActionProvider}  # with Textual's, in which order they come is chance
+    COMMANDS: ClassVar = {ActionProvider}  # not Textual's: the order of two providers is random
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it
         (0, "-narrow"),
         (76, "-medium"),

@@ -83,7 +83,7 @@ class Opening:
     died: Callable[[], str] = lambda: ""
     """Returns why the watcher of someone else's campaign ended; an empty string while it lives."""
     steering: CommandSender | None = None
-    """None: commands cannot be sent."""
+    """Sends the user's commands; None: none can be sent."""
     read_only: str = ""
     """Why no commands are sent although they could be; an empty string: they are."""
     remote: bool = False
@@ -288,7 +288,7 @@ class FuzzApp(ActionApp, ReplayControls):
                 self._announce()
 
     def _note_unseen(self) -> None:
-        """Count the groups that the user has not seen; all are, on the Findings screen."""
+        """Count the groups that the user has not seen; the Findings screen counts as seeing all."""
         if self.current_mode == FINDINGS and self._attention.look(self.campaign):
             # A coroutine is made by the worker: one that is cancelled unstarted is never awaited.
             store: WorkType[None] = self._remember_look
@@ -337,9 +337,10 @@ class FuzzApp(ActionApp, ReplayControls):
         self.tick()
 
     async def _press(self, event: events.Key) -> None:
-        """Keep what is typed while the log is read: the rows that it is meant for are not there.
+        """Keep keys that are typed while the log is read, because their rows are not there yet.
 
-        A log that takes long is no reason to wait: the numbers are used as they are.
+        :meth:`on_present` carries them out. Keys that need no row have their effect at once, and
+        so have all keys if the log is too long to wait for.
         """
         if event.key not in RESERVED and (self._typed or self._is_early(event.key)):
             self._typed.append(event)
@@ -491,7 +492,7 @@ class FuzzApp(ActionApp, ReplayControls):
 
     @property
     def _drawn_screen(self) -> CampaignScreen | None:
-        """The same, once it has its widgets."""
+        """The screen of the current mode; None until its widgets are mounted."""
         screen = self._campaign_screen
         return screen if screen is not None and screen.is_mounted else None
 
@@ -549,7 +550,7 @@ class FuzzApp(ActionApp, ReplayControls):
             screen.query_one(Footer).show(self.action_context())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave a key to an action of the present mode, if one for the other mode has it, too."""
+        """Disable an action of the other mode if the present mode has one with the same key."""
         if action != "perform":
             return super().check_action(action, parameters)
         wanted = BY_ID[str(parameters[0])]

@@ -31,9 +31,9 @@ def alert_sequence(
     """Return the bell and, where the terminal is likely to know one, a desktop notification.
 
     ``title`` and ``text``: printable characters, see :func:`fuzztui.tui.base.text.plain`. ``env``:
-    the environment of the process. In tmux the notification is passed on to the outer terminal,
-    if tmux's ``allow-passthrough`` is on; the bell always is. ``bell``, ``desktop``: what the user
-    wants of the two.
+    the environment of the process. tmux passes the bell on to the outer terminal, and the
+    notification if its ``allow-passthrough`` is on. ``bell``, ``desktop``: which of the two the
+    user wants.
     """
     ring = BELL if bell else ""
     term = env.get("TERM", "")
@@ -59,7 +59,7 @@ class Attention:
         self._announced: set[str] = set()
         self._rules: list[str] = []
         self.waiting = False
-        """Whether a finding without a description may become a new group by time alone."""
+        """Whether findings without a description are left, which are announced after some time."""
 
     def skip(self, state: State) -> None:
         """Announce nothing of what ``state`` contains already."""
@@ -69,7 +69,7 @@ class Attention:
     def news(self, state: State, now: float) -> list[Finding]:
         """Return the first finding of each group that was not announced; each only once.
 
-        Groups that other rules about frames have made are not announced.
+        After a change of the rules about frames, the groups that exist then are not announced.
         """
         if state.skipped_frames != self._rules:
             self.skip(state)
@@ -93,7 +93,7 @@ class Attention:
 
 
 def announcement(found: Sequence[Finding], state: State) -> tuple[str, str]:
-    """Return a title and a text, both safe to draw. ``found``: at least one finding."""
+    """Return the title and text that announce ``found`` (not empty), both safe to draw."""
     first = found[0]
     kind = kind_of(first.category)
     if len(found) > 1:

@@ -45,7 +45,7 @@ def config_path() -> Path:
 def load_config(
     path: Path, themes: Iterable[str], screens: Iterable[Sequence[str]]
 ) -> tuple[Config, list[str]]:
-    """Read the configuration. Returns what is right, and all problems as messages.
+    """Read the configuration. Returns the valid part, and all problems as messages.
 
     ``themes``: names of themes. ``screens``: the scopes of each screen's actions.
     """

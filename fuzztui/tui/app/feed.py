@@ -33,9 +33,9 @@ QUIET_POLLS = 12
 
 
 def default_hz(configured: float = 0.0) -> float:
-    """Polls per second: ``FUZZTUI_HZ``, ``configured``, or as a local or remote terminal needs.
+    """Polls per second: ``FUZZTUI_HZ``, else ``configured`` (0: not set), else a default.
 
-    ``configured``: 0 means not set.
+    The default is lower over SSH.
     """
     try:
         hz = float(os.environ.get("FUZZTUI_HZ", ""))

@@ -109,8 +109,8 @@ def help_sections(
 ) -> list[Section]:
     """Return this screen's actions and columns, then all other actions by group, then terms.
 
-    ``columns``: titles and meanings. Actions that do not work on this screen are muted. Those of
-    the home screen and those of a campaign's screens are listed apart.
+    ``columns``: titles and meanings. Actions that do not work on this screen are muted. Actions
+    of the home screen are listed only there, those of a campaign only on its screens.
     """
     there = [a for a in ACTIONS if a.mode in ("", now.mode) and _near(a, now, scopes)]
     own = [a for a in there if a.scope in scopes and a.scope not in _GENERAL]
@@ -168,7 +168,7 @@ def _entry(action: Action, now: ActionContext, scopes: Sequence[str]) -> Entry:
 
 
 def _near(action: Action, now: ActionContext, scopes: Sequence[str]) -> bool:
-    """Whether the action is one of this application: of the home screen, or of a campaign."""
+    """Whether the action is of the application that is running: home screen or campaign."""
     homes = {scope for screen in HOME_SCREENS for scope in screen}
     if isinstance(now.about, HomeContext):
         return action.scope in homes

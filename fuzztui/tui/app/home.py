@@ -60,7 +60,7 @@ _TABLE, _BESIDE = HOME_SCREENS
 
 @dataclass(frozen=True, slots=True)
 class HomeView:
-    """What the user has done to the home screen, for when it is shown again."""
+    """The state of the home screen that is restored when it is shown again."""
 
     at: Path | None = None
     """The run under the cursor."""
@@ -119,7 +119,7 @@ class HomeApp(ActionApp):
         self._beside: list[Path] = [*opening.view.beside]
         """The runs side by side; none: the table is shown."""
         self._restored = bool(self._beside)
-        """Whether these are from the home screen before, and were not looked at yet."""
+        """Whether ``_beside`` is from the previous home screen, and no look has checked it yet."""
         self._wake = asyncio.Event()
         self.choice: Path | tuple[str, ...] | None = None
         """What the user has chosen: a run, or :data:`INIT`; None: to leave."""
@@ -407,7 +407,7 @@ class HomeApp(ActionApp):
             self._wake.set()
 
     def do_home_new(self) -> None:
-        """Offer the samples, and a campaign of the user's own."""
+        """Let the user choose a sample to start, or a new campaign of a project."""
         self.run_worker(self._offer(), group="offer", exclusive=True)
 
     async def _offer(self) -> None:

@@ -16,7 +16,7 @@ _SHARE = 50
 
 
 class KeptYields:
-    """Keeps yields for two seconds or more; after a step back of the replay computes them anew."""
+    """Caches yields for two seconds or more; a step back in a replay computes them again."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -26,7 +26,7 @@ class KeptYields:
         self._yields = CampaignYields()
 
     def of(self, state: State) -> CampaignYields:
-        """Return the yields of ``state``, or of what it was shortly before."""
+        """Return the yields of ``state``, or cached ones of the campaign from a little earlier."""
         began = self._clock()
         later = state.seq >= self._seq and state.state == self._state
         if (began < self._due and later) or (state.seq == self._seq and later):

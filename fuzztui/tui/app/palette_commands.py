@@ -53,7 +53,7 @@ class ActionProvider(Provider):
         scopes = host(self.app).scopes()
         now = host(self.app).action_context()
         for action in ACTIONS:
-            # No user moves through a table by typing names.
+            # Moves in a table are left out: no user types their names.
             moving = action.group == "Tables" and not action.place(now)
             if action.scope in scopes and action.mode in ("", now.mode) and not moving:
                 yield action, f"{action.title(now)}: {action.help}"

@@ -11,7 +11,7 @@ from fuzztui.tui.frame.timeline import ANY, Marks, Position, Timeline
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a replay shows of the whole campaign at every moment."""
+    """Data about the whole campaign that a replay shows at every moment."""
 
     marks: Marks = field(default_factory=Marks)
     ended: str = ""
@@ -55,7 +55,7 @@ class Player:
         return t
 
     def hold_at(self, end: float) -> None:
-        """Pause at the end of the campaign."""
+        """Pause if the clock has reached the end of the campaign."""
         if self.playing and end > 0 and self.now() >= end:
             self.toggle()
             self._clock.jump(end)
@@ -70,7 +70,7 @@ NEAR_S = 1e-3
 
 
 class ReplayControls(CampaignControls):
-    """Needs a player (None: live)."""
+    """The replay actions of the app. They do nothing if ``player`` is None (a live campaign)."""
 
     player: Player | None
 

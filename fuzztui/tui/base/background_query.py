@@ -96,7 +96,7 @@ def is_light(color: bytes) -> bool | None:
 
 
 def light_by_variable(env: Mapping[str, str]) -> bool | None:
-    """Return what COLORFGBG ("15;0": the background is last) says; None if nothing."""
+    """Return whether the background in COLORFGBG (last in "15;0") is light; None: unknown."""
     background = env.get("COLORFGBG", "").rpartition(";")[2]
     return background in _LIGHT_COLORS if background.isdecimal() else None
 
@@ -108,7 +108,7 @@ class BackgroundQuery:
         self._fd = fd
         self.answers = Answers()
         self.typed = b""
-        """What the user typed meanwhile."""
+        """Input that came while :meth:`wait` read the answer: the user's keys."""
         self.on_late: Callable[[bool], None] = lambda _: None
         """Called by the thread that reads the input when the answer comes late."""
         self._before: list[Any] | None = attributes
@@ -144,7 +144,10 @@ class BackgroundQuery:
             self.answers.complete.wait(left)
 
     def take_attributes(self) -> list[Any] | None:
-        """Return, once, the terminal's attributes before the question, which must be restored."""
+        """Return the terminal's attributes before the question; None at later calls.
+
+        The caller must restore them.
+        """
         before, self._before = self._before, None
         return before
 

@@ -33,7 +33,7 @@ def parted_bar(parts: Sequence[Part], width: int) -> list[TextSpan]:
 
 
 def apportion(parts: Sequence[float], width: int) -> list[int]:
-    """``width`` cells for ``parts``, by size; what is not nothing gets a cell if there is room."""
+    """Divide ``width`` cells among ``parts`` by size; a part above 0 gets one if there is room."""
     total = sum(parts)
     if total <= 0 or width <= 0:
         return [0] * len(parts)

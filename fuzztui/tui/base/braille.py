@@ -31,7 +31,7 @@ class Area(NamedTuple):
     filled: list[list[int]]
     """All dots below the curve."""
     drawn: list[list[int]]
-    """The dots of these that are drawn: the pattern, and the curve itself."""
+    """The dots of ``filled`` that are drawn: those in the pattern, and the curve itself."""
 
 
 def resample(
@@ -45,8 +45,8 @@ def resample(
     """Return the value in each of the two columns of dots of a cell; None where it is unknown.
 
     A value holds until the next one. Of several values in one column the last one counts, with
-    ``mean`` their mean. Unknown are the time before the first point and that after ``now``. Linear
-    in the points, which are ordered by time.
+    ``mean`` their mean. Times before the first point and after ``now`` are unknown. ``times`` must
+    be in ascending order.
     """
     out: list[float | None] = []
     columns = 2 * axis.cells
@@ -76,9 +76,9 @@ def growth(
 ) -> list[float | None]:
     """Return by how much a count grew per minute, in each column of dots.
 
-    Measured over the last minute, in a long campaign over :data:`GROWTH_COLUMNS`. Between two
-    points the count is taken to grow steadily. The first value is no growth: where a count starts
-    is unknown.
+    Measured over the minute before each column; over :data:`GROWTH_COLUMNS` if these are longer.
+    Between two points the count is taken to grow steadily. The first value does not count as
+    growth, because the count before it is unknown.
     """
     column = axis.step / 2
     span = max(60.0, GROWTH_COLUMNS * column)
@@ -199,8 +199,8 @@ def bars(values: Values, high: float | None = None) -> str:
 def gauge(share: float, width: int) -> tuple[str, str]:
     """Return the full and the empty part of a bar in half cells, ``width`` cells together.
 
-    The bar is full only for the whole, and empty only for nothing, at whole cells too, because in
-    ASCII half a cell looks like a whole one.
+    The bar is empty only if ``share`` is 0, and full only if it is 1. Otherwise it lacks at least a
+    whole cell, because in ASCII half a cell looks like a whole one.
     """
     if width <= 0:
         return "", ""

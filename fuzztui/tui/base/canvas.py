@@ -55,7 +55,10 @@ def spread(left: Line, right: Line, width: int) -> list[TextSpan]:
 
 
 def merged(cells: Iterable[tuple[str, str]], *, clicks: bool = False) -> list[TextSpan]:
-    """Return texts with their styles as few spans; ``clicks``: each has the number of its first."""
+    """Return pairs of text and style as few spans: neighbours of one style become one span.
+
+    ``clicks``: the ``click`` of each span is the number of its first pair.
+    """
     out: list[TextSpan] = []
     for i, (text, style) in enumerate(cells):
         if out and out[-1].style == style:
@@ -72,7 +75,8 @@ def to_strip(line: Line, width: int, base: Style, palette: Palette) -> Strip:
 
 
 GAP = 6
-"""Unchanged cells that are sent, too, because to move over them takes as many bytes."""
+"""Unchanged cells between two changes up to which they are sent, too: moving over them takes as
+many bytes."""
 
 
 def changed_spans(old: Strip, new: Strip) -> list[tuple[int, int]]:
@@ -95,7 +99,7 @@ def changed_spans(old: Strip, new: Strip) -> list[tuple[int, int]]:
 
 
 def _cells(segments: Sequence[Segment]) -> list[tuple[str, Style | None] | None]:
-    """What each cell shows; both cells of a wide character differ from those of any other."""
+    """What each cell shows, to be compared; a wide character has two cells, unlike all others."""
     out: list[tuple[str, Style | None] | None] = []
     for text, style, control in segments:
         if control:
@@ -110,7 +114,7 @@ def _cells(segments: Sequence[Segment]) -> list[tuple[str, Style | None] | None]
 
 
 class Painter(Protocol):
-    """What a widget needs of its application; tests and benchmarks have small ones of their own."""
+    """The part of the application that widgets use; tests and benchmarks have small ones."""
 
     @property
     def palette(self) -> Palette:

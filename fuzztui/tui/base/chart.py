@@ -33,7 +33,7 @@ class Curve:
     times: Sequence[float] = ()
     values: Sequence[float] = ()
     shows: Literal["last", "mean", "growth"] = "last"
-    """Of the values in a cell the last one, or their mean; or their growth per minute."""
+    """What a cell shows of its values: the last one, their mean, or their growth per minute."""
     value: str = ""
     """The text next to the title; an empty string: the value of the last point."""
 
@@ -78,7 +78,7 @@ WAITING = "waiting for the first statistics…"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What all charts of a screen have in common."""
+    """What all charts of a screen share: time, window, marks and cursor."""
 
     now: float = 0.0
     window_s: float = 0.0
@@ -86,15 +86,15 @@ class View:
     still: bool = False
     """Whether time has stopped."""
     marks: Sequence[Mark] = ()
-    """The more important ones later."""
+    """Signs on the time axis, the more important ones later: a cell shows the last one in it."""
     divide: float = -1.0
     """Campaign time of a thin vertical line; negative: none."""
     cursor: float = -1.0
     """Campaign time of the cursor; negative: none."""
     focus: bool = False
     calm: bool = False
-    """Whether both axes are rounded up so far that a growing curve rarely changes them: then the
-    whole chart is sent to the terminal again."""
+    """Whether both axes are rounded up so far that a growing curve rarely changes them. Each change
+    sends the whole chart to the terminal again."""
     note: str = ""
     """Text at the right end of the first line."""
     empty: str = WAITING

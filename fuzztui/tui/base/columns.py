@@ -17,10 +17,10 @@ NEVER = sys.maxsize
 """More cells than any terminal has: the column is used for searching only."""
 
 LEAST = 8
-"""Cells to which the last column of text is cut before the table scrolls sideways."""
+"""Minimum cells of the last column of text: without room for these the table scrolls sideways."""
 
 HIDDEN = "-"
-"""In front of the id of a column that is not shown."""
+"""Prefix of a column's id in the user's choice that hides the column."""
 
 T = TypeVar("T")
 
@@ -38,11 +38,11 @@ class Column(Generic[T]):
     ``sort`` returns values of one comparable type; None: not sortable. ``flex`` takes the remaining
     room (one column per table), after a column with ``more`` has taken up to ``more`` cells beyond
     its ``max``. ``needs``: the column is hidden in a table with fewer cells. ``spare``: the column
-    is hidden while no row that passes the filter has text in it, ``varies``: while all have the
-    same text. Without room for all columns, those with ``yields`` shrink down to it before ``flex``
-    is cut; then the column with ``give`` (one per table) shrinks down to ``give`` cells, then
-    columns with ``drop`` are hidden, the last one first. ``cut`` shortens a text that is too long,
-    for columns whose texts should not lose their ends.
+    is hidden while no row that passes the filter has text in it. ``varies``: it is hidden while all
+    rows have the same text in it. Without room for all columns, those with ``yields`` shrink down
+    to it before ``flex`` is cut; then the column with ``give`` (one per table) shrinks down to
+    ``give`` cells, then columns with ``drop`` are hidden, the last one first. ``cut`` shortens a
+    text that is too long, for columns whose texts should not lose their ends.
     """
 
     id: str
@@ -102,7 +102,7 @@ def widths(
     room: int,
     sorted_by: Column[T] | None = None,
 ) -> list[int]:
-    """Return the columns' widths: of their content within limits; the rest goes to ``flex``.
+    """Return the columns' widths: as their content needs, within limits; ``flex`` gets the rest.
 
     The sum with gaps may exceed ``room``: then the table scrolls sideways.
     """
@@ -143,10 +143,10 @@ def _total(cells: Sequence[tuple[Any, int]]) -> int:
 
 
 def _last_cut(cells: list[tuple[Column[T], int]], room: int) -> list[tuple[Column[T], int]]:
-    """Return the columns with the last one as wide as the rest of ``room``, if that is enough for
-    the start of its text: a cut text ends with an ellipsis, one beyond the edge does not.
+    """Narrow the last column to ``room`` if at least :data:`LEAST` of its cells remain.
 
-    When no column can be dropped any more, the one with ``give`` shrinks further before.
+    A cut text ends with an ellipsis, while one that continues beyond the edge does not. Before, the
+    column with ``give`` shrinks further: at this point no more columns can be dropped.
     """
     if not cells or _total(cells) <= room:
         return cells
@@ -162,7 +162,7 @@ def _last_cut(cells: list[tuple[Column[T], int]], room: int) -> list[tuple[Colum
 
 
 class Layout(Generic[T]):
-    """The column widths of a table, as its measured rows need them.
+    """The column widths of a table, as the contents of its measured rows need them.
 
     Some rows are measured when the rows were loaded, filtered or changed, so that 100,000 rows cost
     no more than these. Scrolling changes no width, except that numbers are never cut.
@@ -263,9 +263,9 @@ class Layout(Generic[T]):
 def chosen(columns: Sequence[Column[Any]], wanted: Sequence[str]) -> Sequence[Column[Any]]:
     """Return the columns with those first that ``wanted`` names by id, in this order.
 
-    The others only serve a filter. If the names begin with :data:`HIDDEN`, all but the named
-    columns are shown, in their own order. Without room the last ones are left out. Unchanged are
-    a table without any of the named columns, and one that would show none.
+    The others only serve a filter. If a name begins with :data:`HIDDEN`, all but the named columns
+    are shown, in their own order. Without room the last ones are left out. ``columns`` is returned
+    unchanged if it has none of the named columns, or if no column would be shown.
     """
     by_id = {c.id: c for c in columns if c.needs < NEVER}
     if any(name.startswith(HIDDEN) for name in wanted):
@@ -294,7 +294,7 @@ def count_column(
 ) -> Column[T]:
     """Return a column of numbers, whose largest come first.
 
-    ``zero``: what stands for 0, muted as a number that is not reported.
+    ``zero``: the text in place of 0. Like the dash of a number that is not reported, it is muted.
     """
 
     def cell(row: T) -> Cell:

@@ -35,7 +35,7 @@ _KEYS = ("theme", "refresh", "notify", "keys", "columns")
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """The checked values of the file; those of ``keys`` are checked by their users."""
+    """The checked values of the file; :mod:`fuzztui.tui.frame.keymap` checks those of ``keys``."""
 
     theme: str = ""
     """A theme's name or :data:`AUTO`; an empty string: not set."""
@@ -78,7 +78,7 @@ def read_config_file(path: Path) -> tuple[str, str]:
 def parse_config(
     text: str, themes: Iterable[str], columns: Mapping[str, Iterable[str]]
 ) -> tuple[ConfigFile, list[Problem]]:
-    """Check the text of the file. Returns what is right, and all problems.
+    """Check the text of the file. Returns the valid values, and all problems.
 
     ``themes``: names of themes. ``columns``: ids of columns by screen.
     """

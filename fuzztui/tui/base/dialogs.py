@@ -1,4 +1,4 @@
-"""Dialogs: what all have in common; for a text, a row of a list, a yes to what is irreversible."""
+"""Dialogs that ask for a text, for a row of a list, or for a confirmation; their base class."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Dialog(ModalScreen[T]):
 
 
 class AskScreen(Dialog[str | None]):
-    """Returns the text (never empty), or None after escape."""
+    """Asks for a text. Returns the text, which is never empty; None after escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", show=False)]
     DEFAULT_CSS = """
@@ -96,7 +96,7 @@ class AskScreen(Dialog[str | None]):
 
 
 class ConfirmScreen(Dialog[bool]):
-    """Returns the answer. ``y`` confirms; ``n`` and escape cancel; the focus is on cancel."""
+    """Asks for a yes. ``y`` confirms; ``n`` and escape cancel. The focus is on cancel at first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", show=False),
@@ -148,7 +148,7 @@ MOST_OF_ROW = 200
 
 
 class ListScreen(Dialog[str | None]):
-    """Returns the name of a row; None after escape."""
+    """Asks for a row of a list. Returns the name of the row; None after escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", show=False),

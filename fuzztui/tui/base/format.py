@@ -21,7 +21,7 @@ _MORE = ">999E"
 
 
 def wall_clock(wall: float, pattern: str) -> str:
-    """Return the local time of a Unix time, as of ``strftime``; a dash for an impossible time."""
+    """Format a Unix time as local time by a ``strftime`` pattern; a dash for an impossible time."""
     try:
         return datetime.fromtimestamp(wall).strftime(pattern)
     except (ValueError, OverflowError, OSError):
@@ -53,7 +53,7 @@ def count(n: int) -> str:
 
 
 def whole(n: float) -> str:
-    """Return a number as :func:`count` of the nearest whole one."""
+    """Return a number rounded to a whole one, in the form of :func:`count`."""
     return count(round(n))
 
 

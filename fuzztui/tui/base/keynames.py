@@ -42,7 +42,7 @@ def key_name(key: str) -> str:
 
 
 def key_for_user(key: str) -> str:
-    """Return a key as :func:`key_from_user` takes it."""
+    """Return Textual's ``key`` in the form that :func:`key_from_user` accepts."""
     modifiers, _, name = key.rpartition("+")
     shown = name if name in _NAMED else _character(name)
     return f"{modifiers}+{shown}" if modifiers else shown
@@ -78,7 +78,7 @@ def _textual_name(character: str) -> str:
 
 
 def _character(name: str) -> str:
-    """The character with this name of Textual; the name itself if it is not one of a character."""
+    """The character for a key's name in Textual; the name itself if the key has no character."""
     long = REPLACED_KEYS.get(name, name)
     for spelled in (long.replace("_", " "), long.replace("_", "-", 1).replace("_", " ")):
         try:

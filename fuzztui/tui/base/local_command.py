@@ -30,10 +30,10 @@ class CommandResult:
     """How a command has ended."""
 
     status: int
-    """The exit status; -N: ended by signal N; -1 also if it could not start."""
+    """The exit status; -N: the command was ended by signal N; -1 also if it could not start."""
     output: str = ""
     message: str = ""
-    """Its last message, or why it could not start; an empty string: none."""
+    """The command's last message, or why it could not start; an empty string: there is none."""
 
 
 class LocalCommand:

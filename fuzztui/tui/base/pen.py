@@ -26,7 +26,7 @@ _ON = (*_ATTRIBUTES.values(),)
 """Codes that switch the attributes of a style on, by bit."""
 
 _OFF = ("22", "22", "23", "24", "25", "25", "27", "28", "29")
-"""Codes that switch them off; the others are switched off by a reset only."""
+"""Codes that switch these attributes off, by bit; later ones are switched off by a reset only."""
 
 _INTENSITY = 0b11
 """Bold and dim, which are switched off together."""
@@ -36,7 +36,7 @@ _DRAWN = sum(1 << _ON.index(code) for code in ("4", "7", "9", "21", "51", "52", 
 
 
 class _Look(NamedTuple):
-    """What a terminal shows text in: bits of attributes, and codes of the colours."""
+    """The style in which a terminal shows text: bits of attributes, and codes of the colours."""
 
     attributes: int = 0
     ink: str = ""

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Presence(Generic[T]):
-    """Decides over all rows, not those in view: a column does not come and go while one scrolls.
+    """Decides which columns have something to show, by all rows: scrolling hides no column.
 
     A column is present as long as one row with text in it (``spare``), or two rows with different
     texts (``varies``), pass the filter. Only when such rows are gone are others looked for.
@@ -23,10 +23,10 @@ class Presence(Generic[T]):
         self._wanted = {c.id: 1 if c.spare else 2 for c in columns if c.spare or c.varies}
         self._columns = {c.id: c for c in columns}
         self._proofs: dict[str, dict[str, str]] = {id: {} for id in self._wanted}
-        """By column: texts and the keys of rows that have them."""
+        """By column: as many texts as are needed, each with the key of a row that has it."""
         self._next = 0
         self.present: set[str] = set()
-        """Ids of the columns that are present; of the others only ``spare`` or ``varies`` ones."""
+        """Ids of the ``spare`` and ``varies`` columns that are present."""
 
     def _lacking(self) -> list[str]:
         return [id for id, n in self._wanted.items() if len(self._proofs[id]) < n]
@@ -54,7 +54,7 @@ class Presence(Generic[T]):
                 self._note(shown, key, row)
 
     def look(self, model: RowModel[T], within: float) -> bool:
-        """Decide, of a large table in ``within`` seconds. Returns whether done."""
+        """Update :attr:`present`; in a large table for ``within`` seconds. Returns whether done."""
         for id, proofs in self._proofs.items():
             for text, key in [*proofs.items()]:
                 row = model.row(key)
@@ -81,6 +81,6 @@ class Presence(Generic[T]):
         return done
 
     def forget(self, column: str) -> None:
-        """Let a column go that stays although it is empty."""
+        """Hide a column that is shown although it has become empty (:attr:`Column.stays`)."""
         if column in self._lacking():
             self.present.discard(column)

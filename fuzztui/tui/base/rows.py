@@ -121,7 +121,10 @@ class Rows(Generic[T]):
     # ------------------------------------------------------------ changes
 
     def load(self, rows: dict[str, T], within: float = inf, first: str | None = None) -> None:
-        """Show ``rows`` (kept by reference) from now on. See :meth:`narrow` for the others."""
+        """Show ``rows`` (kept by reference) from now on.
+
+        ``within`` and ``first``: see :meth:`narrow`.
+        """
         self._rows = rows
         self._arrival = {key: i for i, key in enumerate(rows)}
         self._haystack.clear()
@@ -221,9 +224,9 @@ class Rows(Generic[T]):
         return bisect_left(self._order, wanted, key=lambda k: (values[k], arrival[k]))
 
     def _arrive(self, new: set[str]) -> None:
-        """Number ``new`` keys in the dict's order, because the caller has a set only.
+        """Number the ``new`` keys (a set, thus unordered) in the dict's order.
 
-        New keys are at the dict's end, so that only its end is searched.
+        Searches the dict from its end, where new keys are.
         """
         found: list[str] = []
         for key in reversed(self._rows):
@@ -291,7 +294,7 @@ class Rows(Generic[T]):
                 runs.append(sorted(run, key=value.__getitem__))
                 run = []
             yield
-            # As often as the number of rows doubles: merging costs time, too.
+            # Publish whenever the number of rows has doubled: each merge costs time, too.
             if publishes and publish_at <= done < len(keys) and len(value) < RUN:
                 publish_at = 2 * done
                 found = [key for part in (*runs, run) for key in part]

@@ -65,7 +65,7 @@ def lines_of(data: bytes) -> list[str]:
 
 
 def load_at(path: str, line: int, code: str, before: float, most: int) -> SourceExcerpt:
-    """Read ``most`` lines before and after ``line``, if it is still what a program ran. Blocking.
+    """Read ``line`` and ``most`` lines around it, unless the file has changed since. Blocking.
 
     ``code``: what the line contained; an empty string: unknown, then the file must not be newer
     than ``before`` (Unix time).

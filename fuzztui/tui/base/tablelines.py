@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class TableFrame(NamedTuple):
-    """What all lines of a frame have in common: Textual computes it again at each access."""
+    """What all lines of a frame share: Textual would compute these values for each line."""
 
     place: tuple[Size, Offset]
     """The room for the lines, without the scrollbar, and the scroll position."""
@@ -31,7 +31,7 @@ class TableFrame(NamedTuple):
 
     @classmethod
     def of(cls, table: ScrollView) -> TableFrame:
-        """Look at a table."""
+        """Take the present values of a table."""
         room = Size(table.scrollable_content_region.width, table.size.height)
         return cls((room, table.scroll_offset), table.rich_style)
 
@@ -110,7 +110,7 @@ def header_line(
     gaps = [gap.span() for gap in re.finditer(" +", header.text)]
     for note in filter(None, notes):
         size = cell_len(note)
-        # One blank on either side, two before a title. The last gap: the eye ends there.
+        # One blank on either side, two before a title. The last gap that fits: the eye ends there.
         fitting = [(start, end) for start, end in gaps if end - start >= size + 2]
         if fitting:
             start, end = fitting[-1]

@@ -40,7 +40,7 @@ STUCK_S = 1.0
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver, extended by whether the terminal is in use."""
+    """Textual's driver, which can also restore the terminal at once if it is in use."""
 
     drawing = False
     """True from before the first escape sequence until after the last one was written."""
@@ -83,7 +83,7 @@ class TerminalDriver(LinuxDriver):
                 for event in parser.tick():
                     self.process_message(event)
                 if not waiting and query.answers.complete.is_set():
-                    return  # between two keys: Textual's own parser starts without a rest
+                    return  # Textual's parser takes over, and no key is half read
 
     def disable_input(self) -> None:
         """Stop reading. An answer that may still come must not go to the shell or an editor."""

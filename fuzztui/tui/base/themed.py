@@ -123,7 +123,7 @@ class ThemedApp(App[None]):
             self._driver.restore()
 
     def is_styled(self, screen: Screen[Any]) -> bool:
-        """Whether a screen has the present size and styles: all its widgets would take 20 ms."""
+        """Whether a screen has the present size and styles: restyling it (20 ms) is not needed."""
         return screen.size == self.size and screen._css_update_count == self._css_update_count
 
     def follow_background(self, query: BackgroundQuery, fitting: Callable[[bool], str]) -> None:

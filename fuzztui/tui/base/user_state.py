@@ -93,7 +93,7 @@ def remember(name: str, configured: str = "") -> None:
 
 
 class ViewOptions:
-    """Names that are switched on; ``stored``: in the file, else kept in memory only."""
+    """Names that are switched on. ``stored``: read from and written to a file, not memory only."""
 
     def __init__(self, *, stored: bool = False) -> None:
         self._stored = stored

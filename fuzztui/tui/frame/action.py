@@ -113,11 +113,11 @@ class Action:
         return ""
 
     def elsewhere(self, now: ActionContext) -> bool:
-        """Whether the footer leaves this action out, which is for another table or other rows."""
+        """Whether this action is for another table or other rows; the footer leaves it out then."""
         return self.id in now.about.elsewhere()
 
     def title(self, now: ActionContext) -> str:
-        """Return the label now: a key that switches something on and off has two."""
+        """Return the present label; a key that switches something on and off has two labels."""
         if self.id == "campaign.pause" and now.state == "paused":
             return "Resume"
         if self.id == "instance.pause":

@@ -17,7 +17,7 @@ FUZZING = frozenset({"", "running", "stalled"})
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
-    """What a screen with actions of its own knows of the row under the cursor; here: nothing."""
+    """What a screen knows of the row under the cursor, for its own actions; the base: nothing."""
 
     def labels(self) -> Mapping[str, str]:
         """Return the present labels of keys that switch something on and off, by action id."""
@@ -114,9 +114,9 @@ def row_context(instance: Instance | None) -> ActionContext:
 
 
 def rows_context(instances: Iterable[Instance | None]) -> ActionContext:
-    """Return the context of rows of several instances: possible is what all their engines can do.
+    """Return the context of rows of several instances, in which all engines must support an action.
 
-    An action that one of them cannot carry out names that instance.
+    The reason against an action names the instance whose engine cannot carry it out.
     """
     first, *others = map(row_context, instances)
     return replace(first, also=tuple(others))
@@ -200,7 +200,10 @@ def why_not_show(tab: str) -> WhyNot:
 
 
 def why_not_about(kind: type[About], tab: str, against: Callable[[About], str]) -> WhyNot:
-    """Return the check of a command about what the screen ``tab`` knows; ``against``: why not."""
+    """Return the check of a command that needs the row context ``kind`` of the screen ``tab``.
+
+    ``against`` returns why the command is impossible in this context; "" if it is possible.
+    """
 
     def why_not(now: ActionContext) -> str:
         if reason := why_not_pause(now):

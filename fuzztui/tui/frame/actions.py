@@ -165,7 +165,7 @@ LISTING = (
 
 
 def _at_home(against: Callable[[HomeContext], str]) -> WhyNot:
-    """Return the check of an action of the home screen; ``against``: why not there."""
+    """Return the check of an action of the home screen; ``against`` returns why not, or ""."""
 
     def why_not(now: ActionContext) -> str:
         if isinstance(now.about, HomeContext):

@@ -13,7 +13,7 @@ MOST = 3
 
 
 class Banner(Canvas):
-    """Up to three lines for each problem; hidden if there is none."""
+    """Shows up to three lines for each problem; hidden if there is no problem."""
 
     # With the terminal's own colours there are no shades: the sign would not be seen.
     DEFAULT_CSS = """

@@ -96,7 +96,7 @@ class CampaignControls(ThemedApp):
         self.run_worker(self._steer(command, label, step=self._own_step()), group=STEER)
 
     def _own_step(self) -> str:
-        """Return the name of the step of the present key press."""
+        """Return the name of the undo step that all commands of the present key press share."""
         if not self._step:
             self._step = secrets.token_hex(4)
             self.call_later(self._end_step)
@@ -166,7 +166,7 @@ class CampaignControls(ThemedApp):
             self.run_worker(self._undo(self.steering.by), group=STEER)
 
     async def _undo_ended(self, run: Path) -> None:
-        """Undo what the user has said about a campaign that has ended, by a separate process."""
+        """Undo the user's last verdict about a campaign that has ended, in a separate process."""
         try:
             done, answer = await record_undo(run)
         finally:
@@ -281,6 +281,9 @@ class CampaignControls(ThemedApp):
 
 
 def answer_text(command: Command, said: str) -> str:
-    """Return an engine's answer; a name that the command's label contains becomes "it"."""
+    """Return an engine's answer ``said`` with "it" in place of the name that ``command`` is about.
+
+    The answer is shown behind the command's label, which contains that name already.
+    """
     name = command.affects or command.subject
     return re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", "it", said) if name else said

@@ -47,7 +47,7 @@ def aside_lists() -> list[AsideList]:
 
 
 class _Failure(OverviewLine):
-    """Why a package's lines cannot be made."""
+    """A line in place of a package's lines, with the error that making them has raised."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -81,7 +81,7 @@ class Footer(Canvas):
 
 
 def _place(action: Action) -> tuple[int, str]:
-    """Equal for pairs like less and more, which are shown together or not at all."""
+    """A key that is equal for actions that are shown together or not at all, as less and more."""
     return action.footer, action.needs or action.id
 
 

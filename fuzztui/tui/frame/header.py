@@ -152,7 +152,7 @@ class Header(StatusCanvas):
         return spread(tabs, self._budget(width - width_of(tabs)), width)
 
     def _complete(self, budget: list[TextSpan]) -> bool:
-        """Whether the budget has its bar; in a replay, which has none, the limit."""
+        """Whether ``budget`` has its bar, or in a replay, which draws no bar, its limit."""
         if self._status.progress < 0 or self._status.caught_up < 1:
             return True
         in_replay = self._status.mode == "replay"
@@ -179,8 +179,9 @@ class Header(StatusCanvas):
         return tabs
 
     def _findings(self, tab: str, tight: bool) -> list[TextSpan]:
-        """The number of groups that the user has not seen, else of all: narrow, the budget needs
-        the room of the latter.
+        """The number of groups of findings that the user has not seen, else of all groups.
+
+        In a tight header the number of all is left out, because the budget needs its room.
         """
         if unseen := self._status.unseen:
             return [TextSpan(f"●{format.count(unseen)}", "bold crash", tab)]

@@ -24,10 +24,10 @@ from fuzztui.tui.labels.status import Status
 
 
 class Tracker(Protocol):
-    """What a feature computes of all rows of the state, and keeps while the rows are the same."""
+    """A cache that a feature computes from all rows of the state, and updates when rows change."""
 
     def take(self, changes: Changes) -> None:
-        """Take changes of the campaign."""
+        """Update the cache by changes of the campaign."""
 
 
 T = TypeVar("T", bound=Tracker)

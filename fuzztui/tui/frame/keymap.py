@@ -84,7 +84,8 @@ def _clash(found: Keys, screens: Sequence[frozenset[str]]) -> tuple[str, str, Ac
             mine = [a for a in (second, first) if a.id in found]
             together = any({first.scope, second.scope} <= scopes for scopes in screens)
             one_mode = first.mode == second.mode or not (first.mode and second.mode)
-            by_design = key in first.keys and key in second.keys  # one is for a focused widget
+            # The registry itself gives both this key: one of them is for a focused widget.
+            by_design = key in first.keys and key in second.keys
             if mine and together and one_mode and not by_design:
                 other = first if mine[0] is second else second
                 return mine[0].id, key, other

@@ -113,8 +113,8 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
     def chosen(self) -> list[T]:
         """Return the rows that a command is for: the marked ones, else the one at the cursor.
 
-        After a command was sent, :meth:`unmark` must be called, so that no later command is for
-        rows that the user has forgotten.
+        The caller must call :meth:`unmark` after sending a command: the next one must not act on
+        marks that the user has forgotten.
         """
         if self.table.marks:
             return self.table.marked_rows()
@@ -150,7 +150,7 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
             self.look()
 
     def look(self) -> None:
-        """Show the details of another row from the top, and start to read its preview."""
+        """Show the details of a new current row from the top, and start to read its preview."""
         self.refresh_row(top=True)
 
     def refresh_row(self, *, top: bool = False) -> None:
@@ -176,7 +176,7 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
             self.notify(plain(f"{key} {words}."))
 
     def go_to_latest(self, finds: Sequence[Entry | Finding], none: str) -> None:
-        """Go to the screen and row of the first of ``saved``; if empty, notify with ``none``."""
+        """Go to the screen and row of the first of ``finds``; without any, notify with ``none``."""
         if not finds:
             self.notify(none)
         else:
@@ -216,7 +216,7 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
         self.apply(text)
 
     def apply(self, text: str, also: Callable[[T], bool] | None = None) -> None:
-        """Apply the filter; rows must pass ``also``, too."""
+        """Filter the table by ``text``; rows must also pass ``also``."""
         filtering.narrow(self.query_one(FilterBar), self.table, text, self.keys(), also)
 
     def keys(self) -> Mapping[str, FilterKey[T]]:

@@ -40,7 +40,7 @@ async def record_verdict(run: Path, command: Verdict | OfVerdictsFile) -> tuple[
 
 
 async def record_undo(run: Path) -> tuple[bool, str]:
-    """Undo the user's last verdict. Returns as :func:`record_verdict`."""
+    """Undo the user's last verdict. Returns whether that was done, and the command's last line."""
     return await _ctl(run, ["undo"])
 
 

@@ -17,7 +17,7 @@ from fuzztui.tui.labels.status import Status
 class OverviewLine(StatusCanvas):
     """A line below the tiles that is hidden as long as it has nothing to show.
 
-    An error of a subclass, which may be a package's, stands in its place.
+    If a subclass, which may be of another package, raises an error, the line shows the error.
     """
 
     DEFAULT_CSS = "OverviewLine { height: 1; display: none; }"
@@ -25,7 +25,7 @@ class OverviewLine(StatusCanvas):
     def __init__(self) -> None:
         super().__init__()
         self._made: Sequence[Line] = ()
-        """The content as of the last :meth:`show`: while it is drawn, the state may change."""
+        """The content as of the last :meth:`show`, because the state may change during drawing."""
 
     def content(self, width: int) -> Sequence[Line]:
         """Return the lines for ``self._status``; those that fit into the height are drawn.
@@ -61,7 +61,7 @@ class OverviewLine(StatusCanvas):
 def whole_spans(line: Line, width: int) -> Line:
     """Return ``line`` without the spans that do not fit whole: half a number is a wrong number.
 
-    Nor does it end in a label without its value.
+    A label at the end, whose value does not fit, is left out too.
     """
     shown = [*line]
     if width_of(shown) <= width:
@@ -98,12 +98,12 @@ class AsideList:
     """The title above the right parts of the rows."""
 
     def note(self, changes: Changes) -> None:
-        """Remember what has changed."""
+        """Collect changes for the next :meth:`look`."""
 
     def look(self, state: State) -> bool:
         """Take the rows from ``state``; return whether there are any."""
         raise NotImplementedError
 
     def rows(self, width: int) -> Iterator[AsideRow]:
-        """Yield the rows of the last look, for so many cells."""
+        """Yield the rows of the last look, for a list of ``width`` cells."""
         raise NotImplementedError

@@ -100,9 +100,9 @@ class CampaignScreen(Screen[None]):
     def may_take_focus(self) -> bool:
         """Whether an action that finishes late may still move the focus.
 
-        Not once the user types into an input or another screen is shown: the next keys are meant
-        for those. For the same reason the focus is moved by :meth:`set_focus`, at once, and never
-        by ``Widget.focus``, which waits until the keys typed meanwhile were handled.
+        False if the user types into an input, or if another screen is shown: the next keys are
+        meant for these. For the same reason the focus is moved by :meth:`set_focus`, at once, and
+        never by ``Widget.focus``, which waits until the keys typed meanwhile were handled.
         """
         return self.app.screen is self and not isinstance(self.focused, Input)
 
@@ -132,7 +132,7 @@ class CampaignScreen(Screen[None]):
 
     @property
     def topic(self) -> str:
-        """The name of the words above the tables, whose meanings the help lists."""
+        """The key in :attr:`Legend.above` of the words above this screen's tables, for the help."""
         return self.TAB
 
     @property

@@ -72,7 +72,7 @@ class SortMenu(Canvas):
 
 
 class SortScreen(Dialog[int | None]):
-    """Returns the index of a title; None: cancelled. The first title is the rows' own order."""
+    """Asks for an order. Returns the index of a title, 0 for the own order; None: cancelled."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", show=False),

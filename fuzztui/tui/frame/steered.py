@@ -43,7 +43,7 @@ class PendingCommands:
     def __init__(
         self, screen: CampaignScreen, label: Callable[[Command], str], changed: Callable[[], None]
     ) -> None:
-        """``label``: of a command, for notifications; ``changed``: called to draw the screen."""
+        """``label`` returns a command as text; ``changed`` is called to draw the screen."""
         self._screen, self._label, self._changed = screen, label, changed
         self._wanted: dict[Key, Command] = {}
         self._sent: dict[Key, frozenset[str]] = {}
@@ -134,7 +134,7 @@ class SteeredScreen(ListingScreen[T, P]):
     def __init__(
         self, named_by: Callable[[str], Iterable[str]], label: Callable[[Command], str]
     ) -> None:
-        """``named_by``: names credited by an entry's ``op``; ``label``: of a command, for users."""
+        """``named_by`` returns the names that an ``op`` credits; ``label`` a command as text."""
         super().__init__()
         self._latest_saved = LatestSaved(named_by)
         self._pending = PendingCommands(self, label, self._redraw_pending)
@@ -142,7 +142,7 @@ class SteeredScreen(ListingScreen[T, P]):
         """The statistics from which the current rows were made."""
 
     def sources(self) -> Sequence[object]:
-        """Return the sources of the rows; rows are rebuilt if one is another object."""
+        """Return the objects from which rows are made; rows are rebuilt if one was replaced."""
         raise NotImplementedError
 
     def rebuild(self, *, reset: bool) -> None:

@@ -14,7 +14,7 @@ MOST = 0.6
 """The part of a terminal's lines that an opened strip may take."""
 
 ALL, MAIN, NO = 2, 1, 0
-"""Which figures of an opened strip are explained."""
+"""Levels of explanation in an opened strip: of all figures, of the main ones, of none."""
 
 INDENT = 7
 """Cells in front of explanations, and of lines that go on."""
@@ -41,7 +41,7 @@ class ChoiceStrip(StatusCanvas):
 
     DEFAULT_CSS = "ChoiceStrip { height: 1; max-height: 60%; }"
     explains = ALL
-    """For how many of the explanations there is room; the figures themselves come first."""
+    """The highest level for which there is room: figures take precedence over explanations."""
 
     class Chosen(Message):
         """A span with a state or a phase was clicked."""

@@ -46,7 +46,7 @@ SLICE_S = 0.012
 """Seconds of CPU time for which rows are sorted or filtered at once."""
 
 FIRST_S = 0.004
-"""The same at once after a key, before its first frame is drawn."""
+"""The same for the first slice after a key, which delays the frame that answers the key."""
 
 BREATH_S = 0.001
 """Seconds between two slices."""
@@ -93,7 +93,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     """
 
     class OfTable(Message):
-        """What all messages of a table have."""
+        """The base of all messages of a table."""
 
         def __init__(self, table: BigTable[Any]) -> None:
             super().__init__()
@@ -126,7 +126,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     """What the columns mean, by id: shown under the pointer."""
 
     own_order = "as recorded"
-    """The title of the order in which the rows came."""
+    """The title, in the sort menu, of the order in which the rows came."""
 
     def __init__(
         self,
@@ -155,12 +155,12 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.keeps_line = False
         """Whether the cursor stays on its line, not on its row, until the user moves it."""
         self._moved = False
-        """Whether the user has put the cursor on a row; the first line does not count."""
+        """Whether the user has put the cursor on a row; a move to the first line does not count."""
         self._sent: set[str] = set()
-        """Rows that the user has moved away and that have not moved yet."""
+        """Keys of rows that a command of the user will move, and that have not moved yet."""
         self._presence = Presence(columns)
         self._deciding = False
-        """Whether a timer goes on with that."""
+        """Whether a timer will continue :meth:`_decide_columns`."""
         self._to_end = False
         """Whether the cursor goes to the last row once all rows are sorted."""
         self._working = False
@@ -170,14 +170,14 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._strips: dict[str, Strip] = {}
         self._layout = Layout(columns)
         self._drawn_for = Size(0, 0), Offset(0, 0)
-        """For which room and scroll position the lines on the screen were drawn."""
+        """Room and scroll position for which the lines on the screen were drawn."""
         self._frame: TableFrame | None = None
-        """While Textual draws a frame."""
+        """The values for the frame that Textual is drawing; None at other times."""
 
     # ---------------------------------------------------------------- data
 
     def show_empty(self, words: str) -> None:
-        """Set the text of a table without rows; of several paragraphs each is a line."""
+        """Set the text that is shown if the table has no rows; each paragraph is a line."""
         if words != self.empty:
             self.empty = words
             self.refresh()
@@ -191,7 +191,10 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._go_on()
 
     def replace_rows(self, rows: dict[str, T], now: dict[str, T], *, reset: bool = False) -> None:
-        """Replace the content of ``rows``, which the table shows; ``reset``: by unrelated rows."""
+        """Replace the content of ``rows``, the dict that the table shows, by ``now``.
+
+        ``reset``: the new rows have nothing to do with the old ones, so that all are loaded again.
+        """
         before = dict(rows)
         rows.clear()
         rows.update(now)
@@ -217,13 +220,13 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.sync()
 
     def choose_columns(self, wanted: Sequence[str]) -> None:
-        """Show the columns that the user wants, see :func:`chosen`; before there are rows."""
+        """Show the columns that the user wants (:func:`chosen`). Call it before there are rows."""
         self._wanted = wanted
         if wanted:
             self.show_columns(self.columns, self.rows.sort_column)
 
     def _own(self, column: Column[T] | None) -> Column[T] | None:
-        """The column as this table shows it: the user's choice makes others of some."""
+        """This table's column with the id of ``column``: the user's choice may have changed it."""
         return next((c for c in self.columns if column and c.id == column.id), column)
 
     def touch(self, keys: Iterable[str], *, still: bool = False) -> None:
@@ -266,7 +269,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._go_on()
 
     def _go_on(self) -> None:
-        """Sort or filter the remaining rows, in slices between which keys are handled."""
+        """Sort or filter the remaining rows, in slices between which keys can be handled."""
         if self.rows.pending and not self._working and self.is_attached:
             self._working = True
             work: WorkType[None] = self._work
@@ -297,7 +300,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.sync()
 
     def set_caption(self, *texts: str) -> None:
-        """Show what the rows are filtered to in the header: the first text that has room."""
+        """Show in the header how the rows are filtered, by the first of ``texts`` that has room."""
         if texts != self._captions:
             self._captions = texts
             self._repaint()
@@ -404,7 +407,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._moved = True
 
     def move_on(self, alike: Callable[[T], bool] = lambda _: True) -> None:
-        """Move the cursor on, because the user moves its row away, which may take a while.
+        """Move the cursor to another row: a command will move the present one, perhaps much later.
 
         The cursor goes to the next row that passes ``alike``, or to the previous one, so that the
         same key can be pressed again for that row. The view does not scroll when the first row
@@ -448,9 +451,9 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     _count_seen = 0
 
     def _decide_columns(self) -> bool:
-        """Decide which columns have nothing to show, and go on with that later if rows are left.
+        """Decide which columns have nothing to show; if rows are left, a timer continues later.
 
-        Returns whether any column comes or goes.
+        Returns whether the set of columns has changed.
         """
         if self.source is not self.rows or self.rows.pending:
             return False
@@ -478,7 +481,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             if self.source is self.rows:
                 # From all parts of the table: rows that are scrolled to have similar widths.
                 sample += range(0, n, max(1, n // SAMPLE))
-            else:  # of a table that is read by the page
+            else:  # read page by page: only rows of the first and last pages
                 sample += [*range(min(n, SAMPLE // 4)), *range(max(0, n - SAMPLE // 4), n)]
         rows = (self.source.row(self.source.key(index)) for index in sample)
         known = (row for row in rows if row is not None)
@@ -520,7 +523,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         if seen != now:
             self._drawn_for = now
             self._shown = [Strip.blank(0)] * now[0].height
-            if seen[0] != now[0]:  # new columns may fit, which were not measured
+            if seen[0] != now[0]:  # columns that were not measured may fit now
                 self._measure(ends=seen[0].width != now[0].width)
         strip = self._line(y, frame)
         if y < len(self._shown):
@@ -596,14 +599,14 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     # --------------------------------------------------------------- input
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
-        """Set the new scrollbar to the scroll position, which may be older than the bar."""
+        """Set a scrollbar that has just appeared to the scroll position, which may not be 0."""
         if shown:
             self._move_scrollbar()
 
     def _move_scrollbar(self) -> None:
-        """Set the scrollbar to the scroll position, as exactly as it can show that.
+        """Set the scrollbar to the scroll position, rounded to the steps that it can show.
 
-        Textual draws the bar for each other position, 2 ms, if it looks the same or not.
+        Without rounding, Textual would draw it (2 ms) for each position, even if it looks the same.
         """
         hidden = len(self.source) + 1 - self.size.height
         steps = 8 * self.size.height  # it is drawn in eighths of cells
@@ -613,7 +616,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.vertical_scrollbar.position = y
 
     def on_resize(self) -> None:
-        """Update the columns, of which others may fit now."""
+        """Update the columns, because other columns may fit now."""
         self.sync(reveal=True)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -680,7 +683,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.move_to(0)
 
     def do_table_last(self) -> None:
-        """Go to the last row: again when more rows were filtered and sorted."""
+        """Go to the last row; if rows are still filtered or sorted, again when that is done."""
         self.move_to(len(self.source) - 1)
         self._to_end = self.rows.pending
 

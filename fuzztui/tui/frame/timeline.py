@@ -42,7 +42,7 @@ class Marks:
 
     findings: Sequence[tuple[float, str]] = ()
     times: tuple[Sequence[float], ...] = ((), (), (), ())
-    """In the order of :data:`KINDS`."""
+    """The times of each kind, in the order of :data:`KINDS`."""
 
     def __bool__(self) -> bool:
         return any(self.times)
@@ -90,8 +90,10 @@ class Marks:
 
 
 def marks_of(state: State) -> Marks:
-    """Return the marks of a whole campaign: the first findings of groups, entries with new edges,
-    kills, and commands: of the older ones, one in each part of the campaign's time.
+    """Return the marks of a whole campaign: groups of findings, new edges, kills and commands.
+
+    A group has its mark at its first finding. Of older commands, which the state does not keep,
+    there is one mark in each part of the campaign's time.
     """
     findings = sorted((f.t, f.category) for f in state.findings.values() if f.first)
     kept = _thin(findings, state.t)

@@ -31,7 +31,7 @@ NAME_CELLS = 10
 
 @dataclass(frozen=True, slots=True)
 class ClosingRow:
-    """One row. ``screen``, ``key``: what shows more; ``key`` may be empty."""
+    """One row of the closing card. ``screen`` shows more, in its row ``key``; "": none."""
 
     name: str
     text: str
@@ -93,7 +93,7 @@ def _score(state: State, status: Status) -> Iterator[ClosingRow]:
 
 
 def _left(state: State) -> list[ClosingRow]:
-    """Survivors, or uncovered goals, by function, the most first."""
+    """One row: survivors by function, or else uncovered goals by file; the largest number first."""
     survivors = Counter(
         m.function or m.module for m in state.mutants.values() if survivor_group(m) and not m.stage
     )
@@ -151,7 +151,7 @@ def _commands(
 
 
 def _longer(state: State, status: Status, run: Path) -> Iterable[str]:
-    """The command line that continues the campaign: with twice the budget if it is used up."""
+    """The command line that continues the campaign: with twice the budget unless it was stopped."""
     words: Sequence[str] = ["fuzztui", str(run / "campaign.toml")]
     if state.state == "stopped":
         return [run_command(run, words)]

@@ -29,9 +29,9 @@ def repro_command(run: Path, file: Path) -> str:
 
 
 def finding_title(finding: Finding) -> str:
-    """Return one line for users; without a description: the signal, and the mutator.
+    """Return a finding's title; without a description, the signal and mutator in its file name.
 
-    A finding without AFL's file name format is called by its file name.
+    If the file name is not in AFL's format, the title is the file name.
     """
     if finding.title:
         return finding.title
@@ -68,7 +68,7 @@ def title(text: str) -> Line:
 
 
 def listed(heading: str, rows: Iterable[Line], count: int, most: int) -> list[Line]:
-    """Return a heading, the first ``most`` of ``count`` rows, and how many more there are."""
+    """Return a heading, the first ``most`` of ``count`` rows, and how many more; [] if none."""
     if not count:
         return []
     more = [[TextSpan(f"  … {count - most:,} more", "muted")]] if count > most else []

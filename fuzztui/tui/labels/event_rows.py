@@ -102,7 +102,7 @@ def event_rows(state: State, most: int = MAX_ROWS) -> list[EventRow]:
 
     One row each for: consecutive new entries; the kills of one entry; the progress of one mutant;
     all findings of one group; a command and its answer; an undo; consecutive equal states of
-    instances. Of the steps in which a host is prepared only the latest is shown.
+    instances. Of the steps of preparing a host only the latest is shown.
     Events that only add details to another event are left out.
     """
     rows: list[EventRow] = []
@@ -165,7 +165,7 @@ def event_rows(state: State, most: int = MAX_ROWS) -> list[EventRow]:
 
 
 def _alike(later: ev.Event, earlier: ev.Event) -> bool:
-    """Whether two consecutive events are one row."""
+    """Whether two consecutive events are shown as one row."""
     match later, earlier:
         case ev.EntrySaved(), ev.EntrySaved():
             return True
@@ -176,7 +176,7 @@ def _alike(later: ev.Event, earlier: ev.Event) -> bool:
 
 
 def _run(records: Sequence[Record], state: State) -> EventRow:
-    """Consecutive records that are alike, newest first."""
+    """The row of consecutive records that are alike. ``records``: newest first."""
     newest = records[0]
     event = newest.event
     described = describe_known(newest, state)
@@ -214,7 +214,7 @@ def _kills(records: Sequence[Record], state: State) -> EventRow:
 
 
 def _is_turn(event: ev.InstanceHello | ev.InstanceState, state: State) -> bool:
-    """Whether the turn of a mutant shows the same about its instance."""
+    """Whether the row of a mutant's turn makes this event about the turn's instance superfluous."""
     instance = state.instances.get(event.instance)
     fuzzes = instance is not None and bool(instance.mutant)
     return fuzzes and not (isinstance(event, ev.InstanceState) and event.state in TROUBLE)
@@ -235,7 +235,7 @@ def _groups(state: State, most: int) -> list[EventRow]:
     found = state.findings
     counts = {keys[0]: len(keys) for keys in list(state.groups.values()) if keys}
     latest = islice(reversed(list(found.values())), most)
-    counts |= {f.key: 1 for f in latest if not f.signature}  # not described yet
+    counts |= {f.key: 1 for f in latest if not f.signature}  # not described yet: a group each
     heads = nlargest(most, (found[key] for key in counts), key=lambda f: f.seq)
     return [EventRow(f.seq, f.t, _finding(f, counts[f.key]), FINDINGS, f.key) for f in heads]
 

@@ -50,7 +50,7 @@ def _cell(cell: Callable[[Instance], Cell], instance: Instance) -> Cell:
 
 
 def _sort_key(sort: Callable[[Instance], Any], instance: Instance) -> tuple[int, float, str]:
-    """Of numbers and texts, also where a column has both."""
+    """A key that orders numbers before texts, for columns that may have both."""
     key = sort(instance)
     return (1, key, "") if isinstance(key, int | float) else (2, 0.0, str(key))
 

@@ -42,7 +42,7 @@ def link_cell(of: HostSummary, status: Status) -> Cell:
         text += f" {format.age(status.now - there.changed_t)}"
     if of.in_trouble:
         style = f"bold {style}"
-    elif there.reason and of.connected:  # connected and not well: its disk is full
+    elif there.reason and of.connected:  # connected, but for example its disk is full
         style = "bold hang"
     # Why a campaign has ended is in the column of the campaign.
     return text + (f": {there.reason}" if there.reason and there.state != "ended" else ""), style
@@ -143,7 +143,7 @@ def _clock(of: HostSummary) -> Cell:
 
 
 def host_ages(of: HostSummary, status: Status) -> tuple[object, ...]:
-    """Return all that decides the cells of a row, also with time alone."""
+    """Return all on which the cells of a host's row depend: equal tuples need no redrawing."""
     age = format.age(status.now - of.stats_t) if of.stats_t >= 0 else ""
     found = format.age(status.now - of.last_find_t)
     return of, link_cell(of, status), age, found, status.orphaned, status.over
@@ -185,7 +185,7 @@ def hosts_text(hosts: Iterable[HostSummary]) -> tuple[str, bool]:
 
 
 def hosts_strip(hosts: Iterable[HostSummary], status: Status) -> Line:
-    """Return one span for each host, those in trouble first."""
+    """Return two spans for each host, connection and rate; hosts in trouble come first."""
     spans: list[TextSpan] = []
     for of in sorted(hosts, key=_urgency):
         text, style = brief_link(of, status)

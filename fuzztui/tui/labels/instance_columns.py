@@ -70,7 +70,7 @@ def columns(
         return len(status().hosts) if there is None else there.place
 
     def groups(kind: FindingKind) -> Column[Instance]:
-        """Return a column that is hidden without differences, but not without crashes."""
+        """Return the column of a kind of findings; without findings an optional kind is hidden."""
         return count_column(
             kind.label, kind.label, lambda i: groups_of(kind, i, status().found), kind.category,
             zero="0" if kind.default else "", spare=not kind.default,

@@ -117,7 +117,7 @@ def _peers(instance: Instance, known: Collection[str], *, renewed: bool) -> Line
 
 
 def _far(names: Sequence[str], peers: Mapping[str, int], *, unit: bool) -> str:
-    """``unit``: whether the first number names its unit."""
+    """Peers with the number of entries read; ``unit``: the first number is followed by "read"."""
     words = [f"{_named(name)} ({peers[name]:,}" for name in names]
     words[0] += " read" if unit else ""
     return plain("), ".join(words) + ")")
@@ -133,7 +133,7 @@ def _base(name: str) -> str:
 
 
 def slow_age(instance: Instance, status: Status) -> str:
-    """Return the age of statistics that come rarely; an empty string if not worth showing."""
+    """Return the age of statistics that come rarely; "" if fresh, or if no new ones will come."""
     away = status.is_out_of_reach(instance)
     if instance.slow_t < 0 or instance.state not in REPORTING or away:
         return ""
@@ -206,7 +206,7 @@ def whole(instance: Instance, state: State, status: Status) -> list[Fact]:
 
 
 def _with(name: str, number: float, stats: Stats) -> str:
-    """A figure's number, and the figures of its line."""
+    """The number of a figure, and the figures that are shown in the line of ``name``."""
     within = [f"{f.title} {format.count(int(n))}" for f, n in titled(stats, name)]
     return ", ".join([format.count(int(number)), *within])
 
@@ -258,7 +258,7 @@ def trouble(instances: Sequence[Instance]) -> str:
 
 
 def failure(reason: str, instances: Sequence[Instance]) -> list[str]:
-    """Return why the campaign has failed, with the instances that ``reason`` does not contain."""
+    """Return why the campaign has failed: ``reason``, and instances whose reason is not in it."""
     untold = [i for i in instances if i.state == "failed" and i.reason not in reason]
     words = ["The campaign has failed" + (f": {reason}" if reason else ""), trouble(untold)]
     return [text for text in words if text]

@@ -21,7 +21,10 @@ KEPT = 24
 
 
 class LatestSaved:
-    """``named_by`` returns the names of mutators or types in an entry's ``op``."""
+    """The latest entries and findings, by the name of the mutator or type that is credited.
+
+    ``named_by`` returns the names of mutators or types in an entry's ``op``.
+    """
 
     def __init__(self, named_by: Callable[[str], Iterable[str]]) -> None:
         self._named_by = named_by

@@ -9,12 +9,12 @@ from fuzztui.kernel.model.figures import FIGURES
 
 
 class Legend(NamedTuple):
-    """The meanings that a feature adds."""
+    """The meanings of columns and words that a feature adds to the help."""
 
     columns: Mapping[str, Mapping[str, str]]
-    """By screen, or table, and id of the column."""
+    """The meaning of each column: by screen or table, then by id of the column."""
     above: Mapping[str, Mapping[str, str]] = {}
-    """Of the words above a screen's table, by screen."""
+    """The meaning of each word above a screen's table: by screen, then by word."""
 
 
 LEGEND: Mapping[str, Mapping[str, str]] = {
@@ -82,4 +82,4 @@ LEGEND: Mapping[str, Mapping[str, str]] = {
         "instance": "The instance that it is about", "text": "What happened",
     },
 }  # fmt: skip
-"""By screen, or table, and id of the column."""
+"""The meaning of each column: by screen or table, then by id of the column."""

@@ -143,7 +143,7 @@ class Lineage:
         return self._campaign().mutants.get(self.behind(row))
 
     def _mutant_of(self, key: str) -> str:
-        """The mutant of the instance of an entry that the log lacks."""
+        """The mutant that the instance of ``key`` fuzzes; for an entry that is not in the log."""
         instance = self._campaign().instances.get(key.partition("/")[0])
         return "" if instance is None else instance.mutant
 
@@ -156,7 +156,10 @@ class Lineage:
 
     @staticmethod
     def _learn(keys: dict[str, str], found: Iterable[Entry], entries: Mapping[str, Entry]) -> None:
-        """During a resume an input has two numbers: the one recorded last is current."""
+        """Map first names to the current keys of entries: the key that was recorded last.
+
+        During a resume of afl-fuzz an input has two numbers.
+        """
         for entry in found:
             name = identity(entry)
             other = _holder(name, keys, entries)
@@ -189,7 +192,7 @@ def parents_text(row: Entry | Finding, parent: ParentEntry) -> str:
 
 
 def parents_brief(row: Entry | Finding, parent: ParentEntry) -> str:
-    """Return the parents' numbers for a column; an older number is marked with "then"."""
+    """Return the parents' current numbers for a column; an older one is marked with "then"."""
     if not parent.then:
         return " ".join(f"#{i}" for i in row.src[:2])
     more = " …" if len(row.src) > 1 else ""

@@ -29,7 +29,7 @@ CHUNK = 10_000
 
 
 LogRow = tuple[Described, Record]
-"""What a condition is about: an event as the screen describes it, and its record."""
+"""What a condition of the filter is applied to: a record's event as text, and the record."""
 
 LOG_KEYS: Mapping[str, FilterKey[LogRow]] = {
     "event": FilterKey(lambda row: row[0].label),
@@ -44,7 +44,7 @@ LOG_KEYS: Mapping[str, FilterKey[LogRow]] = {
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A filter. ``group`` "" means all records, "events" all without statistics."""
+    """The filter of the log screen. ``group``: "" for all records, "events": without statistics."""
 
     group: str = "events"
     instance: str = ""

@@ -63,7 +63,8 @@ def _at(frames: Iterable[ReportFrame], place: str) -> ReportFrame | None:
 def report_lines(report: str, place: str, style: str) -> list[Line]:
     """Return the report; frames of the application are bright, others and addresses dim.
 
-    The application is the directory of the frame at ``place``. ``style``: of the error's message.
+    Frames of the application are those in the directory of the frame at ``place``. ``style``: the
+    style of the error's message.
     """
     texts = report.split("\n")
     frames = {frame.at: frame for frame in _frames(texts)}

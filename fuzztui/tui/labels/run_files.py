@@ -51,7 +51,7 @@ def minimised_place(row: Finding, state: State, run: Path | None) -> RunFile | N
 
 
 def on_host(row: Entry | Finding, state: State) -> str:
-    """Return the host of a row and the file's path there; an empty string: not found on a host."""
+    """Return the host of a row, with the file's path there if known; "" if found on no host."""
     instance = state.instances.get(row.instance)
     there = None if instance is None else state.hosts.get(instance.host)
     if there is None:
@@ -102,10 +102,10 @@ def settled(place: RunFile) -> RunFile:
 # ------------------------------------------------------------------- commands
 
 _mirrored: dict[Path, Origin] = {}
-"""The runs of other machines that are shown here; drawing reads no files."""
+"""Where mirrored runs are from, by directory here: kept, because drawing must read no files."""
 
 _files: dict[Path, Path] = {}
-"""The campaign files of the runs that are shown here."""
+"""The campaign file with which each run was started, by the run's directory."""
 
 
 def set_origin(run: Path, origin: Origin) -> None:

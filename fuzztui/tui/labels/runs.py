@@ -39,7 +39,7 @@ class RunRow:
     """Groups of findings since the user's last look."""
     age: str
     resumable: bool = False
-    """Whether the campaign has not finished, has no supervisor, but a campaign file to start it."""
+    """Whether the run can be resumed: unfinished, without supervisor, its campaign file exists."""
 
 
 def columns() -> Sequence[Column[RunRow]]:

@@ -77,7 +77,7 @@ class Status:
     unseen: int = 0
     """Number of groups of findings since the user last looked at them."""
     unmeasured: str = ""
-    """Why nothing is measured; empty: something is."""
+    """Why the campaign measures nothing; an empty string: it measures, or has just begun."""
     quiet_s: float = 0.0
     """Seconds of a stall: nothing new was found; 0: no stall."""
     advice: str = ""
@@ -151,9 +151,9 @@ class Status:
         return known and self.mode == "live" and self.alive is False and not self.over
 
     def is_out_of_reach(self, instance: Instance) -> bool:
-        """Whether the last that was known of an instance is shown, and not what it does now.
+        """Whether only the last known state of an instance can be shown, not the present one.
 
-        No supervisor runs, or the connection to its host is lost.
+        True if no supervisor runs, or if the connection to the instance's host is lost.
         """
         there = self.hosts.get(instance.host)
         return self.orphaned or (there is not None and there.in_trouble)

@@ -79,7 +79,10 @@ class SampleRow:
 
 
 def startable(samples: Sequence[SampleRow], own: str) -> dict[str, str]:
-    """Return texts by the sample's file; first ``own``, by :data:`OWN`."""
+    """Return the rows of the list of what can be started: ``own`` by :data:`OWN`, then samples.
+
+    The texts of samples are by their file names.
+    """
     room = max((len(s.file) for s in samples), default=0) + 2
     rows = {OWN: own}
     for s in samples:

@@ -28,7 +28,7 @@ READ_S: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one look has brought."""
+    """The result of one look: rows of the table, and contents of panes."""
 
     rows: dict[str, RunRow] = field(default_factory=dict)
     panes: Sequence[PaneContent] = ()
@@ -37,7 +37,7 @@ class Seen:
 
 
 class HomeLooks:
-    """Looks at the runs of a list, at those that may have changed."""
+    """Reads those runs of a list that may have changed since the last look."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class HomeLooks:
         last_look: Callable[[Path], Look],
         wall: Callable[[], float],
     ) -> None:
-        """``lock`` is held by the thread that uses ``runs``."""
+        """``lock`` is held while a thread uses ``runs``; ``wall`` returns the Unix time."""
         self._runs, self._lock = runs, lock
         self._last_look, self._wall = last_look, wall
         self._found_at = -FIND_S
@@ -68,7 +68,7 @@ class HomeLooks:
             self._found_at = now
             runs.find()
             self._new.clear()
-            due = runs.looks  # a run may have been resumed
+            due = runs.looks  # all: one that had ended may have been resumed
         else:
             due = [look for look in runs.looks if look.pid is not None]
         for _ in runs.refresh([look for look in due if look.done], LIVE_S):

@@ -31,7 +31,7 @@ _GROWING = (("killed", "Mutants killed", "killed"), ("edges", "Edges", "edge"),
 
 
 def room_for(width: int, height: int) -> int:
-    """Return how many panes fit a terminal."""
+    """Return how many panes fit into a terminal of ``width`` cells and ``height`` rows."""
     if width >= _WIDE and height >= _TALL:
         return MAX_PANES
     return 2

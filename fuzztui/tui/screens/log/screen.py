@@ -92,7 +92,7 @@ class LogScreen(ListingScreen[Record, None]):
         self.table.invalidate()
 
     def _text(self, record: Record) -> Cell:
-        """The words of the event list, and further files of a group."""
+        """The record's event as text, in the words of the event list."""
         described = describe_known(record, self.campaign)
         return described.text, "muted" if described.style == "muted" else ""
 
@@ -201,7 +201,7 @@ class LogScreen(ListingScreen[Record, None]):
         self.show_detail()
 
     def do_log_instance(self) -> None:
-        """Show only the instance under the cursor, or the host as a whole, or all."""
+        """Show only records of the current row's instance or host; pressed again: all records."""
         query = self.source.query
         if query.instance or query.host:
             self._ask(replace(query, instance="", host=""))
@@ -239,7 +239,7 @@ class LogScreen(ListingScreen[Record, None]):
         self.query_one(FilterBar).count(len(self.source), self.source.bound)
 
     def reveal(self, key: str) -> None:
-        """Put the cursor on a record; without a filter, if the filter may hide the record."""
+        """Put the cursor on a record; remove the filter if it may hide the record."""
         if not self.table.go_to(key):
             self._ask(Query(group=""))
             super().reveal(key)
@@ -258,7 +258,10 @@ class LogScreen(ListingScreen[Record, None]):
 
 
 def _matching(query: Query, records: Sequence[Record], state: State) -> list[int]:
-    """In a thread: only looks rows of the state up, which is safe while it is changed."""
+    """Sequence numbers of the records that match ``query``. Called in a thread.
+
+    Only looks up single rows of ``state``, which is safe while another thread changes it.
+    """
     found = query.filter
     return [r.seq for r in records if query.matches(describe_known(r, state), r, found)]
 

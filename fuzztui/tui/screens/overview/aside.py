@@ -45,7 +45,7 @@ class Aside(Canvas):
         self._status = Status()
 
     def note(self, changes: Changes) -> None:
-        """Remember what has changed."""
+        """Collect changes, which the next :meth:`show` draws."""
         for one in self._lists:
             one.note(changes)
         self._due |= changes.campaign or bool(changes.mutants or changes.findings or changes.reset)
@@ -115,5 +115,5 @@ def _title(text: str, right: str, width: int) -> Line:
 
 
 def _row(left: Line, right: TextSpan, width: int) -> Line:
-    """``left``, cut if needed, and ``right`` at the end."""
+    """A line of ``width`` cells: ``left``, cut if needed, and ``right`` at the end."""
     return spread(cut(left, max(0, width - width_of([right]) - 1)), [right], width)

@@ -29,12 +29,12 @@ WINDOWS = ((0.0, "all time"), (300.0, "last 5 m"), (3600.0, "last 1 h"))
 MAX_CHARTS = 6
 
 _MARGIN = 1.4
-"""Parts of a window for which points are needed: a growth looks back further."""
+"""Factor by which points are needed for longer than the window: a growth looks back further."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What curves are made of."""
+    """The data from which the curves of a chart are made."""
 
     state: State
     status: Status
@@ -111,7 +111,8 @@ CORPUS = _series("Corpus", ("corpus", "", "corpus"))
 def available(state: State, *, found: bool) -> list[Callable[[Look], ChartContent]]:
     """Return the charts that this campaign has, the more important ones first.
 
-    An empty chart of findings is replaced by one of what is being found.
+    ``found``: whether there are findings; without any, the chart of growth is in the place of the
+    chart of findings.
     """
     mutants_first = state.stage == "mutants"  # no instance reports what the target covers
     kills = mutants_first or (bool(state.mutants) and not state.stage)
@@ -127,7 +128,7 @@ def available(state: State, *, found: bool) -> list[Callable[[Look], ChartConten
 
 
 def _with_points(graph: ChartContent) -> ChartContent:
-    """The graph without curves that are empty; with one, if all are."""
+    """The chart without its empty curves; if all are empty, with the first one."""
     known = [c for c in graph.curves if c.times]
     return replace(graph, curves=known or graph.curves[:1])
 

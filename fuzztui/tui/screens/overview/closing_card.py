@@ -47,7 +47,7 @@ class ClosingCard(Canvas):
         return lines
 
     def next_command(self) -> str:
-        """Return the card's command lines, one after the other; an empty string: there is none."""
+        """Return the next of the card's command lines, in turns; "" if the card has none."""
         lines = [row.text for row in self._rows if not row.screen]
         self._copied += 1
         return lines[(self._copied - 1) % len(lines)] if lines else ""

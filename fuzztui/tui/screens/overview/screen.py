@@ -49,7 +49,7 @@ MAX_ON_HOSTS = 4
 """The same for a campaign on hosts, whose tabs and warnings need room, too."""
 
 CALM_S = 20.0
-"""Seconds after the last age until its column is hidden, so that it does not flicker."""
+"""Seconds without old statistics after which the column of ages is hidden: it must not flicker."""
 
 
 class OverviewScreen(CampaignScreen):
@@ -316,7 +316,7 @@ class OverviewScreen(CampaignScreen):
         self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))
 
     def do_overview_arrows(self) -> None:
-        """Name the key after which the arrow keys have an effect."""
+        """Notify the user of the key that focuses the charts, where arrow keys have an effect."""
         key = BY_ID["focus.next"].key_label(self.host.action_context())
         text = f"{key} to the charts first: there ← and → move a cursor with values."
         if self.query_one(ChartGrid).display:

@@ -65,7 +65,7 @@ class HostTabs(TableTabs):
         room = width - width_of(tabs) - 2
         strip = hosts_strip(self._status.hosts.values(), self._status)
         while strip and width_of(strip) > room:
-            strip = strip[:-2]  # a host with its rate
+            strip = strip[:-2]  # the two spans of the last host
         left = len(self._status.hosts) - len(strip) // 2
         more = TextSpan(f"+{left:,} ", "muted")
         while left and strip and width_of([*strip, more]) > room:

@@ -23,7 +23,8 @@ from fuzztui.tui.labels.status import AFL, Status
 class Tile:
     """Label and value; below: a bar (``share`` >= 0), or the longest of ``below`` that fits.
 
-    Each text says what its number is: one that has lost words may say something else.
+    A text of ``below`` that does not fit is replaced by a shorter one and never cut, because a text
+    that has lost words may say something else of its number.
     """
 
     label: str
@@ -162,7 +163,7 @@ def _findings(s: Status, kind: FindingKind, tally: FindingTally) -> Tile:
 
 
 def _since(word: str, t: float, s: Status) -> Sequence[str]:
-    """The time with ``word`` and without: "2m ago" is clear alone, and so is a time."""
+    """Texts for the time ``t``, longest first: with ``word``, without it, and without "at "."""
     return ("",) if t < 0 else (f"{word} {s.when(t)}", s.when(t), s.when(t).removeprefix("at "))
 
 
