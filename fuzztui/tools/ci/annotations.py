@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -71,10 +72,12 @@ def gitlab(outcome: CiOutcome) -> list[dict[str, Any]]:
         for s in outcome.noted_survivors
         if s.location
     ]
-    for n, row in enumerate(rows):  # of equal fingerprints only the first is shown
-        same = sum(other["fingerprint"] == row["fingerprint"] for other in rows[:n])
-        if same:
-            row["fingerprint"] += f"-{same + 1}"
+    seen: Counter[str] = Counter()
+    for row in rows:  # of equal fingerprints only the first is shown
+        fingerprint = row["fingerprint"]
+        seen[fingerprint] += 1
+        if (number := seen[fingerprint]) > 1:
+            row["fingerprint"] += f"-{number}"
     return rows
 
 

@@ -163,9 +163,9 @@ def test_plain_lines(found):
 
 
 def test_code_quality_has_unique_fingerprints(tmp_path):
-    rows = gitlab(outcome(tmp_path, finding(), finding(), finding(location=None)))
-    assert [row["severity"] for row in rows] == ["critical", "critical", "minor"]
-    assert len({row["fingerprint"] for row in rows}) == 3
+    rows = gitlab(outcome(tmp_path, *[finding()] * 4, finding(location=None)))
+    assert [row["severity"] for row in rows] == [*["critical"] * 4, "minor"]
+    assert len({row["fingerprint"] for row in rows}) == 5
     assert rows[0]["location"] == {"path": "src/m.py", "lines": {"begin": 1}}
 
 
