@@ -120,7 +120,7 @@ class Undo:
     """The commands to send, in this order, each with the ids of the commands that it undoes: the
     first is the one whose change is taken back, the later ones have changed nothing."""
     note: str = ""
-    """What is not as it was before, for users; an empty string: nothing."""
+    """What the commands cannot set back, for users; an empty string: nothing."""
 
     @property
     def what(self) -> str:
