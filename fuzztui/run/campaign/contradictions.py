@@ -114,7 +114,7 @@ def refuse_idle_keys(loaded: FrozenCampaign) -> None:
 
 
 def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
-    """Yield dotted keys without effect, given or not: the reason and what to do."""
+    """Yield a dotted key and a message for each key without effect, given in the file or not."""
     campaign = loaded.campaign
     for name, table in feature_tables().items():
         if campaign.tables[name] is not None:
@@ -142,6 +142,6 @@ def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
 
 
 def _uses(oracle: Mapping[str, Any], source: str) -> bool:
-    """Whether a command of ``[oracle]`` contains a path in ``source`` ($SOURCE is replaced)."""
+    """Whether a command of ``[oracle]`` contains a path in ``source``, instead of ``$SOURCE/``."""
     words = [*(oracle.get("run") or ()), *(oracle.get("against") or ())]
     return any(word.startswith(f"{source}/") for word in words)

@@ -140,7 +140,7 @@ class RunDir:
         return self.out / name
 
     def input(self, instance: str, file: str) -> Path:
-        """The path of an entry's or finding's file in a log; a missing file if not below ``out``."""
+        """The file of an entry or finding that a log names; a missing one if not below ``out``."""
         return self.out / (f"{instance}/{file}" if is_inside(f"{instance}/{file}") else ".no-file")
 
     def expose_package(self, kind: str = "") -> Path:

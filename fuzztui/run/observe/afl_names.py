@@ -14,8 +14,8 @@ _TEXT_MUTATORS = frozenset(ARMS)
 
 
 def parse_name(name: str) -> afl.AflFileName:
-    """As :func:`fuzztui.kernel.wire.afl.parse_name`; ``src`` has only the entries that were
-    used."""
+    """Parse a file name (:func:`fuzztui.kernel.wire.afl.parse_name`); ``src`` lacks parents that
+    the mutator did not use."""
     found = afl.parse_name(name)
     return replace(found, src=_parents(found.src, found.op)) if len(found.src) > 1 else found
 
