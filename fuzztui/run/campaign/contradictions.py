@@ -142,6 +142,6 @@ def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
 
 
 def _uses(oracle: Mapping[str, Any], source: str) -> bool:
-    """Whether a command of ``[oracle]`` contains a path in ``source``, instead of ``$SOURCE/``."""
+    """Whether a command of ``[oracle]`` uses ``$SOURCE/``, in whose place ``source`` is already."""
     words = [*(oracle.get("run") or ()), *(oracle.get("against") or ())]
     return any(word.startswith(f"{source}/") for word in words)

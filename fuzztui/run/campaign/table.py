@@ -45,7 +45,7 @@ class CampaignLoad(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CampaignTable:
-    """The table ``[NAME]``. A subclass adds checks that concern several keys or tables.
+    """The table ``[NAME]``. A subclass adds what keys alone cannot express: checks across tables.
 
     :meth:`Campaign.table` returns the checked values; {} if the campaign does not have the table.
     """

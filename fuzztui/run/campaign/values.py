@@ -426,7 +426,7 @@ def program(name: str, base: Path) -> str:
 def found_on_path(name: str, before: str = "there is ", after: str = "") -> str:
     """Return the path of a command on PATH.
 
-    Raises ValueError if there is none: ``before``, ``no such command on PATH``, ``after``.
+    Raises ValueError if there is none; the message begins with ``before`` and ends with ``after``.
     """
     found = shutil.which(name)
     if found is None:

@@ -33,7 +33,7 @@ class RunSummary:
     """One run in a list of runs. Texts are untrusted. A number of -1: not reported."""
 
     state: str
-    """The campaign's state; ``interrupted``: its supervisor died; :data:`UNREADABLE`: no log."""
+    """The campaign's state; ``interrupted``: the supervisor died; or :data:`UNREADABLE`."""
     reason: str = ""
     """Why the campaign has failed or measures nothing, or why the log cannot be read."""
     name: str = ""

@@ -41,7 +41,7 @@ class LogOwner(Protocol):
         """Log events."""
 
     def run_gone(self, why: str) -> None:
-        """End the campaign, because its run, log or lock was deleted or moved; ``why``: which."""
+        """End the campaign, because its run, log or lock was deleted or moved; ``why``: text."""
 
 
 MakeOwner = Callable[

@@ -88,8 +88,8 @@ class ComparisonsReported(Event, kind="comparisons_reported", by_engines=True):
     """Tokens and entries that comparisons in the target gave since the last event of this kind.
 
     ``tokens``: texts that were added to the dictionary, each with the place (``module:line``) of
-    the comparison that had it as an operand. ``entries``: by id of a queue entry that was made for a
-    comparison, ``[place, operand]``, the operand that was put into the input. After a restart, an
+    the comparison that had it as an operand. ``entries``: by id of a queue entry that was made for
+    a comparison, ``[place, operand]``, the operand that was put into the input. After a restart, an
     engine may report the same again. ``trials``: by operation ("compare", a mutator, "other"), the
     trials whose inputs it has made, cumulative; reported when their sum has grown by a tenth.
     """

@@ -154,8 +154,8 @@ class MutantProgress(Event, kind="mutant_stage"):
     fuzzed because it fails on all inputs). ``slot``: the instance that fuzzes the mutant.
     ``costs`` in seconds: build, prune, start, handover. ``brought``: kept and aside (inputs that
     the pruning kept and removed), what was transferred from its corpus to the original (entries,
-    edges, crashes, hangs), and kills. Values of ``costs`` and ``brought`` replace earlier ones of the
-    same name.
+    edges, crashes, hangs), and kills. Values of ``costs`` and ``brought`` replace earlier ones of
+    the same name.
     """
 
     id: str
