@@ -80,8 +80,8 @@ def missed_commands(state: State, received: Mapping[str, Command]) -> list[Comma
     """Return the commands for all instances that an instance still needs, oldest first.
 
     ``received``: the commands that the instance was sent, by id. Of several commands with the same
-    name and subject only the last one is returned. Commands that all instances rejected are not
-    returned, because they hold for none.
+    name and subject only the last one is returned, unless commands of other names affect the same
+    thing. Commands that all instances rejected are not returned, because they hold for none.
     """
     waiting = [status for status, command in unanswered(state, Command) if _is_lasting(command)]
     by_id = {status.id: status for status in (*state.lasting.values(), *waiting)}

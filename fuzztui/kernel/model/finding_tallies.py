@@ -156,7 +156,7 @@ def files_of(kind: FindingKind, instance: Instance, found: Mapping[str, FindingT
 def groups_of(kind: FindingKind, instance: Instance, found: Mapping[str, FindingTally]) -> int:
     """How many groups of a kind an instance has met; comparable with the number of the campaign.
 
-    If the instance fuzzes a mutant, or the campaign has no group yet, its files are counted.
+    If the instance fuzzes a mutant, or there is no group of the kind yet, its files are counted.
     """
     tally = found.get(kind.category)
     if instance.mutant or tally is None or not tally.groups:

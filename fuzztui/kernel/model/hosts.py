@@ -78,8 +78,8 @@ def note_instance(state: State, record: Record) -> None:
 def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
     """Fold a change of the connection to a host.
 
-    When a hub connects, the campaign there has not ended or is started again. So a final state
-    that is known of it is cleared.
+    When a hub connects, the campaign there has not ended or is started again. So its known
+    final state is cleared.
     """
     there = host(state, e.host)
     if e.state == "connecting" and there.campaign in ENDED:

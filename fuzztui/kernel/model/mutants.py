@@ -359,7 +359,7 @@ def with_verdict(state: State) -> tuple[int, int]:
 
 
 def mutants_summary(state: State) -> Summary:
-    """The sums over all mutants. After the end of a campaign it looks at each pending mutant."""
+    """The sums over all mutants. Slower after the end of a campaign: examines pending mutants."""
     summary = _by_state(state)
     if state.stage:  # most mutants have had no turn yet
         scored = with_verdict(state)
@@ -447,7 +447,7 @@ def knowledge(state: State) -> Knowledge:
 def outcome(m: Mutant, known: Knowledge) -> str:
     """The state of a mutant; after the end, a pending one is *never reached*, *not run* or alive.
 
-    Alive is a pending mutant whose expression had the original's value on every input.
+    A pending mutant whose expression had the original's value on every input counts as alive.
     """
     if m.state != "pending" or not known.over or m.stage:
         return m.state

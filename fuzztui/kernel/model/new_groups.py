@@ -77,7 +77,7 @@ def unreported(state: State, reported: Container[str]) -> list[Finding]:
 def waits(finding: Finding, now: float) -> bool:
     """Whether a finding waits for its description, at most ``MAX_WAIT_S`` after it was saved.
 
-    The description may put it into the group of an earlier finding. ``now``: campaign time in
+    The description may put the finding into the group of an earlier one. ``now``: campaign time in
     seconds.
     """
     described = finding.signature or finding.title

@@ -206,7 +206,10 @@ def parent_of(row: Entry | Finding) -> tuple[str, int] | None:
 
 
 def entry_of(state: State, instance: str, number: int) -> Entry | None:
-    """Return the entry with this id in a queue; if a mutant's queue lacks it, the seed's origin."""
+    """Return the entry with this id in a queue, or None.
+
+    If the id is that of a seed of an instance that fuzzes a mutant: the seed's origin.
+    """
     entry = state.entries.get(f"{instance}/{number}")
     peer = state.instances.get(instance)
     if entry is None and peer is not None:
