@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PART = ".part-"
-"""Prefix of the names of files that are being written, before they are renamed."""
+"""Prefix, before a number, of the names of files that are being written and not renamed yet."""
 
 _MAX_PARTS = 100
 _MAX_LINKS = 40

@@ -26,7 +26,7 @@ def named(text: str) -> Any:
 def installed(group: str, kind: type[Any]) -> list[Any]:
     """Return the objects of an entry point group, by name. Raises :class:`PluginError`.
 
-    ``kind``: the objects' class; one of another class raises the error.
+    ``kind``: the objects' class; an object of another class is an error, too.
     """
     found = []
     for point in points(group):

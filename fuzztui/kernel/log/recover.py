@@ -216,7 +216,7 @@ def _unbroken(pieces: Iterable[_Piece]) -> bool:
 
 
 def _sorted(mended: Mended, pieces: list[_Piece]) -> list[_Piece]:
-    """The pieces in the order of their records; one without records keeps its predecessor."""
+    """Sort pieces by their records; a piece without records stays behind its predecessor."""
     keys: list[tuple[int, bool]] = []
     for piece in pieces:
         key = keys[-1] if keys else (0, False)

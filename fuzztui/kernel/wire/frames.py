@@ -127,8 +127,8 @@ def frame_rows(
 ) -> list[dict[str, Any]]:
     """Return frames, innermost first, as an event contains them: at most :data:`MAX_FRAMES`.
 
-    Of frames for which ``same`` returns equal values only the innermost is kept. Of too many are
-    kept: the innermost ``MAX_FRAMES / 2``, and as many innermost ones of application and harness.
+    Of frames for which ``same`` returns equal values only the innermost is kept. If there are too
+    many, the innermost ``MAX_FRAMES / 2`` are kept, and as many of application and harness.
     """
     first: dict[Hashable, StackFrame] = {}
     for frame in frames:

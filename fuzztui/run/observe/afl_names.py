@@ -21,7 +21,7 @@ def parse_name(name: str) -> afl.AflFileName:
 
 
 def _parents(src: tuple[int, ...], op: str) -> tuple[int, ...]:
-    """``src`` without the second entry if the text mutators of ``text.c`` did not use it.
+    """Return ``src`` without the second entry if the text mutators of ``text.c`` did not use that.
 
     afl-fuzz names the second entry for each input of a custom mutator, but only one text mutator
     reads it.

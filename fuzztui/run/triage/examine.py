@@ -41,7 +41,7 @@ _ASSERTION = re.compile(r"(?:Assertion [`'].*|assertion .* failed.*)")
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """The result of running a finding again. ``ended``: the target did not fail this time."""
+    """The result of running a finding again. ``ended``: whether the target has not failed."""
 
     signature: str
     title: str

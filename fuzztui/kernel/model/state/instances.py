@@ -116,25 +116,25 @@ class Host:
     """Campaign time at which the host's connection came into this state."""
     run: str = ""
     clock_ms: int = 0
-    """By how many milliseconds its clock is ahead."""
+    """Milliseconds by which the host's clock is ahead of this machine's; negative: behind."""
     seq: int = 0
-    """The number of the last record of its log that this log contains."""
+    """The number of the last record of the host's log that this log contains; 0: none."""
     t: float = -1.0
     """The campaign time of that record in the host's log; -1: none yet."""
     boot: str = ""
-    """The id of the boot of its kernel when it was last connected."""
+    """The boot id of the host's kernel at the last connection."""
     machine: str = ""
-    """The name that the machine has for itself."""
+    """The machine's own hostname."""
     pid: int = 0
     cores: int = 0
     campaign: str = ""
-    """The state of the campaign over there; an empty string: not reported yet."""
+    """The state of the campaign on the host; an empty string: not reported yet."""
     campaign_reason: str = ""
     stage: str = ""
-    """The phase of a fuzz-first campaign over there, as ``State.stage``."""
+    """The phase of a fuzz-first campaign on the host: a value of ``State.stage``."""
     plan: dict[str, float] = field(default_factory=dict)
 
     @property
     def clock_s(self) -> float:
-        """By how many seconds its clock is ahead; negative: behind."""
+        """Seconds by which the host's clock is ahead of this machine's; negative: behind."""
         return self.clock_ms / 1000

@@ -56,7 +56,7 @@ class Mutant:
     earlier_results: dict[str, int] = field(default_factory=dict)
     """Results of its turns before it was queued again, by name."""
     near: dict[str, list[str]] = field(default_factory=dict)
-    """By instance: the first entry that came as near to killing the mutant as any, and how near:
+    """By instance: the first of the entries that came nearest to killing the mutant, and how near:
     reached, infected, ran."""
     accepted: bool = False
     """Whether a user has accepted that the mutant survives (``State.accepted_mutants``)."""

@@ -75,7 +75,7 @@ class MutantState(Event, kind="mutant_state", by_engines=True):
 
 @dataclass(frozen=True, slots=True)
 class MutantRuns(Event, kind="mutant_runs", by_engines=True):
-    """Cumulative counts of mutants that have changed: ``{id: [reached, infected, runs]}``.
+    """Counts that have changed, by mutant: ``{id: [reached, infected, runs]}``, cumulative.
 
     Reported when a count has about doubled, so a mutant needs a few dozen events at most.
     """
