@@ -49,20 +49,20 @@ CHECK_S = 0.01
 BATCH = 250
 
 WORTH_A_JUMP = 2 * EVERY
-"""Records to fold from which restoring a checkpoint is worth it: that costs as much as folding
-a few hundred."""
+"""Work (:attr:`State.cost`) that a checkpoint must save to be restored: restoring one costs as much
+as folding a few hundred records."""
 
 
 PER_INSTANCE = 20
-"""Work for each instance (:attr:`State.cost`), at least, between two checkpoints: a checkpoint has
-a row of each, and with 200 instances checkpoints were a fifth of the CPU time of a hub."""
+"""Minimum work (:attr:`State.cost`) per instance between two checkpoints: a checkpoint has a row of
+each instance, and with 200 instances checkpoints were a fifth of the CPU time of a hub."""
 
 LONG = 20_000
 """Records without checkpoints that take long to fold, about half a second."""
 
 
 class LiveClock:
-    """Shows everything that has happened, at once."""
+    """The clock of a live session: every record is shown as soon as it is in the log."""
 
     def now(self) -> float:
         """Infinity: no limit."""
@@ -70,7 +70,7 @@ class LiveClock:
 
 
 class ReplayClock:
-    """Campaign time that runs ``speed`` times as fast as real time, from ``t`` seconds on."""
+    """The clock of a replay: campaign time from ``t`` seconds on, ``speed`` times real time."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class ReplayClock:
 
 
 Clock = LiveClock | ReplayClock
-"""Decides up to which campaign time a session shows."""
+"""Returns the campaign time (``now``) up to which a session shows records."""
 
 
 class Session:
@@ -248,7 +248,10 @@ class Session:
     # -------------------------------------------------------- checkpoints
 
     def _best(self, target: float | None = None) -> int:
-        """The number of the last link not after ``target`` (from 1; 0: the beginning)."""
+        """The number (from 1) of the last link not after campaign time ``target``; 0: none.
+
+        ``target`` None: the clock's time.
+        """
         if target is None:
             target = self.clock.now()
         return self.chain.upto_t(target)
@@ -261,14 +264,14 @@ class Session:
                 self.state = self.chain.restore(n)
                 break
             except CheckpointError:
-                # The links behind depend on it.
+                # The later links depend on the unreadable one.
                 del self.chain.links[n - 1 :]
                 self._mark = None
                 n -= 1
         self._jumped = True
 
     def _remember(self) -> None:
-        """Make a link in memory if the log has been folded far beyond the last one."""
+        """Make a checkpoint in the draft and in memory if enough was folded since the last."""
         if self._is_storable:
             try:
                 self._add_to_draft()

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PART = ".part-"
-"""Prefix of files with content that is not renamed yet; a number follows."""
+"""Prefix, before a number, of the names of files that are being written and not renamed yet."""
 
 _MAX_PARTS = 100
 _MAX_LINKS = 40
-"""As in the kernel: then opening fails with ELOOP."""
+"""Symbolic links that are followed; the kernel has the same limit (ELOOP)."""
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
 

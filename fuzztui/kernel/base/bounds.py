@@ -1,7 +1,7 @@
 """Bounds of numbers in events, commands and files.
 
-All code that reads numbers of a target, an engine or another program uses them. A number out of
-bounds is never clamped. In a record, an event or a command it makes the whole line invalid
+All code that reads numbers from a target, an engine or another program uses these bounds. A number
+out of bounds is never clamped. In a record, an event or a command it makes the whole line invalid
 (:mod:`fuzztui.kernel.wire.codec`). In a statistics file of another program that number counts as
 absent (:func:`whole`, :func:`real`). In a JSON file of fuzztui it makes the file damaged
 (:func:`loads`).

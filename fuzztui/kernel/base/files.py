@@ -33,7 +33,7 @@ def real_path(path: Path | str) -> Path:
     """Return a path without links. Raises OSError for a text that is the name of no file."""
     try:
         return Path(os.path.realpath(path))  # Path.resolve() raises RuntimeError for a loop
-    except ValueError:  # a zero byte, or half of a character
+    except ValueError:  # a NUL byte, or a lone surrogate
         raise OSError(errno.EINVAL, "not the name of a file", str(path)) from None
 
 
@@ -73,7 +73,7 @@ def read_regular(path: Path | str, limit: int, offset: int = 0) -> bytes:
 
 
 def read_if_regular(path: Path | str, limit: int) -> bytes | None:
-    """As :func:`read_regular`; None for another kind of file, or one that cannot be read."""
+    """Return at most ``limit`` bytes; None if the file is not regular or cannot be read."""
     try:
         return read_regular(path, limit)
     except OSError:
@@ -98,7 +98,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 
 def keeps_an_id(name: str) -> bool:
-    """Whether a file in a queue is no entry, but only keeps its id."""
+    """Whether a file in a queue is no entry, but keeps an id in use (:data:`PLACEHOLDER`)."""
     return name.endswith(PLACEHOLDER) and _GONE.fullmatch(name) is not None
 
 
@@ -159,7 +159,7 @@ def temporary_directory(
 ) -> tempfile.TemporaryDirectory[str]:
     """Make a directory that is removed at the end. Raises OSError.
 
-    ``place``: its parent directory; the one of temporary files if None.
+    ``place``: the parent directory; None: the directory of temporary files.
     """
     came: list[int] = []
     made: tempfile.TemporaryDirectory[str] | None = None
@@ -185,7 +185,7 @@ def _noting_signals(came: list[int]) -> Iterator[None]:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 handler = signal.getsignal(number)
-                module = getattr(handler, "__module__", None) or ""  # None: of a C function
+                module = getattr(handler, "__module__", None) or ""  # a C function has none
                 if callable(handler) and not module.startswith("asyncio"):
                     stack.callback(signal.signal, number, handler)
                     signal.signal(number, lambda number, _frame: came.append(number))

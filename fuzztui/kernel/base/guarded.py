@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 def guarded(function: Callable[..., T], otherwise: Callable[..., T]) -> Callable[..., T]:
-    """Return a function of a package that never raises: ``otherwise`` gets its error in place.
+    """Return a function that calls ``function`` and never raises its errors.
 
-    ``otherwise`` is called with the error and the arguments.
+    If ``function`` raises, the result is that of ``otherwise(error, *arguments)``.
     """
 
     def call(*args: Any) -> T:

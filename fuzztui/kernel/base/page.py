@@ -1,6 +1,7 @@
 """The parts of a page, whatever format it is written in.
 
-Texts are untrusted and unescaped: the writers escape all of them. What makes a page bounds them.
+Texts are untrusted and unescaped: the writer of each format escapes all of them. Their length is
+limited where a page is made.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of as many cells as there are heads."""
+    """A table: each row has one cell per head."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -105,13 +106,13 @@ class Item:
 
 
 class Gutter(Enum):
-    """The mark next to a line."""
+    """The mark next to a line of source."""
 
     NONE = ""
     COVERED = "covered"
     MISSED = "missed"
     REACHED = "reached"
-    """By a finding only."""
+    """Only a finding has reached the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class ListedLine:
     survivors: int = 0
     is_finding: bool = False
     notes: Sequence[str] = ()
-    """Lines below it."""
+    """Lines of text below the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ class Page:
 def thinned(times: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
     """Return at most :data:`MAX_POINTS` of the points, the first and the last among them.
 
-    Of each stretch of time the last point remains, as in a series of the state.
+    Time is divided into equal stretches, and the last point of each is kept, as in a Series.
     """
     points = list(zip(times, values, strict=True))
     if len(points) <= MAX_POINTS:
@@ -176,7 +177,7 @@ def thinned(times: Sequence[float], values: Sequence[float]) -> list[tuple[float
 
 
 def moment(t: float, end_s: float) -> str:
-    """Format a campaign time; if the axis, which ends at ``end_s``, is short, with tenths."""
+    """Format a campaign time; in tenths of a second if the axis ends (``end_s``) before 60 s."""
     return f"{t:.1f} s" if end_s < 60 else clock(t)
 
 

@@ -1,4 +1,4 @@
-"""Objects that are found by name: in a module, or in the packages that are installed."""
+"""Find objects by name: in a module, or in the entry points of installed packages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def named(text: str) -> Any:
 def installed(group: str, kind: type[Any]) -> list[Any]:
     """Return the objects of an entry point group, by name. Raises :class:`PluginError`.
 
-    ``kind``: their class; an object of another one is refused.
+    ``kind``: the objects' class; an object of another class is an error, too.
     """
     found = []
     for point in points(group):

@@ -27,9 +27,9 @@ def encode(numbers: Iterable[int]) -> str:
 
 
 def decode(text: str, most: int = MAX_NUMBER) -> set[int]:
-    """Return the numbers of a text; what is not a range, or too large, is left out.
+    """Return the numbers of a text; parts that are no range, or too large, are left out.
 
-    ``most``: numbers after which the rest of the text is left out.
+    ``most``: how many numbers to return at most: the range that exceeds it ends the result.
     """
     found: set[int] = set()
     for first, last in _ranges(text):
@@ -41,9 +41,10 @@ def decode(text: str, most: int = MAX_NUMBER) -> set[int]:
 
 
 def chosen(text: str, among: Sequence[int]) -> list[int]:
-    """Return those of the sorted numbers ``among`` that are in a text, each as often as it is.
+    """Return those of the sorted numbers ``among`` that the ranges of a text contain.
 
-    Takes no longer for large ranges. At most twice as many as there are in ``among``.
+    A number in several ranges is repeated; the rest is left out once the result has more than twice
+    as many numbers as ``among``. The size of a range does not matter for the time.
     """
     found: list[int] = []
     for first, last in _ranges(text):

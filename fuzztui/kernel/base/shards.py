@@ -17,7 +17,7 @@ SHARD_PATTERN: Final = r"\s*[0-9]{1,5}\s*/\s*[0-9]{1,5}\s*"
 SHARD_HELP: Final = 'a shard K/N with K from 1 to N, such as "2/5": the second of five'
 
 _BITS: Final = 48
-"""Of a program's hash: the sum of two is still exact as a float."""
+"""Bits of a mutant's hash and of the sum: the sum of two is still exact as a float."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,13 @@ def parse_shard(text: object) -> Shard:
 
 @dataclass(slots=True)
 class ProgramSum:
-    """All mutants of a program, also of other shards: two are of one program if these are equal."""
+    """Number and checksum of a program's mutants, in all shards; equal for the same program."""
 
     mutants: int = 0
     total: int = 0
 
     def add(self, *of_mutant: str) -> None:
-        """Add a mutant: its id, and what it changes. The order of mutants is of no importance."""
+        """Add a mutant: its id, and what it changes. The order of mutants does not matter."""
         self.mutants += 1
         self.total = (self.total + _hash("\0".join(of_mutant))) % (1 << _BITS)
 

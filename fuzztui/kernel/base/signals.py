@@ -22,7 +22,7 @@ def signal_signature(number: int) -> str:
 
 
 def signal_title(number: int) -> str:
-    """The title of these findings, which mentions that they were not run."""
+    """The title of findings with this signal that were not run; the title mentions that."""
     return signal_name(number) + _UNTRIED
 
 

@@ -1,4 +1,4 @@
-"""The command line of the user's ssh: agent, jump hosts and names of its config work as usual."""
+"""The command line of the user's ssh: its agent, jump hosts and configured names work as usual."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ COMMAND: Final = "FUZZTUI_SSH"
 """Environment variable: the ssh to run, with options of its own, such as ``ssh -F config``."""
 
 CONNECT_S: Final = 10
-"""Seconds for the connection alone."""
+"""Seconds within which ssh must have connected."""
 
 _OPTIONS: Final = (
     "BatchMode=yes",  # no user is there to answer a question
     f"ConnectTimeout={CONNECT_S}",
-    # Without them a cut is not noticed for a quarter of an hour.
+    # Without these two a lost connection is not noticed for a quarter of an hour.
     "ServerAliveInterval=5",
     "ServerAliveCountMax=3",
-    # Over a user's master connection the options above have no effect.
+    # The options above have no effect on a connection that the user's ssh shares (ControlMaster).
     "ControlMaster=no",
     "ControlPath=none",
     "EscapeChar=none",

@@ -12,7 +12,7 @@ def wants_ascii(environment: Mapping[str, str]) -> bool:
     """Whether the terminal can probably not show more than ASCII.
 
     True for a locale that is set to another encoding than UTF-8, and for the Linux console, whose
-    font has no braille. Without any locale true is not assumed: most terminals show UTF-8.
+    font has no braille. False if no locale is set, because most terminals show UTF-8.
     """
     choice = environment.get(VARIABLE, "")
     if choice in ("0", "1"):

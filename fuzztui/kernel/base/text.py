@@ -110,7 +110,10 @@ def common_head(one: bytes | str, other: bytes | str) -> int:
 
 
 def different_parts(old: str, new: str, around: int, most: int = sys.maxsize) -> tuple[str, str]:
-    """Both texts, cut to the different part with some context; long parts in their middle."""
+    """Return both texts, cut to where they differ, with ``around`` characters of context.
+
+    A part of more than ``most`` characters loses its middle.
+    """
     head = common_head(old, new)
     tail = common_head(old[head:][::-1], new[head:][::-1])
     begin, left = max(0, head - around), max(0, tail - around)

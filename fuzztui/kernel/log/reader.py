@@ -70,7 +70,7 @@ class LogReader:
             after_seq = batch[-1].seq
 
     def batch(self, after_seq: int, limit: int) -> list[Record]:
-        """As :meth:`records`, but a list, maybe of fewer records; empty only at the log's end."""
+        """Return the next records, between 1 and ``limit``; an empty list only at the log's end."""
         index = self._source.index
         i = bisect_right(index, after_seq, key=_last)
         while i < len(index):

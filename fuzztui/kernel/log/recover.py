@@ -216,7 +216,7 @@ def _unbroken(pieces: Iterable[_Piece]) -> bool:
 
 
 def _sorted(mended: Mended, pieces: list[_Piece]) -> list[_Piece]:
-    """The pieces in the order of their records; one without records keeps its predecessor."""
+    """Sort pieces by their records; a piece without records stays behind its predecessor."""
     keys: list[tuple[int, bool]] = []
     for piece in pieces:
         key = keys[-1] if keys else (0, False)
@@ -328,7 +328,7 @@ def _write_recovered(mended: Mended, fd: int, path: Path, piece: _Piece) -> bool
 
 
 def _put_aside(path: Path, data: bytes) -> Path:
-    """Save damaged bytes; with a number added to the name if it has other bytes already."""
+    """Save damaged bytes as ``path``; if that file has other content, with a number added."""
     aside, n = path, 1
     while (content := _content(aside, len(data))) != data:  # equal: a killed repair saved them
         if content is None:
@@ -340,7 +340,7 @@ def _put_aside(path: Path, data: bytes) -> Path:
 
 
 def _content(path: Path, size: int) -> bytes | None:
-    """The content of a file of ``size`` bytes, else other bytes; None if there is no such file."""
+    """The content of a file, at most ``size`` + 1 bytes; None if missing; b"" if not regular."""
     try:
         fd = open_regular(path)
     except FileNotFoundError:

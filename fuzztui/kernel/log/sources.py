@@ -60,9 +60,9 @@ class RunLog:
         self._tails: dict[int, _Tail] = {}
         self._file = (0, 0)
         self._end = self._size = 0
-        """The end of the last member that was read, and that of the file; offsets."""
+        """Offsets: the end of the last member that was read, and the end of the file."""
         self._checked = self._joined = 0
-        """The number of members that were verified, and compared with their predecessors."""
+        """The number of verified members; the number of those compared with their predecessors."""
         self._log = 0
         """The log number in the members; 0: unknown."""
         self._ended = 0

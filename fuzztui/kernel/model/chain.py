@@ -34,7 +34,8 @@ class Link:
     recent: list[str]
     """Encoded records of the event list since the link before."""
     head: Callable[[], dict[str, Any]]
-    """Gets the rest; raises :class:`CheckpointError` when it cannot be read (any more)."""
+    """Returns the head, the part of the checkpoint that does not grow; raises
+    :class:`CheckpointError` if it cannot be read (any more)."""
 
 
 @dataclass(slots=True)
@@ -58,7 +59,7 @@ class Chain:
         return bisect_right(self.links, t, key=attrgetter("t"))
 
     def mark(self, n: int) -> CheckpointMark:
-        """The growing parts as of the ``n``-th link (from 1; 0: empty)."""
+        """The growing tables at link ``n`` (from 1; 0: empty tables), from all links up to it."""
         whole = Tables()
         for link in self.links[:n]:
             whole.lay_over(link.tables)
@@ -66,7 +67,7 @@ class Chain:
         return CheckpointMark(last.seq, last.cost, whole) if last else CheckpointMark()
 
     def restore(self, n: int) -> State:
-        """The state of the ``n``-th link (0: a fresh one); raises :class:`CheckpointError`."""
+        """The state at link ``n`` (from 1; 0: a new state). Raises :class:`CheckpointError`."""
         if n == 0:
             return State()
         link = self.links[n - 1]

@@ -22,7 +22,7 @@ class ChangesBuilder:
         self.source = False
 
     def changes(self, records: int, reset: bool) -> Changes:
-        """Return the changes. ``records``: their number; ``reset``: these are the first ones."""
+        """Return the changes by ``records`` records; ``reset``: whether these were the first."""
         return Changes(
             campaign=self.campaign or reset,
             instances=frozenset(self.instances),

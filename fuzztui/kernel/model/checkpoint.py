@@ -70,7 +70,7 @@ class Tables:
     covered: dict[str, CoverageStep] = field(default_factory=dict)
 
     def lay_over(self, later: Tables) -> None:
-        """Put the rows of a later checkpoint in the place of these."""
+        """Add the rows of a later checkpoint; they replace rows with the same key."""
         for name in _names(Tables):
             if rows := getattr(later, name):
                 getattr(self, name).update(rows)
@@ -78,7 +78,7 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointMark:
-    """What a state's growing parts were at a checkpoint: against it the next one is made."""
+    """A state's growing tables at a checkpoint; the next checkpoint has what differs from them."""
 
     seq: int = 0
     cost: int = 0
@@ -119,7 +119,8 @@ _TYPES: dict[type[Any], dict[str, str]] = {
         *_PARTS.values(),
     )
 }  # fmt: skip
-"""What a row of each class holds; an instance's statistics are a row of their own."""
+"""The fields of each class that a row contains, with their annotations. ``Instance.stats`` is left
+out: it is a row of its own."""
 _VALUES = {cls: attrgetter(*types) for cls, types in _TYPES.items()}
 
 _OBJECTS = (
@@ -152,7 +153,10 @@ def unstorable(state: State) -> str:
 
 
 def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]:
-    """The whole state, or with ``since`` what changed; only fresh containers, JSON data."""
+    """Return the state as JSON data; with ``since`` only table rows that are new or have changed.
+
+    The tables and lists of the state are copied, the values of rows are not.
+    """
     since = since or CheckpointMark()
     before = since.tables
     head: dict[str, Any] = {name: _copied(getattr(state, name)) for name in _SCALARS}
@@ -210,7 +214,7 @@ def _changed(table: dict[str, T], before: dict[str, T]) -> Iterable[T]:
 
 
 def _difference(row: Mutant, before: Mutant | None) -> list[Any]:
-    """The whole row, or its id and what is different from the row before."""
+    """All values of ``row``; if there is a row ``before``, the id and the values that differ."""
     values = _row(row)
     if before is None:
         return list(values)
@@ -219,9 +223,9 @@ def _difference(row: Mutant, before: Mutant | None) -> list[Any]:
 
 
 def _checked(cls: type[Any], rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
-    """Rows with a value for each field of ``cls``. Raises ValueError for what cannot be one.
+    """Return ``rows``; raise ValueError if they cannot be rows of ``cls`` (number, types, bounds).
 
-    A run's checkpoints may be a stranger's: a screen must not die of a number or a type.
+    Checkpoints may come from a stranger's run, and must not make a screen fail.
     """
     checked = list(rows)
     columns = list(zip(*checked, strict=True))
@@ -239,7 +243,7 @@ def _check(cls: type[Any], name: str, annotation: str, values: Collection[Any]) 
 
 
 def _checked_mutants(rows: Iterable[list[Any]]) -> list[list[Any]]:
-    """As :func:`_checked`; rows may be differences."""
+    """Do the same for mutants, whose rows may be differences: ``[id, values by name]``."""
     whole = [*rows]
     _checked(Mutant, (row for row in whole if len(row) != 2))
     columns: dict[str, list[Any]] = {"id": [row[0] for row in whole]}
@@ -252,7 +256,7 @@ def _checked_mutants(rows: Iterable[list[Any]]) -> list[list[Any]]:
 
 
 def tables(data: Any, before: Mapping[str, Mutant]) -> Tables:
-    """The rows of a checkpoint; ``before`` are all mutants as of the one that it was made against.
+    """Return the rows of a checkpoint. ``before``: all mutants as of the previous checkpoint.
 
     Raises :class:`CheckpointError`.
     """
@@ -291,7 +295,7 @@ def _one(cls: type[T], row: Sequence[Any]) -> T:
 
 
 def _by_name(cls: type[T], rows: dict[str, Sequence[Any]]) -> dict[str, T]:
-    """Dataclasses of rows, by whatever their keys are."""
+    """Return an object of ``cls`` for each row, under the same key."""
     return {name: cls(*row) for name, row in zip(rows, _checked(cls, rows.values()), strict=True)}
 
 
@@ -307,9 +311,10 @@ def _series(data: dict[str, Any]) -> Series:
 
 
 def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) -> State:
-    """A state from a head and the tables as of it, which it takes over.
+    """Return the state with this head, the tables ``rows`` and the event list ``recent``.
 
-    Raises LookupError, TypeError, ValueError or AttributeError for what is no head.
+    The state uses the dicts of ``rows`` without a copy. Raises LookupError, TypeError, ValueError
+    or AttributeError if ``head`` is not the head of a checkpoint.
     """
     for name in _SCALARS:
         _check(State, name, _TYPES[State][name], [head[name]])
@@ -333,7 +338,7 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
         setattr(state, kind, {name: _series(s) for name, s in head[kind].items()})
     for name in _names(Tables):
         setattr(state, name, getattr(rows, name))
-    # Findings are in the order of the log, and so are those of one signature.
+    # The table is in the order of the log, so each group gets its findings in that order.
     for key, finding in state.findings.items():
         if finding.signature:
             add_to_group(state, finding).append(key)

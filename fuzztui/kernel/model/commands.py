@@ -56,13 +56,13 @@ def sender_of(state: State, command: Command) -> str:
 
 
 def applied(state: State, event: CommandApplied) -> Command | None:
-    """Return the command that an instance has applied; None as of :func:`command_of`."""
+    """Return the command that an instance has applied; None if unknown, malformed or invalid."""
     status = state.commands.get(event.id)
     return None if status is None else command_of(status)
 
 
 def _keep_lasting(state: State, status: CommandStatus) -> None:
-    """Note an applied command. An answer to one that a later one has replaced changes nothing."""
+    """Note an applied command, unless a later one with the same subject was applied before."""
     command = command_of(status)
     if command is not None and _is_lasting(command):
         key = status.id if command.affects else f"{command.name} {command.subject}"
@@ -79,8 +79,9 @@ def _keep_lasting(state: State, status: CommandStatus) -> None:
 def missed_commands(state: State, received: Mapping[str, Command]) -> list[Command]:
     """Return the commands for all instances that an instance still needs, oldest first.
 
-    ``received``: what the instance was sent, by id. Of several commands with the same subject the
-    last one counts. A command that all instances rejected has set nothing.
+    ``received``: the commands that the instance was sent, by id. Of several commands with the same
+    name and subject only the last one is returned, unless commands of other names affect the same
+    thing. Commands that all instances rejected are not returned, because they hold for none.
     """
     waiting = [status for status, command in unanswered(state, Command) if _is_lasting(command)]
     by_id = {status.id: status for status in (*state.lasting.values(), *waiting)}
@@ -98,7 +99,7 @@ def missed_commands(state: State, received: Mapping[str, Command]) -> list[Comma
         for n, c in every
         if n > had.get((c.name, c.subject), -1)
         # Pinning a goal ends its being ignored, and the other way round: the state of such a goal
-        # follows from all these commands only.
+        # follows only from all of these commands in their order.
         and (n == last[c.name, c.subject] or (c.affects and len(names[c.affects]) > 1))
     ]
 
@@ -108,7 +109,7 @@ def _is_lasting(command: Command) -> bool:
 
 
 def _number(command_id: str) -> int:
-    """Return the number in an id of the supervisor or of a hub, in order of issue; else 0."""
+    """Return the number in a command's id, which grows in order of issue; 0 for any other id."""
     match = _ID.fullmatch(command_id)
     return int(match[1]) if match else 0
 

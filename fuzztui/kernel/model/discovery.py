@@ -20,10 +20,10 @@ LEVEL: Final = 0.95
 """Confidence of the bound."""
 
 MIN_TRIALS: Final = 1000
-"""Trials of the last half below which there is no bound: a campaign that has just begun."""
+"""Trials in the last half below which there is no bound, because the campaign has just begun."""
 
 _LARGEST: Final = 500
-"""Discoveries above which the bound of the Poisson distribution is that of its normal limit."""
+"""Number of discoveries above which the normal approximation replaces the Poisson distribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,10 @@ class DiscoveryRate:
     """Trials that killed mutants; -1: the engine does not run mutants."""
 
     def at_most(self, found: int, trials: int = 100_000) -> float:
-        """Return how many discoveries so many more trials bring at most, at :data:`LEVEL`."""
+        """Return the upper bound, at :data:`LEVEL`, of the discoveries in ``trials`` more trials.
+
+        ``found``: the number of discoveries in the last half of the trials.
+        """
         return min(float(trials), poisson_bound(found) / self.trials * trials)
 
 
@@ -76,7 +79,7 @@ def _is_late(entry: Entry, trials: int) -> bool:
 def poisson_bound(found: int) -> float:
     """Return the upper bound at :data:`LEVEL` of a Poisson mean of which ``found`` were seen.
 
-    The bound is the mean at which so few or fewer are seen with a probability of 5%.
+    With the bound as mean, the probability of ``found`` or fewer events is 5%.
     """
     if found > _LARGEST:
         return found + 2 + 1.645 * sqrt(found + 1)  # above the exact bound by less than 1
@@ -114,7 +117,7 @@ def discovery_text(rate: DiscoveryRate) -> str:
 
 
 def _upwards(number: float) -> str:
-    """A bound is rounded up: two digits."""
+    """Return a bound as text, rounded up to two digits."""
     whole = int(-(-number // 1))
     digits = max(0, len(str(whole)) - 2)
     return f"{-(-whole // 10**digits) * 10**digits:,}"

@@ -1,4 +1,4 @@
-"""Features: what each adds to fuzztui, and which there are.
+"""Features: the class that declares what one adds to fuzztui, and all features.
 
 A package adds one with an entry point of the group :data:`GROUP` that names a :class:`Feature`.
 Its events and commands are known once their classes are defined.
@@ -22,7 +22,7 @@ from fuzztui.kernel.wire.commands import Command
 GROUP = "fuzztui.features"
 
 BUILT_IN = "fuzztui.features:BUILT_IN"
-"""Names the features of fuzztui itself."""
+"""``MODULE:NAME`` of the features of fuzztui itself."""
 
 MAX_FAULT = 500
 """Characters of the error in the message of :meth:`Feature.fault`."""
@@ -40,31 +40,32 @@ class Feature:
     name: str
     """A name that no other feature has, for checkpoints."""
     folds: Sequence[EventFold] = ()
-    """How its events, or those of others, change the state."""
+    """How events, the feature's own or others, change the state."""
     version: int = 1
     """Increase when the meaning of the folds changes: older checkpoints are not used."""
     part: type[StatePart] | None = None
-    """Its part of the state; :meth:`State.part` returns the object."""
+    """The class of its part of the state; :meth:`State.part` returns the object."""
     undo: Mapping[type[Command], Callable[[Any, State, State], Any]] = field(default_factory=dict)
-    """By class of a command: the commands that set back what it has changed, or an
-    :class:`~fuzztui.kernel.model.inverses.Inverse`; of the command, the state before it and the
-    present state."""
+    """By class of a command: a function that is called with the command, the state before it and
+    the present state. It returns the commands that set back what the command has changed, or an
+    :class:`~fuzztui.kernel.model.inverses.Inverse`."""
     words: Mapping[str, str] = field(default_factory=dict)
-    """Commands of ``fuzztui`` by word, of packages: each text names what adds the arguments to an
-    :class:`argparse.ArgumentParser`, and returns the function that carries out the command. That
-    gets the parsed arguments, and returns the exit code."""
+    """Commands of ``fuzztui`` that a package adds, by their word. Each text names a function that
+    adds arguments to an :class:`argparse.ArgumentParser` and returns the function that carries out
+    the command. This is called with the parsed arguments and returns the exit code."""
     table: str = ""
     """Its table of the campaign file: :class:`~fuzztui.run.campaign.table.CampaignTable`."""
     services: str = ""
-    """Returns its services for a :class:`~fuzztui.run.process.service.ServiceContext`."""
+    """Called with a :class:`~fuzztui.run.process.service.ServiceContext`; returns its services."""
     phase: str = ""
-    """Returns the :class:`~fuzztui.run.instances.phase.Phase` that comes before the target's, or
-    None, of campaign, run directory, launcher and context: of fuzztui's own features only."""
+    """Called with campaign, run directory, launcher and context; returns the
+    :class:`~fuzztui.run.instances.phase.Phase` that comes before the target's, or None. For
+    fuzztui's own features only."""
     spec: str = ""
-    """Returns tables for ``spec.json`` of in-process engines, of the campaign, the instance's
-    directory and the path of ``spec.json``. Keys are added to tables that exist."""
+    """Called with the campaign, the instance's directory and the path of its ``spec.json``; returns
+    tables to add to that file, for in-process engines. Keys are added to tables that exist."""
     texts: str = ""
-    """Returns functions that describe its events for the log screen, by class of event."""
+    """Returns, by class of event, functions that describe its events for the log screen."""
     screen: str = ""
     """Its :class:`~fuzztui.tui.frame.screen.CampaignScreen`: of fuzztui's own features only."""
     actions: str = ""
@@ -78,20 +79,20 @@ class Feature:
     """Returns its :class:`~fuzztui.tui.frame.overview_line.AsideList` objects, for the right part
     of the Overview in a wide terminal: of fuzztui's own features only."""
     advice: str = ""
-    """Yields what may help a campaign that finds nothing new, of the state, the most certain first:
-    :class:`~fuzztui.kernel.model.stall.Advice`."""
+    """Called with the state; yields what may help a campaign that finds nothing new, the most
+    certain first: :class:`~fuzztui.kernel.model.stall.Advice`."""
     figures: str = ""
-    """Returns its figures for ``status --json``, of the state: JSON data by key. Those of a package
-    are in ``features``, and numbers are metrics, too."""
+    """Called with the state; returns its figures for ``status --json``: JSON data by key. Those of
+    a package are in the object ``features`` there, and its numbers are metrics, too."""
     rows: str = ""
-    """Returns its rows of ``fuzztui status``: name and text of each, of state and run directory."""
+    """Called with state and run directory; returns rows of ``fuzztui status``: name and text."""
     report: str = ""
-    """Yields its sections of a run's report, of the state:
+    """Called with the state; yields its sections of a run's report:
     :class:`~fuzztui.kernel.base.page.Section`."""
     columns: str = ""
-    """Returns its columns of the table of instances, of a function that returns the state."""
+    """Called with a function that returns the state; returns columns of the table of instances."""
     facts: str = ""
-    """Returns its facts about an instance, of the instance and the state."""
+    """Called with an instance and the state; returns its facts about the instance."""
 
     def __post_init__(self) -> None:
         """Raise TypeError for a part that no checkpoint can contain, and for folds of no kind."""
@@ -119,15 +120,15 @@ class Feature:
             ) from e
 
     def objects(self, text: str, kind: type[T], *args: Any) -> list[T]:
-        """Return the objects of a class that ``MODULE:NAME`` makes. Raises PluginError."""
+        """Return the objects of class ``kind`` from ``MODULE:NAME``. Raises PluginError."""
         return self.make(text, partial(list_of, kind), *args)
 
     def made_or(
         self, text: str, check: Callable[[Any], T], failed: Callable[[str], T], *args: Any
     ) -> T:
-        """Return what ``MODULE:NAME`` makes, as ``check`` returns it.
+        """Return what the function ``MODULE:NAME`` returns, checked and converted by ``check``.
 
-        If that raises, ``failed`` makes of the message what stands in its place.
+        If either raises, return ``failed(message)``.
         """
         try:
             return self.make(text, check, *args)
@@ -135,11 +136,14 @@ class Feature:
             return failed(str(e))
 
     def data(self, text: str, *args: Any) -> dict[str, Any]:
-        """Return the data for JSON that ``MODULE:NAME`` makes, by key. Raises PluginError."""
+        """Return the JSON data, by key, from the function ``MODULE:NAME``. Raises PluginError."""
         return self.make(text, as_data, *args)
 
     def make(self, text: str, checked: Callable[[Any], T], *args: Any) -> T:
-        """Return what ``MODULE:NAME`` makes, as ``checked`` returns it. Raises PluginError."""
+        """Call the function ``MODULE:NAME`` with ``args``; return ``checked`` of its result.
+
+        Raises PluginError if one of the two raises.
+        """
         function = self.load(text)
         try:
             return checked(function(*args))
@@ -147,7 +151,7 @@ class Feature:
             raise PluginError(self.fault(text, e)) from e
 
     def fault(self, place: str, error: BaseException) -> str:
-        """Return the message about an error of the feature; ``place``: a method or function."""
+        """Return a message about an error in the feature; ``place``: the method or function."""
         text = f"feature {self.name}: {place}: {type(error).__name__}: {error}"[:MAX_FAULT]
         return f"{text}; upgrade or uninstall its package"
 
@@ -173,7 +177,7 @@ def own_features() -> tuple[Feature, ...]:
 
 @cache
 def package_features() -> tuple[Feature, ...]:
-    """The features of installed packages, whose errors must end nothing else.
+    """The features of installed packages. Errors in them must not end anything else.
 
     Raises :class:`~fuzztui.kernel.base.plugins.PluginError`.
     """

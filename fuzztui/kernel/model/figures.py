@@ -26,7 +26,7 @@ class Figure:
 
     @property
     def place(self) -> tuple[str, str]:
-        """Its object in ``status --json``, an empty string for the whole, and its key there."""
+        """The object in ``status --json`` (empty: the whole), and the key of the figure there."""
         group, _, key = self.status.rpartition(".")
         return group, key
 
@@ -41,9 +41,10 @@ FIGURES = tuple(Figure(f.name, **f.metadata) for f in fields(Stats) if "key" in 
 
 
 def titled(stats: Stats, within: str = "") -> Iterator[tuple[Figure, float]]:
-    """Yield the known figures with a title that belong into the line of the figure ``within``.
+    """Yield the known figures with a title that are shown in the line of the figure ``within``.
 
-    Without ``within``: those that have a line of their own, also if only figures in it are known.
+    Without ``within``: the figures with a line of their own. Such a figure is yielded too, with -1,
+    if it is unknown itself and one in its line is known.
     """
     for figure in FIGURES:
         if figure.title and figure.within == within:

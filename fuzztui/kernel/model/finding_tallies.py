@@ -30,7 +30,7 @@ class Group:
     first: Finding
     findings: tuple[Finding, ...]
     count: int
-    """How often it was seen: what the engine counted, at least the number of files."""
+    """How often the cause was met: as the engines counted, but at least the number of files."""
 
 
 def is_examined(finding: Finding) -> bool:
@@ -54,22 +54,23 @@ class FindingTally:
     """Findings of one kind of the target, not of its mutants."""
 
     groups: int = 0
-    """Rows of :func:`groups` with a known cause."""
+    """Groups with a known cause: those of :func:`groups` that were examined."""
     files: int = 0
     last_t: float = -1.0
-    """Campaign time of the last one; -1: none yet."""
+    """Campaign time of the last finding of the kind, in seconds; -1: none yet."""
     by: Mapping[str, int] = field(default_factory=dict)
-    """Files that the log names, by their instance."""
+    """Number of files that the log names, by instance."""
     judged: int = 0
-    """Those of ``groups`` with a verdict of a user, without regressions."""
+    """How many of ``groups`` have a user's verdict and are no regressions."""
     regressions: int = 0
-    """Those of ``groups`` that were marked as fixed before."""
+    """How many of ``groups`` were found again after a user had marked them as fixed."""
     groups_by: Mapping[str, int] = field(default_factory=dict)
-    """Groups of which an instance has a file, by instance; one group can be of several."""
+    """Number of groups of which an instance has a file, by instance; a group counts for each of its
+    instances."""
     groups_on: Mapping[str, int] = field(default_factory=dict)
-    """The same by host, for a campaign on several machines."""
+    """Number of groups by host, counted in the same way, in a campaign on several machines."""
     unexamined: int = 0
-    """Those of ``files`` that were not run again yet, so that they are of no group."""
+    """How many of ``files`` were not run again yet, so that their group is unknown."""
 
     @property
     def open(self) -> int:
@@ -78,10 +79,10 @@ class FindingTally:
 
 
 def tallies(state: State) -> dict[str, FindingTally]:
-    """How many findings there are, by category; ``OTHER`` only if there are any.
+    """Count the findings by category; ``OTHER`` is left out if there are none.
 
-    Engines count files by folder: differences are among their crashes. Files that an engine has
-    counted and that the log does not name yet are in ``files`` only.
+    Engines count files by folder, so their crashes include differences, which are subtracted here.
+    Files that an engine has counted and that the log does not name yet are in ``files`` only.
     """
     mutants = {i.id for i in state.instances.values() if i.mutant}
     count, judged, again, unexamined = (dict.fromkeys(KINDS, 0) for _ in range(4))
@@ -153,9 +154,9 @@ def files_of(kind: FindingKind, instance: Instance, found: Mapping[str, FindingT
 
 
 def groups_of(kind: FindingKind, instance: Instance, found: Mapping[str, FindingTally]) -> int:
-    """Groups of a kind that an instance has met: comparable with the campaign's number of groups.
+    """How many groups of a kind an instance has met; comparable with the number of the campaign.
 
-    Of an instance that fuzzes a mutant, and while the log names no file, the files are counted.
+    If the instance fuzzes a mutant, or there is no group of the kind yet, its files are counted.
     """
     tally = found.get(kind.category)
     if instance.mutant or tally is None or not tally.groups:
@@ -167,7 +168,7 @@ def groups_of(kind: FindingKind, instance: Instance, found: Mapping[str, Finding
 def group_heads(state: State, kind: FindingKind) -> list[float]:
     """When each group of a kind was first met, in order: campaign times in seconds.
 
-    Of each file while none is examined, as in a watched campaign.
+    As long as no finding is examined, as in a watched campaign, each file counts as a group.
     """
     mutants = {i.id for i in state.instances.values() if i.mutant}
     own = [f for f in state.findings.values() if f.instance not in mutants]
@@ -176,7 +177,7 @@ def group_heads(state: State, kind: FindingKind) -> list[float]:
 
 
 def _met(rows: tuple[Finding, ...]) -> int:
-    """Each instance counts for itself: the sum of the highest count of each."""
+    """How often a group was met: the sum of each instance's highest count, as each counts alone."""
     best: dict[str, int] = {}
     for row in rows:
         best[row.instance] = max(best.get(row.instance, 0), row.count)

@@ -42,7 +42,7 @@ def _unknown(state: State, e: Event, touched: ChangesBuilder) -> None:
 
 
 def _not_folded(error: Exception, state: State, e: Event, touched: ChangesBuilder) -> None:
-    """Count an event whose fold, of a package, has raised ``error``."""
+    """Count an event as unknown, because a package's fold of it has raised ``error``."""
     _count_unknown(state, f"{e.kind} ({type(error).__name__} in its fold)", touched)
 
 
@@ -54,7 +54,7 @@ def _count_unknown(state: State, name: str, touched: ChangesBuilder) -> None:
 
 
 def _folds(feature: Feature) -> Iterator[EventFold]:
-    """The folds of a package's feature; an event that one cannot fold counts as unknown."""
+    """The folds of a package's feature, guarded: if one raises, the event counts as unknown."""
     for fold in feature.folds:
         rows = fold.rows and guarded(fold.rows, lambda *_: ())
         is_news = guarded(fold.is_news, lambda *_: True)

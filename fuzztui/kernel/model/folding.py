@@ -16,7 +16,7 @@ def _always(state: State, event: Event) -> bool:
 
 
 def never(state: State, event: Event) -> bool:
-    """The event list leaves out all events of the kind: there are too many."""
+    """Return False: the event list shows no event of the kind, because there are too many."""
     return False
 
 
@@ -29,4 +29,5 @@ class EventFold:
     is_news: Callable[[State, Any], bool] = _always
     """Whether the event list shows an event; called before it is folded."""
     rows: Callable[[Any], Collection[Any]] | None = None
-    """The rows of an event that is a long list: they cost as many records, and are no news."""
+    """Returns the rows of an event that is a long list. Such an event is not in the event list, and
+    the work of its fold is counted by its rows (:attr:`State.cost`)."""

@@ -24,16 +24,16 @@ from fuzztui.kernel.wire.frames import (
 )
 
 _ROWS_A_RECORD = 10
-"""Findings that are grouped again at about the cost of an ordinary record."""
+"""Findings whose regrouping costs about as much as the fold of an ordinary record."""
 
 
 def described(finding: Finding, e: FindingDescribed) -> Finding:
-    """Return the finding with the stack of its description; without rules about frames."""
+    """Return the finding with its description; signature and place are those without rules."""
     frames, basis = parse_frames(e.frames), parse_basis(e.basis)
     signature = former = e.signature
     if basis is None or not frames or not signature:
         frames, basis = (), None
-    else:  # the engine may have known other rules
+    else:  # not e.signature: the engine may have applied other rules about frames
         signature = signature_of(basis, counting(frames, basis, ()))
         former = former_signature(basis, frames)
     return replace(
@@ -49,9 +49,9 @@ def described(finding: Finding, e: FindingDescribed) -> Finding:
 
 
 def _plain_place(e: FindingDescribed) -> str:
-    """The place of a description without rules about frames."""
+    """The place of a finding if no rules about frames hold."""
     frames, basis = parse_frames(e.frames), parse_basis(e.basis)
-    if basis is None or basis.depth or not frames:  # of a program: never by rules
+    if basis is None or basis.depth or not frames:  # a program: its place does not depend on rules
         return e.place
     return counting(frames, basis, ())[0].place
 
@@ -81,7 +81,7 @@ def skipped_frames(state: State, e: SkippedFrames, touched: ChangesBuilder) -> N
         if now is not finding:
             put(state, now, touched)
             touched.findings.add(key)
-            if finding.signature in notified:  # the parts of a group are no news
+            if finding.signature in notified:  # the parts of a reported group are no news
                 reported.setdefault(key, state.t)
     state.cost += len(state.findings) // _ROWS_A_RECORD
     touched.campaign = True
@@ -89,15 +89,15 @@ def skipped_frames(state: State, e: SkippedFrames, touched: ChangesBuilder) -> N
 
 @dataclass(frozen=True, slots=True)
 class Regrouping:
-    """What other rules about frames do to the groups of a state."""
+    """How other rules about frames would change the groups of a state."""
 
     before: int
     """The number of groups now."""
     after: int
     merged: int
-    """Groups that would have findings of several groups of now."""
+    """Number of new groups that would have findings of several present groups."""
     split: int
-    """Groups of now whose findings would be in several groups."""
+    """Number of present groups whose findings would be in several new groups."""
 
     @property
     def text(self) -> str:
@@ -111,7 +111,7 @@ class Regrouping:
 
 
 def regrouping(state: State, rules: Rules) -> Regrouping:
-    """Return what happens to the groups of ``state`` under ``rules``."""
+    """Return how the groups of ``state`` would change if ``rules`` replaced the present rules."""
     to: dict[str, set[str]] = {}
     of: dict[str, set[str]] = {}
     for finding in list(state.findings.values()):

@@ -34,9 +34,9 @@ NO_HUB: Final = "no hub runs; the host continues without it"
 
 @dataclass(frozen=True, slots=True)
 class HostSummary:
-    """One host: its row of the state, and sums over its instances without those of mutants.
+    """One host: its row of the state, and sums over its instances.
 
-    Executions and resources include the instances that fuzz mutants.
+    Instances that fuzz mutants count for executions, ``cpu`` and ``rss`` only.
     """
 
     host: Host
@@ -44,20 +44,20 @@ class HostSummary:
     """The position of the host in the campaign, from 0."""
     instances: int = 0
     running: int = 0
-    """Instances that run, as last reported."""
+    """Number of instances that run, as last reported."""
     execs: int = 0
     execs_per_sec: float = -1.0
-    """-1: unknown."""
+    """Of all instances; -1: unknown, for example because the host is not connected."""
     corpus: int = 0
     edges: int = -1
     """The most edges of any instance; -1: not reported."""
     groups: Mapping[str, int] = field(default_factory=dict)
-    """By category: groups of findings of which the host has a file."""
+    """By category: number of groups of findings of which the host has a file."""
     cpu: float = -1.0
     """Cores in use; -1: unknown."""
     rss: int = 0
     stats_t: float = -1.0
-    """Campaign time of the oldest statistics that should be renewed; -1: none."""
+    """Campaign time of the oldest statistics of an instance that runs or stalls; -1: none."""
     last_find_t: float = -1.0
 
     @property
@@ -88,7 +88,7 @@ class HostSummary:
 
 
 def is_reached(state: State, instance: Instance) -> bool:
-    """Whether what is known of an instance is current, as far as its host decides that."""
+    """Whether an instance runs on this machine, or on a host whose connection is not lost."""
     there = state.hosts.get(instance.host)
     return there is None or there.state not in TROUBLE
 
@@ -96,7 +96,7 @@ def is_reached(state: State, instance: Instance) -> bool:
 def host_summaries(state: State, found: Mapping[str, FindingTally]) -> dict[str, HostSummary]:
     """Return the hosts by name.
 
-    ``found``: of :func:`~fuzztui.kernel.model.finding_tallies.tallies`.
+    ``found``: the result of :func:`~fuzztui.kernel.model.finding_tallies.tallies` for ``state``.
     """
     by_host: dict[str, list[Instance]] = {name: [] for name in list(state.hosts)}
     for i in list(state.instances.values()):
@@ -145,7 +145,7 @@ def _rate(state: State, instances: list[Instance]) -> float:
 
 
 def waiting_commands(state: State) -> list[CommandStatus]:
-    """Return the commands that wait for a host that is not connected; their text says so."""
+    """Return the pending commands that wait for a host that is not connected."""
     away = {h.name for h in list(state.hosts.values()) if h.state not in (CONNECTED, "ended")}
     if not away:
         return []

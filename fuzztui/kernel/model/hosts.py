@@ -1,8 +1,8 @@
-"""Fold what comes from hosts: the connections, and the events of the logs over there.
+"""Fold what comes from hosts: states of their connections, and events from their logs.
 
-An event about an instance, entry, finding or mutant means the same from any host. An event about a
-whole campaign, from a host, is about its part: it changes that host's row, and the campaign only
-where all hosts together decide.
+An event about an instance, entry, finding or mutant means the same from any host. A host's event
+about the whole campaign is about that host's part only: it changes the host's row. It changes the
+campaign only if all hosts together decide, as for the phase.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ from fuzztui.kernel.wire.events import (
 )
 
 _SUMMED = frozenset({"abreast", "count", "first_trials", "listed", "mutants_trials"})
-"""Numbers of a fuzz-first plan that add up over hosts; of the others, times, the largest counts."""
+"""Numbers of a fuzz-first plan that are added over the hosts; of the others (times) the largest
+counts."""
 
 
 _UNREACHED = frozenset({"connecting", "lost", "failed"})
-"""States of a connection in which nothing is known of what runs on the host now."""
+"""States of a connection in which the hub does not know what runs on the host."""
 
 
 def host_of(record: Record) -> str:
@@ -59,7 +60,7 @@ def instances_of(state: State, name: str) -> list[Instance]:
 
 
 def arrived(state: State, record: Record) -> Event | None:
-    """Fold a record of a host's log. Return the event if it means the same for the campaign."""
+    """Update the record's host. Return the event to fold for the whole campaign, or None."""
     there = host(state, record.host)
     there.seq = max(there.seq, record.host_seq)
     there.t = max(there.t, record.host_t)
@@ -77,7 +78,8 @@ def note_instance(state: State, record: Record) -> None:
 def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
     """Fold a change of the connection to a host.
 
-    A host is only connected to if the campaign there has not ended, or is to be started again.
+    When a hub connects, the campaign there has not ended or is started again. So its known
+    final state is cleared.
     """
     there = host(state, e.host)
     if e.state == "connecting" and there.campaign in ENDED:
@@ -103,9 +105,9 @@ def host_state(state: State, e: HostState, touched: ChangesBuilder) -> None:
 
 
 def _ignored(state: State, there: Host, record: Record) -> None:
-    """Do nothing: verdicts, budgets and notifications are the hub's, whose own log has them.
+    """Do nothing: the hub itself logs verdicts, budgets and notifications for the whole campaign.
 
-    All hosts together have all shards of the mutants.
+    A host's shard is ignored too, because all hosts together have all mutants.
     """
 
 
@@ -129,7 +131,7 @@ def _records_lost(state: State, there: Host, record: Record) -> None:
 
 
 def _phase_started(state: State, there: Host, record: Record) -> Event | None:
-    """The campaign is in the phase of the mutants as long as any host is."""
+    """Return the campaign's phase: that of the mutants as long as a host is in it."""
     event = record.event
     assert isinstance(event, PhaseStarted)
     there.stage = event.stage

@@ -1,6 +1,6 @@
 """The commands that set back what a command has changed since an earlier state.
 
-Those of entries and pauses are here, others in the ``undo`` of their features.
+Undoing commands about entries and pauses is here, all else in the ``undo`` of features.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ class Inverse:
 
     commands: tuple[Command, ...] = ()
     note: str = ""
-    """What is not as it was before, for users; an empty string: nothing."""
+    """What the commands cannot set back, for users; an empty string: nothing."""
 
 
 Undos = Mapping[type[Command], Callable[[Any, State, State], Inverse]]
-"""By class of a command: what undoes it, of the command, the earlier state and the present one."""
+"""By class of a command: a function that returns what undoes it. Called with the command, the state
+before it and the present state."""
 
 
 def inverse(command: Command, before: State, now: State) -> Inverse:
@@ -66,7 +67,7 @@ def inverse(command: Command, before: State, now: State) -> Inverse:
 
 
 def _checked(made: Any) -> Inverse:
-    """What a feature's undo has made. Raises TypeError."""
+    """Return the result of a feature's undo as an Inverse. Raises TypeError if that is wrong."""
     found = made if isinstance(made, Inverse) else Inverse(tuple(made))
     if wrong := [one for one in found.commands if not isinstance(one, Command)]:
         raise TypeError(f"{wrong[0]!r:.100} is no command")
@@ -121,8 +122,9 @@ def each(
 ) -> Inverse:
     """Return the undo of a command that gives instances a value.
 
-    It is one command if all instances had the same value before, else one for each instance.
-    ``before``, ``now``: the values by instance; ``only``: the command's instance, or empty: all.
+    The undo is one command if all instances had the same value before, else one for each instance
+    whose value differs now. ``before``, ``now``: the values by instance. ``make``: makes a command
+    of a value and an instance (empty: all). ``only``: the undone command's instance; empty: all.
     """
     old = {name: value for name, value in before.items() if name in now}
     if all(now[name] == value for name, value in old.items()):

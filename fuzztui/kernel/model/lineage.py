@@ -10,7 +10,7 @@ from fuzztui.kernel.model.state import Entry, Finding, Instance, State
 
 @dataclass(frozen=True, slots=True)
 class Ancestor:
-    """One ancestor; ``entry`` is None where the log does not know it."""
+    """One ancestor. ``key``: ``"instance/id"``; ``entry``: None if the log does not have it."""
 
     key: str
     entry: Entry | None
@@ -61,7 +61,7 @@ def _older(row: Entry | Finding, queue: Instance | None) -> bool:
     """Whether ``src`` of the row may refer to numbers in ``queue`` from before the log."""
     if queue is None or not queue.unknown_original_seq:
         return False
-    # An entry that kept its number over that resume has no mark of it.
+    # An entry that kept its number when afl-fuzz renumbered the queue has no ``first``.
     old = isinstance(row, Entry) and (
         row.first >= 0 or (row.id < queue.unknown_original_below and not row.sync)
     )
@@ -71,7 +71,7 @@ def _older(row: Entry | Finding, queue: Instance | None) -> bool:
 def _certain(state: State, row: Entry | Finding) -> Entry | None:
     """The entry with the number of the row's first parent, if no earlier entry can have had it.
 
-    Numbers count up: one above all numbers of entries from before the log was given since.
+    Numbers count up: a number above those of all entries from before the log was given since then.
     """
     number = row.src[0]
     instance = state.instances.get(row.instance)  # a damaged log may not name it

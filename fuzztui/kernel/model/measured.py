@@ -1,4 +1,4 @@
-"""Whether a campaign has measured anything: the one decision behind its end and its exit code."""
+"""Whether a campaign has measured anything: decides its end state and its exit code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BEFORE: Final = ("waiting", "starting", "restarting", "running", "stalled")
 def executed(state: State) -> bool:
     """Whether any instance has executed an input, also on a mutant.
 
-    A find proves it even if the statistics never came: the worker may have died before.
+    An entry or a finding proves that, even if the worker died before its first statistics.
     """
     return bool(state.findings or state.entries) or any(map(_has_run, [*state.instances.values()]))
 
@@ -27,7 +27,7 @@ def may_still_start(state: State) -> bool:
 
 
 def unguided(state: State) -> str:
-    """Why coverage guides nothing: no input has executed instrumented code; else empty.
+    """Return why no input has executed instrumented code; an empty string if one has, or unknown.
 
     The engines report why. afl-fuzz does not: without instrumentation it starts only with ``-n``,
     which its user chose.
@@ -39,10 +39,10 @@ def unguided(state: State) -> str:
 
 
 def unmeasured(state: State) -> str:
-    """Why the campaign measures nothing, or has at its end; an empty string if it does measure.
+    """Return why the campaign measures nothing, or has measured nothing; empty if it does measure.
 
-    It executed no input, or no instrumented code, or an instance could not start. A campaign that
-    has failed has its own reason.
+    Reasons: it executed no input, or no instrumented code, or an instance could not start. Empty
+    for a campaign that has failed, whose state has a reason, and if the log has lost records.
     """
     if state.state == "failed" or state.lost:
         return ""
@@ -60,7 +60,7 @@ def unmeasured(state: State) -> str:
 
 
 def _has_turns(state: State) -> bool:
-    """Whether instances have fuzzed mutants, which may have used the time of the target's."""
+    """Whether instances have fuzzed mutants, which may have used the time budget of the target."""
     return any(i.mutant for i in list(state.instances.values()))
 
 
@@ -74,7 +74,7 @@ def _idle(state: State) -> Iterator[Instance]:
 def _has_run(instance: Instance) -> bool:
     """Whether an instance has run an input to its end, or saved one that fails or hangs.
 
-    An engine that counts outcomes has not while its first input hangs.
+    If the engine counts outcomes, an execution alone is no proof: the first input may hang.
     """
     s = instance.stats
     ran = s.execs > 0 if s.valid < 0 else s.valid + s.invalid > 0 or s.findings_not_saved > 0

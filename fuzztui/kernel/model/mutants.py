@@ -49,8 +49,8 @@ _index = {name: i for i, name in enumerate(_names)}
 _KILLED: Final = "killed"
 _REGION: Final = ("line", "column", "end_line", "end_column")
 NEARNESS: Final = ("ran", "infected", "reached")
-"""How near an entry came to killing a mutant, the nearest first: the mutant ran on it and made no
-difference; the entry infected it; or only reached it."""
+"""How near an entry came to killing a mutant, the nearest first: the mutant ran on the entry and
+made no difference; the entry infected the mutant; the entry only reached it."""
 _MAX_KEY: Final = 200
 """Characters of an entry's key."""
 MAX_ACCEPTED: Final = 100_000
@@ -159,7 +159,7 @@ def shard_dict(state: State) -> dict[str, Any] | None:
 
 
 def mutants_found(state: State, e: MutantsFound, touched: ChangesBuilder) -> None:
-    """Add mutants; reported again (the target was edited), they may have another location."""
+    """Add mutants, or update their location and code: the target may have been edited."""
     if e.instance:
         instance(state, e.instance, touched)
     for item in e.mutants:
@@ -284,9 +284,9 @@ def mutation_stats(state: State, e: MutationStats, touched: ChangesBuilder) -> N
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """How many mutants are in each state, and what follows from that.
+    """How many mutants are in each state, the mutation score, and how far an exact pass is.
 
-    A score is a part of 1, None where there is nothing to divide by.
+    A score is from 0 to 1; None if it would divide by 0.
     """
 
     total: int
@@ -297,38 +297,43 @@ class Summary:
     equivalent: int
     invalid: int
     accepted: int
-    """Of the alive and pending ones: how many a user has accepted."""
+    """How many of the alive and pending mutants a user has accepted."""
     static: int
-    """Of all: how many cannot be swapped in, and run in a child of their own."""
+    """How many of all mutants cannot be swapped into the running target, so that each of their runs
+    needs a child process."""
     score: float | None
-    """Killed of all that can be made, in fuzz-first of those with a verdict. Skipped and equivalent
-    mutants count as not killed."""
+    """The killed share of the mutants that can be made; in fuzz-first of those with a verdict.
+    Skipped and equivalent mutants count as not killed."""
     adjusted: float | None
-    """The same without skipped and equivalent ones."""
+    """The score if skipped and equivalent mutants are left out of the denominator; in fuzz-first
+    equal to ``score``."""
     unsettled: int = -1
-    """Pairs that an exact pass has still to examine; 0: the score is exact; -1: not known."""
+    """Pairs of a survivor and a kept input that an exact pass has still to examine; 0: the score is
+    exact; -1: not known."""
     left_s: float = -1.0
     """Estimated seconds until the running exact pass ends; -1: not known, or none runs."""
     pass_share: float = -1.0
-    """The used share of the exact pass's budget, of several instances the largest; 0 if the pass is
-    not bounded; -1: no pass has run."""
+    """The used share of the exact pass's budget, 0 to 1: the largest of all instances. 0 also if
+    the pass has no limit; -1: no pass has run."""
     never_reached: int = 0
     not_run: int = 0
-    """After the end, when none is pending: those that no input reached, and those that an input may
-    kill that they were not run on, as the budget was used up or the campaign was stopped."""
+    """The two replace ``pending`` after the campaign's end. ``never_reached``: no input reached the
+    mutant. ``not_run``: there are inputs that may kill the mutant, but it was not run on them,
+    because the budget was used up or the campaign was stopped."""
     scored: tuple[int, int] = (0, 0)
-    """What the score divides: killed mutants, and those that it counts."""
+    """Numerator and denominator of ``score``."""
     could_run: bool = True
-    """Whether mutants could run on any input: without one, nothing is left to run either."""
+    """Whether there was an input on which mutants could run. Without one the score is not exact,
+    although ``unsettled`` is 0."""
 
     def count(self, word: str) -> int:
-        """The number of mutants with an :func:`outcome`."""
+        """The number of mutants whose :func:`outcome` is ``word``."""
         number: int = getattr(self, word.replace(" ", "_"))
         return number
 
     @property
     def left(self) -> int:
-        """The number of mutants that are not killed, and might be."""
+        """The number of mutants that are not killed and that an input might still kill."""
         return self.alive + self.pending + self.never_reached + self.not_run
 
     @property
@@ -338,23 +343,23 @@ class Summary:
 
     @property
     def at_least(self) -> str:
-        """``"at least "`` in front of a score that is a lower bound, else an empty string."""
+        """What to write before the score: ``"at least "`` if it is a lower bound, else nothing."""
         return "at least " if self.exact is False else ""
 
 
 def score_of(killed: int, of: int) -> float | None:
-    """The mutation score; None when there are no mutants."""
+    """The mutation score if ``killed`` of ``of`` mutants are killed; None if ``of`` is 0."""
     return killed / of if of > 0 else None
 
 
 def with_verdict(state: State) -> tuple[int, int]:
-    """The killed mutants, and all that have a verdict: of these is the score in fuzz-first."""
+    """The numbers of killed mutants and of mutants with a verdict: the score of fuzz-first."""
     killed = state.mutant_verdicts.get(_KILLED, 0)
     return killed, killed + state.mutant_verdicts.get("alive", 0)
 
 
 def mutants_summary(state: State) -> Summary:
-    """The sums over all mutants. After the end this looks at each one that has not run."""
+    """The sums over all mutants. Slower after the end of a campaign: examines pending mutants."""
     summary = _by_state(state)
     if state.stage:  # most mutants have had no turn yet
         scored = with_verdict(state)
@@ -404,27 +409,29 @@ def _could_run(state: State, counts: dict[str, int]) -> bool:
 
 RAN: Final = "ran, and made no difference"
 WAITS: Final = "still to be run"
-"""Infected; or static: only a run shows whether an input reaches it."""
+"""Of a pending mutant that an input has infected, or that is static: only a run shows whether an
+input reaches a static mutant."""
 NOT_RUN: Final = "not run"
-"""The campaign has ended, and inputs may kill them that they were not run on."""
+"""Of pending mutants after the end: there are inputs on which they were not run and that may kill
+them."""
 REACHED: Final = "reached, and never infected"
 UNREACHED: Final = "never reached"
 UNKNOWN_REACH: Final = "never infected"
 """Of pending mutants in logs of older engines, which did not report whether they were reached."""
 SURVIVORS: Final = (RAN, WAITS, NOT_RUN, REACHED, UNREACHED, UNKNOWN_REACH, ACCEPTED)
-"""Groups of survivors. The first shows what the inputs or their checks lack; the last needs no
-look."""
+"""Groups of survivors. Those of the first show what the inputs or their checks lack; a user has
+accepted those of the last."""
 
 
 class Knowledge(NamedTuple):
     """What is known of the mutants that have not run."""
 
     reach: bool = True
-    """Whether the log shows which were reached; older engines did not report it."""
+    """Whether the log shows which mutants were reached; older engines did not report that."""
     over: bool = False
     """Whether the campaign has ended, so that nothing is run any more."""
     exact: bool | None = True
-    """Of one that has ended: :attr:`Summary.exact`."""
+    """:attr:`Summary.exact` of a campaign that has ended; True while it runs."""
 
 
 LIKELY: Final = Knowledge()
@@ -438,9 +445,9 @@ def knowledge(state: State) -> Knowledge:
 
 
 def outcome(m: Mutant, known: Knowledge) -> str:
-    """The state of a mutant; after the end *never reached*, *not run* or alive for a pending one.
+    """The state of a mutant; after the end, a pending one is *never reached*, *not run* or alive.
 
-    A mutant whose expression had the original's value on every input survives them: it is alive.
+    A pending mutant whose expression had the original's value on every input counts as alive.
     """
     if m.state != "pending" or not known.over or m.stage:
         return m.state
@@ -481,7 +488,7 @@ def nearest(m: Mutant) -> tuple[str, str] | None:
 
 
 def uncompared_text(state: State) -> str:
-    """How many kept inputs have a value that no mutant is compared with as a whole; else empty."""
+    """A text about kept inputs whose value is compared only in part; empty if there are none."""
     unseen = sum(f.uncompared for f in list(state.mutation.values()))
     if not unseen:
         return ""
@@ -531,7 +538,7 @@ def mutants_dict(state: State) -> dict[str, Any] | None:
 
 
 def _is_kill(state: State, e: MutantState) -> bool:
-    """Of mutants only kills are news, or their states would fill the event list."""
+    """Whether the event list shows the event: only a kill, as all states would fill the list."""
     return e.state == "killed"
 
 

@@ -1,4 +1,4 @@
-"""Which groups of findings are new, to a person or to ``notify.command``.
+"""Which groups of findings are new, to a user or to ``notify.command``.
 
 A group is recognised by its findings, not by its signature: a finding may be reported before it
 has been run again, and gets its signature later.
@@ -22,7 +22,7 @@ class Notifications(StatePart):
     findings: dict[str, float] = field(default_factory=dict)
     """Campaign time of the report by key of a finding."""
     stall_t: float = -1.0
-    """Campaign time at which it last reported that nothing new was found; -1: never."""
+    """Campaign time at which ``notify.command`` last reported a stall; -1: never."""
 
 
 MAX_NOTIFIED = 100_000
@@ -35,10 +35,10 @@ MAX_WAIT_S = 10.0
 def target_groups(state: State) -> Iterator[list[str]]:
     """Yield the keys of the findings of each group of the target, the first finding first.
 
-    A finding with only a signal is a group of its own; those of a category without a signature are
-    one together, because their causes are not known yet. Findings of instances that fuzz mutants
-    are left out, and groups with a verdict; a regression is a group without the findings before it
-    was fixed.
+    A finding of which only the signal is known is a group of its own. All findings of a category
+    without a signature are one group, because their causes are not known yet. Findings of instances
+    that fuzz mutants are left out, and groups with a verdict. A regression is a group of the
+    findings after the fix only.
     """
     mutants = {i.id for i in list(state.instances.values()) if i.mutant}
     for signature, every in list(state.groups.items()):
@@ -57,12 +57,15 @@ def target_groups(state: State) -> Iterator[list[str]]:
 
 
 def new_groups(state: State, reported: Container[str], now: float) -> list[Finding]:
-    """Return the first finding of each group of :func:`unreported` that does not wait any more."""
+    """Return the findings of :func:`unreported` that do not wait for their description."""
     return [f for f in unreported(state, reported) if not waits(f, now)]
 
 
 def unreported(state: State, reported: Container[str]) -> list[Finding]:
-    """Return the first finding of each group without a finding in ``reported``, oldest first."""
+    """Return the first finding of each group with no finding in ``reported``, oldest first.
+
+    ``reported``: keys of findings.
+    """
     found = [
         state.findings[keys[0]]
         for keys in target_groups(state)
@@ -74,7 +77,8 @@ def unreported(state: State, reported: Container[str]) -> list[Finding]:
 def waits(finding: Finding, now: float) -> bool:
     """Whether a finding waits for its description, at most ``MAX_WAIT_S`` after it was saved.
 
-    It may belong to the group of an earlier one. ``now``: campaign time in seconds.
+    The description may put the finding into the group of an earlier one. ``now``: campaign time in
+    seconds.
     """
     described = finding.signature or finding.title
     return not described and now - finding.t < MAX_WAIT_S

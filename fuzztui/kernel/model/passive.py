@@ -12,18 +12,18 @@ ORACLE = "oracle"
 """The id of the program oracle's findings, and the name of its directory."""
 
 OURS = frozenset({MUTANT_INPUTS, ORACLE})
-"""Those that the supervisor fills itself; others are reported by ``PassiveInstance``."""
+"""Passive instances that the supervisor fills itself; ``PassiveInstance`` reports the others."""
 
 HUB = "hub_"
-"""What the names of passive instances begin with, on a host, whose entries come from the hub's own
-directories: ``hub_added`` for ``added``."""
+"""Prefix of the passive instances on a host that contain the entries of a passive instance of the
+hub: ``hub_added`` for ``added``."""
 
 
 def is_passive(instance: Instance) -> bool:
-    """Whether it contains saved inputs and executes no commands."""
+    """Whether an instance is passive: it contains saved inputs and executes no commands."""
     return bool(instance.passive) or instance.id in OURS
 
 
 def to_look_at(pending: int) -> str:
-    """Return how many entries the oracle has still to judge, as a text; -1: unknown."""
+    """Return how many entries the oracle has still to judge, as a text; empty: 0 or unknown."""
     return f"{several(pending, 'entry', 'entries')} to look at" if pending > 0 else ""

@@ -180,7 +180,7 @@ def finding_described(state: State, e: FindingDescribed, touched: ChangesBuilder
 
 
 def example_saved(state: State, e: ExampleSaved, touched: ChangesBuilder) -> None:
-    """Note that pytest fails with a finding now."""
+    """Note that the finding's input is saved for Hypothesis, so that pytest fails with it now."""
     instance(state, e.instance, touched)
     if (finding := state.findings.get(f"{e.instance}/{e.file}")) is not None:
         state.findings[finding.key] = replace(finding, example=True)
@@ -199,14 +199,17 @@ def identity(row: Entry | Finding) -> str:
 
 
 def parent_of(row: Entry | Finding) -> tuple[str, int] | None:
-    """Return instance and id of the first parent, or None; for an import, in the peer's queue."""
+    """Return instance and id of the first parent (of an import: the peer and its id), or None."""
     if not row.src:
         return None
     return row.sync or row.instance, row.src[0]
 
 
 def entry_of(state: State, instance: str, number: int) -> Entry | None:
-    """Return the entry with this id in a queue, or the origin of the seed with this id; or None."""
+    """Return the entry with this id in a queue, or None.
+
+    If the id is that of a seed of an instance that fuzzes a mutant: the seed's origin.
+    """
     entry = state.entries.get(f"{instance}/{number}")
     peer = state.instances.get(instance)
     if entry is None and peer is not None:
@@ -229,13 +232,13 @@ def write_down(state: State, instance: str) -> None:
 
 
 def _is_new_entry(state: State, e: EntrySaved) -> bool:
-    """Not an entry that is reported again after afl-fuzz renumbered its queue."""
+    """Whether an entry is news: not reported again because afl-fuzz has renumbered its queue."""
     before = state.entries.get(f"{e.instance}/{e.id}")
     return e.first < 0 and (before is None or not before.saved)
 
 
 def _is_examined(state: State, e: FindingDescribed) -> bool:
-    """Not a description that contains only the signal in the finding's name."""
+    """Whether a description is news: it contains more than the signal in the finding's name."""
     return not is_by_signal(e.signature)
 
 

@@ -1,4 +1,4 @@
-"""What screens, reports and ``status`` want to know of a state: pure functions of it."""
+"""Values that screens, reports and ``status`` derive from a state, by pure functions."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _total(rule: str, values: list[Any]) -> Any:
 
 
 def known_total(edges: int, total: int) -> int:
-    """``total``; -1 if it is unknown, or less than ``edges``, so that it is no whole of a share.
+    """Return ``total``; -1 if it is unknown, or less than ``edges``: a share would exceed 100%.
 
     afl-fuzz's total is a guess for targets that load code late, and instances may fuzz
     builds of different sizes.
@@ -87,7 +87,7 @@ def known_rate(rates: list[float]) -> float:
 
 
 def running_time(state: State, now: float | None = None) -> float:
-    """Campaign time so far (or at ``now``) less the pauses: what a time budget is spent by."""
+    """Campaign time until now (or ``now``) without pauses, in seconds: what time budgets limit."""
     until = state.t if now is None else now
     return (until if state.paused_at < 0 else state.paused_at) - state.paused_s
 
@@ -103,19 +103,19 @@ def overtime(state: State) -> float:
 
 
 def exact_words(exact_s: float, span: Callable[[float], str]) -> str:
-    """What follows a budget in time: `` , then at most 15s for the exact score``; else empty."""
+    """Text to append to a time budget: ``, then at most 15s for the exact score``; may be empty."""
     return f", then at most {span(exact_s)} for the exact score" if exact_s > 0 else ""
 
 
 def fuzzing_time(state: State) -> float:
-    """Seconds of running time without an exact pass beyond the time budget: it runs no trials."""
+    """Seconds of running time without :func:`overtime`, in which the exact pass runs no trials."""
     return running_time(state) - overtime(state)
 
 
 def throughput(state: State) -> float:
-    """Executions a second: now, or over :func:`fuzzing_time` once the campaign has ended.
+    """Executions per second: now, or over :func:`fuzzing_time` once the campaign has ended.
 
-    -1 where it is not known: not yet, or because the log has lost records.
+    -1: unknown, because no rate was measured yet or because the log has lost records.
     """
     t = totals(state)
     if state.state not in ENDED:
@@ -124,12 +124,12 @@ def throughput(state: State) -> float:
 
 
 def tree_of(instance: Instance) -> str:
-    """The label of its campaign where several are watched at once; else ""."""
+    """The label of an instance's campaign if several are watched at once; else ""."""
     return instance.id.rpartition(":")[0]
 
 
 def last_news_t(state: State) -> float:
-    """Campaign time of the target's last entry that was not imported, or finding; -1: none yet."""
+    """Campaign time of the target's last finding or own entry (not imported); -1: none yet."""
     own = [i for i in list(state.instances.values()) if not i.mutant]
     return max([-1.0, *(i.last_find_t for i in own), *list(state.latest.values())])
 
@@ -143,11 +143,11 @@ def own_time(instance: Instance, now: float) -> float:
 def instance_throughput(
     instance: Instance, running_s: float, *, over: bool, lost: int = 0
 ) -> float:
-    """The share of ``instance`` in :func:`throughput`; -1 where it is not known.
+    """The executions per second of ``instance``, as in :func:`throughput`; -1: unknown.
 
-    Where several campaigns are watched, each ran in a time of its own: then it is the average of
-    that time. ``running_s``: the :func:`fuzzing_time` of the campaign, in seconds. ``over``: the
-    campaign has ended. ``lost``: records that the log has lost.
+    ``running_s``: the :func:`fuzzing_time` of the campaign, in seconds. ``over``: the campaign has
+    ended. ``lost``: number of records that the log has lost. If several campaigns are watched at
+    once, the average is over the instance's own time, because each campaign ran at another time.
     """
     if over and tree_of(instance) and (own := own_time(instance, running_s)) >= 0:
         running_s = own
@@ -161,17 +161,17 @@ def other_text(instance: Instance) -> str:
 
 def _average_rate(execs: int, seconds: float, lost: int) -> float:
     if lost:
-        return -1.0  # executions and running time are missing, and it is not known how much of each
+        return -1.0  # an unknown part of the executions and of the running time is missing
     return round(execs / seconds, 2) if seconds > 0 else 0.0
 
 
 def remaining(state: State) -> float | None:
-    """Seconds of the time budget that are left; None without one."""
+    """Seconds of the time budget that are left; None without a time budget."""
     return max(0.0, state.budget_s - running_time(state)) if state.budget_s > 0 else None
 
 
 def progress(state: State) -> float | None:
-    """How much of the budget (the one nearer to its end) is used, 0 to 1; None without one."""
+    """The used share of the budget nearest to its end, from 0 to 1; None without a budget."""
     parts = []
     if state.budget_s > 0:
         parts.append(running_time(state) / state.budget_s)
@@ -181,7 +181,7 @@ def progress(state: State) -> float | None:
 
 
 def wall_time(state: State, t: float) -> float:
-    """Unix time of campaign time ``t``, by the latest tie between the two; 0 if there is none."""
+    """Unix time of campaign time ``t``, from the latest record with both times; 0: unknown."""
     return state.wall + (t - state.wall_t) if state.wall else 0.0
 
 

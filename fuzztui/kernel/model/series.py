@@ -25,7 +25,7 @@ RECENT = ((2.0, 160), (16.0, 240))
 """Seconds per bucket, and buckets: what a series keeps of the last 5 minutes and the last hour."""
 
 LAST_HOUR = (64.0, 64)
-"""The same for a number whose growth in the last hour is of interest, but not its course."""
+"""The same for a number of which only the growth in the last hour is shown, not the course."""
 
 BRIEF_LIMIT = 48
 """Maximum number of points of a series for a sparkline."""
@@ -42,7 +42,7 @@ class Recent:
     end: float = 0.0
 
     def add(self, t: float, value: float) -> None:
-        """See :meth:`Series.add`."""
+        """Add a point, which replaces an earlier one in the same bucket."""
         if t < self.end:
             self.times[-1] = t
             self.values[-1] = value

@@ -25,11 +25,11 @@ _COMPARING: Final = ("zest", "mu2")
 
 
 class Advice(NamedTuple):
-    """What may help: a sentence without a period."""
+    """What may help a campaign that finds nothing new: a sentence without a full stop."""
 
     text: str
     is_certain: bool = False
-    """Nothing is left to find; else it is a guess."""
+    """Whether it is certain that nothing is left to find; else the advice is a guess."""
 
 
 def stall_after(state: State) -> float:
@@ -63,7 +63,7 @@ def advice(state: State) -> str:
 
 
 def _reasons(state: State, sums: Totals) -> Iterator[str]:
-    """The most certain first."""
+    """Yield what may help, the most certain first."""
     s = sums.stats
     of_features = [*_of_features(state)]
     if 0 < s.edges_total <= s.edges:
@@ -83,7 +83,7 @@ def _reasons(state: State, sums: Totals) -> Iterator[str]:
 
 
 def _of_features(state: State) -> Iterator[Advice]:
-    """What features advise; of one that fails, the error."""
+    """The advice of features; if one fails, its error as an advice."""
     for feature in features():
         if feature.advice:
             check = partial(list_of, Advice)

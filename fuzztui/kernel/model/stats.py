@@ -70,7 +70,10 @@ def series(state: State, name: str) -> Series:
 def own_series(
     state: State, i: Instance, name: str, make: Callable[[], Series] = Series.brief
 ) -> Series | None:
-    """Return the series ``name`` of one instance, made if it is new; None if it has none."""
+    """Return the series ``name`` of one instance; ``make`` makes it if it is new.
+
+    None if the instance fuzzes a mutant, or if there are ``MAX_SERIES`` series already.
+    """
     key = f"{name}/{i.id}"
     found = state.instance_series.get(key)
     if found is None and not i.mutant and len(state.instance_series) < MAX_SERIES:
@@ -90,7 +93,7 @@ def shift(state: State, name: str, old: float, new: float) -> None:
 
 
 def shift_own(state: State, i: Instance, name: str, old: float, new: float) -> None:
-    """As :func:`shift`, without instances that fuzz a mutant: their crashes are no findings."""
+    """Call :func:`shift`, unless the instance fuzzes a mutant: its crashes are no findings."""
     if not i.mutant:
         shift(state, name, old, new)
 
@@ -109,7 +112,7 @@ def _maximum(state: State, name: str, old: int, new: int) -> None:
 
 def _set_rate(state: State, i: Instance, rate: float) -> None:
     before, i.execs_per_sec = i.execs_per_sec, rate
-    if rate >= 0 or before > 0:  # else unknown as before: a point of 0 would be a value
+    if rate >= 0 or before > 0:  # else the rate is still unknown: a point of 0 would be a value
         shift(state, "rate", max(0.0, before), max(0.0, rate))
         if (own := own_series(state, i, "rate")) is not None:
             own.add(state.t, max(0.0, rate))
@@ -141,7 +144,7 @@ def instance_state(state: State, e: InstanceState, touched: ChangesBuilder) -> N
 
 
 def out_of_reach(state: State, i: Instance) -> None:
-    """Note that an instance is on a host that reports nothing now: what it does is unknown."""
+    """Make the rate of an instance unknown, because its host is not connected."""
     if i.state not in IDLE_STATES:
         _set_rate(state, i, -1.0)
         _set_cpu(state, i, 0.0)

@@ -1,6 +1,6 @@
 """Undo of a user's last steering: which commands are undone, and the commands that undo them.
 
-What was set before a command is in the log: the state up to the command's record
+The log gives the values before a command: fold the records up to that of the command
 (:func:`fold_before`). So an undo works after a screen was closed, and from the shell. A screen and
 ``fuzztui ctl RUN undo`` give the same user's commands back, the last one first.
 """
@@ -56,13 +56,13 @@ def last_step(
 ) -> list[CommandStatus]:
     """Return the commands of the last key press of ``by`` that are not undone, the latest first.
 
-    Empty if there is none. Rejected commands have changed nothing and are passed over, as those
-    with the ids ``besides``, and those that cannot be undone if there is an earlier one that can.
-    ``wanted``: the id of a command; empty: the last one.
+    Empty if there is none. Rejected commands are passed over, because they have changed nothing;
+    so are commands with the ids ``besides``, and commands that cannot be undone, if there is an
+    earlier one that can. ``wanted``: the id of a command; empty: the last one.
     """
     own = [c for c in list(state.commands.values()) if c.by == by and c.seq and c.command]
     own = [c for c in own if c.state != "rejected"]
-    own = [c for c in own if not _has_ended_all(c)]  # it runs again: that is past
+    own = [c for c in own if not _has_ended_all(c)]  # the campaign was resumed after that stop
     passed = {*besides, *(id_ for c in own for id_ in c.undoes)}
     steps = [c for c in own if not c.undoes and c.id not in passed and wanted in ("", c.id)]
     if not steps:
@@ -72,7 +72,7 @@ def last_step(
 
 
 def _passed_over(state: State, by: str, step: Iterable[CommandStatus]) -> str:
-    """Return a note about the user's latest command, if it is later and cannot be undone."""
+    """Return a note about the user's latest command after ``step`` that cannot be undone; or ""."""
     since = max((c.seq for c in step), default=0)
     later = [
         c
@@ -112,15 +112,15 @@ def is_undoable(command: Command) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """What undoes one step."""
+    """The commands that undo one step (the commands of one key press)."""
 
     step: tuple[CommandStatus, ...]
     """The undone commands, the latest first."""
     commands: tuple[tuple[Command, tuple[str, ...]], ...]
     """The commands to send, in this order, each with the ids of the commands that it undoes: the
-    first is the one whose change it takes back, later ones have changed nothing."""
+    first is the one whose change is taken back, the later ones have changed nothing."""
     note: str = ""
-    """What is not as it was before, for users; an empty string: nothing."""
+    """What the commands cannot set back, for users; an empty string: nothing."""
 
     @property
     def what(self) -> str:
@@ -133,8 +133,9 @@ class Undo:
 def undo(now: State, by: str, before: Callable[[CommandStatus], State], wanted: str = "") -> Undo:
     """Return what undoes the last step of ``by``, or the command with the id ``wanted``.
 
-    ``before`` returns the state before a command (:func:`fold_before`). Steps after which nothing
-    is different are passed over. Raises :class:`UndoError` if nothing can be undone.
+    ``before`` returns the state before a command (:func:`fold_before`). Steps that have changed
+    nothing, or whose changes were set back since, are passed over. Raises :class:`UndoError` if
+    nothing can be undone.
     """
     nothing: list[str] = []
     notes: dict[str, None] = {}
@@ -167,10 +168,10 @@ def undo(now: State, by: str, before: Callable[[CommandStatus], State], wanted: 
 
 
 def fold_before(state: State, records: Iterable[Record], status: CommandStatus) -> State:
-    """Fold ``records`` into ``state``, an earlier one, up to what ``status`` changed. Returns it.
+    """Fold ``records`` up to the change by the command ``status`` into ``state``; return ``state``.
 
-    Engines carry commands out in their order, so the answers to earlier ones belong to the state
-    before this one, even if it was issued while they were pending.
+    Engines carry out commands in order. So the answers to earlier commands belong to the state
+    before this command, even if they were pending when it was issued.
     """
     waiting: set[str] | None = None
     for record in records:

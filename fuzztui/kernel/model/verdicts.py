@@ -79,7 +79,7 @@ def _text(row: dict[str, Any], name: str, most: int) -> str:
 
 
 def engines_started(state: State, e: SupervisorStarted, touched: ChangesBuilder) -> None:
-    """Fold that engines start with the present code: what they find now was not fixed."""
+    """Note that engines start with the present code: a fix failed if its group is found again."""
     if e.adopted:
         return
     for signature, verdict in state.verdicts.items():
@@ -90,10 +90,10 @@ def engines_started(state: State, e: SupervisorStarted, touched: ChangesBuilder)
 def given_about(state: State, signature: str) -> FindingVerdict | None:
     """Return the verdict that a user has given about a group; None if there is none.
 
-    A verdict about another line of the same function holds if the group of that line is not in
-    this run, and there are no more groups to which it could apply than such verdicts. Rules about
-    frames leave a group its verdict if there is no doubt (:func:`_given_without_rules`). A signal
-    alone has no verdict: it may have many causes.
+    A verdict about another line of the same function holds if this run has no group of that line,
+    and if there are at least as many such verdicts as groups to which they could apply. A group
+    that rules about frames have changed keeps its verdict if there is no doubt
+    (:func:`_given_without_rules`). A signal alone has no verdict: it may have many causes.
     """
     if not state.verdicts or not signature or is_by_signal(signature):
         return None
@@ -112,8 +112,8 @@ def given_about(state: State, signature: str) -> FindingVerdict | None:
 def _given_without_rules(state: State, signature: str) -> FindingVerdict | None:
     """Return the verdict about the findings of a group as they are grouped without rules.
 
-    None if not all of them have the same verdict, or if some of those that a verdict is about are
-    in other groups now: it may have been about these.
+    None if not all of these groups have the same verdict, or if the rules have moved findings of
+    one of them into another group: the verdict may have been about those.
     """
     plain = state.plain_signatures.get(signature, ())
     given = [state.verdicts.get(name) for name in plain]
@@ -126,7 +126,7 @@ def _given_without_rules(state: State, signature: str) -> FindingVerdict | None:
 
 
 def verdict_of(state: State, signature: str) -> str:
-    """Return the verdict about a group; new without one; regression if it was fixed before."""
+    """Return a group's verdict: "new" if there is none, "regression" if found again after a fix."""
     given = given_about(state, signature)
     if given is None:
         return NEW

@@ -34,7 +34,7 @@ MAX_NAME: Final = 80
 KINDS: Final = ("edges", "kills", "signatures")
 
 _SEED: Final = "orig"
-"""How the ``op`` of seeds begins."""
+"""The beginning of the ``op`` of seeds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class CpuYield:
 
 @dataclass(frozen=True, slots=True)
 class Yields:
-    """Over the whole campaign, and lately: in the last hour, or half of a shorter campaign."""
+    """The yield of the whole campaign, and of the last hour (or half of a shorter campaign)."""
 
     whole: CpuYield = field(default_factory=CpuYield)
     late: CpuYield = field(default_factory=CpuYield)
@@ -81,7 +81,7 @@ class CampaignYields:
     campaign: Yields = field(default_factory=Yields)
     instances: Mapping[str, Yields] = field(default_factory=dict)
     mutators: Mapping[str, Yields] = field(default_factory=dict)
-    """Those with a find."""
+    """The yields of mutators that have found something, by name."""
 
     @property
     def without_finds(self) -> Yields:
@@ -113,7 +113,7 @@ _Find = tuple[float, str, str, str]
 
 
 class _Period(NamedTuple):
-    """What an instance used from a time on."""
+    """The CPU time that an instance has used since ``begin`` (campaign time)."""
 
     begin: float
     cpu_s: float
@@ -122,9 +122,9 @@ class _Period(NamedTuple):
 def campaign_yields(state: State) -> CampaignYields:
     """Return all yields. Takes time in proportion to the entries and mutants of the campaign.
 
-    Instances that fuzz a mutant have none: what they find is not of the target. Instances without
-    CPU time, such as that of added seeds, do not count for the campaign and the mutators, unless
-    no instance has any.
+    Instances that fuzz a mutant have no yield: their finds are not finds in the target. Instances
+    whose CPU time is unknown, such as the one of added seeds, do not count for the campaign and
+    the mutators, unless it is unknown for all.
     """
     own = {i.id: i for i in list(state.instances.values()) if not i.mutant}
     late = {id_: _lately(state, i) for id_, i in own.items()}
@@ -172,7 +172,7 @@ def _yield(times: Sequence[float], found: Mapping[str, int], *, has_mutants: boo
 
 
 def _lately(state: State, i: Instance) -> _Period:
-    """The last hour, or half of a shorter campaign, from the measurement of CPU time before."""
+    """The last hour, or half of a shorter campaign, from the CPU measurement before its begin."""
     begin = max(state.t - HOUR_S, state.t / 2)
     series = state.instance_series.get(f"{CPU_SERIES}/{i.id}")
     if series is None or i.cpu_s < 0:
@@ -180,7 +180,7 @@ def _lately(state: State, i: Instance) -> _Period:
     times, values = series.since(begin)
     if times and times[0] <= begin:
         return _Period(times[0], max(0.0, i.cpu_s - values[0]))
-    return _Period(begin, i.cpu_s)  # it began later
+    return _Period(begin, i.cpu_s)  # the instance began later
 
 
 def _finds(state: State) -> Iterator[_Find]:

@@ -85,7 +85,7 @@ def user_name(uid: int) -> str:
 def author(claimed: str, proved: str) -> str:
     """Return the author of a command, as the log names it.
 
-    ``claimed``: what the client calls its user; ``proved``: the client's account. The account is
-    always the end of the name, unless the client claims nothing else.
+    ``claimed``: the user's name according to the client; ``proved``: the client's account, from the
+    kernel. Returns ``CLAIMED as PROVED`` if the two differ.
     """
     return proved if claimed in ("", proved) else f"{claimed} as {proved}"

@@ -157,7 +157,7 @@ def _lost(error: OSError) -> RemoteError:
 
 
 def sender() -> str:
-    """Who sends commands from this process: user and machine."""
+    """The user and machine that this process names as the sender of its commands."""
     return account(os.getuid())
 
 

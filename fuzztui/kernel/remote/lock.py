@@ -67,7 +67,7 @@ class RunLock:
         raise LockHeld(run, _pid(self._fd))
 
     def in_place(self) -> bool:
-        """Whether the locked file is still the one of that name, which other processes read."""
+        """Whether the run still has the locked file, so that other processes find the lock."""
         try:
             return os.path.samestat(os.fstat(self._fd), self._path.stat())
         except FileNotFoundError:

@@ -2,7 +2,7 @@
 (``machines/hosts/mirror.py``).
 
 It has the log, the lock and the control socket of a run; its other files are copied when they are
-read. What only makes sense over there is in its :class:`Origin`.
+read. Its :class:`Origin` has the address and the path of the run on the other machine.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Origin:
 
     @property
     def spec(self) -> str:
-        """How commands name the run."""
+        """The run's name in commands: ``user@box:RUN``."""
         return f"{self.address}:{self.run}"
 
 
@@ -47,7 +47,7 @@ class RunUser:
     """The user who looks at a run: not always its owner, and not always on its machine."""
 
     by: str = ""
-    """The author of this user's commands in the log; empty: this account here."""
+    """The author of this user's commands in the log; empty: the account of this process."""
     why_not_steer: str = ""
     """Why this user gives no commands; empty: nothing forbids it."""
     origin: Origin | None = None
@@ -66,7 +66,7 @@ def origin_of(run: Path) -> Origin | None:
 
 
 def run_name(run: Path) -> str:
-    """Return how commands name a run: its directory, or ``user@box:RUN``."""
+    """Return the run's name in commands: its directory; if mirrored, ``user@box:RUN``."""
     origin = origin_of(run)
     return str(run) if origin is None else origin.spec
 
@@ -77,9 +77,9 @@ def write_origin(run: Path, origin: Origin) -> None:
 
 
 def fetched_into(run: Path) -> Path | None:
-    """Return where files are put that are not on this machine; None: all files of a run are here.
+    """Return the directory for files that are copied from other machines; None: all are here.
 
-    That is a mirrored run itself; of the run of a hub, a directory of its own.
+    For a mirrored run it is the run itself, for the run of a hub a directory in the run.
     """
     if (run / FETCHED).is_dir():
         return run / FETCHED

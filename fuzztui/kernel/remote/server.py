@@ -58,7 +58,7 @@ class Ticket:
 
 
 Submit = Callable[[CommandRequest], Ticket]
-"""Accepts a command."""
+"""Called with a command; logs it, starts to carry it out, and returns its ticket."""
 
 Fetch = Callable[[str], Awaitable[str]]
 """Copies a file, by its path in the run; returns why that failed, or an empty string."""
@@ -66,10 +66,10 @@ Fetch = Callable[[str], Awaitable[str]]
 
 @dataclass(slots=True)
 class Beyond:
-    """For a server whose commands another machine executes: what that machine allows."""
+    """What another machine allows, for a server that passes its commands on to that machine."""
 
     account: str = ""
-    """The account that gives the commands over there."""
+    """The account there under which the commands are given."""
     why_not_steer: str = ""
 
 
@@ -84,7 +84,7 @@ class ControlServer:
         beyond: Beyond | None = None,
         fetch: Fetch | None = None,
     ) -> None:
-        """``fetch``: copies a file of the run that is on another machine."""
+        """``fetch``: copies a file of the run from another machine; None: all files are here."""
         self._run = run
         self._submit = submit
         self._beyond = beyond
@@ -213,9 +213,9 @@ class _Client:
         self._writer = writer
         self.waiting: set[asyncio.Future[None]] = set()
         self.account = ""
-        """The account that it runs under."""
+        """The account under which the client runs."""
         self.why_not_steer = ""
-        """Why it may give no commands; an empty string if it may."""
+        """Why the client may give no commands; an empty string if it may."""
 
     def send(self, message: Mapping[str, Any]) -> None:
         transport = self._writer.transport

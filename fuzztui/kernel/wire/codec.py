@@ -115,7 +115,7 @@ _VALUES: dict[str, tuple[_Check, str, str]] = {
     "bool": (lambda value: type(value) is bool, "true or false", "true or false"),
     "dict[str, Any]": (_flat, "a JSON object", "JSON objects"),
 }
-"""By annotation: the check of a value, and what one and what several of them are."""
+"""By annotation: the check of a value, and the words for one value and for several."""
 
 _CHECKS = {name: check for name, (check, _, _) in _VALUES.items()}
 _CHECKS |= {f"list[{name}]": _list_of(check) for name, (check, _, _) in _VALUES.items()}
@@ -130,7 +130,7 @@ class _Shapes(dict[type[Any], _Shape]):
 
 
 _SHAPES = _Shapes()
-"""By the class of an event or a command, made when it is first needed."""
+"""Shapes by the class of an event or a command; each is made when it is first needed."""
 
 
 def check_shapes() -> None:

@@ -35,7 +35,7 @@ class ConditionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FilterKey(Generic[R]):
-    """What a condition can be about."""
+    """A key of conditions: how to get and compare its value for a row."""
 
     text: Callable[[R], str]
     """Returns the text that = and != compare with a pattern."""
@@ -44,9 +44,9 @@ class FilterKey(Generic[R]):
     folded: bool = True
     """Whether upper and lower case are the same."""
     tail: str = ""
-    """A text whose last part, after this separator, may stand for the whole; "": may not."""
+    """The separator of parts; a value may be the last part alone. Empty: only the whole text."""
     listed: bool = True
-    """Whether the values are few enough to be offered while one is typed."""
+    """Whether the values are few enough to be suggested while a user types one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def _text_test(key: FilterKey[R], value: str, *, wanted: bool) -> Callable[[R], 
         else:
             patterns.append(re.compile(translate(part)))
     text = key.text
-    # A pattern is compared with the whole only.
+    # A last part alone matches only values without wildcards.
     ends = tuple(key.tail + only for only in exact) if key.tail else ()
 
     def holds(row: R) -> bool:
@@ -144,7 +144,7 @@ def _text_test(key: FilterKey[R], value: str, *, wanted: bool) -> Callable[[R], 
 
 
 def split_condition(text: str) -> FilterCondition | None:
-    """Return the condition that ``text`` is; None: it is none, whatever the keys are."""
+    """Parse ``text`` as a condition with any key; None if it does not have the form of one."""
     found = _CONDITION.fullmatch(text)
     if found is None:
         return None

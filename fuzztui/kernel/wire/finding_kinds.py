@@ -18,16 +18,16 @@ for ``stop.crashes``."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FindingKind:
-    """What a finding is."""
+    """One kind of findings, such as crashes or hangs."""
 
     category: str
-    """Its name in events and JSON; also that of its colour."""
+    """The kind's name in events and JSON; also the name of its colour."""
     folder: str
     """The directory in which its inputs are saved."""
     noun: str
     plural: str
     label: str
-    """The name of its number: the key in ``status --json``, the row, tile and column."""
+    """The name of the number of such findings: key in ``status --json``, row, tile and column."""
     default: bool = False
     """Whether files in its folder are of this kind until they are described. The numbers of these
     kinds are shown also if they are 0."""
@@ -38,10 +38,10 @@ HANG: Final = FindingKind("hang", HANGS, "hang", "hangs", "hangs", default=True)
 DIFFERS: Final = FindingKind("differs", CRASHES, "difference", "differences", "differs")
 """Two implementations disagree."""
 OTHER: Final = FindingKind("other", CRASHES, "other finding", "other findings", "other")
-"""Of a category that this version does not know, in the log of a later one."""
+"""Findings of a category that this version does not know, from the log of a later version."""
 
 KINDS: Final = (CRASH, HANG, DIFFERS, OTHER)
-"""In the order in which they are listed."""
+"""All kinds, in the order in which they are listed."""
 
 UNDESCRIBED: Final = {kind.folder: kind for kind in KINDS if kind.default}
 """The default kind of each folder."""

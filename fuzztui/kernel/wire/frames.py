@@ -91,7 +91,7 @@ class StackFrame:
         return known and not self.generated and not is_system_header(self.file)
 
     def row(self) -> dict[str, Any]:
-        """Return the frame as an event contains it; values that are as by default are left out."""
+        """Return the frame as an event contains it; default values are left out."""
         row: dict[str, Any] = {"function": self.function[:MAX_TEXT]}
         if self.file:
             row["file"] = self.file[-MAX_TEXT:]
@@ -104,7 +104,7 @@ class StackFrame:
 
 def is_generated(file: str) -> bool:
     """Whether the name of a file is one that Python or flex gives to code without a file."""
-    return file.startswith("<") or file.endswith(">")  # of a long name the end is kept
+    return file.startswith("<") or file.endswith(">")  # of a long name only the end is kept
 
 
 def is_installed(file: str) -> bool:
@@ -127,8 +127,8 @@ def frame_rows(
 ) -> list[dict[str, Any]]:
     """Return frames, innermost first, as an event contains them: at most :data:`MAX_FRAMES`.
 
-    Of frames with the same ``same`` only the innermost is kept. Of too many the innermost ones
-    are kept, and those of the application among them: half of the frames each.
+    Of frames for which ``same`` returns equal values only the innermost is kept. If there are too
+    many, the innermost ``MAX_FRAMES / 2`` are kept, and as many of application and harness.
     """
     first: dict[Hashable, StackFrame] = {}
     for frame in frames:
@@ -187,7 +187,7 @@ def _compiled(rules: Rules) -> tuple[tuple[str, re.Pattern[str] | None, re.Patte
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """``*``: any characters, ``?``: one; ``[`` occurs in names of C++."""
+    """Compile a pattern with ``*`` and ``?``. ``[`` is literal, because names of C++ contain it."""
     return re.compile(fnmatch.translate(text.replace("[", "[[]")))
 
 
@@ -212,9 +212,10 @@ def skipping_rule(frame: StackFrame, rules: Rules) -> str:
 class Basis:
     """What a signature is made of besides frames.
 
-    Of Python: ``name`` is the exception, ``after`` a text at the end; the signature has the place
-    of one frame: ``ValueError @ crate.py:12 in unpack``. Of programs ``depth`` is the number of
-    functions in the hash, and ``more`` are texts in it: ``SIGSEGV-1f0c2d3e4a``.
+    For Python, ``depth`` is 0: ``ValueError @ crate.py:12 in unpack`` is made of ``name`` (the
+    exception), the place of one frame, and ``after``, a text at the end. For a program,
+    ``SIGSEGV-1f0c2d3e4a`` is made of ``name`` and a hash of ``name``, ``depth`` functions and the
+    texts ``more``.
     """
 
     name: str
@@ -223,7 +224,7 @@ class Basis:
     more: tuple[str, ...] = ()
 
     def row(self) -> dict[str, Any]:
-        """Return what an event contains; values that are as by default are left out."""
+        """Return the basis as an event contains it; default values are left out."""
         row: dict[str, Any] = {"name": self.name}
         if self.after:
             row["after"] = self.after
@@ -249,12 +250,13 @@ def parse_basis(row: Any) -> Basis | None:
 def counting(frames: Sequence[StackFrame], basis: Basis, rules: Rules) -> list[StackFrame]:
     """Return the frames of which the signature is made, innermost first; empty without frames.
 
-    Frames of the application come first; if none of them counts, others, generated code last. If
-    every frame is skipped the rules do not hold for this stack.
+    These are the application's frames; if none of them counts, others (generated code last). If the
+    rules skip every frame, they are ignored for this stack.
     """
     left = [f for f in frames if not skipping_rule(f, rules)] if rules else list(frames)
     left = left or list(frames)
-    # A hash has the names of several functions, among which the harness helps; a place is one.
+    # A hash is made of several functions, and the harness helps to tell stacks apart; a place is
+    # that of one frame.
     wanted = (OWN, HARNESS) if basis.depth else (OWN,)
     left = [f for f in left if f.kind in wanted] or left
     if not basis.depth:
@@ -279,7 +281,7 @@ def signature_of(basis: Basis, frames: Sequence[StackFrame]) -> str:
 def former_signature(basis: Basis, frames: Sequence[StackFrame]) -> str:
     """Return the signature that earlier versions made without rules, as verdicts files have it.
 
-    For them generated code was a place, with its line.
+    They took generated code for a place, with its line.
     """
     frame = next((f for f in frames if f.kind == OWN), frames[0])
     if basis.depth or not frame.generated:

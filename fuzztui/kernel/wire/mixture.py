@@ -58,7 +58,7 @@ class Mixture(NamedTuple):
         return all(abs(a - b) < A_BIT for a, b in zip(self, other, strict=True))
 
     def __str__(self) -> str:
-        """As messages show a mixture: ``havoc 10%, text 80%, splice 10%``."""
+        """Return the mixture as messages show it: ``havoc 10%, text 80%, splice 10%``."""
         parts = zip(CLASSES, self, strict=True)
         return ", ".join(f"{name} {percentage(part)}" for name, part in parts)
 

@@ -31,8 +31,8 @@ _OWN: Final[dict[str, FilterKey[Any]]] = {
     "stage": FilterKey(attribute("listed_stage")),
     "id": FilterKey(attribute("id"), folded=False, listed=False),
 }
-"""What every holder of mutants knows, also an engine. A name's last part is enough: "_parser.py",
-or a method without its class."""
+"""Keys whose values an engine has, too. The last part of a file or function is enough:
+"_parser.py", or a method without its class."""
 
 _FIGURES: Final[dict[str, FilterKey[Any]]] = {
     "runs": FilterKey(attribute("runs"), figure("runs")),
@@ -43,7 +43,7 @@ _FIGURES: Final[dict[str, FilterKey[Any]]] = {
     "killed": FilterKey(attribute("killed_t"), figure("killed_t"), listed=False),
     "steer": FilterKey(attribute("steer")),
 }
-"""What only the log knows, as the sum over all instances: an engine has other numbers."""
+"""Keys whose values only the log has, over all instances: one engine has other numbers."""
 
 KEYS: Final[dict[str, FilterKey[Any]]] = _OWN | _FIGURES
 """The keys of a selection, by name."""
@@ -86,7 +86,7 @@ class Selection:
     """The ids of ``id=a|b``."""
 
     def test(self) -> Callable[[Selectable], bool]:
-        """Return the test whether the selection contains a mutant: made once for many mutants."""
+        """Return the test whether the selection contains a mutant, to be used for many mutants."""
         if self.id:
             return lambda mutant: mutant.id == self.id
         if self.ids:
@@ -117,7 +117,7 @@ class Selection:
 
     @property
     def of_log(self) -> bool:
-        """Whether a condition is about what only the log knows, so that no engine can decide it."""
+        """Whether a condition has a key whose values only the log has: no engine can decide it."""
         return any(c.key in _FIGURES for c in self.conditions)
 
 

@@ -25,9 +25,9 @@ LABELS: Final = {WONT_FIX: "won't fix"}
 """Names on screens that differ from those in files."""
 
 EQUIVALENT: Final = "equivalent"
-"""Of a mutant: no input can kill it."""
+"""A verdict about a mutant: no input can kill it."""
 ACCEPTED: Final = "accepted"
-"""Of a mutant: it survives, and need not be looked at."""
+"""A verdict about a mutant: it survives, and nobody need look at it."""
 MUTANT_VERDICTS: Final = (EQUIVALENT, ACCEPTED)
 
 MAX_NOTE: Final = 1000
@@ -43,5 +43,8 @@ def label(verdict: str) -> str:
 
 
 def is_same_change(change: str, before: str, after: str) -> bool:
-    """Whether a verdict's ``change`` is that of a mutant; spaces do not count; empty: any is."""
+    """Whether ``change`` in a verdict is that from ``before`` to ``after``; empty: always.
+
+    ``change`` is ``BEFORE -> AFTER``; how much white space it has does not matter.
+    """
     return not change or change.split() == f"{before} -> {after}".split()

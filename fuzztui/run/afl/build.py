@@ -81,8 +81,9 @@ def build_target(campaign: Campaign, run: Path, progress: Callable[[str], None])
 
 
 def missing_runtime(lines: Iterable[str]) -> str:
-    """Return which package has the sanitizer runtime that clang did not find, as a line; "" if it
-    is not that.
+    """Return a line that names the package of a missing sanitizer runtime; "" if none is missing.
+
+    ``lines``: the output of the build, in which clang says what it did not find.
     """
     missing = next(filter(_NO_RUNTIME.search, lines), None)
     if missing is None:

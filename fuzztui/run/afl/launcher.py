@@ -211,7 +211,7 @@ class AflFuzz(Launcher):
         return AflTriage(context.campaign, context.run_dir, context.record, context.state)
 
     def _plan(self, campaign: Campaign, index: int) -> _Plan:
-        """The spread's options or the user's, without options that exclude each other."""
+        """Return the options of an instance: the user's, or else those of the spread."""
         engine = campaign.engine
         own: list[str] | None = engine["options"].get(f"s{index}" if index else "main")
         for_all = split_options(engine["extra_args"])
@@ -230,9 +230,10 @@ class AflFuzz(Launcher):
         return _Plan(chosen, for_all, env, *self._steering(), textual=bool(campaign.table("text")))
 
     def _steering(self) -> tuple[Path | None, str]:
-        """The steering library; compiled here if :meth:`setup` was skipped (adopted fleet).
+        """Return the steering library, or None and why there is none.
 
-        Also if the cache was emptied since: afl-fuzz would fail at every restart.
+        Compiles it if :meth:`setup` was skipped (an adopted fleet), or if the cache was emptied
+        since then: afl-fuzz would fail at every restart.
         """
         if self._library is None or ((path := self._library[0]) and not path.exists()):
             self._library = steering_library()
@@ -351,7 +352,7 @@ LARGEST_FILE = 1 << 30
 
 
 def _bounds() -> tuple[str, ...]:
-    """The command prefix that limits the afl-fuzz of a mutant; empty without ``prlimit``."""
+    """Return the command prefix that limits a mutant's afl-fuzz; empty without ``prlimit``."""
     prlimit = shutil.which("prlimit")
     if prlimit is None:
         return ()

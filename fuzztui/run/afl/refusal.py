@@ -37,7 +37,8 @@ _PASSING = re.compile(
         for e in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EAGAIN, errno.EINTR)
     )
 )
-"""Problems that may be gone at the next start: shortages, another process that is still ending."""
+"""Messages about problems that may be gone at the next start: shortages, or an earlier process that
+is still ending."""
 
 _FAST_RESUME = re.compile(r"Will perform FAST RESUME")
 """Printed after afl-fuzz has removed fastresume.bin, so that the next start works without the file.

@@ -1,4 +1,4 @@
-"""Statistics of a supervised afl-fuzz that are a second old; those of its files are up to a minute.
+"""Statistics of a supervised afl-fuzz, a second old; those in its files are up to a minute old.
 
 afl-fuzz sends its gauges by StatsD (UDP) about once a second. The packets of 4.04c do not name
 their instance, so each instance has its own port on the loopback interface. Values that StatsD
@@ -201,14 +201,14 @@ class Gauges(StatsSource):
                 self._measure(now, live)
 
     def _with_lost(self, stats: Stats) -> Stats:
-        """The statistics with the counts that afl-fuzz has lost; -1 remains unknown."""
+        """Add the counts that afl-fuzz has lost to its statistics; -1 (unknown) stays -1."""
         cycles = stats.cycles + self._lost_cycles if stats.cycles >= 0 else -1
         return replace(stats, execs=stats.execs + self._lost, cycles=cycles)
 
     def _never_less(self, stats: Stats) -> Stats:
         """Keep the highest counts, because a resumed afl-fuzz has not run its queue yet."""
         if stats.edges_total != self._edges_total and stats.edges_total >= 0:
-            if self._edges_total >= 0:  # another program with other edges
+            if self._edges_total >= 0:  # the target is another program now, with other edges
                 self._highest = dict.fromkeys(_NEVER_LESS, -1)
             self._edges_total = stats.edges_total
         for field in _NEVER_LESS:
@@ -218,7 +218,7 @@ class Gauges(StatsSource):
     def _credible(self, live: Stats, now: float) -> bool:
         """Whether the counts can come from afl-fuzz: any local process can send packets.
 
-        Fewer executions than known are possible only after a restart, which has lost the rest.
+        Fewer executions than known are possible only after a restart: afl-fuzz has lost the rest.
         """
         execs = live.execs
         known = max(self._execs, self._slow.execs + self._lost if self._slow else 0)

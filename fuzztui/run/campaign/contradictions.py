@@ -1,7 +1,7 @@
 """Keys that are valid one by one but contradict each other, and keys without effect.
 
-A contradiction is an error in every file. A key without effect, because of other keys, is one only
-in a new run: a run that was started with it continues, because the key changes nothing.
+A contradiction is an error in every file. A key that has no effect, because of other keys, is an
+error only for a new run: a run that was started with the key continues.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
 
 
 def _suite(campaign: Campaign) -> Iterator[tuple[str, str]]:
-    """What a campaign with several targets does not take."""
+    """The contradictions of a campaign with several targets (a suite)."""
     target = campaign.target
     if not kind_named(campaign.kind).suites:
         kinds = " or ".join(kind for kind, row in KINDS.items() if row.suites)
@@ -114,7 +114,7 @@ def refuse_idle_keys(loaded: FrozenCampaign) -> None:
 
 
 def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
-    """Yield dotted keys without effect, given or not: the reason and what to do."""
+    """Yield a dotted key and a message for each key without effect, given in the file or not."""
     campaign = loaded.campaign
     for name, table in feature_tables().items():
         if campaign.tables[name] is not None:
@@ -142,6 +142,6 @@ def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
 
 
 def _uses(oracle: Mapping[str, Any], source: str) -> bool:
-    """Whether a command of ``[oracle]`` contains a path in ``source`` ($SOURCE is replaced)."""
+    """Whether a command of ``[oracle]`` uses ``$SOURCE/``, in whose place ``source`` is already."""
     words = [*(oracle.get("run") or ()), *(oracle.get("against") or ())]
     return any(word.startswith(f"{source}/") for word in words)

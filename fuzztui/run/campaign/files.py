@@ -12,18 +12,18 @@ CAMPAIGN_FILE: Final = "campaign.toml"
 """The name of the campaign file that ``fuzztui init`` writes, and of the copy in a run."""
 PYPROJECT: Final = "pyproject.toml"
 PREFIX: Final = "tool.fuzztui."
-"""What comes before the name of a table, ``[tool.fuzztui.target]``."""
+"""Prefix of the names of tables in ``pyproject.toml``: ``[tool.fuzztui.target]``."""
 NAME: Final = "fuzztui"
-"""The name of files next to it: ``fuzztui.verdicts.toml``."""
+"""The beginning of the names of files next to ``pyproject.toml``: ``fuzztui.verdicts.toml``."""
 
 
 def is_pyproject(file: Path) -> bool:
-    """Whether a file is read as a project's, not as a campaign file."""
+    """Whether a file is a project's ``pyproject.toml``, not a campaign file."""
     return file.name == PYPROJECT
 
 
 def tables_of(data: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the campaign's tables; None if there are none, or they are no table."""
+    """Return the tables below ``[tool.fuzztui]``; None if there are none."""
     tool = data.get("tool")
     tables = tool.get("fuzztui") if isinstance(tool, dict) else None
     return tables if isinstance(tables, dict) else None
@@ -53,17 +53,17 @@ _KEY = re.compile(rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=")
 
 
 _ENDS = ("]", '"""', "'''")
-"""What the last line of a statement of several lines contains."""
+"""The last line of a statement of several lines contains one of these."""
 
 
 def key_lines(text: str, prefix: str = "") -> dict[str, int]:
     """Return the line (from 1) of every dotted key and table header of a valid TOML text.
 
-    With a ``prefix`` only of those that begin with it, and without it.
+    With a ``prefix``: only of those that begin with the prefix, which is removed from their names.
 
     A line begins a statement exactly if the lines since the last beginning parse. This test needs
-    no second TOML grammar. It is made where a statement of several lines can end only: a list of a
-    thousand dependencies would take a second.
+    no second TOML grammar. It is made only at lines where a statement of several lines can end:
+    otherwise a list of a thousand dependencies would take a second.
     """
     found: dict[str, int] = {}
     table = statement = ""

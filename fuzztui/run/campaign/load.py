@@ -51,7 +51,7 @@ from fuzztui.run.campaign.values import BUILD, absolute, check, in_build, neares
 
 _HOST_KEYS = frozenset(key.name for key in HOST)
 _UNCHECKED: dict[str, str] = {"paths": "strings", "seeds": "strings", "directory": "string"}
-"""The type by which a key is checked instead, if the files that it names may be gone."""
+"""By type of a key that names files: the type for its check if the files may be missing."""
 
 MAX_FILE_SIZE = 1 << 20
 
@@ -77,8 +77,8 @@ def load(
     ``path`` will contain; the file is then not read. ``hosts``: more hosts, each ``ADDRESS`` or
     ``ADDRESS*N``.
 
-    The frozen copy of a run always means the run that contains the copy, even if the run was moved.
-    Files that only the first start reads may be missing.
+    If ``path`` is the frozen copy of a run, the campaign's output is that run, even if it was
+    moved, and files that only the first start reads may be missing.
 
     Raises :class:`CampaignError` with all problems.
     """
@@ -89,7 +89,7 @@ def load(
 
 
 def _short(part: str, base: Path) -> str:
-    """A part of a suite without the campaign file's directory."""
+    """A target of a suite, relative to the directory of the campaign file if it is in there."""
     return part.removeprefix(f"{base.absolute()}/")
 
 
@@ -103,8 +103,8 @@ class _Loader:
         self.run: Path | None = None
         """The run of which the file is the frozen copy; None for any other file."""
         self.leaves_out = False
-        """Whether keys of other kinds are left out: the kind is not the file's, or it accepted
-        them, and never read them, when the run began."""
+        """Whether keys of other engine kinds are left out, not refused: the caller has chosen the
+        kind, or the file is the frozen copy of a run that was started with such keys."""
         self.prefix = PREFIX if is_pyproject(path) else ""
         """What comes before the names of tables in the file."""
         self.default_name = self.path.stem
@@ -326,7 +326,10 @@ class _Loader:
         return frozen, resolved
 
     def _check(self, key: Key, value: Any, base: Path, dotted: str) -> tuple[Any, Any]:
-        """Raises ValueError, OSError."""
+        """Check a value. In a frozen copy, files that only the first start reads may be missing.
+
+        Raises ValueError, OSError.
+        """
         try:
             return check(key, value, base)
         except (ValueError, OSError):
@@ -392,9 +395,9 @@ class _Loader:
         return found
 
     def _programs(self, campaign: Campaign, frozen: dict[str, Any]) -> None:
-        """Resolve the programs of an AFL++ target. Programs that the build makes may not exist yet.
+        """Resolve the programs of an AFL++ target. With ``target.build`` they may not exist yet.
 
-        Their paths stay relative in the frozen copy, because a run may be moved with its build.
+        The frozen copy then keeps relative paths, because a run may be moved with its build.
         """
         target = campaign.target
 
@@ -453,7 +456,7 @@ class _Loader:
     def _unknown(
         self, dotted: str, name: str, allowed: Sequence[str], kinds: Sequence[str] = ()
     ) -> None:
-        """``kinds``: the engine kinds that have a key of that name."""
+        """Note an unknown key or table. ``kinds``: the engine kinds that have such a key."""
         what = "key" if "." in dotted else "table"
         table = f"{self.prefix}{dotted.rpartition('.')[0]}"
         here = f"[{table}] takes" if "." in dotted else "the tables are"
@@ -465,7 +468,7 @@ class _Loader:
 
     def _stop_if_wrong(self) -> None:
         if self.problems:
-            # What stands in the file first: a key that is missing there has no line.
+            # In file order; keys that are not in the file have no line and come last.
             self.problems.sort(key=lambda p: self.lines.get(p.key, self._line_if_none(p)))
             raise CampaignError(self.problems)
 

@@ -82,19 +82,19 @@ class Campaign:
     engine: dict[str, Any] = field(default_factory=dict)
     stop_edges_s: float = 0.0
     tables: dict[str, dict[str, Any] | None] = field(default_factory=dict)
-    """The tables of all features; None: the campaign does not have it."""
+    """The tables of all features, by name; None: the campaign does not have the table."""
     verdicts: str = ""
     """The verdicts file, which need not exist; empty: one in the run directory."""
     host: str = ""
-    """The name of this host in the campaign that has sent it here; empty: no host of another."""
+    """The name of this host if a hub has sent the campaign here; else empty."""
     group: str = ""
     """The Unix group whose members may read the run; empty: none."""
     group_may_steer: bool = False
-    """Whether they may steer, too."""
+    """Whether the members of ``group`` may steer the run, too."""
     hosts: tuple[HostPlace, ...] = ()
     """Where the campaign runs; empty: all instances run on this machine, without a hub."""
     slot: str = ""
-    """The mutant's turn (``m7``) that this campaign is a part for; empty for a whole campaign."""
+    """The mutant's turn (``m7``) for which this campaign was derived; empty: a whole campaign."""
 
     def table(self, name: str) -> dict[str, Any]:
         """Return the checked values of a feature's table; {}: the campaign does not have it.
@@ -105,7 +105,7 @@ class Campaign:
 
     @property
     def name_prefix(self) -> str:
-        """What the names of instances begin with: of no other host's instances."""
+        """The prefix of the instances' names, ``HOST_``; empty if no hub has sent the campaign."""
         return f"{self.host}_" if self.host else ""
 
     @property
@@ -154,7 +154,7 @@ class FrozenCampaign:
     given: frozenset[str] = frozenset()
     """The dotted keys that are in the file or given with ``--set``."""
     says_where: bool = False
-    """Whether ``campaign.output`` is given; the directory then belongs to this campaign."""
+    """Whether ``campaign.output`` is given, so that the directory is meant for this campaign."""
 
     def toml(self) -> str:
         """Return the text of the frozen copy; loading this text gives the same campaign."""
@@ -162,7 +162,7 @@ class FrozenCampaign:
 
 
 def toml_of(frozen: Tables) -> str:
-    """Return frozen tables as TOML. Without ``[stop]`` a campaign is the same as with none."""
+    """Return frozen tables as TOML; an empty table ``[stop]`` is left out, as it has no effect."""
     return tomli_w.dumps({name: table for name, table in frozen.items() if table or name != "stop"})
 
 

@@ -12,10 +12,10 @@ HERE: Final = "here"
 
 MAX_ADDRESS: Final = 255
 _MAX_NAME: Final = 12
-"""AFL++ 4.04 allows 24 characters in ``NAME_m12345-s99``."""
+"""Characters of a host's name: AFL++ 4.04 allows 24 in an instance's, ``NAME_m12345-s99``."""
 
 _HUB: Final = "hub"
-"""No host's name: on hosts it is what the hub's own directories begin with."""
+"""A name that no host gets: on hosts, the hub's own directories begin with it."""
 
 _DIGITS: Final = 9
 """Digits of a number of instances, at most: the schema has the maximum."""
@@ -30,7 +30,7 @@ class HostPlace:
     """One host of a campaign."""
 
     name: str
-    """What the host's instances begin with (``NAME_main``): letters, digits and dashes."""
+    """The prefix of the host's instances (``NAME_main``): letters, digits and dashes."""
     address: str
     """What ssh gets: ``user@box`` or a name from the user's ssh config; "": this machine."""
     instances: int
@@ -39,7 +39,7 @@ class HostPlace:
     python: str = ""
     """The host's interpreter, of fuzztui and of a Python target; "": ``python3`` there."""
     keep: int = 0
-    """Bytes of what the host sends that are kept here; 0: no limit."""
+    """Maximum bytes that are kept here of entries, findings and log of the host; 0: no limit."""
 
 
 def address_problem(address: str) -> str:
@@ -71,7 +71,7 @@ def parse_host(text: str) -> tuple[str, int | None]:
 def places(table: Mapping[str, Mapping[str, Any]], instances: int) -> tuple[HostPlace, ...]:
     """Return the hosts of a checked table ``[hosts]``, each with its own name.
 
-    ``instances``: of a host that does not say how many.
+    ``instances``: the number for a host whose table has none.
     """
     found: list[HostPlace] = []
     taken = {_HUB}

@@ -13,7 +13,7 @@ from fuzztui.kernel.base.errors import UserError
 from fuzztui.kernel.base.files import check_writable
 
 LATEST = 200
-"""How many of the newest turns are searched for turns in progress; thousands may be over."""
+"""Number of newest turns among which turns in progress are searched; thousands may be over."""
 
 
 def is_inside(path: str) -> bool:
@@ -48,7 +48,7 @@ class AlreadyRunning(SupervisorError):
 
 
 class _Below:
-    """An attribute of :class:`RunDir`: a path in it."""
+    """A descriptor for :class:`RunDir`: returns the path ``path`` in the run directory."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -140,7 +140,7 @@ class RunDir:
         return self.out / name
 
     def input(self, instance: str, file: str) -> Path:
-        """The file of an entry or a finding that a log names: below ``out``, or no file at all."""
+        """The file of an entry or finding that a log names; a missing one if not below ``out``."""
         return self.out / (f"{instance}/{file}" if is_inside(f"{instance}/{file}") else ".no-file")
 
     def expose_package(self, kind: str = "") -> Path:

@@ -1,4 +1,4 @@
-"""A table of the campaign file that a feature adds, and which there are."""
+"""Tables of the campaign file that features add: their class, and all of them by name."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class CampaignLoad(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CampaignTable:
-    """The table ``[NAME]``: a subclass says what keys alone cannot.
+    """The table ``[NAME]``. A subclass adds what keys alone cannot express: checks across tables.
 
-    :meth:`Campaign.table` returns its checked values, {} for a campaign without the table.
+    :meth:`Campaign.table` returns the checked values; {} if the campaign does not have the table.
     """
 
     name: str
@@ -58,11 +58,11 @@ class CampaignTable:
     """Whether hosts of the campaign do not get the table."""
 
     def keys_for(self, kind: EngineKind | None) -> Sequence[Key] | None:
-        """Return the keys for an engine kind (None: AFL++); None if it does not take the table."""
+        """Return the keys for an engine kind (None: AFL++); None: the kind has no such table."""
         return self.keys
 
     def reason_against(self, kind: str) -> str:
-        """Return why an engine kind does not take the table, if there is more to say."""
+        """Return why an engine kind does not take the table, for the message; may be empty."""
         return ""
 
     def is_implied(self, kind: str) -> bool:
@@ -79,13 +79,16 @@ class CampaignTable:
     def problems(self, campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
         """Yield a dotted key and a message for each contradiction in a campaign with the table.
 
-        ``of_run``: of a run's frozen copy. Yield nothing then that only a first start needs,
-        because the run must open.
+        ``of_run``: the campaign is a run's frozen copy. Contradictions that matter for the first
+        start only are then not yielded, because the run must open.
         """
         yield from ()
 
     def without_effect(self, campaign: Campaign) -> Iterator[tuple[str, str]]:
-        """Yield dotted keys that have no effect beside others, given or not; not asked of runs."""
+        """Yield a dotted key and a message for each key without effect, given or not.
+
+        Not called for a run's frozen copy.
+        """
         yield from ()
 
 
@@ -135,7 +138,7 @@ class _PackageTable(CampaignTable):
         return None if made is None else [self._guarded(key) for key in list_of(Key, made)]
 
     def _guarded(self, key: Key) -> Key:
-        """The key with a type whose faults name the feature. Raises ValueError."""
+        """Return the key with a type whose errors name the feature. Raises ValueError."""
         if not all(isinstance(text, str) for text in (key.name, key.help)):
             raise ValueError(f"the key {key.name!r} needs a name and a help, both texts")
         if not isinstance(key.type, ValueType):
@@ -178,7 +181,7 @@ def _pairs(made: Any) -> list[tuple[str, str]]:
 def feature_tables() -> dict[str, CampaignTable]:
     """Return the tables that features add, by name, in the order of the features.
 
-    Raises :class:`~fuzztui.kernel.base.plugins.PluginError` for what a package adds wrongly.
+    Raises :class:`~fuzztui.kernel.base.plugins.PluginError` if a table is wrong, or its name taken.
     """
     found: dict[str, CampaignTable] = {}
     for feature in features():

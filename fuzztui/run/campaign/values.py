@@ -71,7 +71,7 @@ def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 
 def _unquoted(key: Key, value: Any, base: Path) -> str:
-    """The number, or true or false, in a string, if it would be right; else an empty string."""
+    """The value in a string, such as "4" or "true", if it is valid without quotes; else ""."""
     word = value.strip().lower() if isinstance(value, str) else ""
     if key.type not in ("integer", "boolean", "part") or not _SCALAR.fullmatch(word):
         return ""
@@ -85,7 +85,7 @@ _SCALAR = re.compile(r"true|false|[0-9]{1,18}(\.[0-9]{1,18})?")
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:
-    """Suggest the most similar name, as the end of a message; an empty string if none is."""
+    """Return the end of a message that suggests the most similar name; empty if none is similar."""
     close = near(name, allowed)
     letters = "" if name.isascii() else f" (it has other letters: {name!a})"
     return f', did you mean "{close[0]}"{letters}?' if close else ""
@@ -117,7 +117,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _as_written(good: Callable[[Any], bool]) -> ValueCheck:
-    """Return the check of a kind whose good values are used as they are."""
+    """Return a check that accepts values for which ``good`` is true, and returns them unchanged."""
 
     def check_value(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         if not good(value):
@@ -166,7 +166,7 @@ def _operators(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 
 def check_known(names: list[str], allowed: tuple[str, ...], what: str) -> None:
-    """Raise ValueError for a name that is not allowed; ``what``: what it should name."""
+    """Raise ValueError for a name that is not allowed. ``what``: what the names stand for."""
     for name in names:
         if name not in allowed:
             few = len(allowed) < _MANY
@@ -268,7 +268,7 @@ def in_build(value: Any) -> bool:
 
 
 def _made(what: str, good: Callable[[Path], bool]) -> ValueCheck:
-    """Return the check of a path of something that fuzztui makes if there is none."""
+    """Return the check of a path that fuzztui creates: nothing is there, or something ``good``."""
 
     def check_path(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         path = absolute(_string(key, value, base)[0], base)
@@ -341,7 +341,7 @@ _MAKES_NAMES = re.compile(r"import \*|__getattr__|\b(?:exec|eval|globals|setattr
 
 
 def _has_name(path: Path, name: str) -> None:
-    """Raise ValueError if ``name`` is not defined in a module, because the text lacks the name."""
+    """Raise ValueError if a module cannot define ``name``: its text does not contain the name."""
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError):
@@ -426,7 +426,7 @@ def program(name: str, base: Path) -> str:
 def found_on_path(name: str, before: str = "there is ", after: str = "") -> str:
     """Return the path of a command on PATH.
 
-    Raises ValueError if there is none; the message is put between ``before`` and ``after``.
+    Raises ValueError if there is none; the message begins with ``before`` and ends with ``after``.
     """
     found = shutil.which(name)
     if found is None:
@@ -568,7 +568,7 @@ TYPES: Final = {
 
 
 def type_of(key: Key) -> ValueType:
-    """Return the type of a key's values, which is not used if the key has choices."""
+    """Return the type of a key's values. For a key with choices, these are checked instead."""
     return TYPES[key.type] if isinstance(key.type, str) else key.type
 
 

@@ -50,7 +50,7 @@ class FoundRuns:
 
 
 def find_runs(places: Iterable[Path]) -> FoundRuns:
-    """Find the runs that ``places`` are, or that are below them.
+    """Find runs among ``places`` and below them.
 
     The search enters no run, no hidden directory and no symbolic link below a place.
     """
@@ -92,7 +92,7 @@ TEST_FILE: Final = "fuzztui-test.toml"
 """The name that stands for the campaign file of ``fuzztui test``; nothing is written there."""
 
 WRITE_EXAMPLES: Final = "fuzztui test --write-examples | patch -p1"
-"""Adds the findings to the tests; in the project's root."""
+"""The command that adds the findings to the tests; to be run in the project's root."""
 
 
 def campaign_file(run: Path) -> Path | None:

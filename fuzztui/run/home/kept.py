@@ -21,12 +21,12 @@ from fuzztui.run.home.look import Files, fingerprint
 from fuzztui.run.home.summary import RunSummary
 
 MAX_KEPT: Final = 2000
-"""Runs of which summaries are kept; the ones that were listed the longest ago are forgotten."""
+"""Runs of which summaries are kept; the summaries that were made the longest ago are dropped."""
 
 _FORM: Final = [SCHEMA, *(f.name for f in fields(RunSummary))]
 _TYPES: Final = {
     f.name: str(f.type).replace("Sequence[", "list[") for f in fields(RunSummary)
-}  # as bounds names them
+}  # annotations as fuzztui.kernel.base.bounds knows them
 
 
 def cache_file() -> Path:
@@ -35,7 +35,7 @@ def cache_file() -> Path:
 
 
 class KeptSummaries:
-    """The summaries of the file."""
+    """The kept summaries, read from ``file`` (default: :func:`cache_file`)."""
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
@@ -60,7 +60,7 @@ class KeptSummaries:
     def keep(self, run: Path, summary: RunSummary, files: Files) -> None:
         """Keep the summary of a run without a supervisor, whose log was read to its end.
 
-        ``files``: the log's files before that; a log that has grown since is read again.
+        ``files``: the log's files before it was read; if the log has grown since, it is read again.
         """
         self._rows.pop(str(run), None)
         log = [list(file) for file in files]

@@ -1,4 +1,4 @@
-"""All runs of a list: found again from time to time, looked at within a bounded time."""
+"""A list of runs: find them, and update their summaries within a bounded time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RunList:
     def find(self) -> None:
         """Search the directories again; deleted runs are dropped.
 
-        One that was under way elsewhere stays when it has ended: the user may resume it.
+        A run elsewhere on this machine stays in the list when it has ended: the user may resume it.
         """
         self.found = find_runs(place for place in self._places if place.exists())
         here = {run.resolve(): run for run in self.found.runs}
@@ -49,7 +49,7 @@ class RunList:
 
     @property
     def unread(self) -> list[RunLook]:
-        """The runs of which something is left to read, besides those with a supervisor."""
+        """The runs whose log was not read to its end at the last look."""
         return [look for look in self._looks.values() if not look.done]
 
     def refresh(self, looks: Sequence[RunLook], seconds: float) -> Iterator[RunLook]:

@@ -1,4 +1,4 @@
-"""Looks at one run: its summary now, a bounded amount of reading at a time."""
+"""Make the summary of one run, reading a bounded amount of its log at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fuzztui.kernel.session import LiveClock, Session
 from fuzztui.run.home.summary import MAX_TEXT, UNREADABLE, RunSummary, summary_of
 
 CHECK_S: Final = 2.0
-"""Seconds for verifying a log that was read to its end; one of 1.5 GB takes as long."""
+"""Maximum seconds for verifying a log that was read to its end: enough for 1.5 GB."""
 
 Files = tuple[tuple[str, int, int], ...]
 
@@ -46,7 +46,7 @@ class RunLook:
 
     @property
     def files(self) -> Files:
-        """The log's files that :attr:`summary` is of; empty while there may be more."""
+        """The log's files from which :attr:`summary` was made; empty while the log may grow."""
         return self._seen or ()
 
     @property
@@ -115,7 +115,7 @@ def reason_of(error: LogError | OSError, run: Path) -> str:
 
 
 def fingerprint(run: Path) -> Files:
-    """Return name, size and time of the log's files: what changes with each record."""
+    """Return name, size and mtime of each of the log's files; one differs after each new record."""
     return tuple(sorted(_files(run / "log")))
 
 

@@ -1,4 +1,4 @@
-"""One run in a row: what a list of runs shows of it. Pure."""
+"""The summary of one run, a row in a list of runs. Pure."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _RANK: Final = {"running": 0, "starting": 1, "stalled": 1, "paused": 2, "stoppin
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What is known of a run. Texts are untrusted. -1: not reported."""
+    """One run in a list of runs. Texts are untrusted. A number of -1: not reported."""
 
     state: str
-    """The campaign's; ``interrupted`` without a supervisor, :data:`UNREADABLE` without a log."""
+    """The campaign's state; ``interrupted``: the supervisor died; or :data:`UNREADABLE`."""
     reason: str = ""
     """Why the campaign has failed or measures nothing, or why the log cannot be read."""
     name: str = ""
@@ -45,15 +45,15 @@ class RunSummary:
     """Campaign time."""
     execs: int = -1
     execs_per_sec: float = -1.0
-    """Now, or on average over an ended campaign."""
+    """Executions per second now, or the average of an ended campaign."""
     score: float = -1.0
     """The mutation score from 0 to 1; -1: the campaign has no mutants."""
     edges: int = -1
     edges_total: int = -1
     group_count: int = 0
-    """Groups of findings."""
+    """Number of groups of findings."""
     groups: Sequence[int] = ()
-    """The number of the record of each group's first finding; of many groups the newest."""
+    """The record numbers of the groups' first findings; only the newest if there are many."""
     spark: Sequence[float] = ()
     """Edges (or kills, or entries) over campaign time, at equal distances; -1: not known yet."""
     hosts: Sequence[str] = ()
@@ -72,7 +72,8 @@ class RunSummary:
     def new_groups(self, look: tuple[float, int]) -> int:
         """Return the number of groups of findings after a user's last look.
 
-        ``look``: Unix time of the campaign's start, and the number of a record.
+        ``look``: Unix time of the start of the campaign that was looked at, and the number of its
+        last record then. All groups are new if another campaign has started in the run since.
         """
         start, seq = look
         if start != self.started:
@@ -122,7 +123,10 @@ def summary_of(
 
 
 def sparkline_of(state: State, points: int = POINTS) -> list[float]:
-    """Return what the campaign covers, kills or saves, over its whole time; empty: nothing."""
+    """Return edges, else kills, else entries over the whole time; empty if there is no series.
+
+    See :attr:`RunSummary.spark`.
+    """
     for name in ("edges", "killed", "corpus"):
         series = state.series.get(name)
         if series is not None and series.times and state.t > 0:

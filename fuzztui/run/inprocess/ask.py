@@ -1,4 +1,4 @@
-"""Send a request to an engine outside of a campaign: list mutants, measure a corpus, can it start?
+"""Send a request to an engine outside of a campaign: list mutants, measure a corpus, check a start.
 
 The engine runs under the target's interpreter, as in a campaign, and prints JSON lines.
 """
@@ -143,7 +143,7 @@ class Ready:
 
     @property
     def unguided(self) -> str:
-        """Why coverage would guide nothing, as text; empty: it guides."""
+        """Why coverage would guide nothing, as text; empty if it would guide."""
         found = (d.words for d in self.diagnostics if d.warns and d.key == "target.include")
         return next(found, "")
 
@@ -201,12 +201,12 @@ def _no_answer(campaign: Campaign, reason: str) -> Unfit:
 
 
 def _key_in(text: str) -> str:
-    """The key that an error is about: the text begins with it, or has its value, or names it."""
+    """The key that an error is about: at its beginning, before " = ", or anywhere in it."""
     found = re.match(_KEY, text) or re.search(rf"{_KEY}(?= = )", text) or re.search(_KEY, text)
     return found[0] if found else "target.function"
 
 
 def texts(value: object) -> dict[str, str]:
-    """Texts by name, checked, because they come from a process that ran the target's code."""
+    """Return the texts in ``value`` by name; skip all else, because the target may have made it."""
     pairs = value.items() if isinstance(value, dict) else ()
     return {name: text for name, text in pairs if isinstance(text, str)}

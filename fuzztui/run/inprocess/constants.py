@@ -17,10 +17,11 @@ from fuzztui.run.campaign.rundir import RunDir
 
 _MAX_BYTES: Final = 1 << 28
 _LEVELS: Final = 6
-"""Directories between a run and an instance of a mutant's turn, and one more."""
+"""Number of parents that are searched: from an instance of a mutant's turn up to the run, and one
+more."""
 _INSTANCES: Final = ("out", "supervisor", "mutants")
-"""Directories of a run, or of a kept corpus, that have instances: what is next to another directory
-is not ours, such as a project's own ``constants.json``, or another user's file in /tmp."""
+"""Directories of a run, or of a kept corpus, that have instances. A ``constants.json`` next to any
+other directory is not of fuzztui: it may be a project's own, or another user's file in /tmp."""
 
 
 def constants_file(directory: Path) -> Path | None:
@@ -58,7 +59,7 @@ def constants_of(home: RunDir) -> bytes | None:
 
 
 def analysed(home: RunDir) -> bytes | None:
-    """Return the ``constants.json`` of a run's ``targets.json``; None if the file has none."""
+    """Return ``constants.json`` as made of a run's ``targets.json``; None if that has none."""
     try:
         data = json.loads(read_regular(home.targets, _MAX_BYTES))
         return constants_json(data["constants"]).encode()
@@ -67,5 +68,5 @@ def analysed(home: RunDir) -> bytes | None:
 
 
 def constants_json(constants: object) -> str:
-    """The text of ``constants.json``. ``constants``: that part of a ``targets.json``."""
+    """Return the text of ``constants.json``. ``constants``: the value in a ``targets.json``."""
     return json.dumps({"constants": constants, "digest": digest_of(constants)})

@@ -20,7 +20,7 @@ from fuzztui.run.inprocess.ask import NoAnswer, ask
 _FAILED: Final = {"failure": "crash", "died": "crash", "timeout": "hang", "hung": "hang"}
 _MAX_CELLS: Final = 16 << 20
 _MAX_STALLS: Final = 3
-"""Inputs in a row that may end the engine."""
+"""Inputs in a row that may end the engine; after one more, the replay fails."""
 EDGES: Final = "edges.json"
 VALID: Final = 7
 """The bucket that marks a valid input: zest counts the coverage of valid inputs separately."""
@@ -28,7 +28,7 @@ VALID: Final = 7
 
 @dataclass(slots=True)
 class Replayed:
-    """The results by the index of the input."""
+    """The results of :func:`replay`; ``cells`` and ``failed`` by the index of the input."""
 
     cells: dict[int, frozenset[int]] = field(default_factory=dict)
     """What each input covers: 8 times the number of a cell, plus the bucket of its hit count, 0 to
@@ -53,8 +53,9 @@ def replay(
 ) -> Replayed:
     """Run inputs, each as if it were the first.
 
-    ``work``: a directory for the request, and for the numbers of cells, which are the same in all
-    calls with it. ``instance``: an instance's directory in a run with the constants of a generator.
+    ``work``: a directory for the request and for the numbering of cells: calls with the same
+    directory have the same numbers. ``instance``: an instance's directory, whose run has the
+    constants that a generator draws.
     ``until``: the monotonic time after which no more inputs are run; they have no result.
     Raises :class:`~fuzztui.run.inprocess.ask.NoAnswer`, OSError.
     """
@@ -76,7 +77,7 @@ def replay(
             stalls = 0 if done > start else stalls + 1
             if not found.loaded or stalls > _MAX_STALLS:
                 raise
-            if done == start:  # it ends the engine itself
+            if done == start:  # the first input of the request has ended the engine
                 failure = {"category": "crash", "title": str(e), "signature": f"engine ended: {e}"}
                 found.failed[done], found.cells[done] = failure, frozenset()
                 done += 1
@@ -101,7 +102,10 @@ def _request(campaign: Campaign, inputs: Sequence[Path], work: Path) -> list[str
 
 
 def _take(found: Replayed, answer: dict[str, Any], start: int) -> int:
-    """Take an answer about inputs from ``start`` on; return the input that is done, or -1."""
+    """Add an answer to ``found``; return the index of the input that is done, or -1.
+
+    ``start``: the index of the request's first input.
+    """
     match answer:
         case {"loaded": dict(files)}:
             found.loaded = True

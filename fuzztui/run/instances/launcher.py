@@ -27,7 +27,7 @@ class Launch:
 
 
 class Launcher:
-    """What the supervisor knows about one engine kind; by default as for in-process engines."""
+    """What the supervisor knows about one engine kind; defaults are for in-process engines."""
 
     says_hello: bool = True
     """Whether the engine writes a hello with its capabilities to ``events.jsonl``.
@@ -39,9 +39,9 @@ class Launcher:
     stall_s: float = 30.0
     """Seconds without a new execution after which an instance is stalled."""
     finish_signal: int = 0
-    """The signal after which the engine finishes its work and ends, sent when a budget is used up.
+    """The signal, sent when a budget is used up, after which the engine finishes its work and ends.
 
-    0: there is no such work, SIGTERM is sent.
+    0: the engine has no work to finish and gets SIGTERM.
     """
 
     def setup(
@@ -76,7 +76,7 @@ class Launcher:
         return ""
 
     def shortage(self, directory: Path) -> str:
-        """Return the temporary problem that its last process reported; an empty string if none.
+        """Return the temporary problem that the engine's last process reported; empty if none.
 
         For example: no free memory. In-process engines report shortages in messages.
         """
@@ -93,7 +93,7 @@ class Launcher:
         return FileStats(run_dir.instance(name), name)
 
     def triage(self, context: ServiceContext) -> Service | None:
-        """Return the triage of its findings; None if the engine describes them itself."""
+        """Return the triage of the engine's findings; None if the engine describes them itself."""
         return None
 
 

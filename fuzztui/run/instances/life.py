@@ -40,7 +40,7 @@ _PREPARING = threading.Lock()
 """Held while an instance prepares in its thread, so that shared files are created once."""
 
 _HOPELESS = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.ENOEXEC, errno.ENOTDIR}
-"""Errors that another try does not mend; after all others the start is tried again."""
+"""Errors of a start after which it is not tried again, because the next start would fail, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,8 @@ class InstanceLife:
     async def end(self, end_reason: EndReason) -> None:
         """Stop the instance: SIGTERM; SIGKILL for the process tree after ``TERM_GRACE_S``.
 
-        If the end state is ``finished``, the engine may finish its work first, for as long as that
-        takes; a second call ends that.
+        If the end state is ``finished``, the engine may finish its work first, however long that
+        takes, as long as it is not silent; a second call stops it at once.
         """
         if self.over or (self._end_reason and not self._finishing):
             return
@@ -217,7 +217,7 @@ class InstanceLife:
                 pass
 
     def hello(self) -> None:
-        """Note that the capabilities of the engine are known now."""
+        """Note that the engine has said hello: its capabilities are known, and it runs."""
         self.greeted = True
         self.mark_running()
 
@@ -267,7 +267,7 @@ class InstanceLife:
         self._standstill.measured(identity, cpu, self._progress_at)
 
     def _prints(self, patience: float) -> bool:
-        """Whether it printed something recently: AFL runs all seeds before its first statistics."""
+        """Whether the engine printed recently: AFL runs all seeds before its first statistics."""
         try:
             printed = (self.directory / "worker.log").stat().st_mtime
         except OSError:
@@ -382,14 +382,14 @@ class InstanceLife:
             return True
 
     def _prepare_launch(self) -> tuple[Launch, InstanceHello | None]:
-        """What to start, and the hello of an engine without one. May run compilers."""
+        """Return what to start, and the hello if the engine says none itself. May run compilers."""
         with _PREPARING:
             where = self._campaign, self.run_dir, self._index
             hello = None if self.launcher.says_hello else self.launcher.hello(*where)
             return self.launcher.prepare(*where), hello
 
     def _introduce(self, hello: InstanceHello) -> None:
-        """Record the hello of an engine without one, and pause it if the instance is paused."""
+        """Record the hello of an engine that says none itself; stop the engine if it is paused."""
         if self.paused:
             self.signal(signal.SIGSTOP)
             self._to("paused")
@@ -417,7 +417,7 @@ class InstanceLife:
         return False
 
     def _judge(self, status: int | None) -> EndReason | None:
-        """Why the instance ends with this process; None: start the engine again."""
+        """Return why the instance ends with its process; None: start the engine again."""
         if reason := self.launcher.refusal(self.directory, status):
             return EndReason("failed", reason)
         if self._end_reason:

@@ -31,7 +31,10 @@ class Phase(Protocol):
         ...
 
     def remaining_turn_s(self) -> float:
-        """Return the budget, in seconds, that these had when the last supervisor ended."""
+        """Return the most seconds that a running turn had left when the last supervisor ended.
+
+        Infinite if turns are limited by trials.
+        """
         ...
 
     async def run(self) -> None:
@@ -42,7 +45,7 @@ class Phase(Protocol):
         """
 
     def over(self) -> PhaseStarted:
-        """Return the event that ends the phase, which has run."""
+        """Return the event to log after :meth:`run`: the target's phase starts."""
         ...
 
 

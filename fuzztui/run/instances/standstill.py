@@ -31,8 +31,8 @@ STANDSTILLS = 3
 
 HALT_LOOKS, BAD_HALT_LOOKS = 600, 30
 """Checks (one per second) that find an engine stopped, after which fuzztui continues the engine,
-because the sender of the signal is unknown. The smaller number holds if its worker still runs, or
-if it was continued before: then the target stopped the engine, not a user."""
+because the sender of the signal is unknown. The smaller number holds if the engine's worker still
+runs, or if the engine was continued before: then the target has stopped it, not a user."""
 
 CONTINUES = 4
 """Continuations without an execution in between, after which a stopped engine is restarted."""
@@ -109,10 +109,10 @@ class Standstill:
         self._kill(process, why)
 
     def halted(self, process: ProcessId) -> None:
-        """Continue an engine that a signal of another process stopped too long ago.
+        """Continue an engine that another process's signal stopped ``HALT_LOOKS`` checks ago.
 
-        Kills an engine that is still stopped after that, unless a debugger holds it. Call at each
-        check.
+        Kills the engine after ``CONTINUES`` continuations without an execution, unless a debugger
+        holds it. Call at each check.
         """
         if self.looks not in (HALT_LOOKS, BAD_HALT_LOOKS):
             return

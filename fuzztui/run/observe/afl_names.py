@@ -14,14 +14,14 @@ _TEXT_MUTATORS = frozenset(ARMS)
 
 
 def parse_name(name: str) -> afl.AflFileName:
-    """As :func:`fuzztui.kernel.wire.afl.parse_name`; ``src`` has only the entries that were
-    used."""
+    """Parse a file name (:func:`fuzztui.kernel.wire.afl.parse_name`); ``src`` lacks parents that
+    the mutator did not use."""
     found = afl.parse_name(name)
     return replace(found, src=_parents(found.src, found.op)) if len(found.src) > 1 else found
 
 
 def _parents(src: tuple[int, ...], op: str) -> tuple[int, ...]:
-    """``src`` without the second entry if the text mutators of ``text.c`` did not use it.
+    """Return ``src`` without the second entry if the text mutators of ``text.c`` did not use that.
 
     afl-fuzz names the second entry for each input of a custom mutator, but only one text mutator
     reads it.

@@ -46,8 +46,8 @@ _log = logging.getLogger(__name__)
 class ObservedBatch:
     """The result of one poll.
 
-    ``offsets``: how far each ``events.jsonl`` is in the log once ``events`` are recorded;
-    ``behind``: more is waiting, so poll again at once.
+    ``offsets``: the bytes of each ``events.jsonl`` that are in the log once ``events`` are
+    recorded; ``behind``: more is waiting, so poll again at once.
     """
 
     events: list[Event]
@@ -59,7 +59,7 @@ class DirectoryObserver:
     """Observes ``out/ID`` of every instance that was added.
 
     :param state: the campaign's state, folded from its log.
-    :param offsets: how far each ``events.jsonl`` is in that log.
+    :param offsets: the bytes of each ``events.jsonl`` that are in that log.
     :param done: :func:`~fuzztui.run.observe.relay.relayed` of the records after these offsets.
     :param wake: called, from any thread, when a poll would return events.
     """
@@ -155,7 +155,7 @@ class DirectoryObserver:
             instance.stats.close()
 
     def _look(self, instance: _Instance, *, last: bool = False) -> Iterator[Event]:
-        """The news of one instance; an error in it must not lose the news of the others."""
+        """Yield what is new in one instance. An error must not lose the events of the others."""
         try:
             yield from instance.look(last=last)
         except Exception as e:
@@ -212,13 +212,13 @@ class _Instance:
                 yield warning
         if synced := self.peers.look(last=last):
             yield synced
-        # After the engine's answers: what the engine has set is then in its block.
+        # After the answers in events.jsonl: the block then has what the answered commands have set.
         if mutators := self.mutators.look(last=last):
             yield mutators
         stats = self.stats.look(last=last)
         yield from self.stats.notes()
         if stats:
-            # The number of files is right: a resumed AFL counts crashes from 0 again.
+            # A resumed AFL counts crashes from 0 again, so the number of files may be greater.
             crashes = max(stats.crashes, self.finds.count(CRASHES))
             hangs = max(stats.hangs, self.finds.count(HANGS))
             yield replace(stats, crashes=crashes, hangs=hangs)
@@ -226,8 +226,8 @@ class _Instance:
     def without_findings(self, found: Sequence[Event]) -> list[Event]:
         """In a mutant's turn, leave out seeds and findings; else return all events.
 
-        An input that crashes a mutant is not a finding (the transfer runs it on the target). Each
-        turn starts with the entries of the turns before; they are reported as seeds only.
+        An input that crashes a mutant is not a finding; the transfer runs it on the target. Each
+        turn starts with the entries of the turns before: one ``EntriesSeeded`` reports them all.
         """
         if not self.mutant:
             return list(found)
@@ -242,7 +242,7 @@ class _Instance:
         return news
 
     def polling_only(self) -> list[Message]:
-        """Report once that inotify does not work here."""
+        """Return a message that inotify does not work here, the first time only."""
         if self.reported or not self.finds.unwatched:
             return []
         self.reported = True

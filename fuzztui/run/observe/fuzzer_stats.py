@@ -19,8 +19,8 @@ MAX_SIZE = 64 * 1024
 """Bytes of the file that are read; AFL's has about 2,000."""
 
 MEASURED_S = 30
-"""Seconds. The file of a younger AFL process is its first one, with the rate of running the seeds
-once."""
+"""Seconds that an AFL process must have run for its rate to be used: its first file has the rate of
+running the seeds once."""
 
 _NUMBER = re.compile(r"([0-9]{1,30})(?:\.[0-9]*)?%?")
 
@@ -50,7 +50,7 @@ def parse_stats(raw: bytes) -> dict[str, str] | None:
 
 
 def to_stats(instance: str, values: Mapping[str, str], age: float) -> Stats:
-    """Make the event. ``age`` in seconds; ``stability`` in percent, as AFL writes it."""
+    """Make the event of an instance from the file's values. ``age``: of the values, in seconds."""
     counts: dict[str, Any] = {
         name: _count(values.get(key), none) for key, (name, none) in _COUNTS.items()
     }

@@ -14,7 +14,7 @@ from itertools import islice
 UNKNOWN = -1.0
 
 FILES_S = 150.0
-"""Seconds. AFL rewrites ``fuzzer_stats`` once a minute: after a longer gap, it did not run."""
+"""Seconds. AFL rewrites ``fuzzer_stats`` once a minute: in a longer gap, AFL was not running."""
 
 WINDOW_S, COARSE_S = 5.0, 30.0
 """Seconds over which a rate is computed; the second if times are known in whole seconds only."""
@@ -36,7 +36,8 @@ class _Point:
 class Pace:
     """The rate of one instance, from the points that one of its files contains.
 
-    :param pause_s: seconds; a longer gap is a pause, unless the file is always that slow.
+    :param pause_s: seconds; a longer gap between two points is a pause, unless the gap before was
+        at least 1 / ``STEPS`` of it.
     """
 
     def __init__(self, pause_s: float) -> None:

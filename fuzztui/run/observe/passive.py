@@ -51,7 +51,7 @@ def source_of(directory: str) -> str | None:
 
 
 class PassiveDirectories:
-    """The passive instances in ``out/`` that appear, and their numbers of entries."""
+    """Watches ``out/`` for passive instances, and for changes of their numbers of entries."""
 
     def __init__(self, out: Path) -> None:
         self._out = out
@@ -60,7 +60,10 @@ class PassiveDirectories:
         self._due: dict[str, float] = {}
 
     def look(self, others: Collection[str]) -> list[PassiveInstance]:
-        """Return what is new. ``others``: names of instances that are not passive, or known."""
+        """Return events about new passive instances, and about changed ones.
+
+        ``others``: names in ``out/`` to leave out.
+        """
         try:
             with os.scandir(self._out) as found:
                 names = sorted(e.name for e in found if e.is_dir(follow_symlinks=False))

@@ -114,7 +114,7 @@ class Logged:
 
 
 _LIST = ""
-"""The whole list of goals as a subject: an event that replaces the list must not come late."""
+"""The subject "the whole list of goals": an event that replaces the list must not come late."""
 
 
 def _take(counts: Counter[Any], keys: Iterable[Hashable]) -> None:
@@ -145,7 +145,7 @@ def _subjects(event: Event) -> set[Hashable]:
 
 
 def _only(event: Event, subjects: Set[Hashable]) -> Event:
-    """The part of a list that is about these subjects."""
+    """Return an event with only the items that are about ``subjects``, if it is a list."""
     if isinstance(event, MutantRuns):
         return replace(event, runs={k: v for k, v in event.runs.items() if k in subjects})
     if isinstance(event, MutantsFound):
@@ -167,7 +167,10 @@ def _id(item: object) -> str:
 
 
 def relayed(records: Iterable[Record]) -> dict[str, Logged]:
-    """Return the events that engines may have written, from the records after the offsets."""
+    """Return what the log has of each engine after the offsets, by instance.
+
+    ``records``: those after the offsets' ``seq``.
+    """
     logged: defaultdict[str, Logged] = defaultdict(Logged)
     lost = False
     for record in records:

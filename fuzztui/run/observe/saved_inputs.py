@@ -46,7 +46,8 @@ class SavedInputs:
 
     :param logged: files of findings that are already in the log (``crashes/NAME``).
     :param queue: names in ``queue/`` that are already in the log.
-    :param lowest: the lowest id of an entry yet: files with other names get ids below it.
+    :param lowest: the lowest id of the logged entries: files without an id in their name get
+        ids below it.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class SavedInputs:
         for folder in FOLDERS:
             self._begin(folder)
         self._lost: dict[tuple[int, int] | None, Known] = {}
-        """Names in directories that were just renamed or removed, by identity."""
+        """Reported names in directories that were just renamed or removed, by device and inode."""
         self._check_due = 0.0
         self._folders_due = 0.0
         self._unsettled = 0.0
@@ -115,7 +116,10 @@ class SavedInputs:
         return events
 
     def file_completed(self, directory: str, file: str) -> list[EntrySaved | FindingSaved]:
-        """Report a file that inotify reports complete; "": the directory was renamed or removed."""
+        """Return the events of a file that inotify reports complete.
+
+        ``file`` empty: the directory was renamed or removed.
+        """
         listing = self._listings.get(directory)
         if listing is None:
             return []

@@ -1,4 +1,4 @@
-"""The sure tier of observing: list a directory when its mtime has changed.
+"""The reliable tier of observing: list a directory when its mtime has changed.
 
 This tier needs no inotify and misses nothing, but is slower. An unchanged directory costs one stat;
 a listing of 100,000 names costs 20 ms, so the interval adapts to the cost.

@@ -45,9 +45,9 @@ class StatsFile:
         self.values: Mapping[str, str] = {}
         """The values by key when the file was last read."""
         self.mtime = 0.0
-        """The mtime of these values."""
+        """The file's mtime when ``values`` were read."""
         self.ctime = 0.0
-        """When the file was last written here: a copy may keep the mtime."""
+        """The file's ctime then, which a copy does not keep (it may keep the mtime)."""
 
     def read(self, *, always: bool = False) -> Stats | None:
         """Return the statistics with their age.
@@ -74,9 +74,10 @@ class StatsFile:
 
 
 def unchanged(stats: Stats, before: Stats, *, last: bool) -> bool:
-    """Whether only ages differ, or, until the last report, numbers that fuzztui does not know.
+    """Whether the statistics differ only in ages and, unless ``last``, in ``other`` numbers.
 
-    Such a number may be a clock: alone it is no reason to write a record.
+    A number that fuzztui does not know may be a clock: alone it is no reason to write a record.
+    ``last``: the engine has ended.
     """
     other = stats.other if last else before.other
     return replace(stats, age=before.age, slow_age=before.slow_age, other=other) == before

@@ -28,15 +28,15 @@ _children: set[int] = set()
 
 
 def children() -> set[int]:
-    """Return the process ids that :func:`execute` waits for, not the supervisor's reaper."""
+    """Return the ids of the processes of :func:`execute`, which the reaper must leave alone."""
     return set(_children)
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessMark:
-    """The mark in the environment of all processes of one execution, by which they are found.
+    """The environment variables by which all processes of an execution can be found.
 
-    ``label`` is used instead of an instance's name.
+    ``label``: what takes the place of an instance's name.
     """
 
     run: Path
@@ -56,8 +56,9 @@ class ProcessMark:
 class ProcessResult:
     """How a program ended.
 
-    ``status``: as of subprocess; None if :func:`execute` killed the program, because its time was
-    up or because a signal stopped it. ``stopped``: the name of that signal, else empty.
+    ``status``: the exit status, or minus the number of the signal that killed the program; None if
+    :func:`execute` killed the program, because its time was up or because a signal stopped it.
+    ``stopped``: the name of the signal that stopped it, else empty.
     """
 
     status: int | None
@@ -74,7 +75,7 @@ class ProcessResult:
 
 @dataclass(slots=True)
 class _Output:
-    """Keeps the two ends of a stream."""
+    """Keeps the beginning and the end of a stream, ``KEPT`` bytes each."""
 
     callback: Callable[[bytes], None] | None
     head: bytearray = field(default_factory=bytearray)
@@ -182,9 +183,10 @@ async def execute(
 def _tied() -> tuple[str, ...]:
     """The start of a command line that lets the command die with this process.
 
-    Empty if the machine has no setpriv (util-linux). Without it, an endless target would use a core
-    until the run is resumed. setpriv becomes the command, which is killed when the thread that
-    started it dies. A function between fork and exec is no way: this process has threads.
+    Empty if the machine has no setpriv (util-linux); an endless target may then use a core until
+    the run is resumed. setpriv executes the command in its own process, which the kernel kills when
+    the thread that started it dies. A function between fork and exec (``preexec_fn``) could
+    deadlock, because this process has threads.
     """
     tied = (shutil.which("setpriv") or "", "--pdeathsig", "KILL")
     try:

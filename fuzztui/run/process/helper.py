@@ -44,7 +44,7 @@ class HelperProcess(Service):
 
     :param module: the module to run, with the run's path and ``arguments``.
     :param label: marks the process (:class:`ProcessMark`).
-    :param undone: what is not done while the process does not run, for messages.
+    :param undone: the work that is not done while the process does not run, for messages.
     """
 
     again_s = math.inf
@@ -96,7 +96,7 @@ class HelperProcess(Service):
             delay = min(2 * delay, MAX_DELAY_S)
 
     def end(self) -> None:
-        """Send SIGTERM: finish the work and exit; after a second call exit at once."""
+        """Send SIGTERM, so that the process finishes its work; a second call ends it at once."""
         self._ending = True
         if self._pid:
             with contextlib.suppress(ProcessLookupError):
@@ -150,7 +150,7 @@ class HelperProcess(Service):
         """Called when the process has printed new numbers."""
 
     def _report(self, text: str) -> None:
-        """Each text once, because the process may be started many times."""
+        """Record a problem, each text once, because the process may be started many times."""
         text = visible(text)[:_MAX_PROBLEM]
         if text not in self._problems and len(self._problems) < MAX_PROBLEMS:
             self._problems.add(text)

@@ -21,7 +21,7 @@ from fuzztui.kernel.base.user_dirs import cache_dir
 FLAGS = ("-std=gnu11", "-O2", "-fno-semantic-interposition", "-Wall", "-Wextra", "-shared", "-fPIC")
 
 _FOR = (*FLAGS, os.uname().machine)
-"""Compiler options and machine, which are part of a library's file name."""
+"""Compiler options and machine: a library's file name depends on them."""
 
 _PACKAGE = Path(fuzztui.__file__).parent
 _AFL, _TEXT = _PACKAGE / "run/afl", _PACKAGE / "engines/text"

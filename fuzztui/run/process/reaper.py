@@ -37,7 +37,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def children() -> int:
-    """Return the number of this process's children; after :meth:`Reaper.start` with orphans."""
+    """Return the number of this process's children; orphans count after :meth:`Reaper.start`."""
     found = 0
     for task in Path("/proc/self/task").glob("*/children"):
         with contextlib.suppress(OSError):

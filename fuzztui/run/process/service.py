@@ -77,14 +77,14 @@ class Service:
 
     @property
     def pending(self) -> str:
-        """What is left to do before the end, such as ``3 findings``; an empty string: nothing."""
+        """The work that is left before the end, such as ``3 findings``; an empty string: none."""
         return ""
 
     async def finish(self) -> None:
         """Do what is left when all instances have ended. May be cancelled at any time."""
 
     async def close(self) -> None:
-        """End what :meth:`run` has begun, in a short time, when all services have finished."""
+        """Release what :meth:`run` holds, quickly. Called when all services have finished."""
 
     async def ended(self, end: str, reason: str) -> None:
         """Called when nothing else runs any more. ``end``: the campaign's last state."""

@@ -72,7 +72,7 @@ class CampaignClock:
 
     @contextlib.contextmanager
     def unpaid(self) -> Iterator[None]:
-        """Context manager in which campaign time stands still, so that no budget is charged."""
+        """Context manager: campaign time stands still, so that no budget is used."""
         self.stop()
         try:
             yield

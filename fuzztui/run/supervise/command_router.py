@@ -32,7 +32,7 @@ _MAX_CONTROL = 64 << 20
 """Bytes of an instance's ``control.jsonl`` that are read."""
 
 SUPERVISOR = "fuzztui"
-"""``by`` of commands that the supervisor itself sends to an engine."""
+"""The user (``by``) that the log names for commands of the supervisor itself."""
 
 
 class CommandContext(LogContext, Protocol):
@@ -76,7 +76,8 @@ class CommandRouter:
     def submit(self, request: CommandRequest) -> Ticket:
         """Log a command and carry it out. Every ticket gets an answer.
 
-        A hub sends a command again, with the same ``id``, if it has lost the connection meanwhile.
+        A command with an ``id`` that the log has already is not carried out again: a hub repeats a
+        command after it has lost the connection.
         """
         context = self._context
         if request.id and (ticket := self._sent_before(request.id)):
@@ -293,7 +294,7 @@ class CommandRouter:
         self._context.record(CommandRejected(command_id, name, reason))
 
     def _logged_command(self, command_id: str) -> Command | None:
-        """A command that is in the log, but no longer (or never was) in ``_open``."""
+        """Return a command from the log that is not in ``_open``; None if there is none."""
         status = self._context.state.commands.get(command_id)
         try:
             return decode_command(status.command) if status else None

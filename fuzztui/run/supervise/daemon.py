@@ -73,7 +73,7 @@ class StarterPipe:
         print(f"fuzztui: {error}", file=sys.stderr)
 
     def _send(self, message: dict[str, object]) -> bool:
-        """Returns False if the parent process has exited."""
+        """Send a message to the parent process. Returns False if that has exited."""
         try:
             if self._fd is not None:
                 os.write(self._fd, json.dumps(message).encode() + b"\n")

@@ -103,7 +103,7 @@ class CampaignLimits:
             self._news, self._news_at = news, running_s
         if sums.stats.edges > self._edges:
             self._edges, self._edges_at = sums.stats.edges, running_s
-        if state.stage == "mutants":  # this phase has a budget of its own
+        if state.stage == "mutants":  # the mutant phase has a budget of its own
             self._news_at = self._edges_at = running_s
             reason = _crashed(self._campaign, state)
             late = running_s - self._campaign.budget_s > LATE_S

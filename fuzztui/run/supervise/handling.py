@@ -1,4 +1,4 @@
-"""What the routers of a supervisor and of a hub do alike: run handlers, combine answers."""
+"""What the command routers of supervisors and of hubs share: run handlers, combine answers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.process.service import Handler
 
 Summary = Callable[[Sequence[CommandAnswer]], str]
-"""Makes one text of several answers."""
+"""Returns one text for several answers."""
 
 
 class LogContext(Protocol):
-    """What both routers use of their owner."""
+    """The part of a supervisor or hub that both command routers use."""
 
     @property
     def state(self) -> State:
@@ -46,7 +46,7 @@ class OpenCommand:
     waiting: set[str] = field(default_factory=set)
     """Names of instances, or of hosts; an empty string: the owner of the log itself."""
     answers: dict[str, CommandAnswer] = field(default_factory=dict)
-    """By the same names."""
+    """The answers until now, by the names as in ``waiting``."""
 
     @property
     def command(self) -> Command:
@@ -101,7 +101,7 @@ class HandlerTasks:
 
 
 def combined(answers: Sequence[CommandAnswer], command: Command, summary: Summary) -> CommandAnswer:
-    """Return one answer: applied if all are, or if any is and that is enough for the command."""
+    """Return one answer: applied if all are, or if one is and the command has ``any_applies``."""
     if len(answers) == 1:
         return answers[0]
     applied = [a for a in answers if a.result == APPLIED]

@@ -41,14 +41,15 @@ class LogOwner(Protocol):
         """Log events."""
 
     def run_gone(self, why: str) -> None:
-        """End the campaign, because its run, log or lock was deleted or moved; ``why``: that."""
+        """End the campaign, because its run, log or lock was deleted or moved; ``why``: text."""
 
 
 MakeOwner = Callable[
     [FrozenCampaign, RunDir, Callable[[str], None], Callable[[str], None]], LogOwner
 ]
-"""Makes the owner of a campaign: the run, what is called with each slow step of the start, and what
-is called with a message while nothing can be written. Raises SupervisorError."""
+"""Makes the owner of a campaign's log. Arguments: the campaign, its run, a function that is called
+with each slow step of the start, and one that is called with a message while nothing can be
+written. Raises SupervisorError."""
 
 
 async def _own(

@@ -28,7 +28,7 @@ def package_services(feature: Feature, context: ServiceContext) -> list[PackageS
 
 
 class PackageService(Service):
-    """Passes everything on to a service. Its errors become messages, each method's once."""
+    """Passes all calls on to a package's service; reports errors as messages, once per method."""
 
     def __init__(self, feature: Feature, service: Service, record: Callable[..., None]) -> None:
         self._feature, self._service, self._record = feature, service, record
@@ -90,7 +90,7 @@ class PackageService(Service):
 
     async def _call(self, method: str, call: Callable[..., Awaitable[None]], *args: Any) -> None:
         try:
-            await call(*args)  # TypeError: it is no coroutine function
+            await call(*args)  # TypeError if it is no coroutine function
         except Exception as e:
             self._fails(method, e)
 

@@ -55,8 +55,9 @@ class CampaignStartup:
         """Adopt running engines, record the new supervisor, end instances no longer configured.
 
         ``first``: the phase before the target's, None if it is over; ``notes``: messages to record;
-        ``first_events``: events to record before the start, which shows regressions thereby;
-        ``spent``: no budget is left. The directories of ``lives`` are already observed.
+        ``first_events``: events to record before ``SupervisorStarted``: with verdicts among them,
+        the start can show regressions; ``spent``: whether no budget is left. The directories of
+        ``lives`` are already observed.
         """
         state, campaign, record = self._state, self._campaign, self._log.record
         clock, notes = self._log.clock, list(notes)
@@ -109,7 +110,7 @@ class CampaignStartup:
                 life.revive()
 
     def _set_waiting(self) -> None:
-        """Instances that fuzzed the target before wait until the mutant phase is over."""
+        """Record that ended instances of the target wait until the mutant phase is over."""
         for name in instance_names(self._campaign):
             if (known := self._state.instances.get(name)) and known.state in ENDED:
                 reason = "the mutant phase comes first"
@@ -122,7 +123,7 @@ class CampaignStartup:
         await asyncio.gather(*(self._retire_one(n) for n in gone if known[n].state not in ENDED))
 
     async def _retire_one(self, name: str) -> None:
-        """Cleanly, like any other instance: it writes its final counts at its end."""
+        """End one instance with SIGTERM, so that the engine writes its final counts."""
         directory, reason = self._run_dir.instance(name), "no longer part of the campaign"
         if directory.is_dir():
             self._observation.add_retired(self._run_dir, name)

@@ -1,4 +1,4 @@
-"""The services of a campaign, which supervisor and hub run alike."""
+"""The services of a campaign. A supervisor and a hub run them in the same way."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ MAX_WAIT_S: Final = 10.0
 """Seconds by which services may delay the end of a campaign that a user stops."""
 
 PATIENT_S: Final = 300.0
-"""The same where no user stops it: some hundred findings can be examined."""
+"""Seconds by which services may delay the end of a campaign that no user stops: enough to examine
+some hundred findings."""
 
 
 def all_services(context: ServiceContext) -> list[Service]:
@@ -93,7 +94,10 @@ class Services:
         return f"checking {left}" if left else ""
 
     async def finish(self, *, is_stopped: bool) -> None:
-        """Do what is left; after a while, or :meth:`hurry`, record what was not done. Then end."""
+        """Let services do what is left, then close them; record what was not done in time.
+
+        They get ``PATIENT_S`` (``MAX_WAIT_S`` if ``is_stopped``), or until :meth:`hurry` is called.
+        """
         limit = MAX_WAIT_S if is_stopped else PATIENT_S
         work = asyncio.gather(*(service.finish() for service in self._services))
         halt = asyncio.ensure_future(self._hurry.wait())

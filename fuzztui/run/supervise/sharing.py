@@ -1,8 +1,8 @@
 """``campaign.group``: members of a Unix group may read the run, and perhaps steer it.
 
-What screens and commands read of a run gets the group and is readable for it: the log, the frozen
-campaign, lock and socket, queues and findings. All else stays private, and so does the run as a
-whole of a campaign without that key.
+The files of a run that screens and commands read get the group and are readable for it: the log,
+the frozen campaign, lock and socket, queues and findings. All other files stay private; without the
+key, the whole run does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 
 SHARE_S: Final = 1.0
-"""Seconds between two looks at the run's own files. Inputs are shared when they are recorded."""
+"""Seconds between two calls of :meth:`RunSharing.run`. Inputs are shared when they are logged."""
 
 _DIRECTORY: Final = 0o2750
 """The set-group-id bit: files made in the directory get its group."""
@@ -76,7 +76,7 @@ class RunSharing:
             self._share_below(folder)
 
     async def run(self) -> None:
-        """Share what has been made or replaced since. To be called regularly."""
+        """Share files that were made or replaced since the last call. Call regularly."""
         await asyncio.to_thread(self._share_own)
 
     def saw(self, event: Event) -> None:
@@ -121,7 +121,7 @@ class RunSharing:
             mode = _DIRECTORY if directory else _FILE
             if now.st_gid == gid and stat.S_IMODE(now.st_mode) == mode:
                 return
-            # A hard link may be a user's own seed (afl-fuzz links them), or what a target linked.
+            # A hard link may be a user's seed (afl-fuzz links seeds), or made by a target.
             one = stat.S_ISREG(now.st_mode) and now.st_nlink == 1
             if not (directory or one) or now.st_uid != os.geteuid():
                 return

@@ -266,7 +266,7 @@ class Supervisor:
             self.end_one(life, end_reason)
 
     def run_gone(self, why: str) -> None:
-        """End the campaign, because its run, log or lock was deleted or moved; ``why``: that."""
+        """End the campaign, because its run, log or lock was deleted or moved; ``why``: text."""
         self.end(EndReason("failed", why))
 
     def end_one(self, life: InstanceLife, end_reason: EndReason) -> None:

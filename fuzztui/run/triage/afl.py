@@ -25,7 +25,7 @@ from fuzztui.run.triage.waiting import Triage
 
 REST = 0.5
 MIN_REST_S, MAX_REST_S = 0.05, 0.5
-"""Rest after each finding, as a part of the time that it took, within bounds (in seconds)."""
+"""The rest after each finding is ``REST`` times the time that it took, within these seconds."""
 
 HANGS_EVERY = 4
 """If both wait, each fourth finding is a hang: a hang takes ten times as long as a crash."""
@@ -51,7 +51,7 @@ class AflTriage(Triage):
         self._programs: dict[str, TargetProgram] = {}
 
     def _is_for(self, finding: FindingSaved) -> bool:
-        return finding.instance != ORACLE  # which describes its findings
+        return finding.instance != ORACLE  # the oracle describes its findings itself
 
     async def run(self) -> None:
         """Describe old and new findings until cancelled."""

@@ -41,7 +41,7 @@ _ASSERTION = re.compile(r"(?:Assertion [`'].*|assertion .* failed.*)")
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """The result of running a finding again. ``ended``: the target did not fail this time."""
+    """The result of running a finding again. ``ended``: whether the target has not failed."""
 
     signature: str
     title: str
@@ -62,7 +62,7 @@ async def examine_input(
     sig: int = 0,
     on_output: Callable[[bytes], None] | None = None,
 ) -> Reproduction:
-    """Run an input again; a hang for longer than AFL++ waited.
+    """Run an input again; give a hang more time than AFL++ did.
 
     ``category``: crash, hang, or an empty string if unknown; ``sig``: the signal of a crash that
     AFL++ reported, 0: unknown.

@@ -165,7 +165,7 @@ class _Stopper:
             return
         self._look_at = now + LOOK_EVERY_S
         states = [process.state() for process in self._below]
-        is_new = not states  # on a busy machine it may run already at the first look
+        is_new = not states  # on a busy machine the target may run already at the first look
         if not all(states) or not states or self._stopping:
             self._below = descendants(pid)
             states = [process.state() for process in self._below]

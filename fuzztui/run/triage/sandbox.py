@@ -131,7 +131,8 @@ def _sandboxes(run: Path) -> Path:
 def _launcher(program: TargetProgram) -> str:
     """Shell commands that set limits and environment in the process that becomes the target.
 
-    Not earlier, because libraries that are preloaded for the target must not enter a debugger.
+    They are not set earlier, because libraries that are preloaded for the target must not be loaded
+    into a debugger.
     """
     lines = ["ulimit -c 0", "unset LINES COLUMNS"]
     if program.unaided:

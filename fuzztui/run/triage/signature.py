@@ -33,7 +33,7 @@ MANY = 16
 """Occurrences of a function on the stack from which on it counts as an endless recursion."""
 
 _ENTRY = "LLVMFuzzerTestOneInput"
-"""The harness's function; it and all outside of it are no part of the application."""
+"""The harness's function: this frame and all frames outside of it are not the application's."""
 
 _RUNTIME = re.compile(
     r"""
@@ -177,9 +177,9 @@ def signature(kind: str, frames: Sequence[Frame], *more: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A signature, and the frames and basis that it is made of, as an event contains them.
+    """A signature, and the frames and basis of which it is made, as an event contains them.
 
-    Both are empty if it is not made of frames.
+    ``frames`` and ``basis`` are empty if the signature cannot be made of them again.
     """
 
     signature: str
@@ -205,7 +205,7 @@ def signed(kind: str, frames: Iterable[Frame], *more: str) -> Signed:
     rows = frame_rows(stack, lambda frame: frame.function)
     basis = Basis(kind, depth=len(endless) or DEPTH, more=more)
     kept = parse_frames(rows)
-    # Names that are too long, or too many functions of a recursion, cannot be counted again.
+    # Not if names were cut, or functions of a recursion left out: the signature would differ.
     if not kept or signature_of(basis, counting(kept, basis, ())) != text:
         return Signed(text)
     return Signed(text, rows, basis.row())

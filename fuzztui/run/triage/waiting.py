@@ -35,14 +35,14 @@ class Triage(Service):
         raise NotImplementedError
 
     async def _describe(self, finding: FindingSaved) -> FindingDescribed | None:
-        """May be cancelled; raises nothing else, or the finding would never be described.
+        """Return the description of a finding; None: later, after another :meth:`_put`.
 
-        None: the description comes later, see :meth:`_put`.
+        May be cancelled, and must raise nothing else: the finding would never be described.
         """
         raise NotImplementedError
 
     def _rest_s(self, took_s: float) -> float:
-        """How long to rest after a finding that has taken ``took_s`` seconds."""
+        """Seconds to rest after a finding that has taken ``took_s`` seconds."""
         return 0.0
 
     def _next(self) -> FindingSaved:
@@ -103,5 +103,5 @@ class Triage(Service):
 
     @property
     def pending(self) -> str:
-        """The findings without a description."""
+        """The number of findings without a description, as text; empty if 0."""
         return several(self.left, "finding") if self.left else ""

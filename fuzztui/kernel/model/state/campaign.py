@@ -82,33 +82,34 @@ class State:
     """The rules about frames that do not count for signatures
     (:mod:`fuzztui.kernel.wire.frames`)."""
     regrouped: dict[str, dict[str, int]] = field(default_factory=dict)
-    """By signature without these rules: the signatures of its findings, with their numbers;
-    derived."""
+    """By signature without these rules: the signatures that its findings have with the rules, each
+    with the number of findings. Derived from ``findings``."""
     plain_signatures: dict[str, dict[str, int]] = field(default_factory=dict)
-    """The inverse: signatures without the rules, by signature with the rules."""
+    """The inverse of ``regrouped``: by signature with the rules, the signatures without them."""
     unnumbered_groups: dict[str, list[str]] = field(default_factory=dict)
-    """The signatures of ``groups`` by signature without line number; derived."""
+    """The signatures of ``groups`` by signature without line number. Derived from ``groups``."""
     unnumbered_verdicts: dict[str, list[str]] = field(default_factory=dict)
-    """The same for ``verdicts``."""
+    """The signatures of ``verdicts`` by signature without line number. Derived from these."""
     latest: dict[str, float] = field(default_factory=dict)
     """Campaign time of the last finding, by category."""
     mutants: dict[str, Mutant] = field(default_factory=dict)
     shard: int = 0
-    """``mutants`` are this one of ``shards`` parts of the program's mutants; 0: all of them."""
+    """The number (from 1) of the shard in ``mutants``, one of ``shards``; 0: all mutants."""
     shards: int = 0
     shard_numbers: list[int] = field(default_factory=list)
-    """All parts that ``mutants`` are: more than one in a merged run."""
+    """The numbers of all shards in ``mutants``: several in a merged run."""
     shard_mutants: int = 0
-    """The number of mutants of all shards."""
+    """The number of mutants in all ``shards``."""
     shard_program: str = ""
-    """The sum of these mutants (:class:`~fuzztui.kernel.wire.events.MutantsShard`)."""
+    """The checksum of the mutants of all shards
+    (:class:`~fuzztui.kernel.wire.events.MutantsShard`)."""
     mutant_counts: dict[str, int] = field(default_factory=dict)
     """The number of mutants in each state."""
     mutant_verdicts: dict[str, int] = field(default_factory=dict)
     """The number of mutants by :func:`~fuzztui.kernel.model.progress.verdict`."""
     accepted_mutants: dict[str, dict[str, str]] = field(default_factory=dict)
-    """By id: because, change, author and date of the survivors that a user has accepted; mutants
-    that are not in this run, or are killed, included."""
+    """By id of a survivor that a user has accepted: because, change, author and date. Mutants that
+    are not in this run, or are killed, are included."""
     accepted_survivors: int = 0
     """The number of mutants that are accepted and survive."""
     static_mutants: int = 0
@@ -124,17 +125,18 @@ class State:
     mutators: dict[str, MutatorStats] = field(default_factory=dict)
     """The latest statistics of text mutators, by instance; each list as long as ``names``."""
     finished_turns: MutatorStats | None = None
-    """The same for all finished turns of mutants: their sums, with the mixture of the last."""
+    """The sums of these statistics over all finished turns of mutants, with the mixture of the last
+    turn; None: no turn has finished."""
     mixture_changes: dict[str, MixtureChange] = field(default_factory=dict)
     """The last change of each instance's mixture."""
     types: dict[str, TargetingStats] = field(default_factory=dict)
     """The latest statistics of spoton's types, by instance; each list as long as ``names``."""
     uncovered_goals: dict[str, dict[str, UncoveredGoal]] = field(default_factory=dict)
-    """By instance and location."""
+    """Goals that an instance has not covered, by instance and location."""
     checked_trials: dict[str, int] = field(default_factory=dict)
-    """By instance: the number of trials that were checked for the decisions that they reach."""
+    """By instance: number of trials that were checked for which decisions they reach."""
     learnt: dict[str, str] = field(default_factory=dict)
-    """Tokens that comparisons brought, each with the place of its comparison."""
+    """Tokens that comparisons added to the dictionary, each with the place of its comparison."""
     trials_by: dict[str, dict[str, int]] = field(default_factory=dict)
     """By instance: trials by the operation that made their inputs."""
     property_reasons: dict[str, str] = field(default_factory=dict)
@@ -148,7 +150,7 @@ class State:
     sources: dict[str, SourceRow] = field(default_factory=dict)
     """The source files of the target, by path."""
     covered: dict[str, CoverageStep] = field(default_factory=dict)
-    """What was covered when, in the order of the log."""
+    """Lines and branches that were covered for the first time, in the order of the log."""
     coverage_build: str = ""
     """State of the build that measures the lines of a C target; empty: there is none."""
     coverage_reason: str = ""

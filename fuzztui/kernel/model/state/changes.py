@@ -10,18 +10,18 @@ class Changes:
     """The rows that a batch of records touched, so that a screen repaints only these."""
 
     campaign: bool = False
-    """Name, state, budget, totals."""
+    """Whether name, state, budget or totals have changed."""
     instances: frozenset[str] = frozenset()
     entries: frozenset[str] = frozenset()
     findings: frozenset[str] = frozenset()
     mutants: frozenset[str] = frozenset()
     commands: frozenset[str] = frozenset()
     source: bool = False
-    """Files of the target, or their coverage."""
+    """Whether source files of the target, or their coverage, have changed."""
     records: int = 0
     """The number of records in the batch."""
     reset: bool = False
-    """Everything may have changed (the first batch, a seek)."""
+    """Whether anything may have changed (the first batch, a seek)."""
 
     def __or__(self, later: Changes) -> Changes:
         """The rows that this batch or a later one touched."""

@@ -25,6 +25,6 @@ class CommandStatus:
     seq: int = 0
     """``seq`` of the record with which it was issued; 0: the log does not contain that."""
     undoes: list[str] = field(default_factory=list)
-    """The ids of the commands that it undoes."""
+    """The ids of the commands that this one undoes."""
     step: str = ""
     """Equal for the commands of one key press; an empty string: the command is alone."""

@@ -33,7 +33,7 @@ class Instance:
     mutant: str = ""
     """The id of the mutant that the instance fuzzes; an empty string: the original."""
     peers: dict[str, int] = field(default_factory=dict)
-    """By peer: the next id to import from its queue."""
+    """The next id to import from each peer's queue, by peer."""
     stats: Stats = NO_STATS
     """The latest statistics. The numbers of files may be too low: use the properties."""
     execs_per_sec: float = 0.0
@@ -41,7 +41,8 @@ class Instance:
     stats_t: float = -1.0
     """Campaign time at which the statistics were measured; -1: none yet."""
     slow_t: float = -1.0
-    """The same for ``stability`` and ``edges_total`` if they are older; else -1."""
+    """Campaign time at which ``stability`` and ``edges_total`` were measured if they are older
+    than the other statistics; else -1."""
     cpu: float = 0.0
     rss: int = 0
     processes: int = 0
@@ -52,8 +53,9 @@ class Instance:
     last_find_t: float = -1.0
     """Campaign time of the last entry that was not imported; -1: none yet."""
     entry_files: int = 0
-    """Files in ``queue/`` that the log contains, as ``crash_files`` and ``hang_files`` of the other
-    directories. The properties are never below these, though the engine's statistics lag."""
+    """Number of files in ``queue/`` that the log contains; ``crash_files`` and ``hang_files``: of
+    the other directories. The properties ``corpus``, ``crashes`` and ``hangs`` are never less
+    than these numbers, even if the engine's statistics are older."""
     crash_files: int = 0
     hang_files: int = 0
     renumbered_seq: int = 0
@@ -62,19 +64,20 @@ class Instance:
     """``seq`` of the last entry whose original id the log does not contain, because the log starts
     after a renumbering. Older records may use ids of that earlier numbering."""
     unknown_original_below: int = 0
-    """All such original ids are below this number."""
+    """All original ids that the log does not contain are below this number."""
     began_t: float = -1.0
     """Campaign time at which the instance first ran; -1: not yet."""
     ended_t: float = -1.0
     """Campaign time at which the instance ended; -1: it has not."""
     passive: str = ""
-    """Of a directory in which nothing fuzzes: where its entries come from; else empty."""
+    """Where the entries of a passive instance (a directory in which nothing fuzzes) come from;
+    empty: the instance is not passive."""
     received: int = 0
-    """The number of its entries then, which no total counts."""
+    """The number of entries of a passive instance, which no total counts."""
     host: str = ""
     """The name of the host on which it runs; empty: the machine of this log."""
     unguided: str = ""
-    """Why coverage has not guided it, as it last reported; empty: it has not reported that."""
+    """Why coverage does not guide the instance, as last reported; empty: not reported."""
     origins: dict[str, str] = field(default_factory=dict)
     """Of an instance that fuzzes a mutant: the entries that were its seeds, by its own ids."""
 
@@ -110,28 +113,28 @@ class Host:
     yet."""
     reason: str = ""
     changed_t: float = 0.0
-    """Campaign time since when it is in this state."""
+    """Campaign time at which the host's connection came into this state."""
     run: str = ""
     clock_ms: int = 0
-    """By how many milliseconds its clock is ahead."""
+    """Milliseconds by which the host's clock is ahead of this machine's; negative: behind."""
     seq: int = 0
-    """The number of the last record of its log that this log contains."""
+    """The number of the last record of the host's log that this log contains; 0: none."""
     t: float = -1.0
-    """The campaign time of that record over there."""
+    """The campaign time of that record in the host's log; -1: none yet."""
     boot: str = ""
-    """The id of the boot of its kernel when it was last connected."""
+    """The boot id of the host's kernel at the last connection."""
     machine: str = ""
-    """The name that the machine has for itself."""
+    """The machine's own hostname."""
     pid: int = 0
     cores: int = 0
     campaign: str = ""
-    """The state of the campaign over there; an empty string: not reported yet."""
+    """The state of the campaign on the host; an empty string: not reported yet."""
     campaign_reason: str = ""
     stage: str = ""
-    """The phase of a fuzz-first campaign over there, as ``State.stage``."""
+    """The phase of a fuzz-first campaign on the host: a value of ``State.stage``."""
     plan: dict[str, float] = field(default_factory=dict)
 
     @property
     def clock_s(self) -> float:
-        """By how many seconds its clock is ahead; negative: behind."""
+        """Seconds by which the host's clock is ahead of this machine's; negative: behind."""
         return self.clock_ms / 1000

@@ -56,12 +56,12 @@ class Mutant:
     earlier_results: dict[str, int] = field(default_factory=dict)
     """Results of its turns before it was queued again, by name."""
     near: dict[str, list[str]] = field(default_factory=dict)
-    """By instance: the first entry that came as near to killing the mutant as any, and how near:
+    """By instance: the first of the entries that came nearest to killing the mutant, and how near:
     reached, infected, ran."""
     accepted: bool = False
-    """Whether a user has accepted that it survives (``State.accepted_mutants``)."""
+    """Whether a user has accepted that the mutant survives (``State.accepted_mutants``)."""
     by_property: str = ""
-    """Of a suite: the property that has killed it."""
+    """The property that has killed the mutant, in a campaign on a test suite; else empty."""
     column: int = -1
     """Column of its expression on ``line``: from 1, in characters; -1: not known."""
     end_line: int = -1
@@ -70,7 +70,7 @@ class Mutant:
 
     @property
     def survives(self) -> bool:
-        """Whether no input has killed it, though one could."""
+        """Whether the mutant is alive or pending: no input has killed it, but one could."""
         return self.state in ("alive", "pending")
 
     @property

@@ -16,7 +16,7 @@ class Entry:
     t: float
     seq: int = 0
     saved: bool = False
-    """Whether its file was reported; false: the entry was only described yet."""
+    """Whether the entry's file was reported; False: the entry was only described until now."""
     file: str = ""
     src: list[int] = field(default_factory=list)
     op: str = ""
@@ -43,12 +43,12 @@ class Entry:
     preview: str = ""
     """The start of what a generator made of the entry; an empty string: not reported."""
     shown_seq: int = 0
-    """``seq`` of the record with all of it; 0: none."""
+    """``seq`` of the record that contains the whole generated input; 0: none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding. ``key``: ``"instance/file"``. ``seq``, ``t``: as those of :class:`Entry`."""
+    """One finding. ``key``: ``"instance/file"``. ``seq``, ``t``: of the first record about it."""
 
     key: str
     instance: str
@@ -85,7 +85,7 @@ class Finding:
     plain_place: str = ""
     """The place without such rules: of the innermost frame of the application."""
     property: str = ""
-    """Of a suite: the property that failed."""
+    """The property that failed, in a campaign on a test suite; else empty."""
     example: bool = False
     """Whether the input is a failing example of Hypothesis now."""
 

@@ -1,4 +1,4 @@
-"""What every command is: its name, its instances, what makes it invalid."""
+"""The base class of commands, and the registry of their names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fuzztui.kernel.wire.events import register
 
 
 def on_text(instance: str) -> str:
-    """Return the end of a command's text that names its instance; an empty string: all."""
+    """Return the end of a command's text: `` on INSTANCE``; empty if the command is for all."""
     return f" on {instance}" if instance else ""
 
 
@@ -30,7 +30,7 @@ _OTHERWISE: dict[str, Callable[[Exception, Command], str]] = {
     "subject": lambda *_: "",
     "affects": lambda *_: "",
 }
-"""What the properties of a package's command are if they raise."""
+"""What the properties of a package's command return instead if they raise."""
 
 COMMAND_NAMES: dict[str, type[Command]] = {}
 """Every known command, by its name on the wire: those of the classes that are defined until now."""
@@ -43,16 +43,18 @@ class Command:
     name: ClassVar[str] = ""
     """The name on the wire and in ``InstanceHello``; a class without a name is not a command."""
     for_all: ClassVar[bool] = False
-    """Whether an empty ``instance`` means all running instances; else it means the only one."""
+    """Whether an empty ``instance`` means all running instances; if not, it means the only one."""
     any_applies: ClassVar[bool] = False
-    """Whether a command for several instances is applied if any of them executed it; else all must.
-    For states that each instance has of its own, so that one may execute what another rejects."""
+    """Whether a command for several instances counts as applied if one of them has executed it; if
+    not, all must. For state that each instance has separately: one may execute the command and
+    another reject it."""
     for_ended: ClassVar[bool] = False
-    """Whether instances that have ended get the command, too, for when they are resumed."""
+    """Whether instances that have ended get the command, too, to apply it when they are resumed."""
     lasting: ClassVar[bool] = False
     """Whether a command for all instances also holds for instances that start later."""
     ordered: ClassVar[bool] = False
-    """Whether a sender waits for the answer before the next such command: one may undo another."""
+    """Whether a sender must wait for the answer before it sends the next such command, because one
+    may undo the other."""
 
     def __init_subclass__(cls, *, name: str = "") -> None:
         """Add the command to those that are known. Raises TypeError if another one has its name."""

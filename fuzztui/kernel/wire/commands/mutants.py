@@ -9,7 +9,7 @@ from fuzztui.kernel.wire.commands.base import Command, on_text
 
 
 class MutantCommand(Command):
-    """Base class of commands about mutants, of which each instance has its own states.
+    """Base class of commands about mutants; each instance has its own states of them.
 
     ``select``: a selection (:mod:`fuzztui.kernel.wire.selection`): one id, or all mutants of a
     file, function or operator.
@@ -26,7 +26,7 @@ class MutantCommand(Command):
 
     @property
     def details(self) -> str:
-        """What follows the selection in :attr:`summary`."""
+        """The text after the selection in :attr:`summary`; may be empty."""
         return ""
 
 
@@ -63,7 +63,7 @@ class MoveMutants(MutantCommand, name="move-mutants"):
 
 
 class ReasonedCommand(MutantCommand):
-    """Base class of those with a user's reason."""
+    """Base class of commands about mutants with a user's reason, ``because``."""
 
     __slots__ = ()
     because: str
@@ -114,7 +114,7 @@ class RequeueMutants(MutantCommand, name="requeue-mutants"):
 
 @dataclass(frozen=True, slots=True)
 class RestoreMutants(MutantCommand, name="restore-mutants"):
-    """Set what users asked for these mutants, and discarded results, back to an earlier state.
+    """Restore an earlier state of these mutants: users' settings, and results that were discarded.
 
     The screens and ``fuzztui ctl RUN undo`` send this command; users never do.
     """
@@ -124,15 +124,15 @@ class RestoreMutants(MutantCommand, name="restore-mutants"):
     """The state to restore: skipped, equivalent, killed, ...; an empty string: the state that
     follows from the mutant's results, without a verdict of a user."""
     because: str = ""
-    """The reason of that state."""
+    """The reason of ``state``."""
     steer: str = ""
-    """promoted, first, last, or an empty string: as if it was never moved."""
+    """promoted, first, last; an empty string: the mutants were not moved."""
     kills: dict[str, Any] = field(default_factory=dict)
-    """By id, of killed mutants: killer, kill criterion, trial and detail, which were discarded."""
+    """The discarded kills, by id of the mutant: killer, kill criterion, trial and detail."""
     places: dict[str, Any] = field(default_factory=dict)
-    """By id: the position in a worklist."""
+    """Positions in a worklist, by id of the mutant."""
     stage: str = ""
-    """The progress in a worklist; an empty string: it has not changed."""
+    """The progress to restore in a worklist; an empty string: the progress has not changed."""
     instance: str = ""
 
     @property

@@ -23,7 +23,7 @@ class TypeCommand(Command):
 
     @property
     def what(self) -> str:
-        """What is set, in a few words."""
+        """The setting in a few words, for :attr:`summary`."""
         return self.subject
 
 

@@ -1,4 +1,4 @@
-"""What every event is: the base class, and the record in which the log has it."""
+"""The base class of events, the registry of their kinds, and the record that contains one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Event:
 
 def register(known: dict[str, type[T]], name: str, cls: type[T]) -> None:
     """Add a class to a registry. Raises TypeError for a name that another class has there."""
-    # slots=True makes a second class of each, which takes the place of the first.
+    # dataclass(slots=True) makes a second class of each class, which replaces the first.
     other = known.get(name, cls)
     if (other.__module__, other.__name__) != (cls.__module__, cls.__name__):
         raise TypeError(f"{name!r} of {cls.__module__} is {other.__module__}'s name already")
@@ -54,10 +54,9 @@ class Record:
     host: str = ""
     """The name of the host in whose log the event was first; empty: this log's own event."""
     host_seq: int = 0
-    """Its sequence number in the log of the host. The last one of a host is where relaying
-    continues."""
+    """The event's sequence number in the log of the host. Relaying continues after the last one."""
     host_t: float = -1.0
-    """Its campaign time in the log of the host; -1: this log's own event."""
+    """The event's campaign time in the log of the host; -1: this log's own event."""
 
 
 @dataclass(frozen=True, slots=True)

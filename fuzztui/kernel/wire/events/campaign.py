@@ -81,8 +81,8 @@ class HostState(Event, kind="host_state"):
     ``address``: what ssh connects to; empty: this machine. ``run``: the run directory over there.
     ``clock_ms``: by how many milliseconds the clock of the host is ahead of this machine's.
     ``boot``: the id of the boot of its kernel. ``rewound``: the record of its log after which
-    relaying continues, because later ones that were relayed are not in it any more (a power cut);
-    -1: it was not.
+    relaying continues, because that log has lost later records that were relayed already (a power
+    cut); -1: none was lost.
     """
 
     host: str

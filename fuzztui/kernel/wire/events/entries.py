@@ -1,4 +1,4 @@
-"""Events about queue entries: saved, described, shown, and what comparisons have brought."""
+"""Events about queue entries: saved, described, shown; tokens and entries from comparisons."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ class InputShown(Event, kind="input_shown", by_engines=True):
 
 @dataclass(frozen=True, slots=True)
 class ComparisonsReported(Event, kind="comparisons_reported", by_engines=True):
-    """What the comparisons of the target have brought since the last event of this kind.
+    """Tokens and entries that comparisons in the target gave since the last event of this kind.
 
-    ``tokens``: texts that the dictionary got, each with the place of the comparison that had it as
-    an operand, ``module:line``. ``entries``: by id of a queue entry that was made for a
-    comparison, ``[place, operand]``, the operand that was put into the input. After a restart, an
+    ``tokens``: texts that were added to the dictionary, each with the place (``module:line``) of
+    the comparison that had it as an operand. ``entries``: by id of a queue entry that was made for
+    a comparison, ``[place, operand]``, the operand that was put into the input. After a restart, an
     engine may report the same again. ``trials``: by operation ("compare", a mutator, "other"), the
     trials whose inputs it has made, cumulative; reported when their sum has grown by a tenth.
     """

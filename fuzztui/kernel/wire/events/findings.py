@@ -44,7 +44,7 @@ class FindingDescribed(Event, kind="finding_described", by_engines=True):
     first; each is ``{"function", "file", "line", "kind"}``, at most
     :data:`fuzztui.kernel.wire.frames.MAX_FRAMES`. ``basis``: what else the signature is made of
     (:class:`fuzztui.kernel.wire.frames.Basis`). Empty: the signature is not made of frames.
-    ``property``: of a suite, the one that failed.
+    ``property``: the property of a suite that failed; else empty.
     """
 
     instance: str

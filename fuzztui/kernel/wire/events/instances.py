@@ -54,8 +54,8 @@ class InstanceHello(Event, kind="instance_hello", by_engines=True):
 class PassiveInstance(Event, kind="passive_instance"):
     """A directory in ``out/`` in which nothing fuzzes and from which the engines import.
 
-    ``source``: where its entries come from, a text. ``entries``: their number. They are entries of
-    another run: there is no :class:`EntrySaved` of them here, and no total counts them.
+    ``source``: where its entries come from, a text. ``entries``: their number. The entries belong
+    to another run: the log has no :class:`EntrySaved` of them, and no total counts them.
     """
 
     instance: str

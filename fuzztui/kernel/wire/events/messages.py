@@ -15,7 +15,7 @@ UNGUIDED: Final = "unguided"
 class Message(Event, kind="message", by_engines=True):
     """A text for the event list. ``level``: info, warning or error.
 
-    ``about``: :data:`UNGUIDED`, which also the state contains; empty: only a text.
+    ``about``: :data:`UNGUIDED`, if the text says why (``Instance.unguided``); else empty.
     """
 
     level: str
@@ -33,7 +33,7 @@ NEWS: Final = (NEW_FINDINGS, STALL, END)
 
 @dataclass(frozen=True, slots=True)
 class Notified(Event, kind="notified"):
-    """The command ``notify.command`` was run. ``news``: one of :data:`NEWS`; ``text``: its line.
+    """``notify.command`` was run. ``news``: one of :data:`NEWS`; ``text``: the line that it got.
 
     ``findings``: ``"instance/file"`` of the first finding of each new group: these groups are not
     reported again. ``problem``: why the command failed, a text; an empty string: it succeeded.

@@ -35,8 +35,9 @@ class MutantsShard(Event, kind="mutants_shard", by_engines=True):
     """Only a part of the program's mutants belongs to this campaign
     (:mod:`fuzztui.kernel.base.shards`).
 
-    Shard ``number`` of ``of``, from 1. ``mutants``: of all shards. ``program``: the sum of their
-    ids and code; two campaigns are of one program if they have the same. Replaces earlier ones.
+    The part is shard ``number`` (from 1) of ``of``. ``mutants``: their number in all shards.
+    ``program``: a checksum of the ids and code of these; equal in campaigns on the same program.
+    Replaces earlier events of this kind.
     """
 
     instance: str
@@ -45,7 +46,7 @@ class MutantsShard(Event, kind="mutants_shard", by_engines=True):
     mutants: Count = 0
     program: str = ""
     numbers: list[int] = field(default_factory=list)
-    """Of a merged run: all its shards, if some are missing; else only ``number`` is there."""
+    """The numbers of the shards in a merged run that lacks some; empty: only ``number``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,8 @@ class MutantState(Event, kind="mutant_state", by_engines=True):
     equivalent, invalid (cannot be made or run). For a killed mutant, ``killer`` is the entry
     (``"main/12"``) that killed it, ``trial`` the trial, ``oracle`` what differed (value, exception,
     timeout, died) and ``detail`` a text. ``reason``: why the mutant is skipped, equivalent
-    or invalid. ``steer``: empty, "promoted", "first" or "last". ``property``: of a suite, the one
-    whose outcome differed.
+    or invalid. ``steer``: empty, "promoted", "first" or "last". ``property``: the property of a
+    suite whose outcome differed.
     """
 
     instance: str
@@ -74,7 +75,7 @@ class MutantState(Event, kind="mutant_state", by_engines=True):
 
 @dataclass(frozen=True, slots=True)
 class MutantRuns(Event, kind="mutant_runs", by_engines=True):
-    """Counts of mutants whose counts changed: ``{id: [reached, infected, runs]}``, cumulative.
+    """Counts that have changed, by mutant: ``{id: [reached, infected, runs]}``, cumulative.
 
     Reported when a count has about doubled, so a mutant needs a few dozen events at most.
     """
@@ -82,9 +83,9 @@ class MutantRuns(Event, kind="mutant_runs", by_engines=True):
     instance: str
     runs: dict[str, Any] = field(default_factory=dict)
     near: dict[str, Any] = field(default_factory=dict)
-    """By survivor: ``[entry, how]``, the first entry (``"main/12"``) that came as near to a kill
-    as any: it "reached" the mutant, "infected" it, or the mutant "ran" on it without a difference.
-    Reported again for an entry that came nearer."""
+    """``[entry, how]`` by id of a survivor: the first of the entries (``"main/12"``) that came
+    nearest to a kill. ``how``: the entry "reached" or "infected" the mutant, or the mutant "ran" on
+    it without a difference. Reported again for an entry that came nearer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,8 @@ class MutantProgress(Event, kind="mutant_stage"):
     fuzzed because it fails on all inputs). ``slot``: the instance that fuzzes the mutant.
     ``costs`` in seconds: build, prune, start, handover. ``brought``: kept and aside (inputs that
     the pruning kept and removed), what was transferred from its corpus to the original (entries,
-    edges, crashes, hangs), and kills. Both replace earlier values of the same name.
+    edges, crashes, hangs), and kills. Values of ``costs`` and ``brought`` replace earlier ones of
+    the same name.
     """
 
     id: str

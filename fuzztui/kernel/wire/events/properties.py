@@ -23,12 +23,12 @@ class PropertiesFound(Event, kind="properties_found", by_engines=True):
 
 @dataclass(frozen=True, slots=True)
 class PropertyFigures(Event, kind="property_figures", by_engines=True):
-    """The figures of some properties of a suite, cumulative for the instance, by name.
+    """Cumulative figures of some properties of a suite in one instance, by the property's name.
 
     Each is ``{"trials", "invalid", "entries", "edges", "findings", "cpu_ms", "work", "share",
-    "weight"}``. ``entries``: those in the queue. ``edges``: cells that the property's entries
-    cover. ``work``: as it is counted for turns. ``share``: of the work until the next report, in
-    millionths. ``weight``: a user's.
+    "weight"}``. ``entries``: its entries in the queue. ``edges``: cells that these entries
+    cover. ``work``: the work as counted for turns. ``share``: its share of the work until the next
+    report, in millionths. ``weight``: set by a user.
     """
 
     instance: str

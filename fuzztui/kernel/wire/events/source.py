@@ -47,7 +47,7 @@ class LinesCovered(Event, kind="lines_covered", by_engines=True):
 
 @dataclass(frozen=True, slots=True)
 class CoverageBuild(Event, kind="coverage_build"):
-    """How the build that measures the lines of a C target is getting on.
+    """The progress of the build that measures the lines of a C target.
 
     ``state``: building, measuring, ready (all entries up to now are measured) or failed;
     ``reason``: why there is none, as text for users.

@@ -1,4 +1,4 @@
-"""The figures that an instance reports: a row each, with its key, its total, where it is shown."""
+"""The figures that an instance reports; each is declared once, with key, total and places."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def stat(
     how the campaign's number follows from those of the instances: "sum", "max" or "min"; an empty
     string: there is none. ``series``: whether the state keeps the total over time.
 
-    Where it is shown, beside what screens and commands say of it in words of their own:
+    Where the figure is shown (screens and commands may mention it elsewhere, too):
 
     * ``title``: its name in the details of an instance: in a line of its own, or in that of the
       figure ``within`` (edges, corpus, or one with a line of its own); if it has a total, also in
