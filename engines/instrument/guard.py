@@ -159,7 +159,9 @@ class Guard:
 
     @property
     def turns(self) -> int:
-        """Counted loop iterations and calls; exact only if all loops have fuel."""
+        """At least so many loop iterations and calls: loops without fuel are not counted, nor the last
+        iterations of a loop, fewer than :data:`FUEL_PERIOD`, that it has not reported.
+        """
         return (self._given - self._left) * FUEL_PERIOD + self._turns
 
     def start(self, periods: int = 0, *, capped: bool = True, part: float = 1.0) -> None:

@@ -32,7 +32,7 @@ class GcovProcess(HelperProcess):
         )
 
     async def close(self) -> None:
-        """Let the process measure the entries that are left, if that takes no longer."""
+        """Wait a limited time for the process to measure the remaining entries, then end it."""
         self.end()
         try:
             async with asyncio.timeout(FINISH_S):

@@ -53,7 +53,7 @@ class OracleReply:
 
 @dataclass(frozen=True, slots=True)
 class OracleCommand:
-    """One of the two commands. ``limit``: seconds that a run may take."""
+    """A command of the oracle, ``run`` or ``against``. ``limit``: seconds that one run may take."""
 
     program: TargetProgram
     limit: float

@@ -1,6 +1,6 @@
 """Decode lines to records: many at once if all are sound, otherwise one by one.
 
-Of a damaged member only records that are certainly as written are recovered.
+Of a damaged gzip member only those records are recovered that are certain to be intact.
 """
 
 from __future__ import annotations

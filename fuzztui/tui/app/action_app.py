@@ -171,7 +171,7 @@ class ActionApp(ThemedApp):
         yield self
 
     def action_help_quit(self) -> None:
-        """Ctrl+C leaves the app too, because the campaign continues."""
+        """Leave the app on Ctrl+C, too: this is safe, because the campaign goes on without it."""
         self.perform("app.quit")
 
     def do_app_quit(self) -> None:

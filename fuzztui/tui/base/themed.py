@@ -49,7 +49,7 @@ SEEN_S = 1.0
 
 
 class LeanUpdate(CompositorUpdate):
-    """Replaces one of the compositor's updates."""
+    """An update of the compositor that writes the same content with fewer escape sequences."""
 
     def __init__(self, update: ChopsUpdate | LayoutUpdate) -> None:
         self._update = update

@@ -52,9 +52,9 @@ def write_state(name: str, text: str) -> None:
 def recall(themes: Container[str], configured: str = "") -> tuple[str, str]:
     """Return the name of the stored theme, and a message for the user.
 
-    ``themes``: known names. ``configured``: what the configuration file names. The name is empty if
-    none was stored, or if that file names another theme since the choice. It is also empty if the
-    stored one is broken; then the message describes the fault, otherwise the message is empty.
+    ``themes``: known names. ``configured``: the theme that the configuration file names now. The name
+    is empty if no theme was stored, or if the configuration file has changed to another theme since
+    the user's choice; also if the stored theme cannot be used, and only then there is a message.
     """
     try:
         file = state_file(_THEME)

@@ -108,10 +108,10 @@ class CampaignControls(ThemedApp):
     def steer_all(
         self, commands: Sequence[Command], label: str, answered: Answered | None = None
     ) -> bool:
-        """Send commands about several rows in a worker: one step, with one notification.
+        """Send one command for each of several rows, in a worker; one undo takes them all back.
 
-        Returns False if there are too many, and notifies the user. ``answered`` is called with the
-        worst outcome, and returns whether it has shown that: then there is no notification.
+        Returns False if there are too many, which is reported instead. ``answered`` is called with
+        the worst outcome. If it returns True it has shown the outcome, else a notification does.
         """
         if len(commands) > MAX_COMMANDS:
             why = f"at most {MAX_COMMANDS} rows at once, or undo could not restore all"

@@ -122,9 +122,9 @@ class SortScreen(Dialog[int | None]):
         self._menu.choose(self._menu.chosen + by)
 
     def action_choose(self) -> None:
-        """Close the menu with the chosen title."""
+        """Close the menu, and return the number of the chosen title."""
         self.dismiss(self._menu.chosen)
 
     def on_sort_menu_clicked(self) -> None:
-        """Close the menu with the clicked title."""
+        """Close the menu, and return the number of the clicked title."""
         self.action_choose()

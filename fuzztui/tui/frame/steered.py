@@ -1,4 +1,4 @@
-"""Commands that a screen has sent and the log does not show yet; and listings with such commands.
+"""Pending commands, which a user has given and the log does not have yet; listings that show them.
 
 Key presses in quick succession become one command, which is shown as pending from the first key
 press on; the next key press continues from the pending value.

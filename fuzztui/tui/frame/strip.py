@@ -80,7 +80,7 @@ class ChoiceStrip(StatusCanvas):
         self._fit()
 
     def on_resize(self) -> None:
-        """Take as many lines as the figures need at another width."""
+        """Adapt the number of lines to the new width."""
         self._fit()
 
     def _fit(self) -> None:
@@ -95,7 +95,7 @@ class ChoiceStrip(StatusCanvas):
             self.styles.height = high
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        """Draw one line or, opened, all."""
+        """Draw the folded line, or all lines if the strip is open."""
         return self.unfolded(width) if self._opened else [self.folded(width)]
 
     def clicked(self, click: str, at: int) -> None:

@@ -167,7 +167,7 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
         self._ask(lambda now: moved(now, boundary, by))
 
     def do_mixture_adaptive(self) -> None:
-        """Make the mixture adaptive, or fix it."""
+        """Switch between an adaptive mixture and one that stays as it is set."""
         adaptive = not _adaptive(self._wanted())
         self._ask(lambda now: now, adaptive=adaptive, after=0.01)
 
