@@ -52,7 +52,7 @@ def write_state(name: str, text: str) -> None:
 def recall(themes: Container[str], configured: str = "") -> tuple[str, str]:
     """Return the name of the stored theme, and a message for the user.
 
-    ``themes``: known names. ``configured``: the theme that the configuration file names now. The name
+    ``themes``: known names. ``configured``: the theme that the configuration file names. The name
     is empty if no theme was stored, or if the configuration file has changed to another theme since
     the user's choice; also if the stored theme cannot be used, and only then there is a message.
     """

@@ -1,4 +1,4 @@
-"""Pending commands, which a user has given and the log does not have yet; listings that show them.
+"""Pending commands: given by a user, not in the log yet; and listings that show them.
 
 Key presses in quick succession become one command, which is shown as pending from the first key
 press on; the next key press continues from the pending value.

@@ -320,7 +320,7 @@ class SourceScreen(ListingScreen[Row, None]):
         self.set_focus(self.files if self.has_class("-code") else self.code)
 
     def do_table_unfilter(self) -> None:
-        """Go back one step: from details to lines, from unfiltered lines to files; or remove a filter."""
+        """Go back: from details to lines, from unfiltered lines to files; or remove the filter."""
         at_code = self.has_class("-code") and self.focused is not self.pane
         if at_code and not self.code.rows.filter_text:
             self.set_focus(self.files)
