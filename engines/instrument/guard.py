@@ -159,8 +159,10 @@ class Guard:
 
     @property
     def turns(self) -> int:
-        """At least so many loop iterations and calls: loops without fuel are not counted, nor the last
-        iterations of a loop, fewer than :data:`FUEL_PERIOD`, that it has not reported.
+        """At least so many loop iterations and calls have run.
+
+        Loops without fuel are not counted, nor the last iterations of a loop, fewer than
+        :data:`FUEL_PERIOD`, which it has not reported.
         """
         return (self._given - self._left) * FUEL_PERIOD + self._turns
 
