@@ -16,7 +16,9 @@ NO_READERS = (
     "/engines/base/spec.py",
     "/campaign/load.py",
     "/campaign/contradictions.py",
-    "/keys.py",
+    "/features/fuzzfirst/keys.py",
+    "/features/mutators/keys.py",
+    "/features/oracle/keys.py",
 )
 """Ends of files whose code reads all keys, used or not."""
 
@@ -73,7 +75,7 @@ else:
     def init(self, *args, **fields):
         watched = {{name: Table(fields[name], name) for name in ("target", "engine")}}
         of_features = fields.get("tables", {{}})
-        watched["tables"] = {{name: Table(keys, name) for name, keys in of_features.items()}}
+        watched["tables"] = {{n: keys and Table(keys, n) for n, keys in of_features.items()}}
         made(self, *args, **(fields | watched))
     Campaign.__init__ = init
     watch(Campaign, "campaign")
