@@ -94,9 +94,12 @@ def _read(file: Path) -> Any:
 
 
 def _salt() -> bytes:
+    """What all results depend on: Python, how it compiles, and the code that makes the results."""
     here = Path(__file__).parent
     code = b"".join((here / name).read_bytes() for name in _MAKERS)
-    return hashlib.sha256(sys.version.encode() + code).digest()
+    columns = [*compile("a", "", "eval").co_positions()]  # none with PYTHONNODEBUGRANGES
+    python = repr((sys.version, sys.flags.optimize, columns))
+    return hashlib.sha256(python.encode() + code).digest()
 
 
 def _sweep(folder: Path) -> None:

@@ -28,10 +28,14 @@ from fuzztui.kernel.base.text import listed, several
 _FUTURE: Final[int] = sum(
     getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
 )
-_Made = tuple[CodeType | None, list[tuple[str, int, str]], list[tuple[Any, ...]], list[ConstantRow]]
-"""Code with markers (None: it is nested too deeply), edges, units and constants of a module."""
+_Made = tuple[CodeType, list[tuple[str, int, str]], list[tuple[Any, ...]], list[ConstantRow]]
+"""Code with markers, edges, units and constants of a module."""
 
 _NEXT_COUNT = bytes(min(n + 1, 255) for n in range(256))
+
+
+class _TooDeep(Exception):
+    """A module is nested too deeply to be instrumented."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,15 +179,16 @@ class Application:
         def make() -> _Made:
             return self._made(name, file, source, base)
 
-        if self.on_source is None:
-            key = (file, base, counting)
-            marked, edges, spans, constants = self.cache.get("code", key, source, make)
-        else:
-            marked, edges, spans, constants = make()
-        self.on_constants(name, constants)
-        if marked is None:
+        try:
+            if self.on_source is None:
+                key = (file, base, counting)
+                marked, edges, spans, constants = self.cache.get("code", key, source, make)
+            else:
+                marked, edges, spans, constants = make()
+        except _TooDeep:  # not cached: the next start may have more room on its stack
             self.plain.append(name)
             return self.compiled.setdefault(name, compile(source, file, "exec", dont_inherit=True))
+        self.on_constants(name, constants)
         code = with_objects(marked, self.constants)
         self.compiled.setdefault(name, code)
         self.table.add(ModuleEdges(name, file, sha, base, tuple(Edge(*edge) for edge in edges)))
@@ -193,7 +198,7 @@ class Application:
         return code
 
     def _made(self, name: str, file: str, source: bytes, base: int) -> _Made:
-        """Instrument and compile a module."""
+        """Instrument and compile a module. Raises :class:`_TooDeep`."""
         tree = ast.parse(source, file)
         if self.on_source is not None:
             self.on_source(name, tree)
@@ -203,7 +208,7 @@ class Application:
             instrumenter.visit(tree)
             code = compile_marked(tree, file)
         except RecursionError:
-            return None, [], [], []
+            raise _TooDeep from None
         edges = [(edge.qualname, edge.line, edge.kind) for edge in instrumenter.edges]
         spans = [astuple(span) for span in instrumenter.spans.values()]
         return code, edges, spans, constants

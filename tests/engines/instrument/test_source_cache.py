@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def f(x):
         return [n for n in range(x.count("a")) if n]
     return lambda: x
 """
-DEEP = b"def f(x):\n    return " + b"-" * 600 + b"x\n"
+DEEP = b"def f(x):\n    return " + b"-" * 250 + b"x\n"
 
 
 def application(folder: Path | None, mode: str = "edges") -> Application:
@@ -142,7 +143,7 @@ def test_a_source_that_is_changed_before_it_is_compiled_is_not_taken(tmp_path: P
     assert result == []
 
 
-def test_a_module_that_is_nested_too_deeply_is_loaded_plain_each_time(tmp_path: Path) -> None:
+def test_a_module_that_was_nested_too_deeply_is_not_kept_plain(tmp_path: Path) -> None:
     for _ in range(2):
         made = application(tmp_path)
         old = sys.getrecursionlimit()
@@ -152,3 +153,31 @@ def test_a_module_that_is_nested_too_deeply_is_loaded_plain_each_time(tmp_path: 
         finally:
             sys.setrecursionlimit(old)
         assert made.plain == ["m"]
+    later = application(tmp_path)  # with more room on the stack
+    later.compile("m", "m.py", DEEP)
+    assert later.plain == [] and later.table.modules["m"].edges
+
+
+OF_FLAGS = f"""
+import sys
+from pathlib import Path
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_source_cache import application
+names = {{}}
+source = b"def f():\\n    assert 0\\n    return 1\\n"
+exec(application(Path(sys.argv[1])).compile("m", "m.py", source), names)
+try:
+    print(names["f"]())
+except AssertionError:
+    print("asserts")
+"""
+
+
+def test_python_with_other_flags_has_other_code(tmp_path: Path) -> None:
+    """``-O`` leaves out assertions, which are findings without it."""
+
+    def said(*flags: str) -> str:
+        argv = [sys.executable, *flags, "-c", OF_FLAGS, str(tmp_path)]
+        return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert [said(), said("-O"), said(), said("-O")] == ["asserts", "1", "asserts", "1"]
