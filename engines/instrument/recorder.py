@@ -32,7 +32,8 @@ class Variants:
 
     def __init__(self) -> None:
         self._codes: dict[Key, CodeType | None] = {}
-        self._functions: list[tuple[weakref.ref[FunctionType], Key]] = []
+        self._functions: dict[int, tuple[weakref.ref[FunctionType], Key]] = {}
+        """By the function's id."""
 
     def add(self, module: CodeType) -> None:
         """Add the functions in the variant of a module's code, or of a part of it."""
@@ -43,14 +44,14 @@ class Variants:
     def find(self, files: Iterable[str]) -> None:
         """Find the live functions whose source is one of ``files``. Can be repeated."""
         known = set(files)
-        frozen = gc.get_freeze_count() > 0
+        # Thawed once: the collector does not list frozen objects, and none is new among them.
+        frozen = not self._functions and gc.get_freeze_count() > 0
         if frozen:
-            gc.unfreeze()  # the collector does not list frozen objects
-        self._functions = [
-            (weakref.ref(o), _key(o.__code__))
-            for o in gc.get_objects()
-            if type(o) is FunctionType and o.__code__.co_filename in known
-        ]
+            gc.unfreeze()
+        self._functions = {n: f for n, f in self._functions.items() if f[0]() is not None}
+        for o in gc.get_objects():
+            if type(o) is FunctionType and o.__code__.co_filename in known:
+                self._functions[id(o)] = weakref.ref(o), _key(o.__code__)
         if frozen:
             gc.freeze()
 
@@ -59,7 +60,7 @@ class Variants:
         """Run the variants in the live functions; restore their code afterwards."""
         before: list[tuple[FunctionType, CodeType]] = []
         try:
-            for ref, key in self._functions:
+            for ref, key in self._functions.values():
                 code = self._codes.get(key)
                 function = None if code is None else ref()
                 if function is not None and code is not None:
@@ -107,9 +108,22 @@ class OperandRecorder:
         self._log = OperandLog()
         self._variants = Variants()
         self._left: dict[str, list[_Function]] = {}
-        """The functions of each module that are not compiled yet."""
+        """The functions of each module that are not compiled yet; parsed modules only."""
+        self._ready: dict[str, set[tuple[int, int]]] = {}
+        """By module: the cells of functions that were compiled."""
         self._covered = 0
+        self._priced = 0, 0
+        """Covered cells, and the result of :meth:`due` for them."""
         self._runs = 0
+
+    def due(self, covered: int) -> int:
+        """The number of cells in the functions that :meth:`prepare` would compile now."""
+        if covered == self._covered:
+            return 0
+        if covered != self._priced[0]:
+            spans = [span for _, new in self._new(covered) for span in new]
+            self._priced = covered, sum(last - first for first, last in spans)
+        return self._priced[1]
 
     def prepare(self, covered: int) -> None:
         """Compile what was covered since the last call, which may take seconds.
@@ -138,19 +152,26 @@ class OperandRecorder:
         site = self._log.sites[pair.site]
         return f"{site.module}:{site.line}"
 
-    def _compile_covered(self, covered: int) -> None:
+    def _new(self, covered: int) -> Iterator[tuple[InstrumentedModule, set[tuple[int, int]]]]:
+        """The modules with covered functions that are not compiled, and these functions' cells."""
         application = self._application
         cells = covered.to_bytes(
             max(application.coverage.size, covered.bit_length() + 7 >> 3), "little"
         )
         for module in application.loaded:
+            ready = self._ready.setdefault(module.name, set())
+            spans = {span.cells for span in module.spans.values()} - ready
+            if new := {(first, last) for first, last in spans if any(cells[first:last])}:
+                yield module, new
+
+    def _compile_covered(self, covered: int) -> None:
+        for module, new in self._new(covered):
+            self._ready[module.name] |= new
             left = self._left.get(module.name)
             if left is None:
-                left = self._left[module.name] = _functions(module)
-            ready = [f for f in left if any(cells[f.cells[0] : f.cells[1]])]
-            if ready:
-                self._left[module.name] = [f for f in left if f not in ready]
-                self._compile(module, ready)
+                left = _functions(module)
+            self._left[module.name] = [f for f in left if f.cells not in new]
+            self._compile(module, [f for f in left if f.cells in new])
 
     def _compile(self, module: InstrumentedModule, functions: Sequence[_Function]) -> None:
         names: dict[str, Any] = {**self._application.constants, **self._log.hooks}
