@@ -89,7 +89,9 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
     PROBES_LEFT,
 ) = range(64)
 
-# Words 64 to 79 hold the operation. The next counters are behind it: (NAME, OTHER) = range(80, 82)
+# Words 64 to 79 hold the operation. The next counters are behind it.
+LINES_DONE: Final = 80
+"""Queue entries with smaller ids have their lines reported; 0 in runs of older versions."""
 
 REPORTED: Final = {
     CYCLES: "cycles_done",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from fuzztui.engines.base.spec import Spec
@@ -19,6 +19,7 @@ from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import Target
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.stages import Seed
+from fuzztui.engines.loop.work import Work
 
 _T = TypeVar("_T")
 
@@ -48,6 +49,8 @@ class Context:
     application: Application
     prepared: object = None
     """The result of the engine's ``prepare``; None if the engine has none."""
+    work: Work = field(default_factory=Work)
+    """The work of this worker's trials."""
 
     def make_again(self, entry: CorpusEntry, make: Callable[[], _T]) -> _T | None:
         """Call what makes an entry's input again, under the guard; None if that fails.

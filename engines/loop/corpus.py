@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from fuzztui.engines.loop.work import TRIAL
+
 WHOLE: Final = "whole"
 """Reason of an entry that shows nothing new, but may still kill mutants."""
 
@@ -32,6 +34,8 @@ class CorpusEntry:
     """Whether the entry was picked at least once."""
     kills: int = 0
     """Number of mutants that this entry was the first to kill."""
+    work: float = TRIAL
+    """Work of a trial of the entry."""
 
 
 class Corpus:
@@ -39,6 +43,8 @@ class Corpus:
 
     def __init__(self) -> None:
         self.entries: list[CorpusEntry] = []
+        self.work = 0.0
+        """The sum of the entries' work."""
         self.by_id: dict[int, CorpusEntry] = {}
         self.max_edges = 0
         self.max_depth = 0
@@ -54,6 +60,7 @@ class Corpus:
     def add(self, entry: CorpusEntry) -> None:
         """Append an entry."""
         self.entries.append(entry)
+        self.work += entry.work
         self.by_id[entry.id] = entry
         self.max_edges = max(self.max_edges, entry.edges)
         self.max_depth = max(self.max_depth, entry.depth)
@@ -76,12 +83,15 @@ class ZestScheduler:
     so that new entries wait for thousands of children of others. Here the n-th visit without a new
     entry has ``baseline * 2 ** (n - 1)`` children, up to :data:`LONGEST` times the baseline, like
     the exponential schedule of AFLFast (Boehme et al., CCS 2016, section 4). An entry that has
-    killed a mutant gets twice as many. Neither size nor time counts: time is not repeatable.
+    killed a mutant gets twice as many. One whose trials cost n times the mean of the corpus gets
+    1/n of the children, at least :data:`LEAST`, as in AFL's ``calculate_score``; but the cost is
+    counted work, because time is not repeatable.
     """
 
     BASELINE: Final = 16
     LONGEST: Final = 32
     KILLER: Final = 2
+    LEAST: Final = 0.1
 
     def __init__(self, corpus: Corpus, baseline: int = BASELINE) -> None:
         """``baseline``: children of the first visit of an entry."""
@@ -132,7 +142,9 @@ class ZestScheduler:
         if WHOLE in entry.reasons and not entry.kills:
             return 1
         grown = min(2**entry.visits, self.LONGEST) if entry.visits < self.LONGEST else self.LONGEST
-        return self._baseline * grown * (self.KILLER if entry.kills else 1)
+        mean = self._corpus.work / len(self._corpus.entries)
+        cheap = min(1.0, max(self.LEAST, mean / entry.work))
+        return round(self._baseline * grown * (self.KILLER if entry.kills else 1) * cheap) or 1
 
 
 class SteerError(Exception):

@@ -14,6 +14,7 @@ from fuzztui.engines.loop.finding_saver import FindingSaver
 from fuzztui.engines.loop.input_reports import InputReports
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.reruns import Reruns
+from fuzztui.engines.loop.work import work_of
 from fuzztui.kernel.wire.afl import entry_name
 
 
@@ -69,6 +70,7 @@ class Keeper:
             valid=execution.outcome is Outcome.SUCCESS,
             depth=1 if parent is None else parent.depth + 1,
             reasons=reasons,
+            work=work_of(execution.turns),
         )
         for feedback in self._parts.feedbacks:
             feedback.learn(execution, entry)
@@ -90,4 +92,4 @@ class Keeper:
         counters[j.EDGES], counters[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
         self._reports.describe(entry)
         self._reports.show(str(number), execution.data)
-        self._reruns.report_lines(number, execution)
+        self._reruns.lines.add(number, execution)

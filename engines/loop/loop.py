@@ -15,7 +15,7 @@ The order of calls is a contract that parts may rely on:
    the input goes to the corpus: it is run under all probes if the trial lacked some
    (:mod:`~fuzztui.engines.instrument.sparse`), trimmed if the engine wants this, run once more
    (do its edges vary?), saved to ``queue/``, learned by every feedback, then described in an
-   event, and run with its lines recorded. FAILURE or TIMEOUT: with a new signature, the input
+   event; its lines are recorded later. FAILURE or TIMEOUT: with a new signature, the input
    is run once more (is it flaky?), described and saved. A second implementation, if any, runs on
    kept inputs or in each trial; a difference is saved in the same way.
 7. ``journal.end``.
@@ -23,7 +23,8 @@ The order of calls is a contract that parts may rely on:
 Step 6 is in :mod:`~fuzztui.engines.loop.keeper` (entries), ``finding_saver`` (failures) and
 ``reruns`` (whatever runs an input again, also when a worker starts).
 
-Before step 1, modules that were imported late are registered. ``RecycleWorker`` ends the loop
+Before step 1, modules that were imported late are registered, and the lines of a waiting entry
+are recorded if the work of the trials allows it (``line_runs``). ``RecycleWorker`` ends the loop
 when the target has used up the memory: see :meth:`AfterEffects.starved`. ``Limited`` ends the loop
 when the target has lowered a hard resource limit that saving needs.
 
@@ -56,6 +57,7 @@ from fuzztui.engines.loop.finding_saver import FindingSaver
 from fuzztui.engines.loop.input_reports import InputReports
 from fuzztui.engines.loop.keeper import Keeper
 from fuzztui.engines.loop.line_reports import LineReports
+from fuzztui.engines.loop.line_runs import LineRuns
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.reruns import Reruns
 from fuzztui.kernel.wire.events import UNGUIDED
@@ -90,7 +92,7 @@ class Loop:
         """
         spec, executor, log = context.spec, context.executor, context.log
         self.parts, self._context = parts, context
-        self.journal, self.log = context.journal, log
+        self.journal, self.log, self._work = context.journal, log, context.work
         self.edges = edges = context.application.table
         self._frame_rules = rules = FrameRules(spec.sync_dir)
         suite = context.target.suite
@@ -120,7 +122,8 @@ class Loop:
         """The last input, as long as :attr:`_blind`."""
         self._after_effects = AfterEffects(context, self._triage, self.findings)
         reports = InputReports(context, parts.scheduler)
-        self.reruns = Reruns(context, parts, self._after_effects, lines, reports)
+        self._line_runs = line_runs = LineRuns(context, lines)
+        self.reruns = Reruns(context, parts, self._after_effects, line_runs, reports)
         self._saver = FindingSaver(
             context, parts, self.findings, self._triage, reruns=self.reruns, reports=reports
         )
@@ -144,6 +147,8 @@ class Loop:
                 self._imported_late()
             if sparse is not None:
                 sparse.advance(coverage.seen_valid)
+            if self._line_runs.waiting:
+                self._line_runs.advance()
             now = clock()
             if now >= self._due:
                 if not self._tick():
@@ -166,6 +171,7 @@ class Loop:
         if counters[j.STOP] != j.STOP_NOW and not self.steering.stop:
             self.parts.finish()
             self._tick()
+        self._line_runs.finish()
         self.findings.recount(final=True)
 
     def pulse(self) -> bool:
@@ -190,6 +196,7 @@ class Loop:
             candidate.begun()
         self.parts.before(candidate)
         execution = self.parts.executor.trial(candidate.data, self.parts.coverage.seen_valid)
+        self._work.add(execution.turns)
         took = time.monotonic_ns() - now_ns
         if took > counters[j.SLOWEST_NS]:  # noqa: PLR1730 - max() would write in each trial
             counters[j.SLOWEST_NS] = took

@@ -1,5 +1,5 @@
-"""Running inputs again: after a trial (complete, trimmed, confirmed, with its lines recorded), and
-each queue entry when a worker starts.
+"""Running inputs again: after a trial (complete, trimmed, confirmed), and each queue entry when a
+worker starts.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from fuzztui.engines.loop.after_effects import AfterEffects
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.input_reports import InputReports
-from fuzztui.engines.loop.line_reports import LineReports
+from fuzztui.engines.loop.line_runs import LineRuns
 from fuzztui.engines.loop.parts import Parts
+from fuzztui.engines.loop.work import work_of
 from fuzztui.kernel.base.text import several
 
 _SLOW_REBUILD_S: Final = 5.0
@@ -35,11 +36,11 @@ class Reruns:
         context: Context,
         parts: Parts,
         after_effects: AfterEffects,
-        lines: LineReports,
+        lines: LineRuns,
         reports: InputReports,
     ) -> None:
         self._parts, self._journal, self._rescue = parts, context.journal, Rescue(context.spec.dir)
-        self._after_effects, self._lines, self._reports = after_effects, lines, reports
+        self._after_effects, self.lines, self._reports = after_effects, lines, reports
         self._context = context
 
     def complete(self, execution: Execution) -> None:
@@ -84,15 +85,6 @@ class Reruns:
             raise RecycleWorker
         return execution
 
-    def report_lines(self, entry: int, execution: Execution) -> None:
-        """Run an entry once more, with its lines recorded, and report what is new."""
-        lines, patience = self._lines, max(1.0, self._context.spec.target.timeout_confirm)
-        self._journal.again(time.monotonic_ns())
-        self._parts.executor.traced(execution.data, lines.recorder, patience)
-        self._journal.judging()
-        self._parts.executor.fixture.check_limits()
-        lines.report(entry, execution.observed)
-
     def rebuild(self) -> None:
         """Rebuild the corpus from ``queue/``: run each entry again for its coverage.
 
@@ -125,9 +117,10 @@ class Reruns:
                     firsts = [f.recall(execution, entry) for f in parts.feedbacks]
                     entry.favored = any(firsts)
                     entry.edges = parts.executor.coverage.count(execution.observed)
+                    entry.work = work_of(execution.turns)
                     entry.valid = execution.outcome is Outcome.SUCCESS
-                    if self._lines.must_rerun:
-                        self.report_lines(number, execution)
+                    if self.lines.lacks(number):
+                        self.lines.add(number, execution)
                 else:
                     changed += 1
             parent = corpus.by_id.get(_source_of(name))

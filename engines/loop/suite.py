@@ -31,6 +31,7 @@ from fuzztui.engines.loop.mutate import (
 from fuzztui.engines.loop.shares import Shares, Yield
 from fuzztui.engines.loop.stages import Seed
 from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator
+from fuzztui.engines.loop.work import TRIAL, work_of
 from fuzztui.engines.suite.properties import KEY_SIZE, Property, Suite, uncollected_text
 from fuzztui.kernel.wire.afl import EXAMPLE_SEED
 from fuzztui.kernel.wire.commands import Command, WeighProperty
@@ -43,10 +44,8 @@ _REST_TURNS: Final = 20
 """Turns from one rest, at which all fixtures may be torn down, to the next. Not each turn is
 followed by a rest, because setting up the fixtures of a session may take long."""
 
-_TRIAL_WORK: Final = 60.0
 _CHOICE_WORK: Final = 5.0
-"""The work of a trial: :data:`_TRIAL_WORK`, :data:`_CHOICE_WORK` for each byte of choices, and 1
-for each loop iteration or call of the application. A unit takes about a microsecond."""
+"""The work of drawing a byte of choices."""
 
 _FIRST: Final = 20
 """Random inputs that each property gets first."""
@@ -272,7 +271,7 @@ class SuiteCorpus(Feedback, Observer):
         one = self.of(execution.data)
         if one is None:
             return
-        one.yielded.add(_TRIAL_WORK + _CHOICE_WORK * len(execution.data) + execution.turns)
+        one.yielded.add(work_of(execution.turns) + _CHOICE_WORK * len(execution.data))
         if execution.outcome is INVALID:
             one.invalid += 1
 
@@ -307,7 +306,7 @@ class SuiteCorpus(Feedback, Observer):
     def count_work(self, data: bytes, cost: int, runs: int, kills: int) -> None:
         """Count runs of mutants on an input as work of its property, and kills as new cells."""
         if (one := self.of(data)) is not None:
-            one.yielded.add(_TRIAL_WORK * runs + cost)
+            one.yielded.add(TRIAL * runs + cost)
             one.yielded.find(kills)
 
     # ------------------------------------------------------------------ a feedback

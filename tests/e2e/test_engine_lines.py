@@ -83,3 +83,25 @@ def test_lines_of_cached_failing_and_late_code(lab: Lab) -> None:
     lines = {n for event in later for n in decode(event.get("lines", {}).get(path, ""))}
     assert {14, 15, 16, 7} <= lines
     assert 17 not in lines
+
+
+DIES = """\
+import os
+
+
+def target(data: bytes):
+    if data[:1] == b"a":
+        return 1
+    if data[:1] == b"b":
+        return 2
+    if data == b"die":
+        os._exit(3)
+    return 0
+"""
+
+
+def test_lines_that_waited_when_a_worker_died_are_reported_by_the_next(lab: Lab) -> None:
+    lab.write("app.py", DIES)
+    lab.campaign("app:target", budget_trials=20, engine={"seeds": lab.seeds("a", "b", "die")})
+    assert events(lab.out / "main", "finding_described"), "the third seed ended the worker"
+    assert covered(lab, "app.py") == {1, 4, 5, 6, 7, 8, 9, 11}

@@ -72,6 +72,17 @@ def test_a_killer_gets_twice_as_many():
     assert [scheduler.energy(e) for e in corpus.entries] == [2, 4]
 
 
+def test_an_entry_that_costs_more_than_the_others_gets_fewer_children():
+    corpus = Corpus()
+    for number, work in enumerate([100.0] * 8 + [1_000.0, 100_000.0]):
+        corpus.add(CorpusEntry(number, "", b"", 1, work=work))
+    mean = (8 * 100 + 1_000 + 100_000) / 10
+    corpus.entries[8].work = 4 * mean
+    scheduler = ZestScheduler(corpus, baseline=40)
+    assert [scheduler.energy(e) for e in corpus.entries] == [*8 * [40], 10, 4]
+    assert ZestScheduler(corpus, baseline=1).energy(corpus.entries[9]) == 1, "never none"
+
+
 def test_nothing_to_pick():
     corpus = corpus_of()
     assert Steerable(ZestScheduler(corpus), corpus).pick() is None

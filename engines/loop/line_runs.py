@@ -1,0 +1,83 @@
+"""The runs that record which lines an entry executes, which wait for their share of the work.
+
+Recording makes a run several times slower, and screens only show what it finds: nothing decides by
+lines. The entries wait in the order of their ids. The journal keeps the id up to which lines are
+reported, so that the next worker records those that waited in this one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import Final
+
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.execute.executor import Execution
+from fuzztui.engines.inputs.candidate import Candidate
+from fuzztui.engines.loop.context import Context
+from fuzztui.engines.loop.line_reports import LineReports
+from fuzztui.engines.loop.work import work_of
+
+_SHARE: Final = 0.05
+"""Work of recorded runs, as a share of the work of the trials."""
+_FACTOR: Final = 4.0
+"""Work of a recorded run, in runs of the same input."""
+_LAST_S: Final = 2.0
+"""Seconds of a stop during which waiting entries are still recorded."""
+
+
+class LineRuns:
+    """Runs entries once more, with their lines recorded, and has these reported."""
+
+    def __init__(self, context: Context, lines: LineReports) -> None:
+        self._context, self._lines = context, lines
+        self._journal, self._executor = context.journal, context.executor
+        self._spent = 0.0
+        self.waiting: deque[tuple[int, bytes, int, float]] = deque()
+        """Of each entry: id, data, observed cells, and the work of its recorded run."""
+        # Setting up the fixtures of another property would cost more than the run.
+        self._at_once = context.target.suite is not None
+
+    def lacks(self, entry: int) -> bool:
+        """Whether the lines of an earlier worker's entry are not reported."""
+        return self._lines.must_rerun or entry >= self._journal.counters[j.LINES_DONE]
+
+    def add(self, entry: int, execution: Execution) -> None:
+        """Have the lines of an entry recorded later; of a suite's entry now."""
+        cost = _FACTOR * work_of(execution.turns)
+        self.waiting.append((entry, execution.data, execution.observed, cost))
+        if self._at_once:
+            self._journal.again(time.monotonic_ns())
+            self._record()
+            self._journal.judging()
+
+    def advance(self) -> None:
+        """Record one waiting entry if the work of the trials allows its cost. Between trials."""
+        cost = self.waiting[0][-1]
+        if self._spent + cost <= _SHARE * self._context.work.done:
+            self._run()
+
+    def finish(self) -> None:
+        """Record all waiting entries; when a stop is requested, for :data:`_LAST_S` seconds."""
+        began = time.monotonic()
+        while self.waiting:
+            stop = self._journal.counters[j.STOP] == j.STOP_NOW
+            if stop and time.monotonic() - began > _LAST_S:
+                break
+            self._run()
+
+    def _run(self) -> None:
+        entry, data, *_ = self.waiting[0]
+        again = Candidate(data, j.REBUILD, entry)
+        self._journal.begin(time.monotonic_ns(), again, counts=False)
+        self._record()
+        self._journal.end()
+
+    def _record(self) -> None:
+        entry, data, observed, cost = self.waiting.popleft()
+        patience = max(1.0, self._context.spec.target.timeout_confirm)
+        self._executor.traced(data, self._lines.recorder, patience)
+        self._executor.fixture.check_limits()
+        self._lines.report(entry, observed)
+        self._journal.counters[j.LINES_DONE] = entry + 1
+        self._spent += cost
