@@ -42,6 +42,8 @@ _RECORDING: Final = 10
 """What a recorded run costs at least, in trials."""
 _OPERANDS_OF_A_TRIAL: Final = 8
 """Recorded operands that cost as much as a trial."""
+_COMPILING: Final = 120.0
+"""Work of compiling hooks, for each cell of a function (measured: 0.1 to 0.15 ms)."""
 _LATER_PRIOR: Final = 0.01
 """In later rounds, the share is small until children are kept."""
 _MAX_LEARNT: Final = 1024
@@ -133,6 +135,9 @@ class Comparisons:
         self._debt = 0
         """Unpaid cost of recorded runs in later rounds, in trials. As long as there is some, each
         trial that would get a child goes to another stage and pays 1."""
+        self._saved = 0
+        """Trials that other stages got in the place of children, to pay for compiling hooks."""
+        self._work = context.work
         self._share = Share()
         self._now = 0.0
         """The share of trials now."""
@@ -181,7 +186,7 @@ class Comparisons:
             if not self._first and not self._again:
                 self._begin_round()
             entries = self._new or self._again
-            if entries and self._allowed(entry := entries.pop()):
+            if entries and self._paid() and self._allowed(entry := entries.pop()):
                 self._plan(entry)
         while self._children:
             entry, edit = self._children.popleft()
@@ -197,6 +202,15 @@ class Comparisons:
         self._rng.shuffle(self._again)
         self._tries.clear()
         self._tries_allowed = _LATER_TRIES
+
+    def _paid(self) -> bool:
+        """Whether enough trials went to other stages to compile the hooks of covered functions."""
+        price = self._recorder.due(self._coverage.seen) * _COMPILING / self._work.mean
+        if self._saved < price:
+            self._saved += 1
+            return False
+        self._saved = 0
+        return True
 
     def _allowed(self, entry: CorpusEntry) -> bool:
         if entry.id in self._unsafe:
