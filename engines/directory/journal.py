@@ -1,7 +1,8 @@
 """``.cur_input``, the trial journal: the running input and all counters, in shared memory.
 
 A memory-mapped file: 64-bit signed counters that worker and monitor share, with the operation of
-the running trial between them, then the bytes of its input. Writing costs no system call. A worker
+the running trial between them, then the bytes of its input, then those of an input that is held
+while smaller versions of it run. Writing costs no system call. A worker
 that is killed at any instruction leaves its input and all counters up to that trial.
 """
 
@@ -92,6 +93,8 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
 # Words 64 to 79 hold the operation. The next counters are behind it.
 LINES_DONE: Final = 80
 """Queue entries with smaller ids have their lines reported; 0 in runs of older versions."""
+HELD, HELD_SRC, HELD_SRC2 = range(81, 84)
+"""HELD: 0, or 1 more than the bytes of the input that is held (:meth:`TrialJournal.hold`)."""
 
 REPORTED: Final = {
     CYCLES: "cycles_done",
@@ -170,7 +173,7 @@ class TrialJournal:
         """
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            size = max(_DATA_AT + capacity, os.fstat(fd).st_size)
+            size = max(_DATA_AT + 2 * capacity + _LABEL_SIZE, os.fstat(fd).st_size)
             size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
             os.posix_fallocate(fd, 0, size)
             self._map = mmap.mmap(fd, size)
@@ -182,7 +185,8 @@ class TrialJournal:
         if self.counters[MAGIC] != _MAGIC:
             self._map[:_DATA_AT] = bytes(_DATA_AT)
             self.counters[MAGIC] = _MAGIC
-        self.counters[CAPACITY] = capacity
+        if self.counters[CAPACITY] != capacity:
+            self.counters[CAPACITY], self.counters[HELD] = capacity, 0
 
     # -------------------------------------------------------------- the worker
 
@@ -223,6 +227,20 @@ class TrialJournal:
         self.counters[LENGTH] = 0  # a kill in between leaves no mixture of two inputs
         self._map[_DATA_AT : _DATA_AT + n] = data[:n]
         self.counters[LENGTH] = n
+
+    def hold(self) -> None:
+        """Keep the running trial's input, while others run, until :meth:`release`."""
+        counters, held_at = self.counters, _DATA_AT + self.capacity
+        n = counters[LENGTH]
+        label = self._map[_LABEL_AT : _LABEL_AT + _LABEL_SIZE]
+        held = label + self._map[_DATA_AT : _DATA_AT + n]
+        self._map[held_at : held_at + len(held)] = held
+        counters[HELD_SRC], counters[HELD_SRC2] = counters[SRC], counters[SRC2]
+        counters[HELD] = n + 1
+
+    def release(self) -> None:
+        """Forget the held input: it is saved."""
+        self.counters[HELD] = 0
 
     def again(self, now_ns: int, mutant: int = -1) -> None:
         """Record another run of the same input: on the original, or on the mutant of this index."""
@@ -265,6 +283,16 @@ class TrialJournal:
     def candidate(self) -> Candidate:
         """The candidate of the running, or last, trial, to be run again."""
         return from_label(self.input(), self.label(), self.counters[SRC], self.counters[SRC2])
+
+    def held(self) -> Candidate | None:
+        """The held input, to be run again; None if there is none."""
+        n = self.counters[HELD] - 1
+        at = _DATA_AT + self.capacity + _LABEL_SIZE
+        if not 0 <= n <= self.capacity:
+            return None
+        label = self._map[at - _LABEL_SIZE : at].rstrip(b"\0").decode("utf-8", "replace")
+        data, counters = self._map[at : at + n], self.counters
+        return from_label(data, label, counters[HELD_SRC], counters[HELD_SRC2])
 
     @property
     def is_counted(self) -> bool:

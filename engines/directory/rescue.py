@@ -16,15 +16,15 @@ from fuzztui.kernel.base.files import read_if_regular
 class Rescue:
     """The file ``.rescue``: an input that the next worker runs before other candidates.
 
-    The journal cannot keep the input, because the next worker runs its queue first. Format: a line
-    of JSON, then the bytes of the input.
+    The journal does not keep the input, because the next worker runs its queue first. Format: a
+    line of JSON, then the bytes of the input.
     """
 
     def __init__(self, directory: Path) -> None:
         self._file = directory / ".rescue"
 
     def save(self, candidate: Candidate) -> None:
-        """Write the file until :meth:`clear`; an existing file stays. Raises OSError."""
+        """Write the file, unless it exists. Raises OSError."""
         if self._file.exists():
             return
         head = json.dumps([candidate.label, candidate.src, candidate.src2]).encode()

@@ -41,7 +41,6 @@ from typing import Final
 
 from fuzztui.engines.base.errors import RecycleWorker
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.rescue import Rescue
 from fuzztui.engines.execute.elsewhere import unguided_text
 from fuzztui.engines.execute.executor import FAILURE, TIMEOUT, Execution, Outcome
 from fuzztui.engines.execute.limits import cpu_s
@@ -106,7 +105,6 @@ class Loop:
             of_property=str if suite is None else suite.current_name,
         )
         self.steering = ControlReader(context, parts)
-        self._rescue = Rescue(spec.dir)
         self._differential = DifferentialOracle.of(
             context.target, spec.target, executor, log.message
         )
@@ -230,7 +228,7 @@ class Loop:
             if execution.data != whole.data and (also := self.parts.whole()):
                 self._keeper.keep(candidate, whole, also)
             if shrinks:
-                self._rescue.clear()
+                journal.release()
         if self._differential is not None and (reasons or self._differential.always):
             # The untrimmed input: trimming may have removed the difference.
             self._saver.contrast(self._differential, candidate, whole)

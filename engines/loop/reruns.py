@@ -10,7 +10,6 @@ from typing import Final
 
 from fuzztui.engines.base.errors import RecycleWorker, Stopping
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.rescue import Rescue
 from fuzztui.engines.directory.store import QUEUE, entry_ids
 from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.inputs import reduce
@@ -39,7 +38,7 @@ class Reruns:
         lines: LineRuns,
         reports: InputReports,
     ) -> None:
-        self._parts, self._journal, self._rescue = parts, context.journal, Rescue(context.spec.dir)
+        self._parts, self._journal = parts, context.journal
         self._after_effects, self.lines, self._reports = after_effects, lines, reports
         self._context = context
 
@@ -52,7 +51,10 @@ class Reruns:
             self._journal.judging()
 
     def shrink(self, candidate: Candidate, execution: Execution) -> Execution:
-        """Trim the input. Returns the execution of the smallest input that is as interesting."""
+        """Trim the trial's input. Returns the execution of the smallest that is as interesting.
+
+        The journal holds the input; the caller releases it when the result is saved.
+        """
         best = execution
 
         def keeps(data: bytes) -> bool:
@@ -66,11 +68,8 @@ class Reruns:
                 return True
             return False
 
-        try:
-            # A smaller input may kill the process: then the next worker runs this one.
-            self._rescue.save(candidate)
-        except OSError:
-            return execution
+        # A smaller input may kill the process: then the next worker runs this one.
+        self._journal.hold()
         reduce.shrink(execution.data, keeps, self._parts.shrink_runs)
         return best
 

@@ -34,6 +34,7 @@ from fuzztui.engines.execute.forks import ProcessEnd, has_ended, how_it_ended
 from fuzztui.engines.execute.isolation import Isolation, read_index
 from fuzztui.engines.execute.limits import lowered_by, lowered_signature, lowered_text
 from fuzztui.engines.findings.findings import Description, Findings
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.process.hangs import POLL_S, HangDetector
 from fuzztui.kernel.wire.events import InstanceHello
@@ -131,6 +132,7 @@ class WorkerMonitor:
                 capabilities=list(self._spec.engine.capabilities),
             )
         )
+        self._rescue_held()
         self._rescue_running()
         try:
             while True:
@@ -214,6 +216,7 @@ class WorkerMonitor:
         self._worker = None
         self._read_last_message()
         self._store.tidy()
+        self._rescue_held()
         return status
 
     def _read_last_message(self) -> None:
@@ -262,13 +265,19 @@ class WorkerMonitor:
         phase = self._counters[j.PHASE]
         no_trial = self._journal.label() in _NO_TRIAL
         if phase in (j.RUNNING, j.SAVING) and not no_trial:
-            self._save_rescue()
+            self._save_rescue(self._journal.candidate())
         self._counters[j.PHASE] = j.LOADING
 
-    def _save_rescue(self) -> None:
+    def _rescue_held(self) -> None:
+        """Save the input that was being trimmed: before any other, as its smaller versions ran."""
+        if (held := self._journal.held()) is not None:
+            self._save_rescue(held)
+        self._journal.release()
+
+    def _save_rescue(self, candidate: Candidate) -> None:
         while True:
             try:
-                return self._rescue.save(self._journal.candidate())
+                return self._rescue.save(candidate)
             except OSError:
                 self._wait(1.0)
 
@@ -314,7 +323,7 @@ class WorkerMonitor:
         if phase == j.RUNNING and counters[j.MUTANT]:
             explained = self._quarantine(how, outside=outside)
             if label != j.ANALYSE:
-                self._save_rescue()
+                self._save_rescue(self._journal.candidate())
         elif phase == j.RUNNING and label in _NO_TRIAL:
             if not outside:
                 file, when, consequence = _NO_TRIAL[label]
@@ -336,7 +345,7 @@ class WorkerMonitor:
                 self._blame(how, status)
                 explained = True
             else:
-                self._save_rescue()
+                self._save_rescue(self._journal.candidate())
         counters[j.LIMITS_CHECKED] |= bool(self._limited)
         if explained or trial != trial_at_start:
             self._deaths = 0

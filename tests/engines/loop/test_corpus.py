@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -294,6 +295,22 @@ def test_journal_of_another_kind_is_replaced(tmp_path):
     (tmp_path / "j").write_bytes(b"an input that afl-fuzz left" * 1000)
     journal = TrialJournal(tmp_path / "j", 100)
     assert list(journal.counters[2:]) == [0] * (j.COUNTERS - 2)
+
+
+def test_a_held_input_survives_the_runs_of_others_and_the_process(tmp_path):
+    journal = TrialJournal(tmp_path / "j", 100)
+    assert journal.held() is None
+    trimmed = Candidate(b"x" * 100, "havoc,rep:4", 3, 5)
+    journal.begin(1, trimmed)
+    journal.hold()
+    journal.begin(2, Candidate(b"small", "seed", origin="s"), counts=False)
+    again = TrialJournal(tmp_path / "j", 100)
+    assert again.candidate().data == b"small"
+    assert again.held() == replace(trimmed, recovered=True)
+    again.release()
+    assert again.held() is None
+    journal.hold()
+    assert TrialJournal(tmp_path / "j", 50).held() is None, "its place depends on the capacity"
 
 
 def test_odd_names_in_folders(tmp_path):
