@@ -14,7 +14,9 @@ def read(data: bytes) -> list[object]:
     elf = ELFFile(BytesIO(data))
     found: list[object] = [elf.get_machine_arch(), d.describe_e_type(elf["e_type"], elf)]
     for part in elf.iter_sections():
-        found.append((part.name, d.describe_sh_type(part["sh_type"]), part.data()[:8]))
+        found.append((part.name, d.describe_sh_type(part["sh_type"])))
+        if part["sh_type"] != "SHT_NOBITS":  # zeros, as many as its header claims
+            found.append(part.data()[:8])
         if isinstance(part, SymbolTableSection):
             found += [(s.name, s["st_value"], dict(s["st_info"])) for s in part.iter_symbols()]
         elif isinstance(part, RelocationSection):
