@@ -268,7 +268,12 @@ THIRD = (
     ),
     _text("third", "asteval", "evaluate"),
     _text(
-        "third", "pydot", "read", "ValueError", include=("pydot", "pyparsing"), mutate=("pydot",)
+        "third",
+        "pydot",
+        "read",
+        "ValueError",
+        include=("pydot", "pyparsing.core", "pyparsing.results"),
+        mutate=("pydot.core",),
     ),
     _text(
         "third",
