@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab.cpu_clock import CpuClock
 from lab.subjects import Subject
 
 _REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -39,11 +40,12 @@ def call(
     limit_s: float,
     env: Mapping[str, str] | None = None,
     package: Path | None = None,
+    clock: CpuClock | None = None,
 ) -> str:
     """Run a program to its end, with its output in the file ``said``. Returns the output.
 
-    ``package``: see :func:`environment`. Raises :class:`RunFailed` if the exit status is not 0, or
-    after ``limit_s`` seconds.
+    ``package``: see :func:`environment`. ``clock``: watches the program's workers.
+    Raises :class:`RunFailed` if the exit status is not 0, or after ``limit_s`` seconds.
     """
     with said.open("wb") as out:
         process = subprocess.Popen(
@@ -56,7 +58,8 @@ def call(
         )
         _LIVE.add(process)
         try:
-            status = process.wait(limit_s)
+            with clock.watching(process.pid) if clock else contextlib.nullcontext():
+                status = process.wait(limit_s)
         except subprocess.TimeoutExpired:
             raise RunFailed(f"{' '.join(argv)}: did not end within {limit_s:g} s") from None
         finally:
@@ -119,11 +122,11 @@ class Instance:
         file.write_text(json.dumps(data))
         return file
 
-    def run(self, spec: Path, *, limit_s: float) -> None:
-        """Run the engine to its budget; raises :class:`RunFailed`."""
+    def run(self, spec: Path, *, limit_s: float, clock: CpuClock | None = None) -> None:
+        """Run the engine to its budget, watched by ``clock``. Raises :class:`RunFailed`."""
         argv = [self.python, "-P", "-m", "fuzztui.engines", str(spec)]
         said = self.directory / "worker.log"
-        call(argv, self.root, said, limit_s=limit_s, package=self.package)
+        call(argv, self.root, said, limit_s=limit_s, package=self.package, clock=clock)
 
     def stats(self) -> dict[str, str]:
         """``fuzzer_stats``, by key."""
