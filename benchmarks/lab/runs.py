@@ -76,7 +76,8 @@ def call(
 def environment(root: Path, package: Path | None = None) -> dict[str, str]:
     """The environment of an engine that runs below ``root``.
 
-    ``package``: the directory with the ``fuzztui`` to run; None: that of this checkout.
+    ``package``: the directory with the ``fuzztui`` to run; None: that of this checkout. The cache of
+    compiled sources is below ``root``: it is empty at first, as for a program that was never fuzzed.
     """
     if package is None:
         package = root / "pkg"
@@ -86,7 +87,12 @@ def environment(root: Path, package: Path | None = None) -> dict[str, str]:
             with contextlib.suppress(FileExistsError):
                 link.symlink_to(_REPOSITORY / "fuzztui")
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    return kept | {"PYTHONPATH": str(package), "FUZZTUI_RUN": str(root), "PYTHONHASHSEED": "0"}
+    return kept | {
+        "PYTHONPATH": str(package),
+        "FUZZTUI_RUN": str(root),
+        "PYTHONHASHSEED": "0",
+        "XDG_CACHE_HOME": str(root / "cache"),
+    }
 
 
 @dataclass(frozen=True)
