@@ -20,7 +20,7 @@ from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.inputs.operands import Edit, Operands, Scalar, edits_of_bytes, edits_of_choices
 from fuzztui.engines.instrument.recorder import OperandRecorder
 from fuzztui.engines.loop.context import Context
-from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
+from fuzztui.engines.loop.corpus import WHOLE, Corpus, CorpusEntry, Steerable
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.kernel.wire.events import ComparisonsReported
 
@@ -198,7 +198,7 @@ class Comparisons:
         """Record all entries again: an operand may have been tried before there was an entry with
         the right place for it, such as a call with as many arguments.
         """
-        self._again = [e for e in self._corpus.entries if e.id not in self._earlier]
+        self._again = [e for e in self._corpus.partners if e.id not in self._earlier]
         self._rng.shuffle(self._again)
         self._tries.clear()
         self._tries_allowed = _LATER_TRIES
@@ -223,7 +223,7 @@ class Comparisons:
         entries, trials = self._corpus.entries, self._count_trials()
         own = other = 0
         for entry in entries[self._known :]:
-            if entry.id in self._earlier:
+            if entry.id in self._earlier or WHOLE in entry.reasons:
                 continue
             self._new.append(entry)
             if f",op:{OPERATION}" not in entry.name:

@@ -45,6 +45,8 @@ class Corpus:
         self.entries: list[CorpusEntry] = []
         self.work = 0.0
         """The sum of the entries' work."""
+        self.partners: list[CorpusEntry] = []
+        """Entries whose parts are put into others: they show something new, so they are small."""
         self.by_id: dict[int, CorpusEntry] = {}
         self.max_edges = 0
         self.max_depth = 0
@@ -61,6 +63,8 @@ class Corpus:
         """Append an entry."""
         self.entries.append(entry)
         self.work += entry.work
+        if WHOLE not in entry.reasons:
+            self.partners.append(entry)
         self.by_id[entry.id] = entry
         self.max_edges = max(self.max_edges, entry.edges)
         self.max_depth = max(self.max_depth, entry.depth)

@@ -366,8 +366,8 @@ class Splice:
 
     def mutate(self, entry: CorpusEntry) -> Candidate:
         """Make a child of two parents; of one parent, by havoc alone, if no other was drawn."""
-        entries = self._corpus.entries
-        other = entries[int(self._random() * len(entries))]
+        partners = self._corpus.partners
+        other = partners[int(self._random() * len(partners))] if partners else entry
         if other is entry or not entry.data or not other.data:
             return self._havoc.mutate(entry)
         head = int(self._random() * (len(entry.data) + 1))

@@ -124,10 +124,9 @@ class Reruns:
                     changed += 1
             parent = corpus.by_id.get(_source_of(name))
             entry.depth = 1 if parent is None else parent.depth + 1
+            entry.reasons = reported.entries.get(number, ())
             corpus.add(entry)
-            if number in reported.entries:
-                entry.reasons = reported.entries[number]
-            else:
+            if number not in reported.entries:
                 self._reports.describe(entry)
             if time.monotonic() - reported_at > _SLOW_REBUILD_S:
                 reported_at = time.monotonic()

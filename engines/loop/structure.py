@@ -61,8 +61,8 @@ class StructureMutator:
             new = own * (2 + int(rng.random() * rng.random() * 6))
         else:
             other = entry
-            if op >= 0.7:
-                other = self._corpus.entries[int(rng.random() * len(self._corpus.entries))]
+            if op >= 0.7 and (partners := self._corpus.partners):
+                other = partners[int(rng.random() * len(partners))]
             alike = [p for p in self._parts(other) if p.kind == part.kind and p is not part]
             if not alike:
                 return self._then.mutate(entry)

@@ -33,7 +33,7 @@ from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.report import MutationReport
 from fuzztui.engines.mu2.runner import Runner
-from fuzztui.engines.mu2.schedule import AdaptiveSchedule, MutantSchedule
+from fuzztui.engines.mu2.schedule import WARM_UP, AdaptiveSchedule, MutantSchedule
 from fuzztui.engines.mu2.set_ups import follow_set_ups, reloader
 from fuzztui.engines.mu2.settled import Settled
 from fuzztui.engines.mu2.steering import MutantSteering
@@ -174,7 +174,7 @@ def _analysis(context: Context, program: Program, again: Reload, host: ChildHost
         pipeline=Pipeline(table, rng, context.log.message),
         schedule=MutantSchedule()
         if options.get("schedule") == "full"
-        else AdaptiveSchedule(rng, used),
+        else AdaptiveSchedule(rng, used, min(WARM_UP, spec.budget_trials // 10 or WARM_UP)),
         probes=ProbeSelection(program, table),
         criterion=criterion,
         isolation=isolation,

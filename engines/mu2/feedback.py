@@ -42,13 +42,17 @@ class KillFeedback(Feedback):
         self._infected_promoted: set[int] = set()
         """Promoted mutants that the input infects, if they are the only reason to keep it."""
         self._sampled = False
-        self._is_seed = self._has_run = False
-        """``_has_run``: all mutants that the trial's input may kill have run on it."""
+        self._is_seed = self._has_run = self._warming = False
+        """``_has_run``: all mutants that the trial's input may kill have run on it. ``_warming``:
+        none of them runs."""
 
     def before(self, candidate: Candidate) -> None:
         """Install the probes for the next trial."""
         self._is_seed, self._has_run = candidate.op == "seed", False
-        if self._isolation.all_isolated:
+        if self._table.promoted:
+            self._schedule.warming = False
+        self._warming = self._schedule.warming and not candidate.peer
+        if self._isolation.all_isolated or self._warming:
             self._probes.install(None)
         elif candidate.peer:
             self._probes.watch_all()  # a peer may have saved the entry for its kills
@@ -76,7 +80,7 @@ class KillFeedback(Feedback):
         ):
             self._has_run = True
             return ()
-        reasons = self._run_mutants(execution, covers=covers)
+        reasons = () if self._warming else self._run_mutants(execution, covers=covers)
         return self.whole() if self._is_seed and not (covers or reasons) else reasons
 
     def whole(self) -> tuple[str, ...]:

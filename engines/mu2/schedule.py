@@ -5,6 +5,8 @@ programs this starves the fuzzer (section V-C): most of these runs are of mutant
 a thousand times. The schedule ``full`` does so anyway. ``adaptive`` pays for runs of mutants from
 an account that trials fill:
 
+- *warm-up*: the engine is zest until coverage grows less often, at most for :data:`WARM_UP` trials:
+  in the first seconds, new code kills more mutants than running them finds.
 - *hand-over*: while coverage grows, trials run without probes, as zest's do, and only saved inputs
   are analysed. When no saved input waits, trials have probes. Both get more work, the longer
   coverage has not grown.
@@ -29,6 +31,10 @@ from fuzztui.engines.mu2.table import MutantRecord
 _MOST_PENDING: Final = 2.0
 """Epochs with probes that are made up for later, after mutants had more than their share of the
 time. More are dropped."""
+WARM_UP: Final = 50_000
+"""Trials after which the warm-up ends in any case."""
+_LEVEL: Final = 0.3
+"""The warm-up ends after this part of the trials in which coverage counts as no longer growing."""
 EPOCH: Final = 128
 """Trials between two decisions whether trials have probes."""
 
@@ -44,6 +50,8 @@ class MutantSchedule:
     """Whether each trial is analysed in full, and each saved input before the next trial."""
     trial_turns = 1.0
     """Average cost of a trial, in iterations and calls."""
+    warming = False
+    """Whether no mutants run yet."""
 
     @property
     def share(self) -> float:
@@ -102,9 +110,15 @@ class AdaptiveSchedule(MutantSchedule):
     """Share of trials with probes when no saved input waits: while coverage grows, and when it has
     stopped growing."""
 
-    def __init__(self, rng: random.Random, used: Callable[[], float] = float) -> None:
-        """``used`` returns the share of the time that mutants have got; 0: unknown."""
-        self._rng, self._used = rng, used
+    def __init__(
+        self, rng: random.Random, used: Callable[[], float] = float, warm_up: int = 0
+    ) -> None:
+        """``used`` returns the share of the time that mutants have got; 0: unknown.
+
+        ``warm_up``: most trials before mutants run.
+        """
+        self._rng, self._used, self._warm_up = rng, used, warm_up
+        self.warming = warm_up > 0
         self._saved = 0.0
         self._account = 0.0
         self._rate = 0.5
@@ -130,8 +144,12 @@ class AdaptiveSchedule(MutantSchedule):
         """A value from ``flowing``, while coverage grows, to ``dry``, if it has not grown in about
         a tenth of all trials.
         """
-        since = (self._trials - self._dry_since) / (0.1 * self._trials + 1000)
-        return flowing + (dry - flowing) * min(1.0, since) ** 3  # the power delays the change
+        return flowing + (dry - flowing) * min(1.0, self._dry) ** 3  # the power delays the change
+
+    @property
+    def _dry(self) -> float:
+        """Trials without new coverage: 1 or more if they are about a tenth of all."""
+        return (self._trials - self._dry_since) / (0.1 * self._trials + 1000)
 
     def probes(self, trial: int, *, waiting: bool) -> bool:
         """Whether this trial has probes; decided once in an epoch."""
@@ -161,7 +179,7 @@ class AdaptiveSchedule(MutantSchedule):
         """Whether the account for saved inputs is not overdrawn, and mutants have not had more than
         :attr:`MOST` of the time.
         """
-        return self._saved > 0 and self._used() <= self.MOST
+        return not self.warming and self._saved > 0 and self._used() <= self.MOST
 
     def sample(self, turns: int) -> None:
         """Update the moving average of a trial's cost, which changes as inputs grow."""
@@ -175,7 +193,9 @@ class AdaptiveSchedule(MutantSchedule):
         self._trials += 1
         if covered:
             self._dry_since = self._trials
-        if self._working:
+        if self.warming:
+            self.warming = self._dry < _LEVEL and self._trials < self._warm_up
+        elif self._working:
             self._saved += self._between(*self.SAVED_RATE) * self.trial_turns
         elif self._probing:
             most = 64 * self.trial_turns

@@ -117,10 +117,13 @@ class Lab:
 
     # ------------------------------------------------------------------- the loop's part
 
-    def trial(self, data: bytes, shrink_runs: int = 0, op: str = "test") -> CorpusEntry | None:
+    def trial(
+        self, data: bytes, shrink_runs: int = 0, op: str = "test", peer: str = ""
+    ) -> CorpusEntry | None:
         """One trial; the entry if the input was kept."""
-        self.journal.begin(1, Candidate(data, op))
-        self.feedback.before(Candidate(data, op))
+        candidate = Candidate(data, op, peer=peer)
+        self.journal.begin(1, candidate)
+        self.feedback.before(candidate)
         execution = self.executor.run(data)
         self.journal.judging()
         if execution.outcome not in (Outcome.SUCCESS, Outcome.INVALID):

@@ -52,11 +52,12 @@ def run(data):
 
 @pytest.mark.parametrize("source", [SOURCE, THRESHOLD, SPLITS, SWITCH])
 @pytest.mark.parametrize("number", range(6))
-def test_the_score_of_a_campaign_is_not_below_that_of_its_seeds(make, source, number):
+@pytest.mark.parametrize("warm_up", [0, 30])
+def test_the_score_of_a_campaign_is_not_below_that_of_its_seeds(make, source, number, warm_up):
     rng = random.Random(number)
     sizes = [rng.randrange(30) for _ in range(rng.randrange(1, 8))]
     seeds = [bytes(rng.choices(b",0az~", k=size)) for size in sizes]
-    lab: Lab = make(source, AdaptiveSchedule(random.Random(1)))
+    lab: Lab = make(source, AdaptiveSchedule(random.Random(1), warm_up=warm_up))
     for seed in seeds:
         lab.trial(seed, shrink_runs=64, op="seed")
     for _ in range(50):
@@ -76,6 +77,35 @@ def test_a_found_input_is_trimmed_and_kept_whole_until_mutants_have_run_on_it(ma
     lab.exact()
     assert whole.kills > 0
     assert lab.scheduler.energy(whole) > 1
+
+
+def warming(make) -> Lab:
+    lab: Lab = make(THRESHOLD, AdaptiveSchedule(random.Random(1), warm_up=5))
+    lab.trial(b"a")
+    return lab
+
+
+def test_no_mutant_runs_during_the_warm_up_but_on_imported_inputs(make):
+    lab = warming(make)
+    lab.trial(b"zzzzzzzzzzzzzzzzzzzz")
+    lab.backlog.work()
+    assert (lab.dead(), lab.runner.runs) == (set(), 0)
+    lab.trial(b"zzzzzzzzzzzzzzzzzzzzz", peer="other")
+    assert lab.dead()
+
+
+@pytest.mark.parametrize("ends", ["trials", "promoted"])
+def test_the_warm_up_ends_after_its_trials_and_when_a_mutant_is_promoted(make, ends):
+    lab = warming(make)
+    if ends == "trials":
+        for _ in range(4):
+            lab.trial(b"a")
+    else:
+        lab.table.promote([lab.table.rows[0]])
+    lab.trial(b"zzzzzzzzzzzzzzzzzzzz")
+    for _ in range(20):
+        lab.backlog.work()
+    assert lab.runner.runs
 
 
 def test_the_second_to_kill_is_no_news(make):
