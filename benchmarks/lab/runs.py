@@ -76,8 +76,8 @@ def call(
 def environment(root: Path, package: Path | None = None) -> dict[str, str]:
     """The environment of an engine that runs below ``root``.
 
-    ``package``: the directory with the ``fuzztui`` to run; None: that of this checkout. The cache of
-    compiled sources is below ``root``: it is empty at first, as for a program that was never fuzzed.
+    ``package``: the directory with the ``fuzztui`` to run; None: that of this checkout. The cache
+    of compiled sources is below ``root``: empty at first, as for a program that was never fuzzed.
     """
     if package is None:
         package = root / "pkg"
