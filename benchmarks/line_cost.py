@@ -45,14 +45,19 @@ def campaign(pipe: Connection, instance: Instance, traces: bool) -> None:
     loop = build(spec, journal, EventLog(spec.dir / "events.jsonl", spec.instance))
     entries, traced, trials = 0, 0.0, -1
     until = start = 0.0
-    before, report = loop.parts.before, loop.reruns.report_lines
+    before, lines = loop.parts.before, loop.reruns.lines
+    add, advance = lines.add, lines.advance
 
-    def timed(entry: int, execution: Any) -> None:
-        nonlocal entries, traced
+    def counted(entry: int, execution: Any) -> None:
+        nonlocal entries
         entries += 1
-        began = time.process_time()
         if traces:
-            report(entry, execution)
+            add(entry, execution)
+
+    def timed() -> None:
+        nonlocal traced
+        began = time.process_time()
+        advance()
         traced += time.process_time() - began
 
     def turn(candidate: Any) -> None:
@@ -63,7 +68,8 @@ def campaign(pipe: Connection, instance: Instance, traces: bool) -> None:
             until = time.process_time() + pipe.recv()
         before(candidate)
 
-    loop.reruns.report_lines = timed  # type: ignore[method-assign]
+    lines.add = counted  # type: ignore[method-assign]
+    lines.advance = timed  # type: ignore[method-assign]
     loop.parts.before = turn
     gc.collect()
     gc.freeze()  # as the worker does
