@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Final, Protocol
 
-from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 
 
@@ -57,12 +57,11 @@ class YieldMutators:
         return child
 
     def saved(self, child: Candidate, folder: str) -> None:
-        """Count a child that was saved in ``folder``."""
-        if not child.peer and not child.origin and child.src != NO_ENTRY:
-            name = self._named(child)
-            if self._tried[name]:
-                self._kept[name] += 1
-                self._left = 0
+        """Count a child that was saved in ``folder``, if one of the mutators has made it."""
+        name = child.op.partition(",")[0]
+        if not child.peer and not child.origin and self._tried.get(name):
+            self._kept[name] += 1
+            self._left = 0
 
     def _named(self, child: Candidate) -> str:
         name = child.op.partition(",")[0]

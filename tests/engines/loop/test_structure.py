@@ -175,11 +175,16 @@ def test_mutators_are_used_by_their_yield() -> None:
 
 def test_what_others_made_counts_for_nobody() -> None:
     mutators = YieldMutators([("a", 1, Named("a")), ("b", 1, Named("b"))], random.Random(1))
+    for _ in range(100):
+        mutators.mutate(corpus_of(b"").entries[0])
     before = mutators.shares
     for child in (
         Candidate(b"", "seed", origin="one"),
         Candidate(b"", "sync", 3, peer="other"),
         Candidate(b"", "fresh"),
+        Candidate(b"", "compare", 0),
     ):
         mutators.saved(child, "queue")
     assert mutators.shares == before
+    mutators.saved(Candidate(b"", "b,rep:2", 0), "queue")
+    assert mutators.shares["b"] > before["b"]
