@@ -5,8 +5,8 @@ programs this starves the fuzzer (section V-C): most of these runs are of mutant
 a thousand times. The schedule ``full`` does so anyway. ``adaptive`` pays for runs of mutants from
 an account that trials fill:
 
-- *warm-up*: the engine is zest until coverage grows less often, at most for :data:`WARM_UP` trials:
-  in the first seconds, new code kills more mutants than running them finds.
+- *warm-up*: the engine is zest until coverage has stopped growing for the first time, at most for
+  :data:`WARM_UP` trials: in the first seconds, new code kills more mutants than running them finds.
 - *hand-over*: while coverage grows, trials run without probes, as zest's do, and only saved inputs
   are analysed. When no saved input waits, trials have probes. Both get more work, the longer
   coverage has not grown.
@@ -33,8 +33,6 @@ _MOST_PENDING: Final = 2.0
 time. More are dropped."""
 WARM_UP: Final = 50_000
 """Trials after which the warm-up ends in any case."""
-_LEVEL: Final = 0.3
-"""The warm-up ends after this part of the trials in which coverage counts as no longer growing."""
 EPOCH: Final = 128
 """Trials between two decisions whether trials have probes."""
 
@@ -194,7 +192,7 @@ class AdaptiveSchedule(MutantSchedule):
         if covered:
             self._dry_since = self._trials
         if self.warming:
-            self.warming = self._dry < _LEVEL and self._trials < self._warm_up
+            self.warming = self._dry < 1 and self._trials < self._warm_up
         elif self._working:
             self._saved += self._between(*self.SAVED_RATE) * self.trial_turns
         elif self._probing:
