@@ -261,6 +261,7 @@ class Executor:
         Returns ``otherwise`` after an exception or timeout. ``part``: share of the time limit.
         """
         guard = self.guard
+        self.fixture.reset_clock()
         try:
             try:
                 guard.start(part=part)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Final, TextIO
 
+from fuzztui.engines.base.clock import FixedClock
 from fuzztui.engines.base.errors import Limited
 from fuzztui.engines.execute.limits import Limits
 
@@ -34,6 +35,8 @@ class Fixture:
         self._directory = str(directory)
         self._output = output
         self.limits = Limits()
+        self.clock: FixedClock | None = None
+        """Reset before each trial; None: the target sees the real clock."""
         self._depth = sys.getrecursionlimit()
         self._streams: list[TextIO | None] = [sys.stdin, sys.stdout, sys.stderr]
 
@@ -63,6 +66,7 @@ class Fixture:
 
     def restore(self) -> None:
         """Restore the cheap state; called before each trial (about 0.5 us)."""
+        self.reset_clock()
         if _getrecursionlimit() != self._depth:
             sys.setrecursionlimit(self._depth)
         stdin, stdout, stderr = self._streams
@@ -78,6 +82,11 @@ class Fixture:
             with contextlib.suppress(OSError):
                 os.makedirs(self._directory, exist_ok=True)  # noqa: PTH103 - hot path
                 os.chdir(self._directory)
+
+    def reset_clock(self) -> None:
+        """Return a fixed clock to the moment at which trials begin."""
+        if self.clock is not None:
+            self.clock.reset()
 
     def check(self) -> None:
         """Restore limits and closed descriptors, and empty an output file above 16 MiB.

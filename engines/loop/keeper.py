@@ -14,6 +14,7 @@ from fuzztui.engines.loop.finding_saver import FindingSaver
 from fuzztui.engines.loop.input_reports import InputReports
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.reruns import Reruns
+from fuzztui.engines.loop.varying import VaryingEntries
 from fuzztui.kernel.wire.afl import entry_name
 
 
@@ -35,6 +36,7 @@ class Keeper:
         without_finds = self._journal.counters[j.CYCLES_WITHOUT_FINDS]
         self._cycle_of_find = self._cycles_before - without_finds
         self._variable = 0
+        self._varying = VaryingEntries(context, reruns)
 
     @property
     def cycles(self) -> int:
@@ -91,3 +93,5 @@ class Keeper:
         self._reports.describe(entry)
         self._reports.show(str(number), execution.data)
         self._reruns.report_lines(number, execution)
+        if again.observed != execution.observed:
+            self._varying.note(execution.data)

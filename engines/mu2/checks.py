@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.execute.forks import ChildHost, Tell
+from fuzztui.engines.execute.unrepeatable import why_flaky
 from fuzztui.engines.instrument.units import CannotSwap
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus
@@ -24,6 +25,7 @@ from fuzztui.engines.mutants.harness_modules import harness_modules
 from fuzztui.engines.mutants.lasting_state import TOO_LARGE
 from fuzztui.engines.mutants.late_modules import first_inputs
 from fuzztui.engines.mutants.mutant import PythonMutant
+from fuzztui.kernel.wire.events import VARYING
 
 _REPEATS: Final = 20
 _SHOWN: Final = 40
@@ -124,6 +126,14 @@ class Checks:
             return
         self._parts.program.changed()
         send(self._mutants.repeats(original))
+
+    def explain_flaky(self, corpus: Corpus) -> None:
+        """Propose the fixed clock if entries are flaky because of it, once in a run."""
+        context, flaky = self._context, self._parts.isolation.is_flaky
+        if context.spec.instance == "main" and not context.reported.varying:
+            inputs = [entry.data for entry in corpus.entries if flaky(entry.data)]
+            if text := why_flaky(inputs, len(corpus), context.executor, self._host):
+                context.log.message("warning", text, VARYING)
 
     def check_corpus(self, corpus: Corpus, backlog: Backlog) -> None:
         """Isolate the mutants of code that an entry reaches only in a separate process."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import tomli
 
+from fuzztui.engines.base.clock import FixedClock
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import read_spec
 from fuzztui.engines.execute.loading import form_of
@@ -34,9 +36,16 @@ class Replay:
     """The loaded target of one campaign, and one corpus."""
 
     def __init__(
-        self, target: Target, form: InputForm, random_: random.Random, corpus: Path
+        self,
+        target: Target,
+        form: InputForm,
+        random_: random.Random,
+        corpus: Path,
+        clock: AbstractContextManager[object],
     ) -> None:
+        """``clock``: what the target sees as the present, while it is used."""
         self._target, self._form, self._random = target, form, random_
+        self._clock = clock
         self._corpus = corpus
         self._expected: tuple[type[BaseException], ...] = (Rejected, *target.expected)
         self.known: KnownFailures | None = None
@@ -65,11 +74,15 @@ class Replay:
                 write_spec(spec_file, campaign, instance)
                 spec = read_spec(spec_file)
                 os.environ.update(spec.target.env)
-                target = load_target(spec.target, None)
+                clock: AbstractContextManager[object] = nullcontext()
+                if spec.target.clock:
+                    clock = FixedClock(spec.target.clock)
+                with clock:
+                    target = load_target(spec.target, None)
                 form = form_of(target, spec.engine, rng.randbytes)
             except (CannotStart, SupervisorError) as e:
                 raise CannotReplay(f"{file}: {e}") from None
-        replay = cls(target, form, rng, directory)
+        replay = cls(target, form, rng, directory, clock)
         try:
             verdicts = verdicts_file(RunDir(instance.parent.parent), campaign.verdicts)
             known = KnownFailures(verdicts, spec.target)
@@ -113,9 +126,10 @@ class Replay:
         unmade = True
         self._random.seed(0)
         try:
-            argument = self._form.build(file.read_bytes())
-            unmade = False
-            self._target.function(argument)
+            with self._clock:
+                argument = self._form.build(file.read_bytes())
+                unmade = False
+                self._target.function(argument)
         except self._expected:
             return None, unmade
         except KeyboardInterrupt:
@@ -129,7 +143,8 @@ class Replay:
         """The argument, escaped for terminals."""
         self._random.seed(0)
         try:
-            return visible(repr(self._form.build(file.read_bytes())))
+            with self._clock:
+                return visible(repr(self._form.build(file.read_bytes())))
         except Exception as e:
             return f"cannot be made: {type(e).__name__}"
 

@@ -11,9 +11,11 @@ import stat
 import tomllib
 import warnings
 from collections.abc import Callable, Iterable
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
+from fuzztui.engines.base.clock import FIXED, moment_of
 from fuzztui.engines.keys import OPERATORS, Key, ValueCheck, ValueType
 from fuzztui.kernel.base.bounds import LARGEST
 from fuzztui.kernel.base.shards import SHARD_HELP, SHARD_PATTERN, parse_shard
@@ -450,6 +452,20 @@ def _unit(parse: Callable[[object], Any]) -> ValueCheck:
     return check_unit
 
 
+def _clock(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    """``real`` is used as "", other values as a moment in ISO 8601."""
+    if value in ("real", "fixed"):
+        return value, {"real": "", "fixed": FIXED}[value]
+    text = value.isoformat() if isinstance(value, date) else value
+    if not isinstance(text, str):
+        raise wrong(key, value)
+    try:
+        return text, moment_of(text).isoformat()
+    except ValueError as e:
+        hint = nearest(text, ("real", "fixed"))
+        raise ValueError(f"{wrong(key, text)}{hint or f' ({e})'}") from None
+
+
 def _budget(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if key.minimum == 0 and not isinstance(value, bool) and value in (0, "0", "0s"):
         return value, (0.0, 0)
@@ -556,6 +572,7 @@ TYPES: Final = {
     "part": ValueType(
         "a number from 0 to 1", _part, {"type": "number", "minimum": 0, "maximum": 1}
     ),
+    "clock": ValueType('"real", "fixed", or a date or time in ISO 8601', _clock, TEXT),
     "pattern": ValueType("a regular expression of Python", _pattern, TEXT),
     "duration": ValueType(
         DURATION_HELP, _unit(parse_duration), _number_or(DURATION_PATTERN, "number")
