@@ -1,16 +1,12 @@
 """The fixed clock: time and random numbers that are the same in each trial (``target.clock``).
 
-The functions of ``time``, ``datetime``, ``os``, ``random`` and ``uuid`` that read a clock or draw
-random numbers are replaced in the whole process, before the target is imported. Classes remain the
-same classes, so ``isinstance`` and ``from datetime import datetime`` work as before. Modules that
-were imported earlier and hold such a function by a name of their own get the replacement, too.
+Functions of ``time``, ``datetime``, ``os``, ``random`` and ``uuid`` are replaced in the whole
+process before the target is imported, also in modules that hold them by a name of their own.
+Classes remain the same classes. The calling module decides whether it gets the real function: code
+of fuzztui, of what runs tests, and of what waits for others (``asyncio``, ``threading``) does.
 
-Code of fuzztui, of what runs tests, and of what waits for others (``asyncio``, ``threading``, ...)
-keeps the real functions: the calling module decides. So timeouts, deadlines and waiting work.
-
-Each trial begins at the same moment. A reading takes a microsecond, so that loops that wait for a
-moment end. ``time.sleep`` returns at once and advances the clock. Extension modules that ask the
-operating system themselves see the real time.
+Each reading takes a microsecond, so that loops that wait for a moment end; ``time.sleep`` returns
+at once and advances the clock.
 """
 
 from __future__ import annotations
@@ -24,13 +20,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator
 from datetime import UTC, date, datetime, timedelta
 from functools import partial, update_wrapper
-from types import FrameType, FunctionType, MethodType
+from types import FrameType, MethodType
 from typing import Any, Final
 
 FIXED: Final = "2024-06-03T12:00:00+00:00"
 """The moment of ``target.clock = "fixed"``."""
 _YEARS: Final = range(1970, 3000)
-"""Years in which all functions work, in any time zone."""
 _REAL: Final = frozenset((
     "fuzztui", "hypothesis", "pytest", "_pytest", "pluggy", "anyio", "asyncio", "concurrent",
     "multiprocessing", "queue", "selectors", "socket", "socketserver", "ssl", "subprocess",
@@ -41,10 +36,8 @@ _PASS_ON: Final = ("random", "secrets", "uuid")
 _READING_NS: Final = 1000
 _UP_NS: Final = 3600 * 10**9
 """What clocks without a date show when a trial begins."""
-_NODE: Final = 0x02_00_00_00_00_01
-"""The machine's address in UUIDs."""
-CLOCKS: Final = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
-_SEEDED: Final = random.Random(0).getstate()
+_CLOCKS: Final = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
+SEEDED: Final = random.Random(0).getstate()
 
 _Site = tuple[dict[str, Any], str, Any]
 """The attributes of a module or class, a name, and its value."""
@@ -58,22 +51,16 @@ def moment_of(text: str) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-def passes_on(frame: FrameType) -> bool:
-    """Whether the code that runs in ``frame`` draws random numbers for its caller."""
-    return frame.f_globals.get("__name__") in _PASS_ON
-
-
-def keeps_real(frame: FrameType | None) -> bool:
-    """Whether code that runs in ``frame``, or for which that code draws, has the real functions."""
-    while frame is not None and passes_on(frame):
-        frame = frame.f_back
-    return frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _REAL
+def fix_clock(moment: str) -> None:
+    """Fix the clock of this process at a moment; empty: it remains the real one."""
+    if moment:
+        FixedClock(moment).install()
 
 
 def start_over() -> None:
     """Return a fixed clock, if there is one, to the moment at which trials begin."""
-    if _installed:
-        _installed[-1].reset()
+    if FIXED_CLOCKS:
+        FIXED_CLOCKS[-1].reset()
 
 
 class FixedClock(ContextDecorator):
@@ -84,17 +71,16 @@ class FixedClock(ContextDecorator):
         since = moment_of(moment) - datetime(1970, 1, 1, tzinfo=UTC)
         self._start_ns = since // timedelta(microseconds=1) * 1000
         self._elapsed_ns = self._drawn = 0
+        self.calls: dict[str, str] = {}
+        """The functions that were called, with the place of the first call."""
         self._before: list[_Site] = []
         import uuid  # not at the start of an engine that has no fixed clock
 
         self._uuid = vars(uuid)
-        self._uuid_state: dict[str, Any] = {"_generate_time_safe": None, "_node": _NODE}
+        self._uuid_state: dict[str, Any] = {"_generate_time_safe": None, "_node": 1}
         for name in self._uuid:
             if name.startswith("_last_"):  # of the previous UUID, which the next one must exceed
                 self._uuid_state[name] = 0 if "counter" in name else None
-
-    def __deepcopy__(self, memo: object) -> FixedClock:
-        return self  # the replacements are bound to it, and functions are not copied
 
     def __enter__(self) -> FixedClock:
         self.install()
@@ -102,12 +88,12 @@ class FixedClock(ContextDecorator):
 
     def __exit__(self, *_: object) -> None:
         _put(self._before)  # modules that were imported meanwhile read the real clock from now on
-        _installed.remove(self)
+        FIXED_CLOCKS.remove(self)
 
     def reset(self) -> None:
         """Return to the moment, and to the random numbers, with which each trial begins."""
         self._elapsed_ns = self._drawn = 0
-        random.setstate(_SEEDED)
+        random.setstate(SEEDED)
         self._uuid.update(self._uuid_state)
         numpy = sys.modules.get("numpy.random")
         if numpy is not None:
@@ -123,66 +109,74 @@ class FixedClock(ContextDecorator):
                 held = [(n, new[id(value)]) for n, value in members.items() if id(value) in new]
                 sites += [(members, n, function) for n, function in held]
         self._before = _put([*sites, *self._methods()])
-        _installed.append(self)
+        FIXED_CLOCKS.append(self)
         self.reset()
 
-    # --------------------------------------------------------------- the replacements
-
-    def _is_real(self, frame: FrameType) -> bool:
-        return self not in _installed or keeps_real(frame)
+    def _is_real(self, name: str, frame: FrameType | None) -> bool:
+        """Whether the code in ``frame`` gets the real function of this name; else note the call."""
+        while frame is not None and frame.f_globals.get("__name__") in _PASS_ON:
+            name = f"{frame.f_globals['__name__']}.{frame.f_code.co_name}"
+            frame = frame.f_back
+        if self not in FIXED_CLOCKS or frame is None:
+            return True
+        if str(frame.f_globals.get("__name__")).partition(".")[0] in _REAL:
+            return True
+        if name not in self.calls:
+            self.calls[name] = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        return False
 
     def _function(self, real: Any, fixed: Callable[..., Any]) -> Any:
-        def call(clock: FixedClock, *arguments: Any, **named: Any) -> Any:
-            chosen = real if clock._is_real(sys._getframe(1)) else fixed
+        name = f"{real.__module__.replace('posix', 'os')}.{real.__name__}"
+
+        def call(_: str, *arguments: Any, **named: Any) -> Any:
+            chosen = real if self._is_real(name, sys._getframe(1)) else fixed
             return chosen(*arguments, **named)
 
         # A method, because a class may hold it: a function would get the instance there.
-        return MethodType(update_wrapper(call, real), self)
+        return MethodType(update_wrapper(call, real), name)
 
     def _functions(self) -> Iterator[tuple[Any, Callable[..., Any]]]:
         """Each function, and what it does with the fixed clock."""
-        for name in CLOCKS:
+        for name in _CLOCKS:
             start_ns = self._start_ns if name == "time" else _UP_NS
             yield getattr(time, name), partial(self._seconds, start_ns)
             yield getattr(time, f"{name}_ns"), partial(self._ns, start_ns)
-        start_of = {time.CLOCK_REALTIME: self._start_ns, time.CLOCK_TAI: self._start_ns}.get
-        yield time.clock_gettime, lambda which: self._seconds(start_of(which, _UP_NS))
-        yield time.clock_gettime_ns, lambda which: self._ns(start_of(which, _UP_NS))
+        now = partial(self._seconds, self._start_ns)
         for of in (time.localtime, time.gmtime, time.ctime):
-            yield of, lambda at=None, of=of: of(self._now() if at is None else at)
+            yield of, lambda at=None, of=of: of(now() if at is None else at)
         local, asctime, strftime = time.localtime, time.asctime, time.strftime
-        yield asctime, lambda *at: asctime(*at or (local(self._now()),))
-        yield strftime, lambda form, *at: strftime(form, *at or (local(self._now()),))
+        yield asctime, lambda *at: asctime(*at or (local(now()),))
+        yield strftime, lambda form, *at: strftime(form, *at or (local(now()),))
         yield time.sleep, partial(self._sleep, time.sleep)
         yield os.urandom, self._bytes
         yield os.getrandom, self._bytes
-        seed = random.seed
-        yield seed, lambda a=None, version=2: seed(self._draw() if a is None else a, version)
 
-    def _methods(self) -> Iterator[_Site]:
-        """Methods of classes that refuse setattr, as sites."""
-        dates, moments, generators = map(_members, (date, datetime, random.Random))
-        at = partial(moments["fromtimestamp"].__get__, None)
-        seed = generators["seed"]
-        fixed: list[tuple[dict[str, Any], str, Callable[..., Any]]] = [
-            (moments, "now", lambda cls, tz=None: at(cls)(self._now(), tz)),
-            (moments, "utcnow", lambda cls: at(cls)(self._now(), UTC).replace(tzinfo=None)),
-            (dates, "today", lambda cls: cls.fromtimestamp(self._now())),
-            (generators, "seed", lambda g, a=None, version=2: seed(
-                g, self._draw() if a is None else a, version)),
-        ]  # fmt: skip
-        return ((members, name, self._method(members[name], f)) for members, name, f in fixed)
+    def _methods(self) -> list[_Site]:
+        """Methods of classes, of which those in C refuse setattr."""
+        at, real_time, real_seed = vars(datetime)["fromtimestamp"], time.time, random.Random.seed
 
-    def _method(self, real: Any, fixed: Callable[..., Any]) -> Any:
-        is_plain = isinstance(real, FunctionType)
+        def method(name: str, make: Callable[..., Any]) -> Any:
+            def call(cls: Any, tz: Any = None) -> Any:
+                is_real = self._is_real(name, sys._getframe(1))
+                return make(cls, real_time() if is_real else self._seconds(self._start_ns), tz)
 
-        def call(owner: Any, *arguments: Any, **named: Any) -> Any:
-            if not self._is_real(sys._getframe(1)):
-                return fixed(owner, *arguments, **named)
-            bound = real.__get__(owner) if is_plain else real.__get__(None, owner)
-            return bound(*arguments, **named)
+            return classmethod(call)
 
-        return call if is_plain else classmethod(call)
+        def seed(generator: Any, a: Any = None, version: int = 2) -> None:
+            is_fixed = a is None and not self._is_real("random.seed", sys._getframe(1))
+            real_seed(generator, self._draw() if is_fixed else a, version)
+
+        now = method("datetime.now", lambda cls, s, tz: at.__get__(None, cls)(s, tz))
+        utc = method(
+            "datetime.utcnow", lambda cls, s, _: at.__get__(None, cls)(s, UTC).replace(tzinfo=None)
+        )
+        today = method("date.today", lambda cls, s, _: cls.fromtimestamp(s))
+        return [
+            *((_members(datetime), "now", now), (_members(datetime), "utcnow", utc)),
+            (_members(date), "today", today),
+            (_members(random.Random), "seed", seed),
+            (vars(random), "seed", MethodType(seed, random._inst)),
+        ]
 
     def _ns(self, start_ns: int) -> int:
         self._elapsed_ns += _READING_NS
@@ -190,9 +184,6 @@ class FixedClock(ContextDecorator):
 
     def _seconds(self, start_ns: int) -> float:
         return self._ns(start_ns) / 1e9
-
-    def _now(self) -> float:
-        return self._seconds(self._start_ns)
 
     def _sleep(self, real: Callable[[float], None], seconds: float) -> None:
         real(seconds if not seconds > 0 else 0)  # refuses what is no time; other threads run
@@ -206,7 +197,7 @@ class FixedClock(ContextDecorator):
         return random.Random(self._draw()).randbytes(size)
 
 
-_installed: Final[list[FixedClock]] = []
+FIXED_CLOCKS: Final[list[FixedClock]] = []
 """The clocks of this process; the last one counts."""
 
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Final, TextIO
 
-from fuzztui.engines.base.clock import FixedClock
+from fuzztui.engines.base.clock import FIXED_CLOCKS, start_over
 from fuzztui.engines.base.errors import Limited
 from fuzztui.engines.execute.limits import Limits
 
@@ -35,8 +35,6 @@ class Fixture:
         self._directory = str(directory)
         self._output = output
         self.limits = Limits()
-        self.clock: FixedClock | None = None
-        """Reset before each trial; None: the target sees the real clock."""
         self._depth = sys.getrecursionlimit()
         self._streams: list[TextIO | None] = [sys.stdin, sys.stdout, sys.stderr]
 
@@ -66,7 +64,8 @@ class Fixture:
 
     def restore(self) -> None:
         """Restore the cheap state; called before each trial (about 0.5 us)."""
-        self.reset_clock()
+        if FIXED_CLOCKS:
+            start_over()
         if _getrecursionlimit() != self._depth:
             sys.setrecursionlimit(self._depth)
         stdin, stdout, stderr = self._streams
@@ -82,11 +81,6 @@ class Fixture:
             with contextlib.suppress(OSError):
                 os.makedirs(self._directory, exist_ok=True)  # noqa: PTH103 - hot path
                 os.chdir(self._directory)
-
-    def reset_clock(self) -> None:
-        """Return a fixed clock to the moment at which trials begin."""
-        if self.clock is not None:
-            self.clock.reset()
 
     def check(self) -> None:
         """Restore limits and closed descriptors, and empty an output file above 16 MiB.

@@ -1,36 +1,26 @@
-"""Entries whose coverage varies between two runs: propose the fixed clock, once in a run."""
+"""Inputs that vary between two runs: propose the fixed clock."""
 
 from __future__ import annotations
 
-from fuzztui.engines.directory import journal as j
-from fuzztui.engines.execute.unrepeatable import MAX_RUNS, advice, calls_of
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fuzztui.engines.execute.forks import ChildHost
+from fuzztui.engines.execute.unrepeatable import why_varying
 from fuzztui.engines.loop.context import Context
-from fuzztui.engines.loop.reruns import Reruns
 from fuzztui.kernel.wire.events import VARYING
 
-_ENOUGH = 3
-"""Varying entries from which on the clock is proposed."""
 
+def propose_clock(context: Context, inputs: Sequence[bytes], of: str) -> None:
+    """Look at what varying inputs call, and report it once in a run, by the first instance.
 
-class VaryingEntries:
-    """Runs varying entries again to see what they call. The first instance reports for all."""
-
-    def __init__(self, context: Context, reruns: Reruns) -> None:
-        self._journal, self._log, self._reruns = context.journal, context.log, reruns
-        self._reported = context.reported
-        self._calls: dict[str, str] = {}
-        wanted = context.spec.instance == "main" and not context.spec.target.clock
-        self._runs_left = MAX_RUNS if wanted and not context.reported.varying else 0
-
-    def note(self, data: bytes) -> None:
-        """Examine an entry that varies, which is counted already. Raises as :meth:`Loop.run`."""
-        if not self._runs_left:
-            return
-        self._runs_left -= 1
-        self._calls = {**calls_of(lambda: self._reruns.again(data)), **self._calls}
-        counters = self._journal.counters
-        varying = counters[j.CORPUS_VARIABLE]
-        if self._calls and varying >= _ENOUGH:
-            self._runs_left, self._reported.varying = 0, True
-            text = f"{varying:,} of {counters[j.CORPUS]:,} entries vary between two runs"
-            self._log.message("warning", f"{text}; {advice(self._calls)}", VARYING)
+    ``of``: what was run, such as "31 entries".
+    """
+    if not inputs or context.reported.varying or context.spec.instance != "main":
+        return
+    host, suite = ChildHost.of(context.spec.target, ""), context.target.suite
+    if suite is not None:
+        host = replace(host, before=suite.leave)
+    if text := why_varying(inputs, of, context.executor, host):
+        context.reported.varying = True
+        context.log.message("warning", text, VARYING)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.execute.forks import ChildHost, Tell
-from fuzztui.engines.execute.unrepeatable import why_flaky
 from fuzztui.engines.instrument.units import CannotSwap
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus
+from fuzztui.engines.loop.varying import propose_clock
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.isolated import Reload
@@ -25,7 +25,7 @@ from fuzztui.engines.mutants.harness_modules import harness_modules
 from fuzztui.engines.mutants.lasting_state import TOO_LARGE
 from fuzztui.engines.mutants.late_modules import first_inputs
 from fuzztui.engines.mutants.mutant import PythonMutant
-from fuzztui.kernel.wire.events import VARYING
+from fuzztui.kernel.base.text import several
 
 _REPEATS: Final = 20
 _SHOWN: Final = 40
@@ -57,6 +57,7 @@ class Checks:
             [(f"input {data[:_SHOWN]!r}", data) for data in inputs]
         ):
             message("warning", warning)
+        propose_clock(self._context, self._restoration.varying, several(len(inputs), "input"))
         table.isolate([m.id for m in program.mutants if m.unrestored])
         for m in program.mutants:
             if m.unit is not None and m.unit.unjudged and table.rows[m.index].base != INVALID:
@@ -127,20 +128,13 @@ class Checks:
         self._parts.program.changed()
         send(self._mutants.repeats(original))
 
-    def explain_flaky(self, corpus: Corpus) -> None:
-        """Propose the fixed clock if entries are flaky because of it, once in a run."""
-        context, flaky = self._context, self._parts.isolation.is_flaky
-        if context.spec.instance == "main" and not context.reported.varying:
-            inputs = [entry.data for entry in corpus.entries if flaky(entry.data)]
-            if text := why_flaky(inputs, len(corpus), context.executor, self._host):
-                context.log.message("warning", text, VARYING)
-
     def check_corpus(self, corpus: Corpus, backlog: Backlog) -> None:
         """Isolate the mutants of code that an entry reaches only in a separate process."""
         table = self._parts.table
         entries = [(f"entry {e.id}", e.data) for e in corpus.entries]
         for warning in self._restoration.run(entries, fresh=False):
             self._context.log.message("warning", warning)
+        propose_clock(self._context, self._restoration.varying, f"{len(entries):,} entries")
         rows = [row for row in table.rows if row.mutant.unrestored and not row.isolated]
         if rows:
             killed = [row for row in rows if row.base == KILLED]

@@ -106,13 +106,6 @@ def build(context: Context) -> Parts:
     # Runs of mutants cleared the caches before the entry was saved; coverage is equal again.
     connected.before_recall = program.clear_caches
     connected.on_modules = on_modules
-    finish = connected.finish
-
-    def finish_and_explain() -> None:
-        finish()
-        checks.explain_flaky(base.corpus)
-
-    connected.finish = finish_and_explain
     return connected
 
 

@@ -29,7 +29,7 @@ from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.elsewhere import unguided_text
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import LoadedTarget, load
-from fuzztui.engines.execute.unrepeatable import advice, calls_of
+from fuzztui.engines.execute.unrepeatable import calls_of, varying_text
 from fuzztui.engines.findings.candidates import candidates, compare_advice
 from fuzztui.engines.findings.compare import same, unseen_part
 from fuzztui.engines.generators.names import name_of
@@ -211,20 +211,16 @@ def _tell_unguided(
 
 
 def _tell_varying(loaded: LoadedTarget, inputs: Sequence[bytes], until: float, tell: Tell) -> None:
-    """Warn if two runs of an input differ in what the fixed clock would make the same."""
-    executor, varying = loaded.executor, list[bytes]()
-    ran = 0
-    for data in inputs if executor.fixture.clock is None else ():
-        one, other = executor.run(data), executor.run(data)
+    """Warn if two runs of an input differ, and a fixed clock would help."""
+    executor, varying, of = loaded.executor, list[bytes](), 0
+    while of < len(inputs) and time.monotonic() < until:
+        one, other = executor.run(inputs[of]), executor.run(inputs[of])
         values = partial(same, one.value, other.value)
         if one.observed != other.observed or not executor.guarded(values, True):
-            varying.append(data)
-        ran += 1
-        if time.monotonic() > until:
-            break
-    calls = calls_of(lambda: [executor.call(data) for data in varying])
-    if calls:
-        words = f"{len(varying)} of {several(ran, 'input')} vary between two runs; {advice(calls)}"
+            varying.append(inputs[of])
+        of += 1
+    if calls := calls_of(executor, varying):
+        words = varying_text(len(varying), several(of, "input"), calls)
         tell(asdict(Diagnostic(words, "target.clock", warns=True)))
 
 

@@ -36,16 +36,11 @@ class Replay:
     """The loaded target of one campaign, and one corpus."""
 
     def __init__(
-        self,
-        target: Target,
-        form: InputForm,
-        random_: random.Random,
-        corpus: Path,
-        clock: AbstractContextManager[object],
+        self, target: Target, form: InputForm, random_: random.Random, corpus: Path
     ) -> None:
-        """``clock``: what the target sees as the present, while it is used."""
         self._target, self._form, self._random = target, form, random_
-        self._clock = clock
+        self.clock: AbstractContextManager[object] = nullcontext()
+        """What the target sees as the present, while it is used."""
         self._corpus = corpus
         self._expected: tuple[type[BaseException], ...] = (Rejected, *target.expected)
         self.known: KnownFailures | None = None
@@ -74,15 +69,14 @@ class Replay:
                 write_spec(spec_file, campaign, instance)
                 spec = read_spec(spec_file)
                 os.environ.update(spec.target.env)
-                clock: AbstractContextManager[object] = nullcontext()
-                if spec.target.clock:
-                    clock = FixedClock(spec.target.clock)
-                with clock:
+                at = spec.target.clock
+                with (clock := FixedClock(at) if at else nullcontext()):
                     target = load_target(spec.target, None)
                 form = form_of(target, spec.engine, rng.randbytes)
             except (CannotStart, SupervisorError) as e:
                 raise CannotReplay(f"{file}: {e}") from None
-        replay = cls(target, form, rng, directory, clock)
+        replay = cls(target, form, rng, directory)
+        replay.clock = clock
         try:
             verdicts = verdicts_file(RunDir(instance.parent.parent), campaign.verdicts)
             known = KnownFailures(verdicts, spec.target)
@@ -126,7 +120,7 @@ class Replay:
         unmade = True
         self._random.seed(0)
         try:
-            with self._clock:
+            with self.clock:
                 argument = self._form.build(file.read_bytes())
                 unmade = False
                 self._target.function(argument)
@@ -143,7 +137,7 @@ class Replay:
         """The argument, escaped for terminals."""
         self._random.seed(0)
         try:
-            with self._clock:
+            with self.clock:
                 return visible(repr(self._form.build(file.read_bytes())))
         except Exception as e:
             return f"cannot be made: {type(e).__name__}"

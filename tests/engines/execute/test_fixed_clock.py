@@ -139,7 +139,7 @@ def test_a_function_is_copied_as_functions_are() -> None:
                                   "os.urandom(-1)"])  # fmt: skip
 def test_wrong_arguments_are_refused_as_before(call: str) -> None:
     names: dict[str, Any] = {"__name__": "app", "time": time, "os": os}
-    with pytest.raises(Exception) as real:  # noqa: PT011
+    with pytest.raises(Exception) as real:
         eval(call, dict(names))
     with FixedClock(FIXED), pytest.raises(real.type):
         eval(call, names)
