@@ -33,7 +33,6 @@ _REAL: Final = frozenset((
 ))  # fmt: skip
 """Packages whose code keeps the real functions. ``tempfile`` needs names that are not taken."""
 _PASS_ON: Final = ("random", "secrets", "uuid")
-_READING_NS: Final = 1000
 _UP_NS: Final = 3600 * 10**9
 """What clocks without a date show when a trial begins."""
 _CLOCKS: Final = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
@@ -49,6 +48,16 @@ def moment_of(text: str) -> datetime:
     if at.year not in _YEARS:
         raise ValueError(f"{text} is not in the years {_YEARS[0]} to {_YEARS[-1]}")
     return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def pytest_load_initial_conftests() -> None:
+    """As a plugin of pytest, a copy of this file: show all tests another date."""
+    fix_clock(another_date())
+
+
+def another_date() -> str:
+    """A moment 400 days and some hours ahead: what depends on the date is different then."""
+    return (datetime.now(UTC) + timedelta(400, 26_000)).isoformat()
 
 
 def fix_clock(moment: str) -> None:
@@ -115,7 +124,8 @@ class FixedClock(ContextDecorator):
     def _is_real(self, name: str, frame: FrameType | None) -> bool:
         """Whether the code in ``frame`` gets the real function of this name; else note the call."""
         while frame is not None and frame.f_globals.get("__name__") in _PASS_ON:
-            name = f"{frame.f_globals['__name__']}.{frame.f_code.co_name}"
+            own = frame.f_code.co_name.replace("__init__", "Random")
+            name = f"{frame.f_globals['__name__']}.{own}"
             frame = frame.f_back
         if self not in FIXED_CLOCKS or frame is None:
             return True
@@ -141,6 +151,9 @@ class FixedClock(ContextDecorator):
             start_ns = self._start_ns if name == "time" else _UP_NS
             yield getattr(time, name), partial(self._seconds, start_ns)
             yield getattr(time, f"{name}_ns"), partial(self._ns, start_ns)
+        start_of = {time.CLOCK_REALTIME: self._start_ns}.get
+        yield time.clock_gettime, lambda which: self._seconds(start_of(which, _UP_NS))
+        yield time.clock_gettime_ns, lambda which: self._ns(start_of(which, _UP_NS))
         now = partial(self._seconds, self._start_ns)
         for of in (time.localtime, time.gmtime, time.ctime):
             yield of, lambda at=None, of=of: of(now() if at is None else at)
@@ -179,7 +192,7 @@ class FixedClock(ContextDecorator):
         ]
 
     def _ns(self, start_ns: int) -> int:
-        self._elapsed_ns += _READING_NS
+        self._elapsed_ns += 1000
         return start_ns + self._elapsed_ns
 
     def _seconds(self, start_ns: int) -> float:

@@ -30,6 +30,7 @@ def readings():
     found = {
         "import": (IMPORTED, DRAWN),
         "time": (now(), time.time_ns(), time.monotonic_ns(), time.process_time(), Timer().read()),
+        "clock": (time.clock_gettime(time.CLOCK_REALTIME), time.clock_gettime_ns(1)),
         "text": (time.ctime(), time.asctime(), time.strftime("%c"), time.gmtime()),
         "now": (Moment.now(), Moment.utcnow(), Moment.today(), Moment.now(datetime.UTC)),
         "today": (date.today(), datetime.date.today()),

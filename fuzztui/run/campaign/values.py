@@ -453,17 +453,14 @@ def _unit(parse: Callable[[object], Any]) -> ValueCheck:
 
 
 def _clock(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    """``real`` is used as "", other values as a moment in ISO 8601."""
-    if value in ("real", "fixed"):
-        return value, {"real": "", "fixed": FIXED}[value]
     text = value.isoformat() if isinstance(value, date) else value
-    if not isinstance(text, str):
-        raise wrong(key, value)
+    words = {"real": "", "fixed": FIXED}
     try:
-        return text, moment_of(text).isoformat()
+        return text, words[text] if text in words else moment_of(text).isoformat()
+    except TypeError:
+        raise wrong(key, value) from None
     except ValueError as e:
-        hint = nearest(text, ("real", "fixed"))
-        raise ValueError(f"{wrong(key, text)}{hint or f' ({e})'}") from None
+        raise ValueError(f"{wrong(key, text)}{nearest(text, words) or f' ({e})'}") from None
 
 
 def _budget(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
