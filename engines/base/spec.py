@@ -10,6 +10,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from fuzztui.engines.base.clock import moment_of
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.kinds import KINDS, EngineKind, UnknownKind, kind_named
 from fuzztui.kernel.base.bounds import loads
@@ -64,6 +65,8 @@ class TargetSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str = ""
     output: str = "discard"
+    clock: str = ""
+    """The moment at which each trial begins, in ISO 8601; empty: the real clock."""
     oracle: OracleSpec = OracleSpec()
 
 
@@ -165,6 +168,11 @@ def _spec(file: Path, data: dict[str, Any]) -> Spec:
         ) from None
     target = _value("target", data.get("target"), "Mapping[str, Any]")
     target = {key: value for key, value in target.items() if value or key not in _NOT_ZERO}
+    if clock := _value("target.clock", target.get("clock", ""), "str"):
+        try:
+            moment_of(clock)
+        except ValueError as e:
+            raise ValueError(f"target.clock: {e}") from None
     return _filled(
         "",
         Spec,

@@ -12,6 +12,7 @@ from typing import Any
 from fuzztui.kernel.base import ranges
 from fuzztui.kernel.wire.codec import CodecError, decode_event, encode_event
 from fuzztui.kernel.wire.events import (
+    VARYING,
     CommandApplied,
     CommandRejected,
     ComparisonsReported,
@@ -117,6 +118,8 @@ class ReportedEvents:
     """The last figures of each property, by name."""
     property_reasons: dict[str, Any] = field(default_factory=dict)
     """Why each property of a suite was not run, as last reported, by name."""
+    varying: bool = False
+    """Whether a message has proposed the fixed clock."""
     targeting: TargetingStats | None = None
     """The last statistics of types; None: none were reported."""
     goals: dict[str, dict[str, Any]] | None = None
@@ -148,6 +151,8 @@ def _note(reported: ReportedEvents, event: Event) -> None:
     match event:
         case CommandApplied() | CommandRejected():
             reported.answered.add(event.id)
+        case Message():
+            reported.varying |= event.about == VARYING
         case FindingDescribed():
             reported.findings[event.file] = event
         case PropertiesFound():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeVar
 
+from fuzztui.engines.base.clock import start_over
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.limits import Limits
 from fuzztui.engines.execute.message_oracle import MessageOracle
@@ -261,6 +262,7 @@ class Executor:
         Returns ``otherwise`` after an exception or timeout. ``part``: share of the time limit.
         """
         guard = self.guard
+        start_over()
         try:
             try:
                 guard.start(part=part)

@@ -9,6 +9,7 @@ from pathlib import Path
 from resource import getrlimit
 from typing import Any
 
+from fuzztui.engines.base.clock import fix_clock
 from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.spec import EngineSpec, Spec
 from fuzztui.engines.execute.executor import Executor
@@ -62,6 +63,7 @@ def load(
     application.cache = user_cache()
     prepared = prepare(application)
     random.seed(0)  # targets may use the global generator
+    fix_clock(spec.target.clock)
     target = load_target(spec.target, application)
     try:
         fixture.loaded()

@@ -2,8 +2,8 @@
 
 The request is a JSON file: ``inputs``, a list of paths; ``examples``, whether to report the
 arguments of Hypothesis tests as expressions in their file (default: false); ``other_date``, whether
-the clock is 400 days ahead (default: false). Prints a JSON line ``recorded`` for each input: its
-number, and an object with ``outcome``, the ``argument`` and ``value`` as expressions, or the
+the clock is fixed 400 days ahead (default: false). Prints a JSON line ``recorded`` for each input:
+its number, and an object with ``outcome``, the ``argument`` and ``value`` as expressions, or the
 ``error``. The target runs in forked children.
 """
 
@@ -19,12 +19,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from fuzztui.engines.base.clock import another_date, fix_clock
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import load
-from fuzztui.engines.export import other_date
 from fuzztui.engines.export.literals import Literal, NoLiteral, importable, literal
 from fuzztui.engines.findings import frozen
 from fuzztui.engines.findings.answers import answering
@@ -47,7 +47,7 @@ def record(spec: Spec, file: Path) -> int:
             request.get("examples") is True,
         )
         if request.get("other_date") is True:
-            other_date.pytest_load_initial_conftests()
+            fix_clock(another_date())
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise CannotStart(f"{file}: {e}") from None
     with answering() as say:

@@ -7,6 +7,7 @@ import time
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.store import QUEUE, candidate_tail
 from fuzztui.engines.execute.executor import Execution, Outcome
+from fuzztui.engines.execute.unrepeatable import MAX_RUNS
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import WHOLE, CorpusEntry
@@ -14,8 +15,12 @@ from fuzztui.engines.loop.finding_saver import FindingSaver
 from fuzztui.engines.loop.input_reports import InputReports
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.reruns import Reruns
+from fuzztui.engines.loop.varying import propose_clock
 from fuzztui.engines.loop.work import work_of
 from fuzztui.kernel.wire.afl import entry_name
+
+_ENOUGH = 3
+"""Varying entries from which on the fixed clock is proposed."""
 
 
 class Keeper:
@@ -36,6 +41,7 @@ class Keeper:
         without_finds = self._journal.counters[j.CYCLES_WITHOUT_FINDS]
         self._cycle_of_find = self._cycles_before - without_finds
         self._variable = 0
+        self._context, self._varying = context, list[bytes]()
 
     @property
     def cycles(self) -> int:
@@ -93,3 +99,7 @@ class Keeper:
         self._reports.describe(entry)
         self._reports.show(str(number), execution.data)
         self._reruns.lines.add(number, execution)
+        if again.observed != execution.observed:
+            self._varying.append(execution.data)
+            if _ENOUGH <= len(self._varying) <= MAX_RUNS:
+                propose_clock(self._context, self._varying, f"{len(corpus):,} entries")

@@ -14,6 +14,7 @@ from fuzztui.engines.execute.forks import ChildHost, Tell
 from fuzztui.engines.instrument.units import CannotSwap
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus
+from fuzztui.engines.loop.varying import propose_clock
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.isolated import Reload
@@ -24,6 +25,7 @@ from fuzztui.engines.mutants.harness_modules import harness_modules
 from fuzztui.engines.mutants.lasting_state import TOO_LARGE
 from fuzztui.engines.mutants.late_modules import first_inputs
 from fuzztui.engines.mutants.mutant import PythonMutant
+from fuzztui.kernel.base.text import several
 
 _REPEATS: Final = 20
 _SHOWN: Final = 40
@@ -55,6 +57,7 @@ class Checks:
             [(f"input {data[:_SHOWN]!r}", data) for data in inputs]
         ):
             message("warning", warning)
+        propose_clock(self._context, self._restoration.varying, several(len(inputs), "input"))
         table.isolate([m.id for m in program.mutants if m.unrestored])
         for m in program.mutants:
             if m.unit is not None and m.unit.unjudged and table.rows[m.index].base != INVALID:
@@ -131,6 +134,7 @@ class Checks:
         entries = [(f"entry {e.id}", e.data) for e in corpus.entries]
         for warning in self._restoration.run(entries, fresh=False):
             self._context.log.message("warning", warning)
+        propose_clock(self._context, self._restoration.varying, f"{len(entries):,} entries")
         rows = [row for row in table.rows if row.mutant.unrestored and not row.isolated]
         if rows:
             killed = [row for row in rows if row.base == KILLED]

@@ -39,6 +39,8 @@ class RestorationCheck:
         self._executor, self._program = mutants.executor, mutants.program
         self._criterion = mutants.criterion
         self._reload, self._host = reload, host
+        self.varying: list[bytes] = []
+        """The inputs of the last check that behave in another way in a second run."""
 
     def run(self, inputs: Sequence[tuple[str, bytes]], *, fresh: bool = True) -> list[str]:
         """Mark units as ``unrestored`` or ``unjudged``. Returns warnings for the user.
@@ -55,6 +57,7 @@ class RestorationCheck:
                 " back, so it is left as it is"
             )
             found = self._compared(inputs, fresh=fresh)
+        self.varying = [inputs[at][1] for at, compared in found if compared["varies"]]
         for at, compared in found:
             if compared["after"] is not None:
                 warnings += self._mark(*inputs[at], set(compared["after"]), fresh=fresh)
@@ -89,10 +92,11 @@ class RestorationCheck:
     ) -> list[tuple[int, dict[str, Any]]]:
         """Compare a second run of each input in the same process with the first one.
 
-        Returns pairs of an input's number and the result, which has two keys.
+        Returns pairs of an input's number and the result, which has three keys.
 
         ``differs``: whether it behaves differently because state was put back. ``after``: the cells
-        that it covers if it lacks any of the first run, else None.
+        that it covers if it lacks any of the first run, else None. ``varies``: whether the second
+        run differs in anything.
         """
         criterion = self._criterion
 
@@ -103,13 +107,16 @@ class RestorationCheck:
             for number in range(at, len(inputs)):
                 data = inputs[number][1]
                 first, second = self._run(executor, data), self._run(executor, data)
-                differs = criterion.judges(first.outcome) and (
+                varies = differs = criterion.judges(first.outcome) and (
                     criterion.difference(first, second) is not None
-                    and criterion.difference(executor.call(data), executor.call(data)) is None
                 )
+                if differs:
+                    third, fourth = executor.call(data), executor.call(data)
+                    differs = criterion.difference(third, fourth) is None
                 before, after = self._cells(first), self._cells(second)
                 less = sorted(after) if before - after else None
-                send({"next": number + 1, "differs": differs, "after": less})
+                varies = varies or before != after
+                send({"next": number + 1, "differs": differs, "after": less, "varies": varies})
 
         found = self._host.each(len(inputs), work)
         for number, compared in found:

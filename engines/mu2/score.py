@@ -30,6 +30,7 @@ from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory.events import read_reported
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
+from fuzztui.engines.execute.unrepeatable import why_varying
 from fuzztui.engines.findings.answers import Say, answering
 from fuzztui.engines.mu2.engine import SILENT_LIMITS
 from fuzztui.engines.mu2.isolated import IsolatedRunner
@@ -44,6 +45,7 @@ from fuzztui.engines.mutants.lasting_state import TOO_LARGE
 from fuzztui.engines.mutants.late_modules import import_late_modules
 from fuzztui.engines.mutants.listing import load_with_mutants
 from fuzztui.engines.mutants.program import PythonMutant
+from fuzztui.kernel.base.text import several
 
 _PROGRESS_S: Final = 0.5
 _SET_ASIDE: Final = ("skipped", "equivalent")
@@ -168,6 +170,8 @@ class _Scorer:
         self._mutants = MutantExecutor(executor, program, criterion)
         check = RestorationCheck(self._mutants, reimport, host)
         self._warnings = check.run([(f"input {name}", data) for name, data in inputs])
+        if text := why_varying(check.varying, several(len(inputs), "input"), executor, host):
+            self._warnings.append(text)
         if program.lasting is not None and program.lasting.left_out:
             self._warnings.append(TOO_LARGE)
         self._isolated = IsolatedRunner(

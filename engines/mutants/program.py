@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from typing import Final
 
+from fuzztui.engines.base.clock import start_over
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.instrument.importer import Application
@@ -286,6 +287,7 @@ def reload(program: Program, target: TargetSpec, mutant: PythonMutant | None) ->
     program.install(None)
     _forget_harness(target, application)
     random.seed(0)  # as at the first import
+    start_over()
     names = [name for name in sys.modules if application.has(name)]
     loaded = load_target(target, application, again=True)  # drops the application's modules first
     import_modules(names)  # those that no other module imports, as before the first run

@@ -29,8 +29,9 @@ from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.elsewhere import unguided_text
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import LoadedTarget, load
+from fuzztui.engines.execute.unrepeatable import calls_of, varying_text
 from fuzztui.engines.findings.candidates import candidates, compare_advice
-from fuzztui.engines.findings.compare import unseen_part
+from fuzztui.engines.findings.compare import same, unseen_part
 from fuzztui.engines.generators.names import name_of
 from fuzztui.engines.inputs.dictionary import read_dictionary
 from fuzztui.engines.inputs.inputs import GeneratedInput
@@ -191,6 +192,7 @@ def _tell_run(loaded: LoadedTarget, spec: Spec, tell: Tell) -> None:
     loaded.executor.guard.arm()
     until = time.monotonic() + MAKING_S
     _tell_unguided(loaded, spec, inputs, until, tell)
+    _tell_varying(loaded, inputs, until, tell)
     if not spec.target.compare and loaded.target.compare is None:
         _tell_uncompared(loaded, inputs, until, tell)
 
@@ -206,6 +208,20 @@ def _tell_unguided(
     text = unguided_text(lambda: executor.call(inputs[0]), spec.target, loaded.application)
     words = f"{len(inputs)} inputs have executed no instrumented code: coverage guides nothing"
     tell(asdict(Diagnostic(f"{words}. {text}", "target.include", warns=True)))
+
+
+def _tell_varying(loaded: LoadedTarget, inputs: Sequence[bytes], until: float, tell: Tell) -> None:
+    """Warn if two runs of an input differ, and a fixed clock would help."""
+    executor, varying, of = loaded.executor, list[bytes](), 0
+    while of < len(inputs) and time.monotonic() < until:
+        one, other = executor.run(inputs[of]), executor.run(inputs[of])
+        values = partial(same, one.value, other.value)
+        if one.observed != other.observed or not executor.guarded(values, True):
+            varying.append(inputs[of])
+        of += 1
+    if calls := calls_of(executor, varying):
+        words = varying_text(len(varying), several(of, "input"), calls)
+        tell(asdict(Diagnostic(words, "target.clock", warns=True)))
 
 
 def _tell_uncompared(

@@ -14,6 +14,7 @@ from pathlib import Path
 from resource import getrlimit
 from typing import Final
 
+from fuzztui.engines.base.clock import fix_clock
 from fuzztui.engines.base.errors import CANNOT_START, CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Executor, Outcome
@@ -115,6 +116,7 @@ def _run(spec: Spec, data: bytes, failing: list[object]) -> tuple[int, str]:
     os.environ.update(spec.target.env)
     if spec.target.cwd:
         os.chdir(spec.target.cwd)
+    fix_clock(spec.target.clock)
     target = load_target(spec.target, None)
     if (lost := limits.settle()) >= 0:
         raise lowered_on_import(spec, lost)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from fuzztui.engines.base.clock import start_over
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.strategies import library
@@ -205,6 +206,7 @@ class Suite:
             return False
         self.on_leave()
         self.current = one
+        start_over()
         try:
             one.set_up()
         except Skip as e:

@@ -188,6 +188,7 @@ class _Exporter:
             compare=compare,
             shows=target["compare"] if self._shows else "",
             expected=tuple(target["expected"]),
+            clock=target["clock"],
             constants=constants_of(self._run),
         )
 
@@ -224,6 +225,9 @@ class _Exporter:
         if unseen := sum(bool(case.unseen) for case in tests):
             lines += ["", f"In {several(unseen, 'test')} not all of the value is compared: see the "
                       "comments \"not compared\"."]  # fmt: skip
+        if clock := self._campaign.target["clock"]:
+            lines += ["", f"Each test begins at {clock}, with the same random numbers: it needs "
+                      "fuzztui."]  # fmt: skip
         hangs = sum(case.hangs for case in tests)
         if hangs:
             lines += ["", f"{several(hangs, 'test')} with a time limit: some mutants do not end."]

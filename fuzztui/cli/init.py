@@ -149,7 +149,8 @@ def _draft(
             else:
                 draft, accepts = python_draft(project, target, file, asking)
             with Waiting() as waiting:
-                blind = checked(draft, file, waiting).unguided
+                ready = checked(draft, file, waiting)
+            blind = ready.unguided
         except Unfit as e:
             problem = f"{_described(target)}: {e}{_mend(str(e), project.python)}"
         except CampaignError as e:
@@ -165,8 +166,8 @@ def _draft(
                     "write one that makes the call, and name it with --function FILE.py:FUNCTION"
                 )
             if (accepts and not blind) or asking.asks or fixed:
-                if blind:
-                    say(blind)
+                for text in filter(None, (blind, ready.warning("target.clock"))):
+                    say(text)
                 return draft
             problem = blind or f"{_described(target)}: accepts none of these inputs"
             if useless is None or (accepts and not useless[2]):

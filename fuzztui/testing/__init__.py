@@ -1,4 +1,4 @@
-"""For tests: replay a corpus with pytest, and make a generator's input again from its choices."""
+"""For tests: replay a corpus with pytest, make a generator's input again, stop the clock."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fuzztui.engines.base.clock import FixedClock
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Source
 from fuzztui.engines.strategies import generator_of
 
-__all__ = ["made"]
+__all__ = ["fixed_clock", "made"]
 
 _LIMIT = 1 << 20
+
+fixed_clock = FixedClock
+"""``with fixed_clock("2024-06-03T12:00")``, or a decorator: the clock of a trial, and its random
+numbers, as with ``target.clock``."""
 
 
 def made(generator: object, choices: bytes, constants: Path | None = None) -> Any:

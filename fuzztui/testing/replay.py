@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import tomli
 
+from fuzztui.engines.base.clock import FixedClock
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import read_spec
 from fuzztui.engines.execute.loading import form_of
@@ -37,6 +39,8 @@ class Replay:
         self, target: Target, form: InputForm, random_: random.Random, corpus: Path
     ) -> None:
         self._target, self._form, self._random = target, form, random_
+        self.clock: AbstractContextManager[object] = nullcontext()
+        """What the target sees as the present, while it is used."""
         self._corpus = corpus
         self._expected: tuple[type[BaseException], ...] = (Rejected, *target.expected)
         self.known: KnownFailures | None = None
@@ -65,11 +69,14 @@ class Replay:
                 write_spec(spec_file, campaign, instance)
                 spec = read_spec(spec_file)
                 os.environ.update(spec.target.env)
-                target = load_target(spec.target, None)
+                at = spec.target.clock
+                with (clock := FixedClock(at) if at else nullcontext()):
+                    target = load_target(spec.target, None)
                 form = form_of(target, spec.engine, rng.randbytes)
             except (CannotStart, SupervisorError) as e:
                 raise CannotReplay(f"{file}: {e}") from None
         replay = cls(target, form, rng, directory)
+        replay.clock = clock
         try:
             verdicts = verdicts_file(RunDir(instance.parent.parent), campaign.verdicts)
             known = KnownFailures(verdicts, spec.target)
@@ -113,9 +120,10 @@ class Replay:
         unmade = True
         self._random.seed(0)
         try:
-            argument = self._form.build(file.read_bytes())
-            unmade = False
-            self._target.function(argument)
+            with self.clock:
+                argument = self._form.build(file.read_bytes())
+                unmade = False
+                self._target.function(argument)
         except self._expected:
             return None, unmade
         except KeyboardInterrupt:
@@ -129,7 +137,8 @@ class Replay:
         """The argument, escaped for terminals."""
         self._random.seed(0)
         try:
-            return visible(repr(self._form.build(file.read_bytes())))
+            with self.clock:
+                return visible(repr(self._form.build(file.read_bytes())))
         except Exception as e:
             return f"cannot be made: {type(e).__name__}"
 

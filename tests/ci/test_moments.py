@@ -31,6 +31,7 @@ ALLOWED = {
     "features/watch/test_watch_unseen.py:Remote.__init__": "files of this moment",
     "features/jobs/test_cluster_ports.py:test_without_tls": "a connection that nobody answers",
     "engines/mu2/test_mu2_backlog.py:test_a_budget_in_time_is_spent_by_the_clock": "its own clock",
+    "engines/execute/test_fixed_clock.py": "it tests what programs see of clocks",
     "features/watch/test_watch_times.py:Clock": "a clock that goes on, and jumps",
     "machines/hosts/test_link.py": "the time of its loop is virtual",
     "machines/hosts/test_host_lab.py:test_clocks_are_shifted_and_waits_are_not": "it tests clocks",

@@ -97,6 +97,24 @@ def inner(text):
 def parse(text: str):
     return inner(text)
 """
+
+
+@pytest.mark.slow
+def test_inputs_have_the_clock_of_the_campaign(project: Path) -> None:
+    (project / "prog.py").write_text(
+        "import datetime\nYEAR = datetime.date.today().year\ndef parse(text: str):\n"
+        "    assert (YEAR, datetime.datetime.now().year) == (2031, 2031)\n"
+    )
+    (project / "test_own.py").write_text(
+        "import datetime\ndef test_own(): assert datetime.date.today().year != 2031\n"
+    )
+    assert run(project, "--fuzz-corpus", "corpus", "test_own.py")[0] == 1
+    text = CAMPAIGN.replace("[target]", "[target]\nclock = 2031-05-05")
+    (project / "campaign.toml").write_text(text)
+    code, said = run(project, "--fuzz-corpus", "corpus", "test_own.py")
+    assert (code, "4 passed" in said) == (0, True), said
+
+
 PROJECT = """\
 [project]
 name = "p"

@@ -37,6 +37,7 @@ from fuzztui.run.campaign.places import address_problem, parse_host, places
 from fuzztui.run.campaign.schema import (
     ENGINE,
     ENGINES,
+    FOR_AFL,
     HOST,
     HOSTS,
     Key,
@@ -461,6 +462,8 @@ class _Loader:
         table = f"{self.prefix}{dotted.rpartition('.')[0]}"
         here = f"[{table}] takes" if "." in dotted else "the tables are"
         hint = f", which is for engine.kind = {' or '.join(kinds)}" if kinds else ""
+        if FOR_AFL.get(dotted) and "command" in allowed:
+            hint += f"; {FOR_AFL[dotted]}"
         hint = hint or nearest(name, allowed)
         if not hint and (tables := _tables_with(name)):
             hint = f", which belongs into {' or '.join(f'[{self.prefix}{t}]' for t in tables)}"

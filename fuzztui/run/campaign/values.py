@@ -11,9 +11,11 @@ import stat
 import tomllib
 import warnings
 from collections.abc import Callable, Iterable
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
+from fuzztui.engines.base.clock import FIXED, moment_of
 from fuzztui.engines.keys import OPERATORS, Key, ValueCheck, ValueType
 from fuzztui.kernel.base.bounds import LARGEST
 from fuzztui.kernel.base.shards import SHARD_HELP, SHARD_PATTERN, parse_shard
@@ -450,6 +452,17 @@ def _unit(parse: Callable[[object], Any]) -> ValueCheck:
     return check_unit
 
 
+def _clock(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    text = value.isoformat() if isinstance(value, date) else value
+    words = {"real": "", "fixed": FIXED}
+    try:
+        return text, words[text] if text in words else moment_of(text).isoformat()
+    except TypeError:
+        raise wrong(key, value) from None
+    except ValueError as e:
+        raise ValueError(f"{wrong(key, text)}{nearest(text, words) or f' ({e})'}") from None
+
+
 def _budget(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if key.minimum == 0 and not isinstance(value, bool) and value in (0, "0", "0s"):
         return value, (0.0, 0)
@@ -556,6 +569,7 @@ TYPES: Final = {
     "part": ValueType(
         "a number from 0 to 1", _part, {"type": "number", "minimum": 0, "maximum": 1}
     ),
+    "clock": ValueType('"real", "fixed", or a date or time in ISO 8601', _clock, TEXT),
     "pattern": ValueType("a regular expression of Python", _pattern, TEXT),
     "duration": ValueType(
         DURATION_HELP, _unit(parse_duration), _number_or(DURATION_PATTERN, "number")

@@ -144,8 +144,11 @@ class Ready:
     @property
     def unguided(self) -> str:
         """Why coverage would guide nothing, as text; empty if it would guide."""
-        found = (d.words for d in self.diagnostics if d.warns and d.key == "target.include")
-        return next(found, "")
+        return self.warning("target.include")
+
+    def warning(self, key: str) -> str:
+        """Return the first warning about a key, as text; empty if there is none."""
+        return next((d.words for d in self.diagnostics if d.warns and d.key == key), "")
 
 
 def ready(campaign: Campaign, progress: Callable[[str], None] = lambda text: None) -> Ready:

@@ -37,8 +37,8 @@ _DESCRIBED_MODULES: Final = (
 )  # fmt: skip
 _DESCRIBED_COLLECTIONS: Final = ("OrderedDict", "abc", "defaultdict", "deque")
 _RESERVED: Final = {
-    "same", "within", "made", "pytest", "DATA", "LIMIT_S", "data", *_DESCRIBED_COLLECTIONS,
-    *(helper.__name__ for helper in _DESCRIBED),
+    "same", "within", "made", "fixed_clock", "pytest", "DATA", "LIMIT_S", "data",
+    *_DESCRIBED_COLLECTIONS, *(helper.__name__ for helper in _DESCRIBED),
 }  # fmt: skip
 
 
@@ -61,6 +61,8 @@ class TargetNames:
     """A function that is called with the value; its result is compared in place of the value."""
     expected: tuple[str, ...] = ()
     """Exceptions that are no failures: ``module.Class``."""
+    clock: str = ""
+    """The moment at which each test begins; empty: the real clock."""
     constants: bytes | None = None
     """The ``constants.json`` of the run; None: the generator draws no constants."""
 
@@ -211,6 +213,9 @@ class TestWriter:
             self._helpers.add("within")
             body = ["with within(LIMIT_S):", *_indented(body)]
         lines += body
+        if self._names.clock:
+            self._from.setdefault("fuzztui.testing", set()).add("fixed_clock")
+            marks.append(f"@fixed_clock({_quoted(self._names.clock)})")
         text = "\n".join([*marks, f"def {name}():", *_indented(lines)])
         return text
 

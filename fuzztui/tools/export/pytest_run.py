@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fuzztui.engines.export import other_date
+from fuzztui.engines.base import clock
 from fuzztui.kernel.base.files import read_tail, temporary_directory
 from fuzztui.kernel.base.text import brief
 
@@ -34,7 +34,7 @@ class PytestRunner:
     def failing(self, seed: str, *, other_date: bool = False) -> set[str]:
         """Return the names of the tests that fail. Raises :class:`CannotRun`.
 
-        ``seed``: PYTHONHASHSEED. ``other_date``: with a clock that is 400 days ahead.
+        ``seed``: PYTHONHASHSEED. ``other_date``: with a clock that stands 400 days ahead.
         """
         with temporary_directory() as folder:
             report, output = Path(folder) / "report.xml", Path(folder) / "output"
@@ -51,7 +51,7 @@ class PytestRunner:
         """Put the plugin into a directory of its own on the path; return its option."""
         plugins = folder / "plugins"
         plugins.mkdir()
-        source = Path(other_date.__file__).read_bytes()
+        source = Path(clock.__file__).read_bytes()
         (plugins / f"{_PLUGIN}.py").write_bytes(source)
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(plugins), env.get("PYTHONPATH")]))
         return ["-p", _PLUGIN]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.engines.base.clock import FIXED
 from fuzztui.engines.keys import MU2_KEYS, OPERATORS
 from fuzztui.engines.kinds import KINDS
 from fuzztui.engines.mutants import operators
@@ -302,6 +303,42 @@ def test_the_budget_of_an_exact_pass_may_be_none(write, value, budget):
     assert frozen.campaign.engine["exact_budget"] == budget
     (problem,) = problems(path, "campaign.budget=0")
     assert "campaign.budget" in problem, "no other budget may be 0"
+
+
+@pytest.mark.parametrize(
+    ("written", "used", "frozen"),
+    [
+        ('"real"', "", "real"),
+        ('"fixed"', FIXED, "fixed"),
+        ("2030-02-28", "2030-02-28T00:00:00+00:00", "2030-02-28"),
+        ("2030-02-28T10:00:00", "2030-02-28T10:00:00+00:00", "2030-02-28T10:00:00"),
+        ('"2030-02-28 10:00+02:00"', "2030-02-28T10:00:00+02:00", "2030-02-28 10:00+02:00"),
+    ],
+)
+def test_the_clock_is_a_word_or_a_moment(write, tmp_path, written, used, frozen):
+    loaded = load(write(GOOD.replace("[target]", f"[target]\nclock = {written}")))
+    assert loaded.campaign.target["clock"] == used
+    copy = tmp_path / "campaign.toml"
+    copy.write_text(loaded.toml())
+    assert tomllib.loads(copy.read_text())["target"].get("clock", "real") == frozen
+    assert load(copy).campaign.target["clock"] == used
+
+
+@pytest.mark.parametrize("wrong", ['"fixd"', '"2030-02-30"', "1066-01-01", "12:00:00", "7", "true"])
+def test_a_wrong_clock(write, wrong):
+    path = write(GOOD.replace("[target]", f"[target]\nclock = {wrong}"))
+    (problem,) = problems(path)
+    assert problem.startswith(f"{path}:7: target.clock: ")
+    assert 'is not "real", "fixed", or a date or time in ISO 8601' in problem
+    assert ('did you mean "fixed"' in problem) == ("fixd" in wrong)
+
+
+def test_afl_refuses_the_clock_and_says_what_to_do(write):
+    text = '[target]\ncommand = ["true"]\nclock = "fixed"\n[engine]\nkind = "afl"\n'
+    path = write(text)
+    (problem,) = problems(path)
+    assert problem.startswith(f"{path}:3: target.clock: unknown key")
+    assert "libfaketime" in problem
 
 
 def test_what_mu2_adds_zest_does_not_take(write):

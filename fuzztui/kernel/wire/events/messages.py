@@ -10,12 +10,16 @@ from fuzztui.kernel.wire.events.base import Event
 UNGUIDED: Final = "unguided"
 """No input has executed instrumented code, so that coverage guides nothing."""
 
+VARYING: Final = "varying"
+"""Entries vary between two runs, because the program reads a clock or draws random numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message(Event, kind="message", by_engines=True):
     """A text for the event list. ``level``: info, warning or error.
 
-    ``about``: :data:`UNGUIDED`, if the text says why (``Instance.unguided``); else empty.
+    ``about``: :data:`UNGUIDED`, if the text says why (``Instance.unguided``); :data:`VARYING`; else
+    empty.
     """
 
     level: str

@@ -59,6 +59,12 @@ AFL_TARGET = (
     Key("cwd", "directory", "Where the program runs. Default: the campaign file's directory."),
 )
 
+FOR_AFL = {
+    "target.clock": "of a program, libfaketime stops the clock (package faketime): target.env = "
+    '{ AFL_PRELOAD = "/path/to/libfaketime.so.1", FAKETIME = "2024-06-03 12:00:00" }',
+}
+"""What to do with AFL++ in place of a key of Python targets."""
+
 AFL_ENGINE = (
     Key(
         "seeds",

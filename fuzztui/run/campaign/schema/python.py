@@ -103,6 +103,15 @@ PYTHON_TARGET = (
         default="discard",
         choices=("discard", "log"),
     ),
+    Key(
+        "clock",
+        "clock",
+        "What the target sees as the present. `real`: the time of the run. `fixed`, which is "
+        "2024-06-03 12:00 UTC, or another moment (without an offset it is UTC): each trial begins "
+        "at that moment, and with the same random numbers, so that no input is flaky for their "
+        "sake (docs/clock.md).",
+        default="real",
+    ),
 )
 
 PYTHON_ENGINE = (
