@@ -120,6 +120,7 @@ class Executor:
         """
         if self.sparse is not None:
             self.sparse.use_all_probes()
+            self.coverage.leave_out(0)
         return self._run(data, patience)
 
     def trial(self, data: bytes, covered: int) -> Execution:
@@ -130,6 +131,7 @@ class Executor:
         if self.sparse is None:
             return self._run(data)
         self.sparse.use_sparse()
+        self.coverage.leave_out(covered)
         execution = self._run(data)
         execution.lacks = covered
         return execution
@@ -142,6 +144,7 @@ class Executor:
         """
         if execution.lacks and self.sparse is not None:
             self.sparse.use_all_probes()
+            self.coverage.leave_out(0)
             self.prepare(execution.data)
             self.coverage.clear()
             self.call(execution.data)
