@@ -6,14 +6,12 @@ The compiled code calls the functions of ``sancov.c``, so this library is loaded
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 _IS_ENTRY: Final = 1
 """The flag of an address at the beginning of a function."""
-
 
 _LOADED: Final[list[ctypes.PyDLL]] = []
 
@@ -38,11 +36,6 @@ class SharedObject(ctypes.Structure):
         ("addresses", ctypes.POINTER(ctypes.c_size_t)),  # each with its flags
     )
 
-    @property
-    def path(self) -> str:
-        """The path by which the object was loaded."""
-        return os.fsdecode(self.file)
-
     def places(self) -> list[tuple[str, str]]:
         """For each counter its address in the object, else its number; and what it counts."""
         if not self.addresses:
@@ -61,18 +54,14 @@ class CounterLibrary:
         """Load the library. Raises OSError."""
         self._library = ctypes.PyDLL(path, mode=ctypes.RTLD_GLOBAL)
         _LOADED.append(self._library)
-        self._read = self._library.ft_read
+        self.read = self._library.ft_read
         words = ctypes.c_void_p
-        self._read.argtypes = (words, ctypes.c_size_t, words, words, ctypes.c_int)
+        self.read.argtypes = (words, ctypes.c_size_t, words, words, ctypes.c_int)
 
     def objects(self) -> list[SharedObject]:
         """The loaded objects that have counters."""
         count = ctypes.c_size_t.in_dll(self._library, "ft_count").value
         return list((SharedObject * count).in_dll(self._library, "ft_objects"))
-
-    def counters(self, of: SharedObject, base: int, *, counting: bool) -> Counters:
-        """The counters of an object. ``base``: its first cell."""
-        return Counters(self._read, of, base, counting=counting)
 
 
 class Counters:
@@ -81,6 +70,7 @@ class Counters:
     def __init__(
         self, read: Callable[..., int], of: SharedObject, base: int, *, counting: bool
     ) -> None:
+        """``read``: :attr:`CounterLibrary.read`. ``base``: the first cell of the object."""
         size = of.size
         self._cells = slice(base, base + size)
         self._array = memoryview((ctypes.c_ubyte * size).from_address(of.counters)).cast("B")

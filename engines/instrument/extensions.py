@@ -10,7 +10,7 @@ from typing import Final
 
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
-from fuzztui.engines.instrument.counters import CounterLibrary, SharedObject
+from fuzztui.engines.instrument.counters import CounterLibrary, Counters, SharedObject
 from fuzztui.engines.instrument.edges import Edge, ModuleEdges
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.references import import_module
@@ -49,7 +49,7 @@ def add_extensions(spec: TargetSpec, application: Application, library: CounterL
     Raises :class:`CannotStart` if an extension has no counters.
     """
     files = {name: _file_of(name, spec) for name in spec.extensions}
-    objects = {os.path.realpath(one.path): one for one in library.objects()}
+    objects = {os.path.realpath(os.fsdecode(one.file)): one for one in library.objects()}
     for name, file in files.items():
         if file not in objects:
             raise CannotStart(
@@ -72,8 +72,8 @@ def _file_of(name: str, spec: TargetSpec) -> str:
     file = str(getattr(import_module(_where(spec), name, spec), "__file__", None))
     if not is_extension(file):
         raise CannotStart(
-            f"{_where(spec)}: {name} is no extension module, but {file}; if there is an extension of"
-            " this name, too, add the name to target.exclude"
+            f"{_where(spec)}: {name} is no extension module, but {file}; if there is an extension"
+            " of this name, too, add the name to target.exclude"
         )
     return os.path.realpath(file)
 
@@ -87,4 +87,4 @@ def _add(
     edges = tuple(Edge(place, 0, kind) for place, kind in of.places())
     table.add(ModuleEdges(name, file, sha, base, edges))
     coverage.grow(table.size)
-    coverage.compiled.append(library.counters(of, base, counting=coverage.counting))
+    coverage.compiled.append(Counters(library.read, of, base, counting=coverage.counting))

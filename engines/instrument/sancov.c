@@ -2,7 +2,7 @@
 
    An extension that was compiled with -fsanitize-coverage calls these functions when it is loaded, so
    this library is loaded before it, and globally. Each shared object has an array of counters, one for
-   each edge; extensions.py reads them after each trial. Only trace-pc-guard needs counters of ours:
+   each edge; counters.py reads them after each trial. Only trace-pc-guard needs counters of ours:
    a guard contains the number of its counter.
 
    https://clang.llvm.org/docs/SanitizerCoverage.html */
