@@ -52,6 +52,10 @@ class TargetSpec:
     path: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
+    """Extension modules whose counters join the coverage map."""
+    counters: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """``library``: the path of the compiled ``sancov.c``, or ``why`` there is none."""
     input: str = "auto"
     generator: str = ""
     compare: str = ""

@@ -1,14 +1,16 @@
-"""Why no instrumented code was executed: which Python code one input runs instead."""
+"""Why no instrumented code was executed: which other code one input runs instead."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, Final
 
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.execute.third_party import is_standard_library
+from fuzztui.engines.instrument.extensions import BUILD, is_extension
 from fuzztui.engines.instrument.importer import Application, scope_lines
 from fuzztui.engines.instrument.references import split_reference
 from fuzztui.kernel.base.text import listed
@@ -24,8 +26,10 @@ def unguided_text(call: Callable[[], object], spec: TargetSpec, application: App
     The text names files, the names under which they were imported, and what to change.
     """
     harness, include = split_reference(spec.function, "")[0], list(application.include)
-    every = {file: f"{file}, imported as {name!r}" for file, name in modules_of(call).items()}
-    compiled = sorted(application.compiled_only)
+    found = modules_of(call)
+    every = {f: f"{f}, imported as {name!r}" for f, name in found.items() if not is_extension(f)}
+    called = {name for file, name in found.items() if is_extension(file)}
+    compiled = sorted(called - application.table.modules.keys() or application.compiled_only)
     advice = (
         "Set target.include to the packages under test, and target.path to the directory of their"
         " Python source"
@@ -37,15 +41,16 @@ def unguided_text(call: Callable[[], object], spec: TargetSpec, application: App
         )
     elif compiled:
         advice = (
-            f"Compiled modules are not observed in this process ({listed(compiled, _SHOWN)}): their"
-            " coverage needs a program that AFL++ has instrumented (docs/afl.md)"
+            f"It executes compiled code ({listed(compiled, _SHOWN)}) without counters: compile it"
+            f" with clang, in the project's directory for example ({BUILD}), and set"
+            f" target.extensions = {json.dumps(compiled[:_SHOWN])}"
         )
     scope = "; ".join(scope_lines(application))
     return f"{advice}. Instrumented by target.include = {include}: {scope}"
 
 
 def modules_of(call: Callable[[], object]) -> dict[str, str]:
-    """The names of modules, by file, of Python functions that run in ``call``.
+    """The names of modules, by file, of functions that run in ``call``, also of extensions.
 
     Without the standard library, fuzztui, and what runs tests.
     """
@@ -54,6 +59,12 @@ def modules_of(call: Callable[[], object]) -> dict[str, str]:
     def note(frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":
             found.setdefault(frame.f_code.co_filename, str(frame.f_globals.get("__name__")))
+        elif event == "c_call":
+            owner: Any = getattr(argument, "__self__", None)
+            is_module = issubclass(type(owner), ModuleType)
+            name = str(owner.__name__ if is_module else type(owner).__module__)
+            if is_extension(file := str(getattr(sys.modules.get(name), "__file__", ""))):
+                found.setdefault(file, name)
 
     before = sys.getprofile()
     sys.setprofile(note)

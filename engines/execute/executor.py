@@ -121,6 +121,7 @@ class Executor:
         """
         if self.sparse is not None:
             self.sparse.use_all_probes()
+            self.coverage.leave_out(0)
         return self._run(data, patience)
 
     def trial(self, data: bytes, covered: int) -> Execution:
@@ -131,6 +132,7 @@ class Executor:
         if self.sparse is None:
             return self._run(data)
         self.sparse.use_sparse()
+        self.coverage.leave_out(covered)
         execution = self._run(data)
         execution.lacks = covered
         return execution
@@ -143,6 +145,7 @@ class Executor:
         """
         if execution.lacks and self.sparse is not None:
             self.sparse.use_all_probes()
+            self.coverage.leave_out(0)
             self.prepare(execution.data)
             self.coverage.clear()
             self.call(execution.data)

@@ -25,6 +25,8 @@ from fuzztui.kernel.wire.frames import (
     is_python_library,
 )
 
+COMPILED: Final = "Compiled code"
+"""What ``instrument/sancov.c`` writes before the place of a crash."""
 _DETAIL_LIMIT: Final = 8000
 _TRACEBACK: Final = BaseException.__dict__["__traceback__"]
 
@@ -192,8 +194,11 @@ def hang_of(lasting: Stack, stack: Stack, files: Collection[str], rules: Rules =
 def last_place(trace: str, files: Collection[str]) -> str:
     """The location in a stack that faulthandler wrote: ``app.py in f``; empty if unknown.
 
-    As in :func:`failure_of`: preferably a frame of the application.
+    As in :func:`failure_of`: preferably a frame of the application. Of a crash in an extension with
+    counters: its file, and the address in it.
     """
+    if found := re.search(rf"^{COMPILED}: (.+)$", trace, re.MULTILINE):
+        return found[1]
     frames = re.findall(r'File "([^"\n]*)", line \d+ in ([^\n]*)', trace)
     inside = [f for f in frames if f[0] in files]
     outside = [f for f in frames if "/fuzztui/engines/" not in f[0]]

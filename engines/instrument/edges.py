@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from fuzztui.engines.instrument.counters import Counters
+
 Mode = Literal["edges", "counts"]
 
 
@@ -41,13 +43,19 @@ class CoverageMap:
 
     Instrumented code writes ``cells`` and ``arms``. Statement probes store into ``cells``.
     Expression probes add their cell to the set ``arms``, which is as fast and is an expression.
+    Compiled code counts in arrays of its own.
     """
 
-    __slots__ = ("_collected", "_zero", "arms", "cells", "counting", "size")
+    __slots__ = (
+        "_collected", "_left_out", "_zero", "arms", "cells", "compiled", "counting", "size",
+    )  # fmt: skip
 
     def __init__(self, mode: Mode = "edges") -> None:
         self.cells = _Cells()
         self.arms: set[int] = set()
+        self.compiled: list[Counters] = []
+        """The counters of compiled code."""
+        self._left_out = 0
         self.counting = mode == "counts"
         self.size = 0
         self._zero = bytearray()
@@ -65,6 +73,15 @@ class CoverageMap:
         """Reset the coverage before an input."""
         self.cells[:] = self._zero
         self.arms.clear()
+        for counters in self.compiled:
+            counters.clear()
+
+    def leave_out(self, covered: int) -> None:
+        """Have :meth:`collect` leave out these cells of compiled code, from now on; 0: none."""
+        if covered is not self._left_out:
+            self._left_out = covered
+            for counters in self.compiled:
+                counters.leave_out(covered)
 
     def collect(self) -> int:
         """The covered cells as an integer with 8 bits for each cell, for ``&``, ``|`` and ``~``.
@@ -73,6 +90,8 @@ class CoverageMap:
         lowest bit is used.
         """
         cells = self.cells
+        for counters in self.compiled:
+            counters.collect(cells)
         if self.arms:
             for cell in self.arms:
                 cells[cell] = 1

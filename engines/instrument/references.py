@@ -103,6 +103,8 @@ def import_module(where: str, name: str, spec: TargetSpec) -> ModuleType:
         if isinstance(e, SyntaxError):
             place = f" at {e.filename}:{e.lineno}"
         message = " ".join(f"{type(e).__name__}: {e}".split())
+        if "undefined symbol: __sanitizer_cov" in message:
+            place = "; this extension module counts its coverage: name it in target.extensions"
         raise CannotStart(f"{where}: importing it raised {message:.300}{place}", detail) from None
 
 

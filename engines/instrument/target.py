@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.inputs.source import Source
+from fuzztui.engines.instrument.extensions import add_extensions, counter_library
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.references import (
     import_module,
@@ -118,6 +119,7 @@ def load_target(
     with contextlib.suppress(OSError):  # no home
         os.environ.setdefault(_STORAGE, str(cache_dir() / "hypothesis"))
     importlib.invalidate_caches()
+    library = counter_library(spec)
     if application is not None:
         application.install()
     modules: dict[str, ModuleType] = {}
@@ -149,6 +151,8 @@ def load_target(
         function = _shown(function, show)
         against = against and _shown(against, show)
     if application is not None:
+        if library is not None:
+            add_extensions(spec, application, library)
         _check_included(spec, application)
     if is_new and "hypothesis" not in sys.modules:
         os.environ.pop(_STORAGE, None)  # this target does not use Hypothesis

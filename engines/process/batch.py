@@ -41,6 +41,7 @@ from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.answers import Say, answering, read_request
 from fuzztui.engines.findings.findings import basis_of
 from fuzztui.engines.findings.triage import FailureTriage
+from fuzztui.engines.instrument.counters import trace_crashes
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.lines import LineRecorder
 from fuzztui.engines.process.worker import limit_resources
@@ -168,6 +169,7 @@ class _Runner:
         executor, table, start = self._executor, self._table, self._start
         executor.in_child()
         faulthandler.enable(self._stack, all_threads=False)
+        trace_crashes(self._stack.fileno())
         for at in range(start, len(self._inputs)):
             data = read_if_regular(self._inputs[at], self._limit)
             if data is None:

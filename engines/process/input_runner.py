@@ -21,7 +21,7 @@ from typing import Any, Final
 from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Outcome
-from fuzztui.engines.execute.failures import last_place
+from fuzztui.engines.execute.failures import COMPILED, last_place
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.limits import high_copy, lowered_signature, lowered_text
 from fuzztui.engines.execute.loading import load
@@ -31,6 +31,7 @@ from fuzztui.engines.inputs import draws
 from fuzztui.engines.inputs.dictionary import Constants
 from fuzztui.engines.inputs.draws import CallSpan, Draw, NotingSource
 from fuzztui.engines.inputs.source import Rejected, Source
+from fuzztui.engines.instrument.counters import trace_crashes
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.spoton.form import TypedInput
@@ -194,7 +195,8 @@ class InputRunner:
         size = os.fstat(self._trace).st_size
         trace = os.pread(self._trace, size, 0).decode(errors="replace")
         # The trace may also have dumps of slow inputs that did end: use the last one.
-        place = last_place(_DUMPS.split(trace)[-1], self._table.files())
+        dump = trace if COMPILED in trace else _DUMPS.split(trace)[-1]
+        place = last_place(dump, self._table.files())
         if death.stopped:
             return f"stopped by {death.stopped}", Outcome.TIMEOUT
         if death.how == "hung":
@@ -220,6 +222,7 @@ class InputRunner:
         if self.deadly and isinstance(executor.form, NotedInput):
             executor.form.on_built = lambda: tell({"built": self._used(executor.form.used(b""))})
         faulthandler.enable(self._trace, all_threads=False)
+        trace_crashes(self._trace)
         while (order := _read_order(orders)) is not None:
             data, like = order
             try:

@@ -42,6 +42,7 @@ from fuzztui.engines.execute.loading import load
 from fuzztui.engines.execute.third_party import KEPT, Watch, library_files, third_party
 from fuzztui.engines.inputs.dictionary import Constants, read_dictionary, tokens_of
 from fuzztui.engines.inputs.inputs import GeneratedInput
+from fuzztui.engines.instrument.counters import trace_crashes
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.lines import LineRecorder
@@ -161,6 +162,7 @@ def build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         output=spec.dir / "target.log" if spec.target.output == "log" else None,
     )
     executor, table = loaded.executor, loaded.table
+    trace_crashes(trace.fileno())
     fixtures.append(executor.fixture)
     if executor.message_oracle is not None:
         executor.message_oracle.log_message = log.message

@@ -159,7 +159,7 @@ def _places(measured: Measured, edges: Iterable[object]) -> Iterator[str]:
         else:
             lines[place] = lines.get(place, 0) + 1
     shown = [
-        f"{brief(file)}:{line}" + (f" ({number} edges)" if number > 1 else "")
+        brief(file) + (f":{line}" if line else "") + (f" ({number} edges)" if number > 1 else "")
         for (file, line), number in sorted(lines.items())
     ]
     shown += sorted(bare, key=lambda text: (len(text), text))

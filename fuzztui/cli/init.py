@@ -16,16 +16,17 @@ from fuzztui.cli.init_drafts import Project, Target, draft_of_suite, native_draf
 from fuzztui.cli.init_files import checked, paths_of, write_draft
 from fuzztui.cli.output import DONE, UsageError, say
 from fuzztui.cli.progress import Waiting
+from fuzztui.engines.instrument.extensions import BUILD
 from fuzztui.kernel.base.text import listed, several
 from fuzztui.run.campaign import CampaignError
 from fuzztui.run.campaign.files import CAMPAIGN_FILE
 from fuzztui.run.campaign.rundir import SupervisorError, Unfit
 from fuzztui.tools.scaffold.arguments import EITHER
-from fuzztui.tools.scaffold.files import CampaignDraft, relative
+from fuzztui.tools.scaffold.files import CampaignDraft, relative, toml_value
 from fuzztui.tools.scaffold.inputs import plain_tests
 from fuzztui.tools.scaffold.interpreters import ProjectPython, project_pythons
 from fuzztui.tools.scaffold.native import NativeTarget, builds, instrumented_programs
-from fuzztui.tools.scaffold.python_targets import COMPILED, PythonTarget, python_targets
+from fuzztui.tools.scaffold.python_targets import PythonTarget, python_targets
 from fuzztui.tools.scaffold.suites import SuiteTarget
 from fuzztui.tools.scaffold.tree import (
     imports_of,
@@ -103,8 +104,11 @@ def _look(folder: Path, given: Path | None, asking: Asking) -> Project:
         asking.tell(f"  interpreter: {python.path}, Python {python.version_text} ({python.origin})")
     if modules:
         asking.tell(f"  modules: {listed(sorted(modules))}")
-    if compiled := [t.reference for t in project.functions if t.signature == COMPILED]:
-        asking.tell(f"  compiled, so that coverage sees nothing: {listed(compiled, 4)}")
+    if compiled := {t.reference: t.compiled_in for t in project.functions if t.compiled_in}:
+        asking.tell(f"  compiled, so that coverage sees nothing: {listed([*compiled], 4)}")
+        asking.tell(f"  it sees them after {BUILD}")
+        extensions = toml_value(list(dict.fromkeys(compiled.values())))
+        asking.tell(f"  if [target] has: extensions = {extensions}")
     if count := plain_tests(files):
         asking.tell(f"  {several(count, 'test')} without @given: their texts are tried as inputs")
     return project

@@ -428,7 +428,8 @@ def test_a_compiled_function_is_fuzzed_only_if_nothing_else_can_be(project, cli)
     (folder / "__init__.py").write_text("from ._json import encode_basestring as loads\n")
     out, err = cli("init", "--print", "--yes")
     assert tomli.loads(out)["target"]["function"] == "pkg:loads"
-    assert "pkg._json" in err.partition("coverage guides nothing")[2]
+    assert 'if [target] has: extensions = ["pkg._json"]' in err
+    assert 'set target.extensions = ["pkg._json"]' in err.partition("coverage guides nothing")[2]
     (folder / "text.py").write_text("def scan(text: str): return text.strip()\n")
     assert drafted(cli, "--yes")["function"] == "pkg.text:scan"
 

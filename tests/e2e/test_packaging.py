@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 SHIPPED = [
     "fuzztui/engines/loop/loop.py",
     "fuzztui/engines/zest/engine.py",
+    "fuzztui/engines/instrument/sancov.c",
     "fuzztui/engines/text/mutate.c",
     "fuzztui/engines/text/mutators.h",
     "fuzztui/run/afl/text.c",

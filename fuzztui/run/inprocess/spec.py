@@ -15,6 +15,7 @@ from fuzztui.kernel.model.feature import Feature, own_features, package_features
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.inprocess.constants import constants_file
+from fuzztui.run.process.library import counter_library
 
 CONSTANTS_FILE: Final = "constants_file"
 """The key of ``engine`` for the constants that choices select."""
@@ -31,6 +32,10 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
     if (constants := constants_file(directory)) is not None:
         # Relative, because runs can be moved.
         engine = {**engine, CONSTANTS_FILE: os.path.relpath(constants, path.parent)}
+    target = campaign.target
+    if target.get("extensions"):
+        library, why = counter_library()
+        target = {**target, "counters": {"library": str(library or ""), "why": why}}
     spec: dict[str, Any] = {
         "proto": 1,
         "instance": directory.name,
@@ -40,7 +45,7 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
         "budget_trials": budget_trials,
         "budget_s": 0,
         "engine": engine,
-        "target": campaign.target,
+        "target": target,
     }
     of = (campaign, directory, path)
     for feature in own_features():

@@ -1,4 +1,4 @@
-"""The libraries for afl-fuzz, compiled on first use: one for steering, one with text mutators.
+"""Libraries in C, compiled on first use: for afl-fuzz, for text, for extension modules.
 
 The libraries are shipped as source, because the wheel is the same for all machines.
 """
@@ -25,6 +25,7 @@ _FOR = (*FLAGS, os.uname().machine)
 
 _PACKAGE = Path(fuzztui.__file__).parent
 _AFL, _TEXT = _PACKAGE / "run/afl", _PACKAGE / "engines/text"
+_INSTRUMENT = _PACKAGE / "engines/instrument"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ TEXT = Library(
     (_AFL / "text.c", _TEXT / "mutate.c", _TEXT / "pool.c"),
     (_TEXT,),
 )
+COUNTERS = Library("sancov", "has the counters of extensions", (_INSTRUMENT / "sancov.c",))
 
 _TIMEOUT_S = 60
 _SEPARATORS = ";:,"
@@ -85,6 +87,11 @@ def text_library(progress: Progress = _silent) -> tuple[Path | None, str]:
     The library also contains the text mutators and splicing for use with ctypes.
     """
     return _library(TEXT, progress)
+
+
+def counter_library(progress: Progress = _silent) -> tuple[Path | None, str]:
+    """Return the library that extension modules with counters call, or None and the reason."""
+    return _library(COUNTERS, progress)
 
 
 def _library(library: Library, progress: Progress) -> tuple[Path | None, str]:

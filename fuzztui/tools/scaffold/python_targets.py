@@ -39,6 +39,8 @@ class PythonTarget:
     name: str = ""
     call: HarnessCall | None = None
     """How a harness makes the call; None: the function is called with the input."""
+    compiled_in: str = ""
+    """The compiled module that has the function; "": it is a Python function."""
 
     @property
     def package(self) -> str:
@@ -115,7 +117,14 @@ def _compiled(file: PythonFile, packages: set[str], modules: set[str]) -> Iterat
             where = f"{file.relative}:{node.lineno}"
             reference = f"{file.module}:{name}"
             yield PythonTarget(
-                reference, where, COMPILED, EITHER, score, module=file.module, name=name
+                reference,
+                where,
+                COMPILED,
+                EITHER,
+                score,
+                module=file.module,
+                name=name,
+                compiled_in=origin,
             )
 
 

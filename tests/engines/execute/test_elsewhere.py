@@ -5,6 +5,7 @@ import json
 import sys
 
 import pytest
+from compiled_extension import extension
 
 from fuzztui.engines.execute.elsewhere import modules_of
 
@@ -27,3 +28,12 @@ def test_an_error_of_the_target_restores_the_profiler(work):
     with pytest.raises(ValueError, match="Expecting"):
         modules_of(lambda: work.run("["))
     assert sys.getprofile() is before
+
+
+def test_calls_of_compiled_code_name_its_module(tmp_path, monkeypatch):
+    file = extension(tmp_path, "ext_called")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("ext_called")
+    assert modules_of(lambda: module.parse(b""))[str(file)] == "ext_called"
+    assert not any("ext_called" in name for name in modules_of(lambda: repr(module)).values())
+    del sys.modules["ext_called"]

@@ -24,6 +24,14 @@ PYTHON_TARGET = (
     ),
     Key("exclude", "strings", "Modules in `include` not to instrument.", default=[]),
     Key(
+        "extensions",
+        "strings",
+        "Extension modules, such as `package._parser`, that clang has compiled with "
+        "`-fsanitize-coverage=inline-8bit-counters,pc-table` (or `trace-pc-guard`): their coverage "
+        "guides the fuzzer, too (docs/zest.md).",
+        default=[],
+    ),
+    Key(
         "path",
         "directories",
         "Directories put before sys.path (PYTHONPATH is ignored). Default: the directory of the "
