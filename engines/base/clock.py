@@ -5,8 +5,8 @@ process before the target is imported, also in modules that hold them by a name 
 Classes remain the same classes. The calling module decides whether it gets the real function: code
 of fuzztui, of what runs tests, and of what waits for others (``asyncio``, ``threading``) does.
 
-Each reading takes a microsecond, so that loops that wait for a moment end; ``time.sleep`` returns
-at once and advances the clock.
+Each reading takes a microsecond, so that loops that wait for a moment end; ``time.sleep`` advances
+the clock, and returns at once unless another thread runs, which may do what is waited for.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import gc
 import os
 import random
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator
@@ -33,6 +34,9 @@ _REAL: Final = frozenset((
 ))  # fmt: skip
 """Packages whose code keeps the real functions. ``tempfile`` needs names that are not taken."""
 _PASS_ON: Final = ("random", "secrets", "uuid")
+_BEFORE_NS: Final = -(10**9)
+"""Where the clock begins while the target is imported and set up, relative to a trial's begin: no
+trial begins before what it was set up with."""
 _UP_NS: Final = 3600 * 10**9
 """What clocks without a date show when a trial begins."""
 _CLOCKS: Final = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
@@ -64,12 +68,16 @@ def fix_clock(moment: str) -> None:
     """Fix the clock of this process at a moment; empty: it remains the real one."""
     if moment:
         FixedClock(moment).install()
+        start_over(setting_up=True)
 
 
-def start_over() -> None:
-    """Return a fixed clock, if there is one, to the moment at which trials begin."""
+def start_over(*, setting_up: bool = False) -> None:
+    """Return a fixed clock, if there is one, to the moment at which trials begin.
+
+    ``setting_up``: to a second before, because what follows is no trial.
+    """
     if FIXED_CLOCKS:
-        FIXED_CLOCKS[-1].reset()
+        FIXED_CLOCKS[-1].reset(_BEFORE_NS if setting_up else 0)
 
 
 class FixedClock(ContextDecorator):
@@ -99,9 +107,9 @@ class FixedClock(ContextDecorator):
         _put(self._before)  # modules that were imported meanwhile read the real clock from now on
         FIXED_CLOCKS.remove(self)
 
-    def reset(self) -> None:
+    def reset(self, elapsed_ns: int = 0) -> None:
         """Return to the moment, and to the random numbers, with which each trial begins."""
-        self._elapsed_ns = self._drawn = 0
+        self._elapsed_ns, self._drawn = elapsed_ns, 0
         random.setstate(SEEDED)
         self._uuid.update(self._uuid_state)
         numpy = sys.modules.get("numpy.random")
@@ -111,17 +119,20 @@ class FixedClock(ContextDecorator):
     def install(self) -> None:
         """Replace the functions, and begin a trial."""
         sites: list[_Site] = [(self._uuid, name, value) for name, value in self._uuid_state.items()]
-        new = {id(real): self._function(real, fixed) for real, fixed in self._functions()}
+        new = {id(real): _Replaced(self, real, fixed) for real, fixed in self._functions()}
+        new[id(random.seed)] = self._seed_of(random._inst)
         for name, module in list(sys.modules.items()):
             members = getattr(module, "__dict__", None)
             if type(members) is dict and name.partition(".")[0] not in _REAL:
                 held = [(n, new[id(value)]) for n, value in members.items() if id(value) in new]
                 sites += [(members, n, function) for n, function in held]
         self._before = _put([*sites, *self._methods()])
+        if not FIXED_CLOCKS:
+            os.register_at_fork(after_in_child=_after_fork)
         FIXED_CLOCKS.append(self)
         self.reset()
 
-    def _is_real(self, name: str, frame: FrameType | None) -> bool:
+    def is_real(self, name: str, frame: FrameType | None) -> bool:
         """Whether the code in ``frame`` gets the real function of this name; else note the call."""
         while frame is not None and frame.f_globals.get("__name__") in _PASS_ON:
             own = frame.f_code.co_name.replace("__init__", "Random")
@@ -134,16 +145,6 @@ class FixedClock(ContextDecorator):
         if name not in self.calls:
             self.calls[name] = f"{frame.f_code.co_filename}:{frame.f_lineno}"
         return False
-
-    def _function(self, real: Any, fixed: Callable[..., Any]) -> Any:
-        name = f"{real.__module__.replace('posix', 'os')}.{real.__name__}"
-
-        def call(_: str, *arguments: Any, **named: Any) -> Any:
-            chosen = real if self._is_real(name, sys._getframe(1)) else fixed
-            return chosen(*arguments, **named)
-
-        # A method, because a class may hold it: a function would get the instance there.
-        return MethodType(update_wrapper(call, real), name)
 
     def _functions(self) -> Iterator[tuple[Any, Callable[..., Any]]]:
         """Each function, and what it does with the fixed clock."""
@@ -166,18 +167,15 @@ class FixedClock(ContextDecorator):
 
     def _methods(self) -> list[_Site]:
         """Methods of classes, of which those in C refuse setattr."""
-        at, real_time, real_seed = vars(datetime)["fromtimestamp"], time.time, random.Random.seed
+        at, real_time = vars(datetime)["fromtimestamp"], time.time
 
         def method(name: str, make: Callable[..., Any]) -> Any:
             def call(cls: Any, tz: Any = None) -> Any:
-                is_real = self._is_real(name, sys._getframe(1))
+                is_real = self.is_real(name, sys._getframe(1))
                 return make(cls, real_time() if is_real else self._seconds(self._start_ns), tz)
 
+            call.__name__ = name.partition(".")[2]  # by which it is pickled
             return classmethod(call)
-
-        def seed(generator: Any, a: Any = None, version: int = 2) -> None:
-            is_fixed = a is None and not self._is_real("random.seed", sys._getframe(1))
-            real_seed(generator, self._draw() if is_fixed else a, version)
 
         now = method("datetime.now", lambda cls, s, tz: at.__get__(None, cls)(s, tz))
         utc = method(
@@ -187,9 +185,18 @@ class FixedClock(ContextDecorator):
         return [
             *((_members(datetime), "now", now), (_members(datetime), "utcnow", utc)),
             (_members(date), "today", today),
-            (_members(random.Random), "seed", seed),
-            (vars(random), "seed", MethodType(seed, random._inst)),
+            (_members(random.Random), "seed", self._seed_of(None)),
         ]
+
+    def _seed_of(self, generator: random.Random | None) -> Any:
+        """``seed`` of a generator; None: of the class."""
+        real = random.Random.seed
+
+        def seed(generator: Any, a: Any = None, version: int = 2) -> None:
+            is_fixed = a is None and not self.is_real("random.seed", sys._getframe(1))
+            real(generator, self._draw() if is_fixed else a, version)
+
+        return seed if generator is None else MethodType(seed, generator)
 
     def _ns(self, start_ns: int) -> int:
         self._elapsed_ns += 1000
@@ -199,8 +206,10 @@ class FixedClock(ContextDecorator):
         return self._ns(start_ns) / 1e9
 
     def _sleep(self, real: Callable[[float], None], seconds: float) -> None:
-        real(seconds if not seconds > 0 else 0)  # refuses what is no time; other threads run
-        self._elapsed_ns += int(seconds * 1e9)
+        waits = threading.active_count() > 1  # for the work of another thread
+        real(seconds if waits or not seconds > 0 else 0)  # refuses what is no time
+        if threading.current_thread() is threading.main_thread():
+            self._elapsed_ns += int(seconds * 1e9)
 
     def _draw(self) -> int:
         self._drawn += 1
@@ -210,8 +219,31 @@ class FixedClock(ContextDecorator):
         return random.Random(self._draw()).randbytes(size)
 
 
+class _Replaced:
+    """Takes the place of a function, also in a class, where a function would become a method."""
+
+    def __init__(self, clock: FixedClock, real: Any, fixed: Callable[..., Any]) -> None:
+        update_wrapper(self, real)
+        self._clock, self._real, self._fixed = clock, real, fixed
+        self._name = f"{real.__module__.replace('posix', 'os')}.{real.__name__}"
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        is_real = self._clock.is_real(self._name, sys._getframe(1))
+        return (self._real if is_real else self._fixed)(*arguments, **named)
+
+    def __reduce__(self) -> str:
+        """Pickle and copy it as the function: by its name."""
+        return str(self._real.__name__)
+
+
 FIXED_CLOCKS: Final[list[FixedClock]] = []
 """The clocks of this process; the last one counts."""
+
+
+def _after_fork() -> None:
+    """``random`` seeds itself in a forked child: repeat that with the fixed clock's numbers."""
+    if FIXED_CLOCKS:
+        random.setstate(SEEDED)
 
 
 def _members(cls: type) -> dict[str, Any]:

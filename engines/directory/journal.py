@@ -92,7 +92,8 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
 
 # Words 64 to 79 hold the operation. The next counters are behind it.
 LINES_DONE: Final = 80
-"""Queue entries with smaller ids have their lines reported; 0 in runs of older versions."""
+"""2 more than the id of the last queue entry whose lines are reported; 1: none is; 0: a run of an
+older version, which recorded all."""
 HELD, HELD_SRC, HELD_SRC2 = range(81, 84)
 """HELD: 0, or 1 more than the bytes of the input that is held (:meth:`TrialJournal.hold`)."""
 
@@ -143,6 +144,9 @@ ANALYSE: Final = "analyse"
 
 RECORD: Final = "record"
 """Operation: running a queue entry to record its comparisons, which is not a trial."""
+
+LINES: Final = "lines"
+"""Operation: running a queue entry to record its lines, which is not a trial."""
 
 STOP_NOW, FINISH = 1, 2
 """Values of STOP. FINISH: do the work that remains after the budget is used up, then stop."""

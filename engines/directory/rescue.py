@@ -50,6 +50,9 @@ UNSAFE: Final = ".unsafe"
 UNRECORDED: Final = ".unrecorded"
 """The file for entries that killed a worker while their comparisons were recorded."""
 
+UNLINED: Final = ".unlined"
+"""The file for entries that killed a worker while their lines were recorded."""
+
 
 _MAX_UNSAFE: Final = 1 << 20
 _MAX_DIGITS: Final = 10
@@ -58,7 +61,7 @@ _MAX_DIGITS: Final = 10
 class Unsafe:
     """A file of ids of queue entries that killed a worker, one in each line.
 
-    Entries in ``.unsafe`` are never run again; those in :data:`UNRECORDED` only without a record.
+    Entries in ``.unsafe`` are never run again; those in the other files only without a record.
     """
 
     def __init__(self, directory: Path, file: str = UNSAFE) -> None:

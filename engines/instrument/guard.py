@@ -24,6 +24,8 @@ Stack = Sequence[tuple[CodeType, int]]
 """Code and line of each frame, outermost first."""
 
 _ENGINE: Final = __file__.rpartition("/instrument/")[0] + "/"
+_CLOCK: Final = _ENGINE + "base/clock.py"
+"""The fixed clock, which the target calls, and which calls time zones of the target."""
 
 
 def is_engine(code: CodeType) -> bool:
@@ -41,7 +43,7 @@ def _frames(frame: FrameType | None, limit: int = 2000) -> list[FrameType]:
     while frame is not None and len(frames) < limit:
         if not is_engine(frame.f_code):
             frames.append(frame)
-        elif frames:
+        elif frames and frame.f_code.co_filename != _CLOCK:
             break  # the executor: all outer frames are the engine's
         frame = frame.f_back
     frames.reverse()

@@ -186,8 +186,10 @@ class Comparisons:
             if not self._first and not self._again:
                 self._begin_round()
             entries = self._new or self._again
-            if entries and self._paid() and self._allowed(entry := entries.pop()):
-                self._plan(entry)
+            if entries and not self._allowed(entries[-1]):
+                entries.pop()
+            elif entries and self._paid():
+                self._plan(entries.pop())
         while self._children:
             entry, edit = self._children.popleft()
             if self._allowed(entry):

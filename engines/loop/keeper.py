@@ -7,7 +7,7 @@ import time
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.store import QUEUE, candidate_tail
 from fuzztui.engines.execute.executor import Execution, Outcome
-from fuzztui.engines.execute.unrepeatable import MAX_RUNS
+from fuzztui.engines.findings.unrepeatable import MAX_RUNS
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import WHOLE, CorpusEntry
@@ -101,5 +101,5 @@ class Keeper:
         self._reruns.lines.add(number, execution)
         if again.observed != execution.observed:
             self._varying.append(execution.data)
-            if _ENOUGH <= len(self._varying) <= MAX_RUNS:
+            if len(self._varying) in (_ENOUGH, MAX_RUNS):
                 propose_clock(self._context, self._varying, f"{len(corpus):,} entries")

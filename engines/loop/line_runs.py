@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from fuzztui.engines.directory import journal as j
+from fuzztui.engines.directory.rescue import UNLINED, Unsafe
 from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.context import Context
@@ -33,20 +35,26 @@ class LineRuns:
         self._context, self._lines = context, lines
         self._journal, self._executor = context.journal, context.executor
         self._spent = 0.0
+        self._unsafe = Unsafe(context.spec.dir, UNLINED).load()
         self.waiting: deque[tuple[int, bytes, int, float]] = deque()
         """Of each entry: id, data, observed cells, and the work of its recorded run."""
         # Setting up the fixtures of another property would cost more than the run.
         self._at_once = context.target.suite is not None
 
+    def begin(self, *, fresh: bool) -> None:
+        """Begin a worker, before its queue is run again. ``fresh``: the queue is empty."""
+        if fresh or self._lines.must_rerun:
+            self._journal.counters[j.LINES_DONE] = 1
+
     def lacks(self, entry: int) -> bool:
         """Whether the lines of an earlier worker's entry are not reported."""
-        return self._lines.must_rerun or entry >= self._journal.counters[j.LINES_DONE]
+        return 0 < self._journal.counters[j.LINES_DONE] <= entry + 1
 
-    def add(self, entry: int, execution: Execution) -> None:
-        """Have the lines of an entry recorded later; of a suite's entry now."""
+    def add(self, entry: int, execution: Execution, *, at_once: bool = False) -> None:
+        """Have the lines of an entry recorded later, or ``at_once``; of a suite's entry at once."""
         cost = _FACTOR * work_of(execution.turns)
         self.waiting.append((entry, execution.data, execution.observed, cost))
-        if self._at_once:
+        if at_once or self._at_once:
             self._journal.again(time.monotonic_ns())
             self._record()
             self._journal.judging()
@@ -57,18 +65,18 @@ class LineRuns:
         if self._spent + cost <= _SHARE * self._context.work.done:
             self._run()
 
-    def finish(self) -> None:
-        """Record all waiting entries; when a stop is requested, for :data:`_LAST_S` seconds."""
+    def finish(self, pulse: Callable[[], bool]) -> None:
+        """Record all waiting entries; when a stop is requested, for :data:`_LAST_S` seconds.
+
+        ``pulse`` is called before each: :meth:`Loop.pulse`.
+        """
         began = time.monotonic()
-        while self.waiting:
-            stop = self._journal.counters[j.STOP] == j.STOP_NOW
-            if stop and time.monotonic() - began > _LAST_S:
-                break
+        while self.waiting and (pulse() or time.monotonic() - began < _LAST_S):
             self._run()
 
     def _run(self) -> None:
         entry, data, *_ = self.waiting[0]
-        again = Candidate(data, j.REBUILD, entry)
+        again = Candidate(data, j.LINES, entry)
         self._journal.begin(time.monotonic_ns(), again, counts=False)
         self._record()
         self._journal.end()
@@ -76,8 +84,10 @@ class LineRuns:
     def _record(self) -> None:
         entry, data, observed, cost = self.waiting.popleft()
         patience = max(1.0, self._context.spec.target.timeout_confirm)
-        self._executor.traced(data, self._lines.recorder, patience)
-        self._executor.fixture.check_limits()
+        if entry not in self._unsafe:
+            self._executor.traced(data, self._lines.recorder, patience)
+            self._executor.fixture.check_limits()
         self._lines.report(entry, observed)
-        self._journal.counters[j.LINES_DONE] = entry + 1
+        if self._context.log.flush():
+            self._journal.counters[j.LINES_DONE] = entry + 2
         self._spent += cost

@@ -169,7 +169,7 @@ class Loop:
         if counters[j.STOP] != j.STOP_NOW and not self.steering.stop:
             self.parts.finish()
             self._tick()
-        self._line_runs.finish()
+        self._line_runs.finish(self.pulse)
         self.findings.recount(final=True)
 
     def pulse(self) -> bool:

@@ -96,6 +96,7 @@ class Reruns:
         reported, unsafe = self._context.reported, self._context.unsafe
         folder = self._context.store.directory / QUEUE
         names = sorted(entry_ids(folder).items())
+        self.lines.begin(fresh=not names)
         changed = 0
         began = reported_at = time.monotonic()
         for at, (number, name) in enumerate(names):
@@ -104,7 +105,8 @@ class Reruns:
             except OSError as e:
                 log.message("warning", f"queue/{name} cannot be read: {e.strerror or e}")
                 continue
-            entry = CorpusEntry(number, name, data, edges=0, favored=False)
+            reasons = reported.entries.get(number, ())
+            entry = CorpusEntry(number, name, data, edges=0, reasons=reasons)
             if number not in unsafe:
                 parts.before_recall()
                 journal.begin(time.monotonic_ns(), Candidate(data, j.REBUILD, number), counts=False)
@@ -113,18 +115,18 @@ class Reruns:
                 self._after_effects.check_error(execution)
                 journal.end()
                 if execution.outcome in (Outcome.SUCCESS, Outcome.INVALID):
-                    firsts = [f.recall(execution, entry) for f in parts.feedbacks]
-                    entry.favored = any(firsts)
                     entry.edges = parts.executor.coverage.count(execution.observed)
                     entry.work = work_of(execution.turns)
                     entry.valid = execution.outcome is Outcome.SUCCESS
+                    # The feedback of a suite adds the entry to the corpus of its property.
+                    firsts = [f.recall(execution, entry) for f in parts.feedbacks]
+                    entry.favored = any(firsts)
                     if self.lines.lacks(number):
-                        self.lines.add(number, execution)
+                        self.lines.add(number, execution, at_once=True)
                 else:
                     changed += 1
             parent = corpus.by_id.get(_source_of(name))
             entry.depth = 1 if parent is None else parent.depth + 1
-            entry.reasons = reported.entries.get(number, ())
             corpus.add(entry)
             if number not in reported.entries:
                 self._reports.describe(entry)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 
 from fuzztui.engines.execute.forks import ChildHost
-from fuzztui.engines.execute.unrepeatable import why_varying
+from fuzztui.engines.findings.unrepeatable import why_varying
 from fuzztui.engines.loop.context import Context
 from fuzztui.kernel.wire.events import VARYING
 
@@ -21,6 +22,7 @@ def propose_clock(context: Context, inputs: Sequence[bytes], of: str) -> None:
     host, suite = ChildHost.of(context.spec.target, ""), context.target.suite
     if suite is not None:
         host = replace(host, before=suite.leave)
-    if text := why_varying(inputs, of, context.executor, host):
-        context.reported.varying = True
-        context.log.message("warning", text, VARYING)
+    with contextlib.suppress(OSError):  # no process can be started now
+        if text := why_varying(inputs, of, context.executor, host):
+            context.reported.varying = True
+            context.log.message("warning", text, VARYING)

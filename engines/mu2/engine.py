@@ -159,6 +159,7 @@ def _analysis(context: Context, program: Program, again: Reload, host: ChildHost
         import_periods=executor.guard.spent,
     )
     rng, began = context.rng, time.perf_counter_ns()
+    warm_up = min(WARM_UP, spec.budget_trials // 10) if spec.budget_trials else WARM_UP
 
     def used() -> float:
         if spec.budget_trials:
@@ -174,7 +175,7 @@ def _analysis(context: Context, program: Program, again: Reload, host: ChildHost
         pipeline=Pipeline(table, rng, context.log.message),
         schedule=MutantSchedule()
         if options.get("schedule") == "full"
-        else AdaptiveSchedule(rng, used, min(WARM_UP, spec.budget_trials // 10 or WARM_UP)),
+        else AdaptiveSchedule(rng, used, warm_up - journal.counters[j.TRIAL]),
         probes=ProbeSelection(program, table),
         criterion=criterion,
         isolation=isolation,

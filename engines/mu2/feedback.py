@@ -72,7 +72,7 @@ class KillFeedback(Feedback):
         of the first inputs that infect a promoted mutant. A seed is kept if it may kill.
         """
         covers = bool(self._coverage.judge(execution))
-        self._schedule.trial(covered=covers)
+        self._schedule.trial(covered=covers, turns=execution.turns)
         self._kills = []
         self._infected_promoted.clear()
         if not self._criterion.judges(execution.outcome) or self._isolation.is_flaky(

@@ -26,13 +26,15 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from fuzztui.engines.loop.work import work_of
 from fuzztui.engines.mu2.table import MutantRecord
 
 _MOST_PENDING: Final = 2.0
 """Epochs with probes that are made up for later, after mutants had more than their share of the
 time. More are dropped."""
 WARM_UP: Final = 50_000
-"""Trials after which the warm-up ends in any case."""
+_WARM_UP_WORK: Final = 5_000_000.0
+"""Trials of the instance, and their work, after which the warm-up ends in any case."""
 EPOCH: Final = 128
 """Trials between two decisions whether trials have probes."""
 
@@ -73,8 +75,11 @@ class MutantSchedule:
     def sample(self, turns: int) -> None:
         """Record the cost of a sampled trial, at least 1."""
 
-    def trial(self, *, covered: bool) -> None:
-        """Record the end of a trial. ``covered``: its input was kept for coverage."""
+    def trial(self, *, covered: bool, turns: int = 0) -> None:
+        """Record the end of a trial. ``covered``: its input was kept for coverage.
+
+        ``turns``: its counted loop iterations and calls.
+        """
 
     def spent(self, cost: int, kills: int, *, saved: bool) -> None:
         """Record the cost and kills of mutant runs on an input. ``saved``: as in :meth:`choose`."""
@@ -117,6 +122,7 @@ class AdaptiveSchedule(MutantSchedule):
         """
         self._rng, self._used, self._warm_up = rng, used, warm_up
         self.warming = warm_up > 0
+        self._work = 0.0
         self._saved = 0.0
         self._account = 0.0
         self._rate = 0.5
@@ -132,6 +138,8 @@ class AdaptiveSchedule(MutantSchedule):
     @property
     def share(self) -> float:
         """The current share of mutants in the counted cost, from 0 to 1."""
+        if self.warming:
+            return 0.0
         if self._working:
             rate = self._between(*self.SAVED_RATE)
         else:
@@ -186,13 +194,15 @@ class AdaptiveSchedule(MutantSchedule):
         self._samples = min(64, self._samples + 1)
         self.trial_turns += (turns - self.trial_turns) / self._samples
 
-    def trial(self, *, covered: bool) -> None:
+    def trial(self, *, covered: bool, turns: int = 0) -> None:
         """Add a trial's part to the accounts."""
         self._trials += 1
         if covered:
             self._dry_since = self._trials
         if self.warming:
-            self.warming = self._dry < 1 and self._trials < self._warm_up
+            self._work += work_of(turns)
+            within = self._trials < self._warm_up and self._work < _WARM_UP_WORK
+            self.warming = within and self._dry < 1
         elif self._working:
             self._saved += self._between(*self.SAVED_RATE) * self.trial_turns
         elif self._probing:

@@ -30,8 +30,8 @@ from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory.events import read_reported
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
-from fuzztui.engines.execute.unrepeatable import why_varying
 from fuzztui.engines.findings.answers import Say, answering
+from fuzztui.engines.findings.unrepeatable import why_varying
 from fuzztui.engines.mu2.engine import SILENT_LIMITS
 from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import KillCriterion, KillEvidence

@@ -287,7 +287,7 @@ def reload(program: Program, target: TargetSpec, mutant: PythonMutant | None) ->
     program.install(None)
     _forget_harness(target, application)
     random.seed(0)  # as at the first import
-    start_over()
+    start_over(setting_up=True)
     names = [name for name in sys.modules if application.has(name)]
     loaded = load_target(target, application, again=True)  # drops the application's modules first
     import_modules(names)  # those that no other module imports, as before the first run

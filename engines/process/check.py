@@ -29,9 +29,9 @@ from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.elsewhere import unguided_text
 from fuzztui.engines.execute.forks import ChildHost, Death, Tell
 from fuzztui.engines.execute.loading import LoadedTarget, load
-from fuzztui.engines.execute.unrepeatable import calls_of, varying_text
 from fuzztui.engines.findings.candidates import candidates, compare_advice
-from fuzztui.engines.findings.compare import same, unseen_part
+from fuzztui.engines.findings.compare import unseen_part
+from fuzztui.engines.findings.unrepeatable import calls_of, differ, varying_text
 from fuzztui.engines.generators.names import name_of
 from fuzztui.engines.inputs.dictionary import read_dictionary
 from fuzztui.engines.inputs.inputs import GeneratedInput
@@ -214,9 +214,7 @@ def _tell_varying(loaded: LoadedTarget, inputs: Sequence[bytes], until: float, t
     """Warn if two runs of an input differ, and a fixed clock would help."""
     executor, varying, of = loaded.executor, list[bytes](), 0
     while of < len(inputs) and time.monotonic() < until:
-        one, other = executor.run(inputs[of]), executor.run(inputs[of])
-        values = partial(same, one.value, other.value)
-        if one.observed != other.observed or not executor.guarded(values, True):
+        if differ(executor, executor.run(inputs[of]), executor.run(inputs[of])):
             varying.append(inputs[of])
         of += 1
     if calls := calls_of(executor, varying):

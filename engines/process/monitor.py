@@ -26,7 +26,7 @@ from fuzztui.engines.base.spec import LOAD_LIMIT_S, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
-from fuzztui.engines.directory.rescue import UNRECORDED, UNSAFE, Rescue, Unsafe
+from fuzztui.engines.directory.rescue import UNLINED, UNRECORDED, UNSAFE, Rescue, Unsafe
 from fuzztui.engines.directory.stats import Reporter
 from fuzztui.engines.directory.store import Store, candidate_tail
 from fuzztui.engines.execute.failures import Failure, last_place, printable
@@ -63,6 +63,7 @@ _NO_TRIAL: Final = {
         "the comparisons of the entry were recorded",
         "they are not recorded any more",
     ),
+    j.LINES: (UNLINED, "the lines of the entry were recorded", "they are not recorded any more"),
 }
 """Operations that are no trials: the file for entries that kill a worker in them, and words."""
 
@@ -333,6 +334,10 @@ class WorkerMonitor:
                     "warning",
                     f"queue entry {counters[j.SRC]}: the worker {how} when {when}; {consequence}",
                 )
+                if (
+                    label == j.LINES
+                ):  # the program may crash with a deeper stack, or after more runs
+                    self._blame(how, status)
                 explained = True
         elif phase in (j.RUNNING, j.SAVING) and label != j.ANALYSE:
             if counters[j.SUSPECT_TRIAL] != trial:

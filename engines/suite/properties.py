@@ -206,7 +206,7 @@ class Suite:
             return False
         self.on_leave()
         self.current = one
-        start_over()
+        start_over(setting_up=True)
         try:
             one.set_up()
         except Skip as e:

@@ -105,3 +105,28 @@ def test_lines_that_waited_when_a_worker_died_are_reported_by_the_next(lab: Lab)
     lab.campaign("app:target", budget_trials=20, engine={"seeds": lab.seeds("a", "b", "die")})
     assert events(lab.out / "main", "finding_described"), "the third seed ended the worker"
     assert covered(lab, "app.py") == {1, 4, 5, 6, 7, 8, 9, 11}
+
+
+DIES_WHILE_RECORDED = """\
+import os
+import sys
+
+
+def target(data: bytes):
+    recorded = sys.gettrace() or "monitoring" in dir(sys) and sys.monitoring.get_events(3)
+    if data[:1] == b"a":
+        if recorded:
+            os._exit(3)
+        return 1
+    if data[:1] == b"b":
+        return 2
+"""
+
+
+def test_an_entry_that_ends_the_process_while_its_lines_are_recorded_stays(lab: Lab) -> None:
+    lab.write("app.py", DIES_WHILE_RECORDED)
+    directory = lab.campaign("app:target", budget_trials=30, engine={"seeds": lab.seeds("a", "b")})
+    assert len([*(directory / "queue").glob("*,orig:*")]) == 2
+    assert len([*(directory / "crashes").glob("id:*")]) == 1
+    assert not (directory / ".unsafe").exists()
+    assert {11, 12} <= covered(lab, "app.py"), "the lines of the other entry"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import datetime
 import importlib.util
+import itertools
 import json
 import os
 import pickle
 import random
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -125,6 +127,63 @@ def test_clocks_within_each_other() -> None:
         eval("time.sleep(5e9)", seen)
         start_over()
         assert eval("time.gmtime().tm_year", seen) == 2024
+
+
+def test_no_trial_begins_before_the_import_of_its_program() -> None:
+    app: dict[str, Any] = {"__name__": "app", "time": time}
+    with FixedClock(FIXED):
+        start_over(setting_up=True)
+        imported = eval("time.monotonic()", app)
+        start_over()
+        assert imported < eval("time.monotonic()", app)
+
+
+@pytest.mark.parametrize("name", ["time.time", "time.sleep", "os.urandom", "datetime.datetime.now"])
+def test_a_function_is_pickled_by_its_name(name: str) -> None:
+    with FixedClock(FIXED):
+        function = eval(name)
+        assert pickle.loads(pickle.dumps(function)) == function
+
+
+def test_a_forked_child_draws_the_same_numbers() -> None:
+    app: dict[str, Any] = {"__name__": "app"}
+    exec("import os, random\ndef draw(): return random.random()", app)
+    drawn = []
+    with FixedClock(FIXED):
+        for _ in range(2):
+            reader, writer = os.pipe()
+            if not (pid := os.fork()):
+                os.write(writer, repr(app["draw"]()).encode())
+                os._exit(0)
+            os.waitpid(pid, 0)
+            os.close(writer)
+            with open(reader, "rb") as pipe:
+                drawn.append(pipe.read())
+    assert drawn[0] == drawn[1]
+
+
+def test_sleep_waits_for_another_thread() -> None:
+    app: dict[str, Any] = {"__name__": "app"}
+    exec(
+        "import time\n"
+        "def wait(done):\n"
+        "    until = time.monotonic() + 1e6\n"
+        "    while not done():\n"
+        "        assert time.monotonic() < until\n"
+        "        time.sleep(0.01)\n",
+        app,
+    )
+    worked = threading.Event()
+    turns = itertools.count()
+
+    def work() -> None:
+        while next(turns) < 200_000:
+            pass
+        worked.set()
+
+    with FixedClock(FIXED):
+        threading.Thread(target=work).start()
+        app["wait"](worked.is_set)
 
 
 def test_a_function_is_copied_as_functions_are() -> None:

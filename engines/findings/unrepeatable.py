@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from fuzztui.engines.base.clock import FIXED, FIXED_CLOCKS, SEEDED, FixedClock
-from fuzztui.engines.execute.executor import Executor
+from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.forks import ChildHost, Tell
+from fuzztui.engines.findings.compare import same
 from fuzztui.kernel.base.text import listed
 
 _SHOWN: Final = 3
@@ -20,16 +22,26 @@ MAX_RUNS: Final = 20
 def calls_of(executor: Executor, inputs: Sequence[bytes]) -> dict[str, str]:
     """The functions that the inputs call, with the place of the first call; "": unknown.
 
-    They are run with a fixed clock, which notes these calls.
+    The inputs are run twice with a fixed clock, which notes these calls. None are returned if the
+    clock is fixed already, or if all inputs still vary.
     """
-    before = random.getstate()
+    if FIXED_CLOCKS:
+        return {}
+    before, repeatable = random.getstate(), False
     with FixedClock(FIXED) as clock:
         for data in inputs[:MAX_RUNS]:
-            executor.call(data)
+            one = executor.run(data)
             if random.getstate() != SEEDED:
                 clock.calls.setdefault("functions of random", "")
+            repeatable |= not differ(executor, one, executor.run(data))
     random.setstate(before)
-    return clock.calls
+    return clock.calls if repeatable else {}
+
+
+def differ(executor: Executor, one: Execution, other: Execution) -> bool:
+    """Whether two runs of an input cover different code or return different values."""
+    values = partial(same, one.value, other.value)
+    return one.observed != other.observed or not executor.guarded(values, True)
 
 
 def varying_text(varying: int, of: str, calls: Mapping[str, str]) -> str:
@@ -52,7 +64,7 @@ def why_varying(inputs: Sequence[bytes], of: str, executor: Executor, host: Chil
         executor.in_child()
         tell(calls_of(executor, inputs))
 
-    calls = host.ask(work) if inputs and not FIXED_CLOCKS else None
+    calls = host.ask(work) if inputs else None
     return varying_text(len(inputs), of, calls) if calls else ""
 
 
