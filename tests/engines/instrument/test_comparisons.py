@@ -161,6 +161,20 @@ def test_functions_that_the_program_makes_later(monkeypatch: pytest.MonkeyPatch)
         gc.unfreeze()
 
 
+def test_hooks_are_due_for_the_functions_that_were_covered_since() -> None:
+    program = Program("def f(x):\n    return x == 'key'\ndef g(x):\n    if x:\n        return 1\n")
+    cells = [span.cells for span in program.recorder._application.loaded[0].spans.values()]
+    (first, behind), other = cells
+    assert program.recorder.due(0) == 0
+    covered = 1 << 8 * first
+    assert program.recorder.due(covered) == behind - first
+    program.recorder.prepare(covered)
+    assert program.recorder.due(covered) == 0
+    assert program.recorder.due(ALL_CELLS) == other[1] - other[0]
+    assert ("a", "key", "equal") in program.pairs("f('a')")
+    assert program.recorder.due(ALL_CELLS) == 0
+
+
 def test_equal_lambdas_are_left_alone() -> None:
     program = Program("A, B = (lambda x: x == 'k'), (lambda x: x != 'v')\n")
     assert program.pairs("A('a')") == set()
