@@ -16,10 +16,11 @@ from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.references import import_module
 
 BUILD: Final = (
-    'CC=clang CFLAGS="-fsanitize-coverage=inline-8bit-counters,pc-table -g"'
+    'rm -rf build; CC=clang CFLAGS="-fsanitize-coverage=inline-8bit-counters,pc-table -g"'
     " python -m pip install --force-reinstall --no-deps ."
 )
-"""The command with which a project's extensions get counters."""
+"""The command with which a project's extensions get counters. ``build`` may contain objects of
+another compiler, which setuptools would use again."""
 
 
 def is_extension(file: str) -> bool:

@@ -50,8 +50,8 @@ def comparisons(options: argparse.Namespace) -> int:
         )
     if not rows:
         raise CliError(
-            f"{run}: no engine has reported comparisons: only in-process engines record them"
-            " (docs/zest.md)"
+            f"{run}: no engine has reported comparisons: only in-process engines record them, and"
+            " only those of Python code (docs/zest.md)"
         )
     most = _SHOWN if at_terminal() and not options.all else len(rows)
     for line in table(rows[:most]):

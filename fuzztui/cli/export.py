@@ -8,7 +8,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from fuzztui import __version__
 from fuzztui.cli.matrix import matrix_of
@@ -79,6 +79,10 @@ def _check_file(file: Path, *, force: bool) -> None:
         )
 
 
+_UNCHECKED: Final = ("NOT CHECKED: 'fuzztui export' has not ended. Export again.", "")
+"""At the top of a file whose tests were not all run, or not on another date."""
+
+
 class _Exporter:
     def __init__(
         self, campaign: Campaign, run: RunDir, file: Path, options: argparse.Namespace
@@ -87,6 +91,7 @@ class _Exporter:
         self._directory = run.instance("main")
         self._decorated = self._shows = False
         self._inputs = 0
+        self._checked = False
 
     # ----------------------------------------------------------------- what becomes a test
 
@@ -217,6 +222,7 @@ class _Exporter:
         lines = [
             f"What the target of the campaign {visible(self._campaign.name)} did, by "
             f"fuzztui {__version__}.",
+            *([] if self._checked else _UNCHECKED),
             f"{several(len(tests), 'test')}, chosen from {several(self._inputs, 'input')}{killing}."
             f" A docstring says what no test",
             "above it kills or covers. The outcomes are recorded, not specified: a test that fails",
@@ -274,6 +280,7 @@ class _Exporter:
             say(line)
         made = self._without_dated(cases, made)
         status = self._confirm(made)
+        self._checked = True
         self._write(cases)  # with the kills that were confirmed, and no other
         self._tell_unseen(made)
         print(visible(f"{self._file}  {self._size(made)}"))

@@ -156,7 +156,7 @@ def _draft(
                 ready = checked(draft, file, waiting)
             blind = ready.unguided
         except Unfit as e:
-            problem = f"{_described(target)}: {e}{_mend(str(e), project.python)}"
+            problem = f"{_described(target)}: {e}{_mend(str(e), project)}"
         except CampaignError as e:
             problem = f"{_described(target)}: {'; '.join(p.text for p in e.problems)}"
         except SupervisorError as e:
@@ -190,11 +190,15 @@ def _described(target: Target) -> str:
     return target.reference if isinstance(target, PythonTarget) else target.what
 
 
-def _mend(problem: str, python: ProjectPython) -> str:
+def _mend(problem: str, project: Project) -> str:
     missing = re.search(r"No module named '(\w+)", problem)
     if not missing:
         return ""
-    command = f"{shlex.quote(str(python.path))} -m pip install {missing[1]}"
+    name, folder = missing[1], project.folder
+    # Somebody else may have registered the project's name in the package index.
+    own = any((folder / part).exists() for part in (name, f"{name}.py", f"src/{name}"))
+    what = f"-e {shlex.quote(str(folder))}" if own else name
+    command = f"{shlex.quote(str(project.python.path))} -m pip install {what}"
     return f"; install it: {command}, or name another interpreter with --python"
 
 

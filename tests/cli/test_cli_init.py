@@ -312,6 +312,14 @@ def test_a_target_that_cannot_be_imported_is_not_written(project, cli):
 
 
 @pytest.mark.slow
+def test_the_project_itself_is_never_installed_from_the_package_index(project, cli):
+    (project / "brackets.py").write_text("import brackets._compiled\n\ndef parse(text): ...\n")
+    err = cli("init", "--yes", code=USAGE).err
+    assert f"pip install -e {project}" in err
+    assert "pip install brackets" not in err
+
+
+@pytest.mark.slow
 def test_without_questions_the_next_target_is_tried(project, cli):
     (project / "aaa.py").write_text("import nowhere_at_all\n\ndef parse(text: str): ...\n")
     out, err = cli("init", "--print")

@@ -69,6 +69,7 @@ def test_the_file_passes_kills_what_it_says_and_sees_a_change(run):
     assert "1 xfailed" in said
     text = file.read_text()
     assert "import prog" in text or "from prog import" in text
+    assert "NOT CHECKED" not in text
     assert not re.search(r'parse\(b"%', text)  # a test of this would fail next year
     assert "fuzztui" not in re.sub(r'^(#.*|""".*?""")$', "", text, flags=re.M | re.S)
 
@@ -83,6 +84,14 @@ def test_the_file_passes_kills_what_it_says_and_sees_a_change(run):
     few = run("export", str(run.run), "--pytest", str(file), "--tests", "1", "--no-findings")
     assert int(re.search(r"(\d+) of", few)[1]) < int(of)
     assert "1 passed" in run_pytest(run, file)[1]
+
+
+def test_a_file_whose_tests_were_not_run_says_so(run):
+    folder = run.path / "tests"
+    folder.mkdir(exist_ok=True)
+    (folder / "conftest.py").write_text("raise RuntimeError\n")
+    run("export", str(run.run), "--pytest", str(folder / "test_unchecked.py"), code=1)
+    assert "NOT CHECKED" in (folder / "test_unchecked.py").read_text()
 
 
 def test_a_file_of_the_user_is_not_replaced(run):
