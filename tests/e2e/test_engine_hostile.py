@@ -434,6 +434,10 @@ def test_no_seeds_in_the_folder(lab: Lab) -> None:
 # --------------------------------------------------------------------- a full disk
 
 
+UNTRIMMED = "len(data) == 5000"
+"""The condition that the seed of :func:`start_on_full_disk` fulfils, and nothing smaller."""
+
+
 def start_on_full_disk(lab: Lab) -> tuple[Path, subprocess.Popen[bytes]]:
     """RLIMIT_FSIZE makes writes fail as a full disk does; lifting it makes room.
 
@@ -453,7 +457,8 @@ def start_on_full_disk(lab: Lab) -> tuple[Path, subprocess.Popen[bytes]]:
 
 
 def test_full_disk(lab: Lab) -> None:
-    lab.write("app.py", wrapped("pass").replace("n > 2", "n > 2 and len(data) > 300"))
+    app = wrapped("pass", UNTRIMMED).replace("n > 2", "n > 2 and len(data) > 300")
+    lab.write("app.py", app)
     spec, nanny = start_on_full_disk(lab)
     assert not names(spec.parent, "queue")
     for pid in (nanny.pid, worker_of(nanny)):
@@ -465,7 +470,7 @@ def test_full_disk(lab: Lab) -> None:
 
 
 def test_stop_while_the_disk_is_full_loses_nothing(lab: Lab) -> None:
-    lab.write("app.py", wrapped("pass"))
+    lab.write("app.py", wrapped("pass", UNTRIMMED))
     spec, nanny = start_on_full_disk(lab)
     lab.end(nanny)
     nanny = lab.start(spec)
