@@ -48,11 +48,11 @@ def campaign(pipe: Connection, instance: Instance, traces: bool) -> None:
     before, lines = loop.parts.before, loop.reruns.lines
     add, advance = lines.add, lines.advance
 
-    def counted(entry: int, execution: Any) -> None:
+    def counted(entry: int, execution: Any, *, at_once: bool = False) -> None:
         nonlocal entries
         entries += 1
         if traces:
-            add(entry, execution)
+            add(entry, execution, at_once=at_once)
 
     def timed() -> None:
         nonlocal traced
