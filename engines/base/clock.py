@@ -127,8 +127,6 @@ class FixedClock(ContextDecorator):
                 held = [(n, new[id(value)]) for n, value in members.items() if id(value) in new]
                 sites += [(members, n, function) for n, function in held]
         self._before = _put([*sites, *self._methods()])
-        if not FIXED_CLOCKS:
-            os.register_at_fork(after_in_child=_after_fork)
         FIXED_CLOCKS.append(self)
         self.reset()
 
@@ -244,6 +242,9 @@ def _after_fork() -> None:
     """``random`` seeds itself in a forked child: repeat that with the fixed clock's numbers."""
     if FIXED_CLOCKS:
         random.setstate(SEEDED)
+
+
+os.register_at_fork(after_in_child=_after_fork)  # once, and behind what random has registered
 
 
 def _members(cls: type) -> dict[str, Any]:

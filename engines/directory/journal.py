@@ -281,8 +281,10 @@ class TrialJournal:
 
     def label(self) -> str:
         """How the input was made (:attr:`Candidate.label`)."""
-        raw = self._map[_LABEL_AT : _LABEL_AT + _LABEL_SIZE]
-        return raw.rstrip(b"\0").decode("utf-8", "replace")
+        return self._label(_LABEL_AT)
+
+    def _label(self, at: int) -> str:
+        return self._map[at : at + _LABEL_SIZE].rstrip(b"\0").decode("utf-8", "replace")
 
     def candidate(self) -> Candidate:
         """The candidate of the running, or last, trial, to be run again."""
@@ -290,13 +292,12 @@ class TrialJournal:
 
     def held(self) -> Candidate | None:
         """The held input, to be run again; None if there is none."""
-        n = self.counters[HELD] - 1
-        at = _DATA_AT + self.capacity + _LABEL_SIZE
+        counters, held_at = self.counters, _DATA_AT + self.capacity
+        n = counters[HELD] - 1
         if not 0 <= n <= self.capacity:
             return None
-        label = self._map[at - _LABEL_SIZE : at].rstrip(b"\0").decode("utf-8", "replace")
-        data, counters = self._map[at : at + n], self.counters
-        return from_label(data, label, counters[HELD_SRC], counters[HELD_SRC2])
+        data = self._map[held_at + _LABEL_SIZE : held_at + _LABEL_SIZE + n]
+        return from_label(data, self._label(held_at), counters[HELD_SRC], counters[HELD_SRC2])
 
     @property
     def is_counted(self) -> bool:

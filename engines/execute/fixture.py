@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Final, TextIO
 
-from fuzztui.engines.base.clock import FIXED_CLOCKS, start_over
+from fuzztui.engines.base.clock import start_over
 from fuzztui.engines.base.errors import Limited
 from fuzztui.engines.execute.limits import Limits
 
@@ -64,8 +64,7 @@ class Fixture:
 
     def restore(self) -> None:
         """Restore the cheap state; called before each trial (about 0.5 us)."""
-        if FIXED_CLOCKS:
-            start_over()
+        start_over()
         if _getrecursionlimit() != self._depth:
             sys.setrecursionlimit(self._depth)
         stdin, stdout, stderr = self._streams

@@ -195,7 +195,7 @@ def _mend(problem: str, project: Project) -> str:
     if not missing:
         return ""
     name, folder = missing[1], project.folder
-    # Somebody else may have registered the project's name in the package index.
+    # In the package index, another project may have this one's name.
     own = any((folder / part).exists() for part in (name, f"{name}.py", f"src/{name}"))
     what = f"-e {shlex.quote(str(folder))}" if own else name
     command = f"{shlex.quote(str(project.python.path))} -m pip install {what}"
