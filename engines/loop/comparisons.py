@@ -42,7 +42,7 @@ _RECORDING: Final = 10
 """What a recorded run costs at least, in trials."""
 _OPERANDS_OF_A_TRIAL: Final = 8
 """Recorded operands that cost as much as a trial."""
-_COMPILING: Final = 120.0
+COMPILING: Final = 120.0
 """Work of compiling hooks, for each cell of a function (measured: 0.1 to 0.15 ms)."""
 _LATER_PRIOR: Final = 0.01
 """In later rounds, the share is small until children are kept."""
@@ -207,7 +207,7 @@ class Comparisons:
 
     def _paid(self) -> bool:
         """Whether enough trials went to other stages to compile the hooks of covered functions."""
-        price = self._recorder.due(self._coverage.seen) * _COMPILING / self._work.mean
+        price = self._recorder.due(self._coverage.seen) * COMPILING / self._work.mean
         if self._saved < price:
             self._saved += 1
             return False

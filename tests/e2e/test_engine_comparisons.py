@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 from engine_lab import Lab, events, names, stats
 
+from fuzztui.engines.loop.comparisons import COMPILING
+from fuzztui.engines.loop.work import work_of
+
 pytestmark = pytest.mark.slow
 
 COMPUTED = '''
@@ -99,6 +102,16 @@ def test_entries_are_recorded_again_in_a_small_share_of_the_trials(lab: Lab) -> 
     _, directory = outcome(lab, "main")
     trials = [e["trials"] for e in events(directory, "comparisons_reported") if e.get("trials")]
     assert 50 < trials[-1]["compare"] < 2_000
+
+
+def test_other_trials_pay_for_the_hooks_of_a_large_function(lab: Lab) -> None:
+    arms = "".join(f"    if text == 'needle {n}':\n        return {n}\n" for n in range(300))
+    lab.write("app.py", f"def target(text: str) -> int:\n{arms}    return -1\n")
+    _, directory = outcome(lab, "main", budget_trials=6_000)
+    made = [name for name in names(directory, "queue") if ",op:compare" in name]
+    first = min(int(name.partition("execs:")[2].partition(",")[0]) for name in made)
+    edges = int(stats(directory)["total_edges"])
+    assert first > edges * COMPILING / work_of(1) > 100
 
 
 PROPERTY = """
