@@ -104,6 +104,8 @@ class Executor:
         self.message_oracle = message_oracle
         self.sparse: SparseProbes | None = None
         """The code that trials run; None: code with all probes."""
+        self.all_probes = False
+        """Whether trials run with all probes, although there is sparse code."""
         self.prepare: Callable[[bytes], object] = bool
         """Called before each execution with its input, outside of the time limit."""
         self.observers = list(observers)
@@ -129,8 +131,8 @@ class Executor:
 
         All cells that are not in ``covered``, which may only grow, are observed.
         """
-        if self.sparse is None:
-            return self._run(data)
+        if self.sparse is None or self.all_probes:
+            return self.run(data)
         self.sparse.use_sparse()
         self.coverage.leave_out(covered)
         execution = self._run(data)

@@ -109,6 +109,7 @@ def build(context: Context) -> Parts:
             stages.append(stage)
 
     def on_modules() -> None:
+        base.on_modules()
         relations.forget()
         if changed := feedback.renew():
             text = f"{stale_message(changed)}; until then no mutation is directed there"
@@ -135,6 +136,7 @@ def build(context: Context) -> Parts:
 
     def before(candidate: Candidate) -> None:
         feedback.begin(candidate)
+        context.executor.all_probes = feedback.samples
         if context.journal.counters[j.TRIAL] == _UNTARGETED_TRIALS and (
             message := _untargeted_message(feedback, relations)
         ):
@@ -156,7 +158,6 @@ def build(context: Context) -> Parts:
         base,
         stages=stages,
         feedbacks=[feedback, *base.feedbacks],
-        sparse=None,  # the decisions that some trials reach are counted
         before=before,
         on_modules=on_modules,
         tick=tick,

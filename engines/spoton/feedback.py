@@ -35,8 +35,9 @@ class GoalFeedback(Feedback):
         self._targeted_type = ""
         """The type in the label of the current candidate; empty: the mutation is random."""
         self._trials = 0
+        self.samples = False
+        """Whether the current trial is examined for the decisions that it reaches."""
         self.sampled_trials = 0
-        """Trials that were examined for the decisions that they reached."""
         self.reached: dict[str, int] = {}
         """How many of the sampled trials reached a goal's decision; by location."""
         self.pinned = ""
@@ -56,8 +57,10 @@ class GoalFeedback(Feedback):
         is gone or may have moved."""
 
     def begin(self, candidate: Candidate) -> None:
-        """Remember the type that the candidate of the starting trial is directed at."""
+        """Begin a trial: remember the type that its candidate is directed at."""
         self._targeted_type = label_in(candidate.op)
+        self._trials += 1
+        self.samples = self._trials % _EACH == 0
 
     def renew(self) -> list[str]:
         """Update the goals after modules were loaded.
@@ -155,8 +158,7 @@ class GoalFeedback(Feedback):
 
     def judge(self, execution: Execution) -> tuple[str, ...]:
         """Count the decisions that a sampled trial reached. Returns no reasons."""
-        self._trials += 1
-        if self._trials % _EACH == 0:
+        if self.samples:
             self.sampled_trials += 1
             for number in self.goals.met(execution.observed):
                 location = self.goals.all[number].location

@@ -3,6 +3,7 @@
 import json
 import re
 import statistics
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,25 @@ def test_two_runs_are_one(lab: Lab) -> None:
     assert len(one) > 2
     assert one == two
     assert types(lab.root / "a" / "main")["types"] == types(lab.root / "b" / "main")["types"]
+
+
+@pytest.mark.slow
+def test_probes_of_covered_cells_change_no_trial_and_no_count(lab: Lab) -> None:
+    """The trials whose decisions are counted run with all probes."""
+    file = write(lab)
+    found = []
+    for name, first in (("sparse", 100), ("full", sys.maxsize)):
+        place = lab.root / name
+        (place / "main").mkdir(parents=True)
+        keys = {"sync_dir": str(place), "dir": str(place / "main")}
+        ran(lab, file, budget_trials=700, engine={"sparse_after": first}, **keys)
+        told, figures = types(place / "main"), stats(place / "main")
+        reached = {row["location"]: row["reached"] for row in told["left"]}
+        found.append((timeless(place / "main"), told["types"], told["asked"], reached))
+        left = int(figures["total_edges"]) - int(figures["probes_left"])
+        assert (left > 0) == (name == "sparse")
+    assert found[0] == found[1]
+    assert any(found[0][-1].values())
 
 
 @pytest.mark.slow

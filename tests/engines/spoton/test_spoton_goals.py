@@ -347,6 +347,7 @@ def test_figures_go_on_after_a_restart(tmp_path):
     first._coverage.seen = cells(cell_of(first.goals, "m.py:2:else"))
     first.renew()
     for _ in range(64):
+        first.begin(Candidate(b"", "havoc"))
         first.judge(Execution(Outcome.SUCCESS, b"", first._coverage.seen))
     first.distances.weigh("File", 2)
     first.distances.record_miss("File")
@@ -384,6 +385,7 @@ def test_what_was_reached_of_more_targets_than_are_told_of_is_kept(tmp_path, mon
     first._coverage.seen = cells(*(cell_of(first.goals, f"m.py:{n}:else") for n in (2, 6)))
     first.renew()
     for _ in range(32):
+        first.begin(Candidate(b"", "havoc"))
         first.judge(Execution(Outcome.SUCCESS, b"", first._coverage.seen))
     TypesFile(
         tmp_path / ".types", first, mutator(), lambda path, data: path.write_bytes(data)
