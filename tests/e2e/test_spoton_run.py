@@ -181,7 +181,7 @@ def test_probes_of_covered_cells_change_no_trial_and_no_count(lab: Lab) -> None:
         place = lab.root / name
         (place / "main").mkdir(parents=True)
         keys = {"sync_dir": str(place), "dir": str(place / "main")}
-        ran(lab, file, budget_trials=700, engine={"sparse_after": first}, **keys)
+        ran(lab, file, budget_trials=400, engine={"sparse_after": first}, **keys)
         told, figures = types(place / "main"), stats(place / "main")
         reached = {row["location"]: row["reached"] for row in told["left"]}
         found.append((timeless(place / "main"), told["types"], told["asked"], reached))
