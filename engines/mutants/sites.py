@@ -13,7 +13,7 @@ import builtins
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from fuzztui.engines.instrument.fuel import loops_of
 from fuzztui.engines.mutants.operators import PREDICATE, TEST, VALUE, Mutation, MutationOperator
@@ -21,8 +21,7 @@ from fuzztui.engines.mutants.operators import PREDICATE, TEST, VALUE, Mutation, 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True)
-class Shell:
+class Shell(NamedTuple):
     """A class around a unit. Private names are mangled with its name; it may have type
     parameters.
     """
