@@ -9,7 +9,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from importlib.machinery import FrozenImporter, ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
@@ -213,7 +213,7 @@ class Application:
         except RecursionError:
             raise _TooDeep from None
         edges = [(edge.qualname, edge.line, edge.kind) for edge in instrumenter.edges]
-        spans = [astuple(span) for span in instrumenter.spans.values()]
+        spans = [tuple(span) for span in instrumenter.spans.values()]
         return code, edges, spans, constants, sorted(instrumenter.imports)
 
 

@@ -25,11 +25,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Container
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from fuzztui.engines.instrument.edges import Edge
-from fuzztui.engines.instrument.fuel import begin_count, is_endless, loops_of, own_nodes, turn
+from fuzztui.engines.instrument.fuel import begin_count, is_endless, own_statements, turn, way_of
 from fuzztui.engines.instrument.markers import marker, placed
 
 # Expressions that rarely raise: no calls, no subscripts, no arithmetic.
@@ -55,11 +54,13 @@ _NEVER_RAISES: Final = (
 LAMBDA: Final = "<lambda>"
 """The name of a unit that is a lambda."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_LEAVING: Final = (ast.Break, ast.Return)
+_LEAVES: Final = (ast.Name, ast.Constant, ast.expr_context, ast.boolop, ast.operator, ast.unaryop)
+"""Nodes in which nothing is instrumented."""
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
-@dataclass(frozen=True, slots=True)
-class UnitSpan:
+class UnitSpan(NamedTuple):
     """The position of a unit in its module, and its cells: the first one, and the last one + 1.
 
     ``first_line``: line of the first decorator; ``line`` if the unit has none. ``classes``: the
@@ -136,6 +137,16 @@ class Instrumenter(ast.NodeTransformer):
 
     # ------------------------------------------------------------------ scopes
 
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Instrument all children, each of which is replaced by one node."""
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                value[:] = [self.visit(v) if isinstance(v, ast.AST) else v for v in value]
+            elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
+                setattr(node, name, self.visit(value))
+        return node
+
     def visit_FunctionDef(self, node: _Function) -> ast.AST:
         """Instrument a function; its defaults and decorators belong to the outer scope."""
         return self._function(node)
@@ -149,8 +160,7 @@ class Instrumenter(ast.NodeTransformer):
         first = self._next
         self._names.append(node.name)
         self._in_function = True
-        loops, sees_locals = loops_of(node.body)
-        self._fuel = "" if not loops else "tick" if sees_locals else "local"
+        self._fuel = way_of(node.body)
         head: list[ast.stmt] = []
         if _is_docstring(node.body[0]):
             head = [node.body.pop(0)]
@@ -373,7 +383,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 def _can_leave(body: list[ast.stmt]) -> bool:
     """Whether the loop with this body has another exit than its normal one."""
-    return any(isinstance(n, ast.Break | ast.Return) for n in own_nodes(body))
+    return any(isinstance(n, _LEAVING) for n in own_statements(body))
 
 
 def _irrefutable(pattern: ast.pattern) -> bool:

@@ -150,14 +150,13 @@ class OperandRecorder:
     def _compile_covered(self, covered: int) -> None:
         for module, new in self._new(covered):
             self._ready[module.name] |= new
-            self._compile(module, [s for s in module.spans.values() if s.cells in new])
+            spans = [s for s in module.spans.values() if s.cells in new and s.name != LAMBDA]
+            self._compile(module, spans)
 
     def _compile(self, module: InstrumentedModule, spans: Sequence[UnitSpan]) -> None:
         names: dict[str, Any] = {**self._application.constants, **self._log.hooks}
         text = ModuleLines(module.source)
         for span in spans:
-            if span.name == LAMBDA:
-                continue
             try:
                 node = unit_of(text, span)
                 Instrumenter(span.cells[0]).visit(node)
