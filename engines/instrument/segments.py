@@ -56,6 +56,8 @@ def unit_of(text: ModuleLines, span: UnitSpan) -> Unit:
     with contextlib.suppress(SyntaxError, IndexError, AttributeError):
         found = _at(span, [parse_unit(text, span)])
     found = found or _at(span, ast.walk(ast.parse(text.source)))
+    if not found:  # the module's tree was changed before it was instrumented
+        raise SyntaxError(f"no unit at line {span.line}")
     strip(found[0], span)
     return found[0]
 

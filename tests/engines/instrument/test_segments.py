@@ -12,7 +12,7 @@ import pytest
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.instrument.instrument import Instrumenter
+from fuzztui.engines.instrument.instrument import Instrumenter, UnitSpan
 from fuzztui.engines.instrument.markers import compile_with
 from fuzztui.engines.instrument.segments import ModuleLines, only_unit, shelled, unit_of
 from fuzztui.engines.instrument.units import Census
@@ -107,3 +107,9 @@ def test_odd_units(end: str) -> None:
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters")
 def test_units_in_generic_classes() -> None:
     assert differing(GENERIC.encode()) == (2, [])
+
+
+def test_a_unit_that_the_source_does_not_have() -> None:
+    span = UnitSpan("f", 1, 0, 1, 9, 1, (0, 1), ())
+    with pytest.raises(SyntaxError, match="no unit at line 1"):
+        unit_of(ModuleLines(b"g = 1\n"), span)
