@@ -145,6 +145,7 @@ class Backlog:
         for at, verdict in kills:
             if self._table.alive(at):
                 new += 1
+                entry.isolated_kills += self._table.rows[at].isolated
                 self._table.kill(at, verdict, f"{self._instance}/{entry.id}")
         entry.kills += new
         return new

@@ -11,6 +11,7 @@ from mu2_lab import Lab
 
 from fuzztui.engines.base.errors import RestartWorker
 from fuzztui.engines.directory import journal as j
+from fuzztui.engines.loop.corpus import WHOLE
 from fuzztui.engines.mu2 import backlog
 from fuzztui.engines.mu2.exact_pass import PassBudget, RunningPass, Unsettled
 from fuzztui.engines.mu2.isolated import IsolatedResult
@@ -440,6 +441,21 @@ def test_kills_outside_are_the_entrys(lab: Lab) -> None:
     isolated(lab, IsolatedResult(0, 0, None), IsolatedResult(0, 1, died))
     assert lab.table.rows[0].killer == "main/1"
     assert lab.corpus.by_id[1].kills == 1
+
+
+def test_no_trial_depends_on_kills_outside(lab: Lab) -> None:
+    """The clock decides when they come."""
+    died = KillEvidence("died", "the mutant died")
+    isolate(lab, Children(IsolatedResult(0, 0, died)))
+    lab.trial(b"7")
+    entry = lab.corpus.by_id[0]
+    before = lab.scheduler.energy(entry), lab.feedback.whole()
+    assert before[1] == (WHOLE,), "the mutant has not run on the trial's input"
+    lab.exact()
+    assert (lab.table.rows[0].state, entry.kills) == ("killed", 1)
+    assert (lab.scheduler.energy(entry), lab.feedback.whole()) == before
+    lab.feedback.recall(lab.executor.run(entry.data), entry)  # in the next worker
+    assert (lab.scheduler.energy(entry), entry.kills) == (before[0], 1)
 
 
 def test_a_flaky_input_is_not_the_mutants_fault(lab: Lab) -> None:
