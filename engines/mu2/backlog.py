@@ -165,7 +165,7 @@ class Backlog:
         if (
             may_fork
             and self._isolated_results is None
-            and not self.exact
+            and not (self.exact or self._schedule.warming)
             and time.monotonic() >= self._isolated_due
             and self._start_isolated()
             and self._properties is not None

@@ -417,6 +417,27 @@ def test_mutants_outside_are_run_on_all_inputs_once(lab: Lab) -> None:
     assert len(children.asked) == 2
 
 
+def test_mutants_outside_wait_until_the_warm_up_ends(make: Any) -> None:
+    lab: Lab = make(NUMBERS, AdaptiveSchedule(random.Random(1), warm_up=5))
+    children = Children()
+    isolate(lab, children)
+    for trial in range(5):
+        lab.backlog.work()
+        lab.backlog.collect_results()
+        assert lab.schedule.warming and not children.asked, f"before trial {trial}"
+        lab.trial(b"12")
+    lab.backlog.work()
+    lab.backlog.collect_results()
+    assert not lab.schedule.warming
+    assert children.asked == [(0, b"12"), (0, b"345")]
+
+
+def test_an_exact_pass_runs_mutants_outside_during_the_warm_up(make: Any) -> None:
+    lab: Lab = make(NUMBERS, AdaptiveSchedule(random.Random(1), warm_up=5))
+    assert isolated(lab).asked == [(0, b"12"), (0, b"345")]
+    assert lab.schedule.warming
+
+
 def test_a_child_that_is_cut_off_has_settled_what_it_reported(lab: Lab) -> None:
     class Slow(Children):
         def run(self, pairs: Any) -> Iterator[IsolatedResult]:
