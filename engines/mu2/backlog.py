@@ -256,6 +256,7 @@ class Backlog:
             self._journal.end()
             self._strike(entry)
             return None
+        self._criterion.look_at(original, entry.id)
         entered = self._program.units_of(original.observed)
         seen = self._pipeline.read_probes(watch_all, entered, entry.id)
         schedule = _EXACT if self.exact else self._schedule

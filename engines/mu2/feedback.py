@@ -144,7 +144,6 @@ class KillFeedback(Feedback):
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """Record the kills of the new entry and queue it for the other mutants."""
-        self._criterion.look_at(execution)
         kills, self._kills = self._kills, []
         new = self._backlog.commit(entry, kills)
         self._backlog.count_work(entry.data, 0, 0, new)

@@ -432,6 +432,19 @@ def test_mutants_outside_wait_until_the_warm_up_ends(make: Any) -> None:
     assert children.asked == [(0, b"12"), (0, b"345")]
 
 
+def test_values_are_looked_at_when_an_entry_is_analysed(make: Any) -> None:
+    lab: Lab = make(
+        "def run(data):\n    return len(data) + 1, iter(data)\n",
+        AdaptiveSchedule(random.Random(1), warm_up=5),
+    )
+    lab.trial(b"12")
+    assert len(lab.corpus) and lab.criterion.uncompared == 0
+    for _ in range(2):
+        lab.exact()
+        lab.backlog.reopen(range(len(lab.table.rows)))
+    assert lab.criterion.uncompared == len(lab.corpus)
+
+
 def test_an_exact_pass_runs_mutants_outside_during_the_warm_up(make: Any) -> None:
     lab: Lab = make(NUMBERS, AdaptiveSchedule(random.Random(1), warm_up=5))
     assert isolated(lab).asked == [(0, b"12"), (0, b"345")]
