@@ -1,4 +1,4 @@
-"""Keep the instrumented code and the lines of modules in the user's cache directory.
+"""Keep the instrumented code, lines and mutants of modules in the user's cache directory.
 
 Compiling and instrumenting an application takes most of an engine's start, and the same source
 gives the same result: instances, workers that start again, and mutants' children use one file for
@@ -26,7 +26,8 @@ MAX_BYTES: Final = 256 << 20
 
 _MAKERS: Final = (
     "cache.py", "edges.py", "fuel.py", "instrument.py", "importer.py", "markers.py",
-    "statements.py", "../inputs/dictionary.py",
+    "statements.py", "../inputs/dictionary.py", "../mutants/infection.py", "../mutants/mutant.py",
+    "../mutants/operators.py", "../mutants/rows.py", "../mutants/sites.py", "../mutants/text.py",
 )  # fmt: skip
 """The files whose code determines the cached results: after a change of one, no result is valid."""
 
