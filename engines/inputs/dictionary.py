@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -15,6 +15,8 @@ Context = Literal["compare", "affix", "other"]
 
 _MAX_BYTES: Final = 32
 _MAX_TOKENS: Final = 1024
+_COMPARING: Final = (ast.Compare, ast.match_case, ast.pattern)
+_UNEVALUATED: Final = frozenset({"annotation", "returns", "ctx"})
 _AFFIXES: Final = frozenset({"startswith", "endswith", "find", "index", "split", "partition"})
 
 
@@ -47,33 +49,35 @@ class Constants:
                 self.found[key] = Constant(value, context, module, line)
 
 
-def constants_of(tree: ast.Module) -> Iterator[ConstantRow]:
-    """Yield the constants of a module's tree, without docstrings and annotations."""
-    for node, context in _constants(tree, "other"):
+def constants_of(tree: ast.Module) -> list[ConstantRow]:
+    """The constants of a module's tree, without docstrings and annotations."""
+    rows: list[ConstantRow] = []
+    _collect(tree, "other", rows)
+    return rows
+
+
+def _collect(node: ast.AST, context: Context, rows: list[ConstantRow]) -> None:
+    if isinstance(node, ast.Constant):
         value = node.value
         if isinstance(value, str | bytes) or type(value) is int:
-            yield value, context, node.lineno
-
-
-def _constants(node: ast.AST, context: Context) -> Iterator[tuple[ast.Constant, Context]]:
-    if isinstance(node, ast.Constant):
-        yield node, context
+            rows.append((value, context, node.lineno))
         return
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return  # a docstring or a statement without effect
-    if isinstance(node, ast.Compare | ast.match_case | ast.pattern):
+    if isinstance(node, _COMPARING):
         context = "compare"
     elif isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         context = "affix" if name in _AFFIXES else "other"
     elif isinstance(node, ast.stmt):
         context = "other"
-    for name, field in ast.iter_fields(node):
-        if name in ("annotation", "returns"):
+    for name in node._fields:
+        if name in _UNEVALUATED:
             continue
-        for child in field if isinstance(field, list) else [field]:
+        field = getattr(node, name, None)
+        for child in field if isinstance(field, list) else (field,):
             if isinstance(child, ast.AST):
-                yield from _constants(child, context)
+                _collect(child, context, rows)
 
 
 def tokens_of(constants: Iterable[Constant]) -> list[bytes]:

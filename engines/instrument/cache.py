@@ -1,4 +1,4 @@
-"""Keep the instrumented code and the lines of modules in the user's cache directory.
+"""Keep the instrumented code, lines and mutants of modules in the user's cache directory.
 
 Compiling and instrumenting an application takes most of an engine's start, and the same source
 gives the same result: instances, workers that start again, and mutants' children use one file for
@@ -26,7 +26,9 @@ MAX_BYTES: Final = 256 << 20
 
 _MAKERS: Final = (
     "cache.py", "edges.py", "fuel.py", "instrument.py", "importer.py", "markers.py",
-    "statements.py", "../inputs/dictionary.py",
+    "segments.py", "statements.py", "../inputs/dictionary.py", "../mutants/infection.py",
+    "../mutants/mutant.py", "../mutants/operators.py", "../mutants/rows.py", "../mutants/sites.py",
+    "../mutants/text.py",
 )  # fmt: skip
 """The files whose code determines the cached results: after a change of one, no result is valid."""
 
@@ -117,5 +119,5 @@ def _sweep(folder: Path) -> None:
 def user_cache() -> SourceCache:
     """Return the cache in the user's cache directory; without a home, one that keeps nothing."""
     with contextlib.suppress(OSError):
-        return SourceCache(cache_dir() / "sources")
+        return SourceCache(cache_dir() / "modules")
     return SourceCache(None)

@@ -25,7 +25,9 @@ _SEES_LOCALS: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Loop = ast.While | ast.For | ast.AsyncFor
-_Scope = _Function | ast.ClassDef | ast.Lambda
+_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_ENDLESS_LOOPS: Final = (ast.While, ast.AsyncFor)
+_SUITES: Final = ("body", "handlers", "orelse", "finalbody", "cases")
 
 
 def turn(way: str, at: ast.AST) -> list[ast.stmt]:
@@ -54,19 +56,35 @@ def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
     todo: list[ast.AST] = list(body)
     while todo:
         node = todo.pop()
-        if not isinstance(node, _Scope):
+        if not isinstance(node, _SCOPES):
             yield node
             todo.extend(ast.iter_child_nodes(node))
 
 
-def loops_of(body: list[ast.stmt]) -> tuple[bool, bool]:
-    """Whether this scope has a loop that may be endless, and whether it reads its locals."""
-    loops = sees_locals = False
-    for node in own_nodes(body):
-        loops = loops or isinstance(node, ast.While | ast.AsyncFor)
-        loops = loops or (isinstance(node, ast.For) and is_endless(node.iter))
-        sees_locals = sees_locals or (isinstance(node, ast.Name) and node.id in _SEES_LOCALS)
-    return loops, sees_locals
+def own_statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """The statements, handlers and cases among :func:`own_nodes`: a tenth of them."""
+    todo: list[ast.AST] = list(body)
+    while todo:
+        node = todo.pop()
+        if not isinstance(node, _SCOPES):
+            yield node
+            for name in _SUITES:
+                todo += getattr(node, name, ())
+
+
+def way_of(body: list[ast.stmt]) -> str:
+    """How the loops of this scope count: as in :func:`turn`; "" if none may be endless."""
+    if any(
+        isinstance(node, _ENDLESS_LOOPS) or (isinstance(node, ast.For) and is_endless(node.iter))
+        for node in own_statements(body)
+    ):
+        return "tick" if sees_locals(body) else "local"
+    return ""
+
+
+def sees_locals(body: list[ast.stmt]) -> bool:
+    """Whether this scope may read its locals."""
+    return any(isinstance(n, ast.Name) and n.id in _SEES_LOCALS for n in own_nodes(body))
 
 
 def is_endless(iterable: ast.expr) -> bool:

@@ -9,7 +9,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from importlib.machinery import FrozenImporter, ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
@@ -28,8 +28,10 @@ from fuzztui.kernel.base.text import listed, several
 _FUTURE: Final[int] = sum(
     getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
 )
-_Made = tuple[CodeType, list[tuple[str, int, str]], list[tuple[Any, ...]], list[ConstantRow]]
-"""Code with markers, edges, units and constants of a module."""
+_Made = tuple[
+    CodeType, list[tuple[str, int, str]], list[tuple[Any, ...]], list[ConstantRow], list[str]
+]
+"""Code with markers, edges, units, constants and imported names of a module."""
 
 _NEXT_COUNT = bytes(min(n + 1, 255) for n in range(256))
 
@@ -42,7 +44,7 @@ class _TooDeep(Exception):
 class InstrumentedModule:
     """An instrumented module, with the data to compile parts of it again.
 
-    ``spans``: :attr:`Instrumenter.spans`. ``code``: the code of the module.
+    ``spans``, ``imports``: those of :class:`Instrumenter`. ``code``: the code of the module.
     """
 
     name: str
@@ -51,6 +53,7 @@ class InstrumentedModule:
     base: int
     spans: Mapping[tuple[int, int], UnitSpan]
     code: CodeType
+    imports: Sequence[str]
 
     @property
     def flags(self) -> int:
@@ -182,9 +185,9 @@ class Application:
         try:
             if self.on_source is None:
                 key = (file, base, counting)
-                marked, edges, spans, constants = self.cache.get("code", key, source, make)
+                marked, edges, spans, constants, imports = self.cache.get("code", key, source, make)
             else:
-                marked, edges, spans, constants = make()
+                marked, edges, spans, constants, imports = make()
         except _TooDeep:  # not cached: the next start may have more room on its stack
             self.plain.append(name)
             return self.compiled.setdefault(name, compile(source, file, "exec", dont_inherit=True))
@@ -194,7 +197,7 @@ class Application:
         self.table.add(ModuleEdges(name, file, sha, base, tuple(Edge(*edge) for edge in edges)))
         self.coverage.grow(self.table.size)
         units = {span[1:3]: UnitSpan(*span) for span in spans}
-        self.loaded.append(InstrumentedModule(name, file, source, base, units, code))
+        self.loaded.append(InstrumentedModule(name, file, source, base, units, code, imports))
         return code
 
     def _made(self, name: str, file: str, source: bytes, base: int) -> _Made:
@@ -210,8 +213,8 @@ class Application:
         except RecursionError:
             raise _TooDeep from None
         edges = [(edge.qualname, edge.line, edge.kind) for edge in instrumenter.edges]
-        spans = [astuple(span) for span in instrumenter.spans.values()]
-        return code, edges, spans, constants
+        spans = [tuple(span) for span in instrumenter.spans.values()]
+        return code, edges, spans, constants, sorted(instrumenter.imports)
 
 
 class _Loader(SourceFileLoader):

@@ -24,12 +24,11 @@ its original tree, or with probes for some of its cells only. Its cells are in
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Container, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Container
+from typing import Any, Final, NamedTuple
 
 from fuzztui.engines.instrument.edges import Edge
-from fuzztui.engines.instrument.fuel import begin_count, is_endless, loops_of, own_nodes, turn
+from fuzztui.engines.instrument.fuel import begin_count, is_endless, own_statements, turn, way_of
 from fuzztui.engines.instrument.markers import marker, placed
 
 # Expressions that rarely raise: no calls, no subscripts, no arithmetic.
@@ -55,14 +54,17 @@ _NEVER_RAISES: Final = (
 LAMBDA: Final = "<lambda>"
 """The name of a unit that is a lambda."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_LEAVING: Final = (ast.Break, ast.Return)
+_LEAVES: Final = (ast.Name, ast.Constant, ast.expr_context, ast.boolop, ast.operator, ast.unaryop)
+"""Nodes in which nothing is instrumented."""
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
-@dataclass(frozen=True, slots=True)
-class UnitSpan:
+class UnitSpan(NamedTuple):
     """The position of a unit in its module, and its cells: the first one, and the last one + 1.
 
-    ``first_line``: line of the first decorator; ``line`` if the unit has none.
+    ``first_line``: line of the first decorator; ``line`` if the unit has none. ``classes``: the
+    classes around it, the outermost first: name and type parameters of each.
     """
 
     name: str
@@ -72,13 +74,14 @@ class UnitSpan:
     end_column: int
     first_line: int
     cells: tuple[int, int]
+    classes: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class Instrumenter(ast.NodeTransformer):
     """Instruments one module in place: ``Instrumenter(base).visit(tree)``, then ``edges``.
 
-    With ``spans`` of an earlier visit, it does so again for the units ``only``, by line and column;
-    the other units lose their bodies. Cells in ``removed`` then have no probe.
+    A unit can be instrumented again in its own tree, without what is evaluated outside the unit.
+    Cells in ``removed`` then have no probe.
     """
 
     def __init__(
@@ -86,19 +89,20 @@ class Instrumenter(ast.NodeTransformer):
         base: int,
         *,
         counting: bool = False,
-        spans: Mapping[tuple[int, int], UnitSpan] | None = None,
-        only: Collection[tuple[int, int]] = (),
         removed: Container[int] = (),
     ) -> None:
-        """``base``: number of the module's first cell. ``counting``: probes count hits."""
+        """``base``: number of the first cell. ``counting``: probes count hits."""
         self.edges: list[Edge] = []
-        """The cells of the module; without effect if units are left out."""
+        """The cells, in order."""
         self.spans: dict[tuple[int, int], UnitSpan] = {}
         """The units, by line and column."""
+        self.imports: set[str] = set()
+        """The names that imports of the module's own scope bind."""
         self._next = base
         self._counting = counting
-        self._removed, self._only, self._before = removed, only, spans
+        self._removed = removed
         self._names: list[str] = []
+        self._classes: list[tuple[str, tuple[str, ...]]] = []
         self._in_function = False
         self._fuel = ""  # how loops of this scope count: "", "local" or "tick"
 
@@ -133,6 +137,16 @@ class Instrumenter(ast.NodeTransformer):
 
     # ------------------------------------------------------------------ scopes
 
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Instrument all children, each of which is replaced by one node."""
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                value[:] = [self.visit(v) if isinstance(v, ast.AST) else v for v in value]
+            elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
+                setattr(node, name, self.visit(value))
+        return node
+
     def visit_FunctionDef(self, node: _Function) -> ast.AST:
         """Instrument a function; its defaults and decorators belong to the outer scope."""
         return self._function(node)
@@ -142,15 +156,11 @@ class Instrumenter(ast.NodeTransformer):
     def _function(self, node: _Function) -> ast.AST:
         node.decorator_list = [self._expr(d) for d in node.decorator_list]
         self._defaults(node.args)
-        if self._leave_out(node):
-            node.body = [placed(ast.Pass(), node)]
-            return node
         outer = self._in_function, self._fuel
         first = self._next
         self._names.append(node.name)
         self._in_function = True
-        loops, sees_locals = loops_of(node.body)
-        self._fuel = "" if not loops else "tick" if sees_locals else "local"
+        self._fuel = way_of(node.body)
         head: list[ast.stmt] = []
         if _is_docstring(node.body[0]):
             head = [node.body.pop(0)]
@@ -177,22 +187,12 @@ class Instrumenter(ast.NodeTransformer):
                 end_column=at.end_col_offset,
                 first_line=min(at.lineno, *decorators) if decorators else at.lineno,
                 cells=(first, self._next),
+                classes=(*self._classes,),
             )
-
-    def _leave_out(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
-        """Whether the node is a unit that is not wanted; then its cells are passed over."""
-        at = node.lineno, node.col_offset
-        if self._before is None or self._in_function or at in self._only:
-            return False
-        self._next = self._before[at].cells[1]
-        return True
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         """Instrument a lambda: one cell, also in a module or class body."""
         self._defaults(node.args)
-        if self._leave_out(node):
-            node.body = placed(ast.Constant(None), node.body)
-            return node
         outer = self._in_function, self._fuel
         first = self._next
         self._names.append(LAMBDA)
@@ -211,10 +211,21 @@ class Instrumenter(ast.NodeTransformer):
         node.bases = [self._expr(b) for b in node.bases]
         outer, self._fuel = self._fuel, "tick"
         self._names.append(node.name)
+        params = getattr(node, "type_params", ())
+        self._classes.append((node.name, tuple(param.name for param in params)))
         node.body = self._block(node.body)
+        self._classes.pop()
         self._names.pop()
         self._fuel = outer
         return node
+
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> ast.AST:
+        """Note the names that the module imports."""
+        if not self._in_function and not self._classes:
+            self.imports |= {name.asname or name.name.partition(".")[0] for name in node.names}
+        return node
+
+    visit_ImportFrom = visit_Import
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         """Instrument the value only: annotations may be used as text."""
@@ -372,7 +383,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 def _can_leave(body: list[ast.stmt]) -> bool:
     """Whether the loop with this body has another exit than its normal one."""
-    return any(isinstance(n, ast.Break | ast.Return) for n in own_nodes(body))
+    return any(isinstance(n, _LEAVING) for n in own_statements(body))
 
 
 def _irrefutable(pattern: ast.pattern) -> bool:

@@ -8,21 +8,20 @@ was compiled from the same source: as imported, or by an engine.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import gc
 import inspect
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any, Final
+from typing import Any
 
 from fuzztui.engines.inputs.operands import Operands
 from fuzztui.engines.instrument.comparisons import OperandHooks, OperandLog
 from fuzztui.engines.instrument.importer import Application, InstrumentedModule
-from fuzztui.engines.instrument.instrument import Instrumenter
+from fuzztui.engines.instrument.instrument import LAMBDA, Instrumenter, UnitSpan
 from fuzztui.engines.instrument.markers import compile_with
+from fuzztui.engines.instrument.segments import ModuleLines, shelled, unit_of
 
 Key = tuple[str, str, int, tuple[str, ...], tuple[str, ...]]
 
@@ -86,20 +85,6 @@ def _key(code: CodeType) -> Key:
     return *place, code.co_varnames[:count], code.co_freevars
 
 
-_FUNCTION: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-@dataclass(slots=True)
-class _Function:
-    """An outermost function that was not compiled yet."""
-
-    node: ast.stmt
-    classes: tuple[ast.ClassDef, ...]
-    """The classes around it, outermost first."""
-    cells: tuple[int, int]
-    """Its first cell, and the one after its last."""
-
-
 class OperandRecorder:
     """Compiles each function with hooks once it has been covered, and records operands."""
 
@@ -107,8 +92,6 @@ class OperandRecorder:
         self._application = application
         self._log = OperandLog()
         self._variants = Variants()
-        self._left: dict[str, list[_Function]] = {}
-        """The functions of each module that are not compiled yet; parsed modules only."""
         self._ready: dict[str, set[tuple[int, int]]] = {}
         """By module: the cells of functions that were compiled."""
         self._covered = 0
@@ -167,53 +150,19 @@ class OperandRecorder:
     def _compile_covered(self, covered: int) -> None:
         for module, new in self._new(covered):
             self._ready[module.name] |= new
-            left = self._left.get(module.name)
-            if left is None:
-                left = _functions(module)
-            self._left[module.name] = [f for f in left if f.cells not in new]
-            self._compile(module, [f for f in left if f.cells in new])
+            spans = [s for s in module.spans.values() if s.cells in new and s.name != LAMBDA]
+            self._compile(module, spans)
 
-    def _compile(self, module: InstrumentedModule, functions: Sequence[_Function]) -> None:
+    def _compile(self, module: InstrumentedModule, spans: Sequence[UnitSpan]) -> None:
         names: dict[str, Any] = {**self._application.constants, **self._log.hooks}
-        for function in functions:
-            tree = ast.Module([_shelled(function)], [])
+        text = ModuleLines(module.source)
+        for span in spans:
             try:
-                Instrumenter(function.cells[0]).visit(function.node)
-                OperandHooks(module.name, self._log.sites).visit(function.node)
+                node = unit_of(text, span)
+                Instrumenter(span.cells[0]).visit(node)
+                OperandHooks(module.name, self._log.sites).visit(node)
+                tree = shelled(node, span.classes, module.imports)
                 code = compile_with(tree, module.file, names, module.flags)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue  # its comparisons are not recorded
             self._variants.add(code)
-
-
-def _functions(module: InstrumentedModule) -> list[_Function]:
-    try:
-        tree = ast.parse(module.source, module.file)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    return [*_in(tree.body, (), module)]
-
-
-def _in(
-    body: Sequence[ast.AST], classes: tuple[ast.ClassDef, ...], module: InstrumentedModule
-) -> Iterator[_Function]:
-    """The outermost functions in the statements of a module or class."""
-    for node in body:
-        if isinstance(node, _FUNCTION):
-            span = module.spans.get((node.lineno, node.col_offset))
-            if span is not None:
-                yield _Function(node, classes, span.cells)
-        elif isinstance(node, ast.ClassDef):
-            yield from _in(node.body, (*classes, node), module)
-        elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
-            yield from _in([*ast.iter_child_nodes(node)], classes, module)
-
-
-def _shelled(function: _Function) -> ast.stmt:
-    """The function inside empty copies of its classes, for private names and ``super()``."""
-    inner = function.node
-    for around in reversed(function.classes):
-        shell: Any = ast.ClassDef(around.name, [], [], [inner], [])
-        shell.type_params = getattr(around, "type_params", [])
-        inner = ast.copy_location(shell, around)
-    return inner

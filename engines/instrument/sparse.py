@@ -11,11 +11,8 @@ that are running keep their code, whose probes write to the same cells.
 
 from __future__ import annotations
 
-import ast
-import gc
 import sys
 import warnings
-from collections.abc import Iterator
 from operator import gt
 from types import CodeType, FunctionType
 from typing import Final
@@ -24,7 +21,8 @@ from weakref import WeakKeyDictionary
 from fuzztui.engines.instrument.importer import Application, InstrumentedModule
 from fuzztui.engines.instrument.instrument import Instrumenter
 from fuzztui.engines.instrument.markers import compile_with
-from fuzztui.engines.instrument.units import CannotSwap, Census, LiveUnit, flatten, outermost
+from fuzztui.engines.instrument.segments import ModuleLines, only_unit, shelled, unit_of
+from fuzztui.engines.instrument.units import CannotSwap, Census, LiveUnit
 
 FIRST_TRIALS: Final = 1000
 """Trials of a worker before units are compiled for the first time; again when they have doubled."""
@@ -126,40 +124,23 @@ class SparseProbes:
         self._waiting = [modules[name] for name in sorted(modules, reverse=True)]
 
     def _compile(self, module: InstrumentedModule, units: dict[LiveUnit, frozenset[int]]) -> None:
-        collects = gc.isenabled()
-        gc.disable()  # a syntax tree is large and has no garbage
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # shown when the module was imported
-                versions = dict(self._versions(module, units))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return  # the module keeps its probes
-        finally:
-            if collects:
-                gc.enable()
+        text = ModuleLines(module.source)
         for unit, cells in units.items():
-            codes = versions.get(unit.root, [])
             try:
+                codes = self._without(cells, unit, text)
                 unit.set_sparse(codes)
-            except CannotSwap:
-                continue
+            except (SyntaxError, ValueError, RecursionError, MemoryError, CannotSwap):
+                continue  # the unit keeps its probes
             self._census.register(unit, codes)
             self._removed[unit] = cells
         self._inner = [code for unit in self._removed for code in unit.sparse_codes[1:]]
 
-    def _versions(
-        self, module: InstrumentedModule, units: dict[LiveUnit, frozenset[int]]
-    ) -> Iterator[tuple[int, list[CodeType]]]:
-        """Each unit's number (:attr:`LiveUnit.root`) and its code without probes, flattened."""
-        tree = ast.parse(module.source, module.file)
-        Instrumenter(
-            module.base,
-            spans=module.spans,
-            only={(unit.span.line, unit.span.column) for unit in units},
-            removed=frozenset().union(*units.values()),
-        ).visit(tree)
-        code = compile_with(tree, module.file, self._application.constants)
-        roots, before = list(outermost(code)), list(outermost(module.code))
-        if len(roots) == len(before):
-            for number, root in enumerate(roots):
-                yield number, flatten(root)
+    def _without(self, cells: frozenset[int], unit: LiveUnit, text: ModuleLines) -> list[CodeType]:
+        """The unit's code without the probes of these cells, flattened."""
+        span, module = unit.span, unit.module
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # shown when the module was imported
+            node = unit_of(text, span)
+        Instrumenter(span.cells[0], removed=cells).visit(node)
+        tree = shelled(node, span.classes, module.imports)
+        return only_unit(compile_with(tree, module.file, self._application.constants, module.flags))

@@ -34,6 +34,8 @@ class CorpusEntry:
     """Whether the entry was picked at least once."""
     kills: int = 0
     """Number of mutants that this entry was the first to kill."""
+    isolated_kills: int = 0
+    """Those of them that ran in child processes. They give no energy: the clock decides when."""
     work: float = TRIAL
     """Work of a trial of the entry."""
 
@@ -143,12 +145,13 @@ class ZestScheduler:
 
     def energy(self, entry: CorpusEntry) -> int:
         """Number of children of the next visit."""
-        if WHOLE in entry.reasons and not entry.kills:
+        kills = entry.kills > entry.isolated_kills
+        if WHOLE in entry.reasons and not kills:
             return 1
         grown = min(2**entry.visits, self.LONGEST) if entry.visits < self.LONGEST else self.LONGEST
         mean = self._corpus.work / len(self._corpus.entries)
         cheap = min(1.0, max(self.LEAST, mean / entry.work))
-        return round(self._baseline * grown * (self.KILLER if entry.kills else 1) * cheap) or 1
+        return round(self._baseline * grown * (self.KILLER if kills else 1) * cheap) or 1
 
 
 class SteerError(Exception):

@@ -21,7 +21,7 @@ from fuzztui.engines.loop.line_reports import LineReports
 from fuzztui.engines.loop.work import work_of
 
 _SHARE: Final = 0.05
-"""Work of recorded runs, as a share of the work of the trials."""
+"""Work of recorded runs and of listing lines, as a share of the work of the trials."""
 _FACTOR: Final = 4.0
 """Work of a recorded run, in runs of the same input."""
 _LAST_S: Final = 2.0
@@ -60,18 +60,31 @@ class LineRuns:
             self._journal.judging()
 
     def advance(self) -> None:
-        """Record one waiting entry if the work of the trials allows its cost. Between trials."""
-        cost = self.waiting[0][-1]
+        """List a module, else record an entry, if the work of the trials allows its cost.
+
+        Call this between trials if entries are :attr:`waiting`.
+        """
+        cost = self._lines.price or self.waiting[0][-1]
         if self._spent + cost <= _SHARE * self._context.work.done:
-            self._run()
+            self._next()
 
     def finish(self, pulse: Callable[[], bool]) -> None:
-        """Record all waiting entries; when a stop is requested, for :data:`_LAST_S` seconds.
+        """List all modules and record all waiting entries; when a stop is requested, for
+        :data:`_LAST_S` seconds.
 
         ``pulse`` is called before each: :meth:`Loop.pulse`.
         """
         began = time.monotonic()
-        while self.waiting and (pulse() or time.monotonic() - began < _LAST_S):
+        while self._lines.price or self.waiting:
+            if not pulse() and time.monotonic() - began >= _LAST_S:
+                break
+            self._next()
+
+    def _next(self) -> None:
+        if price := self._lines.price:
+            self._spent += price
+            self._lines.list_one()
+        else:
             self._run()
 
     def _run(self) -> None:
@@ -83,6 +96,8 @@ class LineRuns:
 
     def _record(self) -> None:
         entry, data, observed, cost = self.waiting.popleft()
+        while self._lines.price:
+            self._next()
         patience = max(1.0, self._context.spec.target.timeout_confirm)
         if entry not in self._unsafe:
             self._executor.traced(data, self._lines.recorder, patience)

@@ -145,6 +145,7 @@ class Backlog:
         for at, verdict in kills:
             if self._table.alive(at):
                 new += 1
+                entry.isolated_kills += self._table.rows[at].isolated
                 self._table.kill(at, verdict, f"{self._instance}/{entry.id}")
         entry.kills += new
         return new
@@ -164,7 +165,7 @@ class Backlog:
         if (
             may_fork
             and self._isolated_results is None
-            and not self.exact
+            and not (self.exact or self._schedule.warming)
             and time.monotonic() >= self._isolated_due
             and self._start_isolated()
             and self._properties is not None
@@ -255,6 +256,7 @@ class Backlog:
             self._journal.end()
             self._strike(entry)
             return None
+        self._criterion.look_at(original, entry.id)
         entered = self._program.units_of(original.observed)
         seen = self._pipeline.read_probes(watch_all, entered, entry.id)
         schedule = _EXACT if self.exact else self._schedule

@@ -87,7 +87,7 @@ class KillFeedback(Feedback):
         """The reason to keep the trial's input also untrimmed: it may kill mutants that have not
         run yet, or that run in child processes; a trimmed version may not. Empty if none are left.
         """
-        return () if self._has_run and not self._table.isolated else (WHOLE,)
+        return () if self._has_run and not self._table.isolates else (WHOLE,)
 
     def _run_mutants(self, execution: Execution, *, covers: bool) -> tuple[str, ...]:
         if not self._sampled or self._words[j.TRIAL] % _SAMPLE_EVERY == 1:
@@ -144,7 +144,6 @@ class KillFeedback(Feedback):
 
     def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """Record the kills of the new entry and queue it for the other mutants."""
-        self._criterion.look_at(execution)
         kills, self._kills = self._kills, []
         new = self._backlog.commit(entry, kills)
         self._backlog.count_work(entry.data, 0, 0, new)
@@ -152,6 +151,6 @@ class KillFeedback(Feedback):
 
     def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
         """Queue an entry after a restart. Returns whether it has kills."""
-        entry.kills = self._table.kills_of(entry.id)
+        entry.kills, entry.isolated_kills = self._table.kills_of(entry.id)
         self._backlog.add(execution, entry, ())
         return entry.kills > 0

@@ -76,7 +76,7 @@ class KillCriterion:
         self._rejections = rejections
         self.problems: list[str] = []
         """Messages why values could not be compared; each once, at most 20."""
-        self._looked_at = 0
+        self._looked_at: set[int] = set()
         self.uncompared = 0
         """Values, among the first hundred looked at, that cannot be compared as a whole."""
 
@@ -138,14 +138,16 @@ class KillCriterion:
 
     # ------------------------------------------------------------------------- values
 
-    def look_at(self, original: Execution) -> None:
-        """Count the value of the original if it cannot be compared as a whole; report the first.
+    def look_at(self, original: Execution, entry: int) -> None:
+        """Count the value of an entry if it cannot be compared as a whole; report the first.
 
-        Only the first hundred values are examined.
+        Only the values of the first hundred entries are examined, once each.
         """
-        if self._compare or original.outcome is not Outcome.SUCCESS or self._looked_at >= _LOOKS:
+        if self._compare or original.outcome is not Outcome.SUCCESS:
             return
-        self._looked_at += 1
+        if entry in self._looked_at or len(self._looked_at) >= _LOOKS:
+            return
+        self._looked_at.add(entry)
         if part := self._guarded(lambda: unseen_part(original.value), ""):
             self.uncompared += 1
             if self.uncompared == 1:

@@ -7,6 +7,7 @@ an account that trials fill:
 
 - *warm-up*: the engine is zest until coverage has stopped growing for the first time, at most for
   :data:`WARM_UP` trials: in the first seconds, new code kills more mutants than running them finds.
+  Isolated mutants wait, too.
 - *hand-over*: while coverage grows, trials run without probes, as zest's do, and only saved inputs
   are analysed. When no saved input waits, trials have probes. Both get more work, the longer
   coverage has not grown.

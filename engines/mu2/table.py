@@ -128,6 +128,8 @@ class MutantTable:
         self._by_id: dict[str, MutantRecord] = {}
         self.survivors: set[int] = set()
         self.isolated: set[int] = set()
+        self.isolates = False
+        """Whether any mutant runs, or has run, in a child process."""
         self.promoted: set[int] = set()
         self.mask = 0
         """``survivors`` as bits."""
@@ -225,6 +227,7 @@ class MutantTable:
     def _place(self, row: MutantRecord) -> None:
         """Update the sets of indices after a change of the row."""
         at = row.mutant.index
+        self.isolates |= row.isolated
         lives = not row.verdict and row.base in (PENDING, ALIVE)
         before = at in self.survivors
         for members, member in (
@@ -301,10 +304,13 @@ class MutantTable:
         self._changed_runs.add(at)
         self._report(row)
 
-    def kills_of(self, entry: int) -> int:
-        """The number of mutants that an entry of this instance has killed."""
+    def kills_of(self, entry: int) -> tuple[int, int]:
+        """The number of mutants that an entry of this instance has killed, and of those that ran in
+        child processes.
+        """
         name = f"{self._log.instance}/{entry}"
-        return sum(row.killer == name for row in self.rows)
+        killed = [row for row in self.rows if row.killer == name]
+        return len(killed), sum(row.isolated for row in killed)
 
     def invalidate(self, at: int, why: str) -> None:
         """Record that the mutant cannot be built or run."""

@@ -10,9 +10,10 @@ from types import FunctionType
 
 from fuzztui.engines.instrument.importer import Application, InstrumentedModule
 from fuzztui.engines.instrument.units import Census, LiveUnit
-from fuzztui.engines.mutants.mutant import PointInfo, PythonMutant, before_and_after, region_of
-from fuzztui.engines.mutants.operators import Mutation, MutationOperator
-from fuzztui.engines.mutants.sites import MutationScope, Point, find_scopes
+from fuzztui.engines.mutants.mutant import PointInfo, PythonMutant
+from fuzztui.engines.mutants.operators import WATCHES, Mutation, MutationOperator
+from fuzztui.engines.mutants.rows import ScopeRow, find_rows
+from fuzztui.engines.mutants.sites import Point, Shell, find_scopes
 from fuzztui.engines.mutants.text import ModuleText
 from fuzztui.engines.mutants.units import ModuleCode, Unit
 from fuzztui.kernel.base.shards import ProgramSum, Shard
@@ -74,9 +75,9 @@ class Enumeration:
         return self.mutants[first:]
 
     def _scan_module(self, loaded: InstrumentedModule) -> list[Unit]:
+        text = ModuleText(loaded.source)
         try:
-            text = ModuleText(loaded.source)
-            scopes = find_scopes(ast.parse(loaded.source, loaded.file), self.operators)
+            scopes = find_rows(loaded.file, text, self.operators, self.application.cache)
         except RecursionError:
             self.warnings.append(
                 f"module {loaded.name} is nested too deeply to be mutated: it has no mutants"
@@ -110,12 +111,12 @@ class Enumeration:
             for name, wanted in self._only
         )
 
-    def _unit(self, scope: MutationScope, source: ModuleCode) -> Unit | None:
-        node = scope.node
-        live = self.census.units.get((source.module, node.lineno, node.col_offset))
+    def _unit(self, scope: ScopeRow, source: ModuleCode) -> Unit | None:
+        live = self.census.units.get((source.module, scope.line, scope.column))
         if live is None:
             return None
-        unit = Unit(live, source, scope.name, scope.hash, scope.shells)
+        shells = tuple(Shell(*shell) for shell in scope.shells)
+        unit = Unit(live, source, scope.name, scope.hash, shells)
         self._by_live[live] = unit
         self._own(unit.cells, unit)
         return unit
@@ -134,23 +135,18 @@ class Enumeration:
             self.owners += [None] * (end - len(self.owners))
         self.owners[start:end] = [unit] * (end - start)
 
-    def _add_mutants(self, scope: MutationScope, unit: Unit | None, source: ModuleCode) -> None:
-        ordinals: dict[str, int] = {}
+    def _add_mutants(self, scope: ScopeRow, unit: Unit | None, source: ModuleCode) -> None:
         wanted = self._is_wanted(source.module, scope.name)
-        for point in scope.points:  # also without mutants: points are found by their numbers
+        # Also without mutants: points are found by their numbers.
+        for (line, column, end_line, end_column), function, changes in scope.points:
             number = len(self.points)
             info = PointInfo(unit, [])
             self.points.append(info)
             if unit is not None:
                 unit.points.append(number)
-            sites: dict[str, int] = {}
-            region = region_of(source.text, point)
-            for i, (operator, change) in enumerate(point.changes if wanted else ()):
-                first = ordinals.get(operator.name, 0)
-                sites[operator.name] = max(sites.get(operator.name, 0), change.site + 1)
-                before, after = before_and_after(source.text, point, change)
-                number_of = f"{first + change.site}:{change.variant}"
-                id_ = f"{source.module}:{scope.name}:{operator.name}:{number_of}"
+            for i, change in enumerate(changes if wanted else ()):
+                number_of, operator, before, after, watch = change
+                id_ = f"{source.module}:{scope.name}:{operator}:{number_of}"
                 self.program_sum.add(id_, scope.hash)
                 if self.shard is not None and not self.shard.has(id_):
                     continue
@@ -160,12 +156,12 @@ class Enumeration:
                     module=source.module,
                     file=source.file,
                     path=source.path,
-                    line=region.line,
-                    column=region.column,
-                    end_line=region.end_line,
-                    end_column=region.end_column,
-                    function=point.function,
-                    operator=operator.name,
+                    line=line,
+                    column=column,
+                    end_line=end_line,
+                    end_column=end_column,
+                    function=function,
+                    operator=operator,
                     before=before,
                     after=after,
                     hash=scope.hash,
@@ -173,13 +169,11 @@ class Enumeration:
                     unit=unit,
                     point=number,
                     change=i,
-                    watch=change.watch,
+                    watch=WATCHES.get(watch),
                 )
                 info.mutants.append(mutant.index)
                 self.mutants.append(mutant)
                 self.by_id[mutant.id] = mutant
-            for name, count in sites.items():
-                ordinals[name] = ordinals.get(name, 0) + count
 
     def _make_static(self, unit: Unit) -> None:
         """Mark the unit's mutants as static: it ran at import and no live function has its code."""

@@ -32,13 +32,13 @@ class Mutation:
 
     ``site`` distinguishes places within the node (the operators of ``a < b < c``), ``variant`` the
     mutations of one place. ``make`` returns the mutated node, ``cuts`` the edits of the source for
-    lists. ``watch`` is None if every evaluation infects.
+    lists. ``watch`` is a name in :data:`WATCHES`, or empty if every evaluation infects.
     """
 
     variant: str
     make: Callable[[], ast.AST]
     cuts: Callable[[ModuleText], Sequence[Cut]]
-    watch: Watch | None = None
+    watch: str = ""
     site: int = 0
     exact: Callable[[ModuleText, str], Sequence[Cut]] | None = None
     """The edits that mean just what ``make`` does, if ``cuts`` leave an evaluation out. Called with
@@ -82,13 +82,24 @@ _CALCULATED: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     **{ast.FloorDiv: op.floordiv, ast.Mod: op.mod},
     **{ast.BitAnd: op.and_, ast.BitOr: op.or_, ast.BitXor: op.xor},
 }
+WATCHES: Final[dict[str, Watch]] = {
+    **{"ordering": infection.ordering, "not 0": infection.not_zero},
+    **{f"not {constant}": infection.not_this(constant) for constant in (None, True, False)},
+    "not empty": infection.not_empty,
+    **{
+        f"{_SYMBOL[old]} {_SYMBOL[new]}": infection.arithmetic(_CALCULATED[old], _CALCULATED[new])
+        for old, new in _MATH.items()
+        if old in _CALCULATED and new in _CALCULATED
+    },
+}
+"""The watches of all mutations by their names."""
 
 
 # ------------------------------------------------------------------ comparisons
 
 
 def _comparisons(
-    node: ast.AST, table: dict[type[ast.cmpop], type[ast.cmpop]], watch: Watch | None
+    node: ast.AST, table: dict[type[ast.cmpop], type[ast.cmpop]], watch: str
 ) -> Iterator[Mutation]:
     if not isinstance(node, ast.Compare):
         return
@@ -106,18 +117,18 @@ def _comparisons(
             _SYMBOL[new].replace(" ", "-"),
             make,
             _symbol_cut(left, node.comparators[i], type(old), new),
-            watch if len(node.ops) == 1 else None,
+            watch if len(node.ops) == 1 else "",
             site=i,
         )
 
 
 def _boundary(node: ast.AST, role: str) -> Iterator[Mutation]:
-    return _comparisons(node, _BOUNDARY, infection.ordering)
+    return _comparisons(node, _BOUNDARY, "ordering")
 
 
 def _negate(node: ast.AST, role: str) -> Iterator[Mutation]:
     if isinstance(node, ast.Compare):
-        yield from _comparisons(node, _NEGATED, None)
+        yield from _comparisons(node, _NEGATED, "")
     elif role == TEST and isinstance(node, ast.expr) and not isinstance(node, ast.Constant):
         opening, closing = "not ", ""
         if isinstance(node, ast.NamedExpr | ast.IfExp | ast.Lambda | ast.Yield | ast.YieldFrom):
@@ -159,10 +170,7 @@ def _math(node: ast.AST, role: str) -> Iterator[Mutation]:
                     cuts += [Cut(start, start, "("), Cut(end, end, ")")]
         return cuts
 
-    watch = None
-    if old in _CALCULATED and new in _CALCULATED:
-        watch = infection.arithmetic(_CALCULATED[old], _CALCULATED[new])
-    yield Mutation(_SYMBOL[new], make, cuts, watch)
+    yield Mutation(_SYMBOL[new], make, cuts, _watch_of(node, new))
 
 
 def _increments(node: ast.AST, role: str) -> Iterator[Mutation]:
@@ -192,7 +200,7 @@ def _negatives(node: ast.AST, role: str) -> Iterator[Mutation]:
         start, _ = text.span(node)
         return [Cut(start, start + 1, "")]
 
-    yield Mutation("drop", lambda: node.operand, cuts, None if constant else infection.not_zero)
+    yield Mutation("drop", lambda: node.operand, cuts, "" if constant else "not 0")
 
 
 def _folds_to_the_same(node: ast.BinOp, new: type[ast.operator]) -> bool:
@@ -200,9 +208,13 @@ def _folds_to_the_same(node: ast.BinOp, new: type[ast.operator]) -> bool:
     a, b = getattr(node.left, "value", None), getattr(node.right, "value", None)
     if not all(isinstance(n, ast.Constant) for n in (node.left, node.right)):
         return False
-    if type(node.op) not in _CALCULATED or new not in _CALCULATED:
-        return False
-    return not infection.arithmetic(_CALCULATED[type(node.op)], _CALCULATED[new])(a, b)
+    watch = WATCHES.get(_watch_of(node, new))
+    return watch is not None and not watch(a, b)
+
+
+def _watch_of(node: ast.BinOp, new: type[ast.operator]) -> str:
+    name = f"{_SYMBOL[type(node.op)]} {_SYMBOL[new]}"
+    return name if name in WATCHES else ""
 
 
 # --------------------------------------------------------------- returns, calls
@@ -220,16 +232,16 @@ def _returns(node: ast.AST, role: str) -> Iterator[Mutation]:
     if role == PREDICATE or is_boolean(value):
         for other in (True, False):
             if not constant or value.value is not other:  # type: ignore[attr-defined]
-                watch = None if constant else infection.not_this(other)
+                watch = "" if constant else f"not {other}"
                 yield _returning(node, str(other), str(other).lower(), watch)
         return
     if constant and value.value is None:  # type: ignore[attr-defined]
         return
-    yield _returning(node, "None", "none", None if constant else infection.not_this(None))
+    yield _returning(node, "None", "none", "" if constant else "not None")
     literal = empty_literal(value)
     if literal is None or is_empty(value):
         return
-    infects = None if constant else infection.not_empty
+    infects = "" if constant else "not empty"
     if literal and "(" not in literal:  # set() may be another name's
         yield _returning(node, literal, "empty", infects)
         return
@@ -246,7 +258,7 @@ def _returns(node: ast.AST, role: str) -> Iterator[Mutation]:
     yield Mutation("empty", make, cuts, infects, exact=exact)
 
 
-def _returning(node: ast.Return, literal: str, variant: str, watch: Watch | None) -> Mutation:
+def _returning(node: ast.Return, literal: str, variant: str, watch: str) -> Mutation:
     value = node.value
     assert value is not None
 

@@ -13,16 +13,15 @@ import builtins
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from fuzztui.engines.instrument.fuel import loops_of
+from fuzztui.engines.instrument.fuel import sees_locals
 from fuzztui.engines.mutants.operators import PREDICATE, TEST, VALUE, Mutation, MutationOperator
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True)
-class Shell:
+class Shell(NamedTuple):
     """A class around a unit. Private names are mangled with its name; it may have type
     parameters.
     """
@@ -141,12 +140,12 @@ class _Finder(ast.NodeVisitor):
         outer = self._temporaries, self._predicate
         if isinstance(node, ast.Lambda):
             self._names.append("<lambda>")
-            sees_locals = loops_of([ast.Expr(node.body)])[1]
-            self._temporaries = not self._in_comprehension and not sees_locals
+            own = [ast.Expr(node.body)]
+            self._temporaries = not self._in_comprehension and not sees_locals([*own])
             self.visit(node.body)
         else:
             self._names.append(node.name)
-            self._temporaries = not loops_of(node.body)[1]
+            self._temporaries = not sees_locals(node.body)
             self._predicate = isinstance(node.returns, ast.Name) and node.returns.id == "bool"
             self.statements(node.body)
         self._names.pop()

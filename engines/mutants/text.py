@@ -7,10 +7,11 @@ import re
 from bisect import bisect_right
 from codecs import BOM_UTF8
 from collections.abc import Sequence
-from importlib.util import decode_source
 from io import BytesIO
 from tokenize import detect_encoding
 from typing import Any, Final, NamedTuple
+
+from fuzztui.engines.instrument.segments import ModuleLines
 
 _MAX_CHARS: Final = 120
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
@@ -36,24 +37,22 @@ class Region(NamedTuple):
     end_column: int
 
 
-class ModuleText:
-    """A module's source as UTF-8 with newlines only, which is what the tree's positions mean."""
+class ModuleText(ModuleLines):
+    """The text of a module, by nodes of its tree."""
 
-    __slots__ = ("_ascii", "_starts", "data", "source")
+    __slots__ = ("_ascii",)
 
     def __init__(self, source: bytes) -> None:
         """Raises SyntaxError or UnicodeDecodeError if the source cannot be decoded."""
-        self.source = source
-        self.data = decode_source(source).encode("utf-8", "surrogatepass")
+        super().__init__(source)
         self._ascii = self.data.isascii()
-        self._starts = [0, *(m.end() for m in re.finditer(b"\n", self.data))]
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """The byte offsets of the node's start and end."""
         at: Any = node
         return (
-            self._starts[at.lineno - 1] + at.col_offset,
-            self._starts[at.end_lineno - 1] + at.end_col_offset,
+            self.offset(at.lineno, at.col_offset),
+            self.offset(at.end_lineno, at.end_col_offset),
         )
 
     def region(self, node: ast.AST) -> Region:
@@ -76,12 +75,6 @@ class ModuleText:
         """The text of the node."""
         start, end = self.span(node)
         return self.data[start:end].decode("utf-8", "replace")
-
-    def lines(self, first: int, last: int) -> str:
-        """Whole lines, counted from 1, the last included."""
-        starts = self._starts
-        end = starts[last] if last < len(starts) else len(self.data)
-        return self.data[starts[first - 1] : end].decode("utf-8", "surrogatepass")
 
     def between(self, left: ast.AST, right: ast.AST, old: str, new: str) -> Cut:
         """The cut that replaces the operator ``old`` between two operands."""

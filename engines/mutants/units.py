@@ -15,18 +15,10 @@ from typing import Any, Final
 from fuzztui.engines.instrument.fuel import add_fuel
 from fuzztui.engines.instrument.instrument import Instrumenter
 from fuzztui.engines.instrument.markers import compile_with
+from fuzztui.engines.instrument.segments import only_unit, parse_unit, shelled, strip
 from fuzztui.engines.instrument.units import CannotSwap, Code, LiveUnit
 from fuzztui.engines.mutants.operators import MutationOperator
-from fuzztui.engines.mutants.recompile import (
-    Nested,
-    Slots,
-    functions_around,
-    nested_in,
-    only_unit,
-    parse_unit,
-    shelled,
-    strip,
-)
+from fuzztui.engines.mutants.recompile import Nested, Slots, functions_around, nested_in
 from fuzztui.engines.mutants.sites import Point, Shell, find_unit
 from fuzztui.engines.mutants.text import ModuleText
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from fuzztui.engines.instrument.cache import SourceCache
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.guard import TURNS_PER_SECOND, Guard
 from fuzztui.engines.instrument.importer import Application
@@ -21,10 +23,16 @@ TURNS = TURNS_PER_SECOND // 5
 class Subject:
     """A module ``subject`` that was instrumented and scanned."""
 
-    def __init__(self, source: str | bytes, operators: Sequence[str] = DEFAULT_OPERATORS) -> None:
+    def __init__(
+        self,
+        source: str | bytes,
+        operators: Sequence[str] = DEFAULT_OPERATORS,
+        cache: Path | None = None,
+    ) -> None:
         self.coverage = CoverageMap()
         self.guard = Guard(60.0, TURNS)  # fuel ends a trial, however busy the machine is
         self.application = Application(["subject"], [], EdgeTable(), self.coverage, self.guard)
+        self.application.cache = SourceCache(cache)
         self.program = Program(self.application, operators)
         self.module = ModuleType("subject")
         data = source if isinstance(source, bytes) else source.encode()

@@ -24,6 +24,12 @@ def test_an_event_that_would_be_skipped_is_not_written(length, reported):
     written = []
     log = SimpleNamespace(instance="main", write=written.append)
     recorder = SimpleNamespace(take=lambda: {"/m.py": {1}})
-    LineReports(application, recorder, log, ReportedEvents()).on_modules()
+    reports = LineReports(application, recorder, log, ReportedEvents())
+    reports.on_modules()
+    assert reports.must_rerun
+    assert not written
+    assert reports.price > 0
+    reports.list_one()
+    assert reports.price == 0
     assert [event.kind for event in written] == ["source_file", "lines_covered"] * reported
     assert all(len(encode_event(event)) < MAX_EVENT for event in written)

@@ -154,15 +154,15 @@ def test_compare_decides(make):
 
 def test_values_that_cannot_be_compared_are_counted_and_named_once(make):
     oracle = make()
-    for n in range(3):
-        oracle.look_at(returned({"n": n}))
-        oracle.look_at(returned([n, (i for i in ())]))
-        oracle.look_at(rejected(ValueError()))
+    for n in (0, 1, 2, 0, 2):
+        oracle.look_at(returned({"n": n}), 3 * n)
+        oracle.look_at(returned([n, (i for i in ())]), 3 * n + 1)
+        oracle.look_at(rejected(ValueError()), 3 * n + 2)
     assert oracle.uncompared == 3
     (problem,) = oracle.problems
     assert "generator" in problem
     own = make(compare=lambda a, b: True)
-    own.look_at(returned(i for i in ()))
+    own.look_at(returned(i for i in ()), 0)
     assert own.uncompared == 0
 
 

@@ -11,6 +11,7 @@ from mu2_lab import Lab
 
 from fuzztui.engines.base.errors import RestartWorker
 from fuzztui.engines.directory import journal as j
+from fuzztui.engines.loop.corpus import WHOLE
 from fuzztui.engines.mu2 import backlog
 from fuzztui.engines.mu2.exact_pass import PassBudget, RunningPass, Unsettled
 from fuzztui.engines.mu2.isolated import IsolatedResult
@@ -416,6 +417,40 @@ def test_mutants_outside_are_run_on_all_inputs_once(lab: Lab) -> None:
     assert len(children.asked) == 2
 
 
+def test_mutants_outside_wait_until_the_warm_up_ends(make: Any) -> None:
+    lab: Lab = make(NUMBERS, AdaptiveSchedule(random.Random(1), warm_up=5))
+    children = Children()
+    isolate(lab, children)
+    for trial in range(5):
+        lab.backlog.work()
+        lab.backlog.collect_results()
+        assert lab.schedule.warming and not children.asked, f"before trial {trial}"
+        lab.trial(b"12")
+    lab.backlog.work()
+    lab.backlog.collect_results()
+    assert not lab.schedule.warming
+    assert children.asked == [(0, b"12"), (0, b"345")]
+
+
+def test_values_are_looked_at_when_an_entry_is_analysed(make: Any) -> None:
+    lab: Lab = make(
+        "def run(data):\n    return len(data) + 1, iter(data)\n",
+        AdaptiveSchedule(random.Random(1), warm_up=5),
+    )
+    lab.trial(b"12")
+    assert len(lab.corpus) and lab.criterion.uncompared == 0
+    for _ in range(2):
+        lab.exact()
+        lab.backlog.reopen(range(len(lab.table.rows)))
+    assert lab.criterion.uncompared == len(lab.corpus)
+
+
+def test_an_exact_pass_runs_mutants_outside_during_the_warm_up(make: Any) -> None:
+    lab: Lab = make(NUMBERS, AdaptiveSchedule(random.Random(1), warm_up=5))
+    assert isolated(lab).asked == [(0, b"12"), (0, b"345")]
+    assert lab.schedule.warming
+
+
 def test_a_child_that_is_cut_off_has_settled_what_it_reported(lab: Lab) -> None:
     class Slow(Children):
         def run(self, pairs: Any) -> Iterator[IsolatedResult]:
@@ -440,6 +475,21 @@ def test_kills_outside_are_the_entrys(lab: Lab) -> None:
     isolated(lab, IsolatedResult(0, 0, None), IsolatedResult(0, 1, died))
     assert lab.table.rows[0].killer == "main/1"
     assert lab.corpus.by_id[1].kills == 1
+
+
+def test_no_trial_depends_on_kills_outside(lab: Lab) -> None:
+    """The clock decides when they come."""
+    died = KillEvidence("died", "the mutant died")
+    isolate(lab, Children(IsolatedResult(0, 0, died)))
+    lab.trial(b"7")
+    entry = lab.corpus.by_id[0]
+    before = lab.scheduler.energy(entry), lab.feedback.whole()
+    assert before[1] == (WHOLE,), "the mutant has not run on the trial's input"
+    lab.exact()
+    assert (lab.table.rows[0].state, entry.kills) == ("killed", 1)
+    assert (lab.scheduler.energy(entry), lab.feedback.whole()) == before
+    lab.feedback.recall(lab.executor.run(entry.data), entry)  # in the next worker
+    assert (lab.scheduler.energy(entry), entry.kills) == (before[0], 1)
 
 
 def test_a_flaky_input_is_not_the_mutants_fault(lab: Lab) -> None:

@@ -79,7 +79,7 @@ def test_pending_alive_killed(lab: Lab) -> None:
     table.kill(0, VALUE, "main/3")
     assert (row.state, row.killer, row.oracle) == ("killed", "main/3", "value")
     assert not table.alive(0)
-    assert table.kills_of(3) == 1
+    assert table.kills_of(3) == (1, 0)
     check(table)
     told = [(e["id"], e["state"]) for e in lab.events("mutant_state")]
     assert told == [(row.id, "alive"), (row.id, "killed")]

@@ -128,7 +128,8 @@ class MutationStats(Event, kind="mutation_stats", by_engines=True):
     """The used share of the budget of the running or last exact pass, 0 to 1; 0 if that has
     none; -1: there was no pass."""
     uncompared: Count = 0
-    """Kept inputs, among the first hundred, whose value cannot be compared as a whole."""
+    """Kept inputs, among the first hundred that were analysed, whose value cannot be compared as a
+    whole."""
 
 
 @dataclass(frozen=True, slots=True)
