@@ -179,6 +179,10 @@ class NotingSource(Source):
         self.notes.append(["number", at, end, value, n])
         return value
 
+    def row(self, n: int, below: int) -> list[int]:
+        """Draw ``n`` integers below ``below``, each of them noted."""
+        return [self.below(below) for _ in range(n)]
+
     def integer(self, low: int, high: int) -> int:
         """Draw an integer, and note it as one draw, even if it is one of the constants."""
         since = self.begin()

@@ -152,7 +152,10 @@ class Source:
 
     def row(self, n: int, below: int) -> list[int]:
         """Draw ``n`` integers below ``below``, as one group whose size may vary."""
-        return [self.below(below) for _ in range(n)]
+        if n < 1 or not 1 <= below <= 256:
+            return [self.below(below) for _ in range(n)]
+        at = self._advance(n)
+        return [byte % below for byte in self._data[at : at + n]]
 
     def constant(self, fitting: Callable[[ConstantPool], Sequence[_T]]) -> _T | None:
         """Draw a fitting constant of the application in half of the cases, else None."""

@@ -168,11 +168,39 @@ class Typed(Source):
     def row(self, n: int, below: int) -> list[int]:
         """Draw a row as a plain source does."""
         # Indexes of their own: choices after the row must not shift with its length.
-        self._row = hash((self._next(_frame(1)), 2)) or 1
+        self._row = index = hash((self._next(_frame(1)), 2)) or 1
         try:
-            return super().row(n, below)
+            start = self._start_of_row(index, n) if 1 <= below <= 256 else -1
+            if start < 0:
+                return [self.below(below) for _ in range(n)]
         finally:
             self._row = 0
+        at = self._pos
+        if self._choice is None:
+            Source._advance(self, n)
+            stack = self._stack
+            self._notes += [(index + i, at + i, stack) for i in range(n)]
+        elif at + n > self._limit:
+            raise Rejected(f"the generator drew more than {self._limit} bytes")
+        else:
+            self._data += self._from[start : start + n]
+            self._pos = at + n
+        return [byte % below for byte in self._data[at : at + n]]
+
+    def _start_of_row(self, index: int, n: int) -> int:
+        """Where ``n`` choices of a byte each, from this index on, are in ``data``; -1: nowhere.
+
+        Without a parent 0: they need not be there.
+        """
+        if n < 1:
+            return -1
+        if self._choice is None:
+            return 0
+        first, last = self._choice(index), self._choice(index + n - 1)
+        if first is None or last is None or last - first != n - 1:
+            return -1
+        start = self._starts[first]
+        return start if self._starts[last + 1] - start == n else -1
 
     def _next(self, frame: FrameType) -> int:
         """The index of the next event at the frame's call site; each call counts one event."""
