@@ -103,11 +103,17 @@ def _wrapped(function: Callable[..., Any], of: tuple[Any, ...] | None) -> Callab
 
         @functools.wraps(function)
         def whole(*args: Any, **kwargs: Any) -> Any:
-            source = source_in(args, kwargs)
+            if args and isinstance(args[0], Source):  # nearly always: a fast way
+                source = cast("Typed", args[0]) if args[0].typed else None
+            else:
+                source = source_in(args, kwargs)
             if source is None:
                 return function(*args, **kwargs)
-            with source.scope(makes(), 2):
+            call = source.begin_call(known[0] if known else makes(), 2)
+            try:
                 return function(*args, **kwargs)
+            finally:
+                source.end_call(call)
 
         made = whole
     setattr(made, _MADE, makes)

@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, ClassVar, Final, NamedTuple
 
 from fuzztui.engines.inputs.constants import ConstantPool
@@ -242,10 +243,17 @@ class NotingSource(Source):
         """The number of noted draws."""
         return len(self.notes)
 
+    def begin_call(self, types: tuple[str, ...], depth: int) -> int:
+        """Open the span of one call of a generator (as ``Typed.begin_call``)."""
+        return self.enter(_label(sys._getframe(depth)))
+
+    def end_call(self, call: int) -> None:
+        """Close the span."""
+        self.leave(call)
+
     def scope(self, types: tuple[str, ...], depth: int) -> _NotedCall:
         """A context manager for one call of a generator (as ``Typed.scope``)."""
-        frame = sys._getframe(depth)
-        return self.span(hash((id(frame.f_code), frame.f_lasti)))
+        return self.span(_label(sys._getframe(depth)))
 
     def span(self, label: int) -> _NotedCall:
         """A context manager for one call of a strategy's part."""
@@ -270,6 +278,10 @@ class NotingSource(Source):
             label, first = self._open.pop()
             if first < len(self.notes):
                 self.spans.append([label, first, len(self.notes), False])
+
+
+def _label(frame: FrameType) -> int:
+    return hash((id(frame.f_code), frame.f_lasti))
 
 
 class _NotedCall:

@@ -27,6 +27,9 @@ _OWN: Final = vars(source)
 
 _frame: Final = sys._getframe
 
+Call = tuple[int, int, dict[int, int]]
+"""The prefix of execution indexes, the type stack and the counts of the caller."""
+
 NO_TYPES: Final = 0
 """The number of the empty type stack."""
 
@@ -216,15 +219,31 @@ class Typed(Source):
         self._counts[site] = index + 1
         return index
 
-    def scope(self, types: tuple[str, ...], depth: int) -> GeneratorCall:
-        """A context manager for one call of a generator that makes ``types`` (mostly one or none).
+    def begin_call(self, types: tuple[str, ...], depth: int) -> Call:
+        """Begin one call of a generator that makes ``types`` (mostly one or none).
 
-        ``depth``: number of frames between this method and the generator's caller.
+        ``depth``: number of frames between this method and the generator's caller. Returns what
+        :meth:`end_call` needs.
         """
+        before = self._prefix, self._stack, self._counts
+        self._prefix = hash((self._next(_frame(depth)), 1))
+        self._stack, self._counts = self._with(types), {}
+        return before
+
+    def end_call(self, call: Call) -> None:
+        """End a call."""
+        self._prefix, self._stack, self._counts = call
+
+    def _with(self, types: tuple[str, ...]) -> int:
+        """The current type stack with more types."""
         stack = self._stack
         for name in types:
             stack = self._stacks.push(stack, name)
-        return GeneratorCall(self, hash((self._next(_frame(depth)), 1)), stack)
+        return stack
+
+    def scope(self, types: tuple[str, ...], depth: int) -> GeneratorCall:
+        """As :meth:`begin_call`, of a generator that yields: it is entered for each step."""
+        return GeneratorCall(self, hash((self._next(_frame(depth)), 1)), self._with(types))
 
     def span(self, label: int) -> GeneratorCall:
         """A context manager for one call of a strategy's part, identified by its label."""
