@@ -1,8 +1,8 @@
 """The SpotOn paper's Section II: trials until the branch behind a date is covered.
 
 The samples thumbnails-spoton.toml (the year of the last change) and thumbnails-chained-spoton.toml
-(year, month, and the year of the last access), for zest and spoton: with the paper's distances
-("spoton-paper": of all targets that are left) and with those of the frontier; with and without
+(year, month, and the year of the last access), for zest and spoton: with the distances of all
+uncovered goals ("spoton-global", as in the paper) and with those of the frontier; with and without
 the application's constants, which both engines then get; with a choice for each byte of a
 pixel, as in the paper, and with one block of all. What counts is trials, which do not
 depend on how busy the machine is. A cell ends when the branch is covered, or at its cap.
@@ -47,7 +47,7 @@ CAPS = {"simple": 5000, "chained": 8000}
 FILES = {"simple": "thumbnails-spoton.toml", "chained": "thumbnails-chained-spoton.toml"}
 ENGINES: dict[str, dict[str, str]] = {
     "zest": {},
-    "spoton-paper": {"distances": "global"},
+    "spoton-global": {"distances": "global"},
     "spoton-frontier": {"distances": "frontier"},
 }
 PIXELS = ("each", "block")

@@ -29,7 +29,8 @@ _STATIC: Final = SAMPLES.parent / "fuzztui" / "features" / "targeting"
 VARIANTS: Final[dict[str, dict[str, Any]]] = {
     "zest": {"kind": "zest", "constants": False},
     "zest+constants": {"kind": "zest", "constants": True},
-    "spoton-paper": {"kind": "spoton", "constants": True, "distances": "global"},
+    "spoton-global": {"kind": "spoton", "constants": True, "distances": "global"},
+    "spoton-untargeted": {"kind": "spoton", "constants": True, "targeted": 0},
     "spoton-frontier": {"kind": "spoton", "constants": True, "distances": "frontier"},
 }
 """What is compared: keys of the campaign's table ``engine``."""
