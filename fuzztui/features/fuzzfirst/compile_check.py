@@ -1,0 +1,105 @@
+"""Check whether mutants compile with the compiler calls that the build made for the original.
+
+The build's directories are copied once, right after the original was built in them: the mutants'
+builds change theirs while mutants are checked. In the copy a mutant takes the place of its file,
+so that the recorded call finds it, and all that it includes, as the build would.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzztui.features.fuzzfirst.build_environment import BuildEnvironment
+from fuzztui.features.fuzzfirst.build_tree import BuildTree
+from fuzztui.features.fuzzfirst.source_mutants.check import complaint_of
+from fuzztui.features.fuzzfirst.wrappers import Tools
+from fuzztui.kernel.base.atomic import replace_text
+from fuzztui.kernel.base.files import read_json
+
+NO_SOURCE = b"#error is this file compiled?\n)}] fuzztui [{(\n"
+"""Text that no compiler of any language accepts."""
+
+_MOST_TRIED = 100
+"""Recorded calls that are tried for a file that none of them names, such as a header."""
+
+_CALLS = "calls.json"
+
+
+def record_calls(
+    place: Path, built: BuildEnvironment, tools: Tools, go_on: Callable[[], bool]
+) -> None:
+    """Copy the directories of a build to ``place``, with the calls of its compilers. Blocks.
+
+    Records nothing if ``go_on`` returns False, or if no call names a source of the directories.
+    Raises OSError, :class:`SupervisorError`.
+    """
+    copy = BuildTree(place, built.tree.home)
+    homes = {f"{home}{os.sep}" for home in (built.tree.home, os.path.realpath(built.tree.home))}
+
+    def moved(text: str) -> str:
+        for home in homes:
+            text = text.replace(home, f"{copy.source}{os.sep}")
+        return text
+
+    rows = {}
+    for call in built.calls:
+        for path in call.sources() if call.compiler in tools.real else ():
+            file = os.path.relpath(os.path.realpath(path), os.path.realpath(built.tree.home))
+            cwd = moved(f"{call.cwd}{os.sep}")
+            argv = (str(tools.plain), tools.real[call.compiler], *map(moved, call.checking(path)))
+            if not file.startswith(os.pardir):
+                rows[file, cwd, argv] = {"file": file, "cwd": cwd, "argv": argv}
+    if rows:
+        copy.make(go_on)
+        replace_text(place / _CALLS, json.dumps({"calls": [*rows.values()]}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A recorded call, which compiles ``file`` of the copy."""
+
+    file: str
+    cwd: str
+    argv: tuple[str, ...]
+
+
+class BuildCheck:
+    """Checks files below ``source`` of the copy in ``place``, with the environment ``env``."""
+
+    def __init__(self, place: Path, env: Mapping[str, str]) -> None:
+        self._tree = BuildTree(place, place)
+        self._env = env
+        kept = read_json(place / _CALLS) if self._tree.usable() else None
+        rows = [] if kept is None else kept["calls"]
+        self._calls = [_Call(row["file"], row["cwd"], tuple(row["argv"])) for row in rows]
+        self._of: dict[str, list[_Call]] = {}
+        """The calls that read a file, by its name."""
+
+    def prepare(self, name: str, text: bytes) -> bool:
+        """Find the calls that read a file, whose original is ``text``; False if there are none.
+
+        These are the calls that name the file, or the first that includes it.
+        """
+        file = str(Path("source", name))
+        if not (self._tree.source / file).is_file():
+            return False
+        own = [call for call in self._calls if call.file == file]
+        found = self._of[name] = []
+        for call in own or self._calls[:_MOST_TRIED]:
+            if self._accept([call], file, text) and not self._accept([call], file, NO_SOURCE):
+                found.append(call)
+                if not own:
+                    break
+        return bool(found)
+
+    def compiles(self, name: str, text: bytes) -> bool:
+        """Whether a mutant of a prepared file compiles: by all calls that read the file."""
+        return self._accept(self._of[name], str(Path("source", name)), text)
+
+    def _accept(self, calls: Sequence[_Call], file: str, text: bytes) -> bool:
+        with self._tree.holding(file, text):
+            return all(complaint_of(c.argv, Path(c.cwd), env=self._env) is None for c in calls)
