@@ -577,11 +577,13 @@ async def test_the_check_is_the_same_after_a_restart_and_while_a_mutant_is_built
             assert ranked(made, capsys) == first
 
 
-async def test_a_build_that_copies_its_source_is_checked_file_by_file(lab, capsys):
-    made = lab(PROJECT | {"odd.c": "int odd = UNKNOWN;\n"}, COPIES.replace("*.c", "main.c lib.c"))
+async def test_a_file_that_cannot_be_checked_is_named_and_the_others_are_checked(lab, capsys):
+    flagged = LIB.replace("n * 3", "n * THREE")
+    files = PROJECT | {"lib.c": flagged, "odd.c": "int odd = UNKNOWN;\n"}
+    made = lab(files, COPIES.replace("*.c", "-DTHREE=3 main.c lib.c"))
     with_sources(made, "lib.c:3", "odd.c")
     await made.prepare()
     said = ranked(made, capsys)
     (note,) = next(row["ready"] for row in said if "ready" in row)
     assert "mutants of odd.c are ranked without a compile check" in note
-    assert said[-1]["figures"]["rejected"] > 0
+    assert said[-1]["figures"]["rejected"] > 0  # of lib.c, whose copy needs -DTHREE

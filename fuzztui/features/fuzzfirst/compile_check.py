@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,30 +76,38 @@ class BuildCheck:
         kept = read_json(place / _CALLS) if self._tree.usable() else None
         rows = [] if kept is None else kept["calls"]
         self._calls = [_Call(row["file"], row["cwd"], tuple(row["argv"])) for row in rows]
-        self._of: dict[str, list[_Call]] = {}
-        """The calls that read a file, by its name."""
+        self._of: dict[str, list[tuple[_Call, str]]] = {}
+        """By name of a file: the calls that read the file, each with where it reads the file."""
 
     def prepare(self, name: str, text: bytes) -> bool:
         """Find the calls that read a file, whose original is ``text``; False if there are none.
 
-        These are the calls that name the file, or the first that includes it.
+        These are the calls that name the file, or a copy in the build; else the first that
+        includes the file.
         """
         file = str(Path("source", name))
         if not (self._tree.source / file).is_file():
             return False
-        own = [call for call in self._calls if call.file == file]
+        own = [(call, call.file) for call in self._calls if self._compiles_it(call, file, text)]
         found = self._of[name] = []
-        for call in own or self._calls[:_MOST_TRIED]:
-            if self._accept([call], file, text) and not self._accept([call], file, NO_SOURCE):
-                found.append(call)
+        for call, place in own or [(call, file) for call in self._calls[:_MOST_TRIED]]:
+            if self._accepts(call, place, text) and not self._accepts(call, place, NO_SOURCE):
+                found.append((call, place))
                 if not own:
                     break
         return bool(found)
 
+    def _compiles_it(self, call: _Call, file: str, text: bytes) -> bool:
+        """Whether a call compiles a file of the source, or a copy that the build has made of it."""
+        if call.file == file:
+            return True
+        copied = Path(call.file).parts[0] == "build" and Path(call.file).name == Path(file).name
+        return copied and self._tree.text(call.file) == text
+
     def compiles(self, name: str, text: bytes) -> bool:
         """Whether a mutant of a prepared file compiles: by all calls that read the file."""
-        return self._accept(self._of[name], str(Path("source", name)), text)
+        return all(self._accepts(call, place, text) for call, place in self._of[name])
 
-    def _accept(self, calls: Sequence[_Call], file: str, text: bytes) -> bool:
-        with self._tree.holding(file, text):
-            return all(complaint_of(c.argv, Path(c.cwd), env=self._env) is None for c in calls)
+    def _accepts(self, call: _Call, place: str, text: bytes) -> bool:
+        with self._tree.holding(place, text):
+            return complaint_of(call.argv, Path(call.cwd), env=self._env) is None
