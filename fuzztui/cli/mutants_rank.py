@@ -139,7 +139,7 @@ def _order(
     else:
         for pick in rank(
             mutants,
-            first=shuffled(len(mutants), options.seed)[0],
+            first=shuffled(len(mutants), options.seed),
             limit=options.limit,
             accept=accept,
             progress=lambda done, of: counter.show("comparing lines", done, of),

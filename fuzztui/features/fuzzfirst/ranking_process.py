@@ -177,7 +177,7 @@ def _order(
         yield from (pick.index for pick in rank_as_universalmutator(mutants, accept=accept))
     else:
         metric = Metric(**campaign.table("mutants")["weights"])
-        picks = rank(mutants, metric=metric, first=by_chance[0], accept=accept)
+        picks = rank(mutants, metric=metric, first=by_chance, accept=accept)
         yield from (pick.index for pick in picks)
 
 
