@@ -186,6 +186,8 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
             used = trials_of(state, m) if view.trials else fuzzed_for(state, m)
             spent = f"{amount(used)} of {of(share_of(state, m))}"
             yield "now", f"{m.slot} {m.stage} {m.file}:{m.line}, {spent}"
+    if left_out := int(state.plan.get("messages", 0)):
+        yield "left out", f"{left_out:,} in docstrings and messages"
     mutants = state.mutants.values()
     killed, judged = with_verdict(state)
     if judged:

@@ -91,8 +91,8 @@ def _rank(
 
     for index in itertools.islice(_order(campaign, mutants, accept), int(wanted["listed"])):
         _say(mutant=asdict(mutants[index]))
-    made, blank = len(found.mutants), found.blank
-    _say(figures={"made": made, "blank": blank, "rejected": check.rejected})
+    left_out = {"blank": found.blank, "messages": found.messages, "rejected": check.rejected}
+    _say(figures={"made": len(found.mutants), **left_out})
 
 
 def _generated(tree: Path, sources: Sequence[tuple[str, str]], language: str) -> Generated:
