@@ -65,14 +65,14 @@ def worklist_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iter
     ids = [brief(m.id) for m in rows]
     of_id = max(map(len, ids), default=0)
     of_line = max((len(str(m.line)) for m in rows), default=0)
-    ended = False
+    ended, can_run = False, mutants_can_run(state)
     for m, name in zip(rows, ids, strict=True):
         number = numbers.get(m.id, 0)
-        if number > left and not ended and mutants_can_run(state):
+        if number > left and not ended and can_run:
             ended = True
             yield "   -  the mutants' budget ends here"
         line = str(m.line) if m.line >= 0 else "?"
-        head = f"{number or '':>4}  {brief(_progress(state, m)):<10} {verdict(m):<6}"
+        head = f"{number or '':>4}  {brief(_progress(m, can_run)):<10} {verdict(m):<6}"
         text = f"{head} {line:>{of_line}} {name:<{of_id}}"
         left_over = (width or 1 << 30) - len(text) - 2
         if left_over >= MIN_CHANGE:
@@ -80,8 +80,8 @@ def worklist_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iter
         yield text.rstrip()
 
 
-def _progress(state: State, m: Mutant) -> str:
-    return shown_progress(m.listed_stage, mutants_phase=mutants_can_run(state))
+def _progress(m: Mutant, can_run: bool) -> str:
+    return shown_progress(m.listed_stage, mutants_phase=can_run)
 
 
 def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
 def turn_details(state: State, m: Mutant) -> Iterator[str]:
     """Yield the details of one mutant's turn as labelled lines."""
     numbers = {one.id: n for n, one in enumerate(queue(state), 1)}
-    progress = _progress(state, m)
+    progress = _progress(m, mutants_can_run(state))
     if number := numbers.get(m.id):
         progress += f", number {number:,} of {len(numbers):,} waiting"
     if m.slot:

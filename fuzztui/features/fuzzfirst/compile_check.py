@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 from fuzztui.features.fuzzfirst.build_environment import BuildEnvironment
-from fuzztui.features.fuzzfirst.build_tree import BuildTree
+from fuzztui.features.fuzzfirst.build_tree import BuildTree, mutated
 from fuzztui.features.fuzzfirst.source_mutants.check import complaint_of
+from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.features.fuzzfirst.wrappers import Tools
 from fuzztui.kernel.base.atomic import replace_text
 from fuzztui.kernel.base.files import read_json
@@ -45,26 +46,25 @@ def record_calls(
             text = text.replace(home, f"{copy.source}{os.sep}")
         return text
 
-    rows = {}
+    found = {}
     for call in built.calls:
         for path in call.sources() if call.compiler in tools.real else ():
             file = os.path.relpath(os.path.realpath(path), os.path.realpath(built.tree.home))
             cwd = moved(f"{call.cwd}{os.sep}")
             argv = (str(tools.plain), tools.real[call.compiler], *map(moved, call.checking(path)))
             if not file.startswith(os.pardir):
-                rows[file, cwd, argv] = {"file": file, "cwd": cwd, "argv": argv}
-    if rows:
+                found[file, cwd, argv] = {"file": file, "cwd": cwd, "argv": argv}
+    if found:
         copy.make(go_on)
-        replace_text(place / _CALLS, json.dumps({"calls": [*rows.values()]}))
+        replace_text(place / _CALLS, json.dumps({"calls": [*found.values()]}))
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(TypedDict):
     """A recorded call, which compiles ``file`` of the copy."""
 
     file: str
     cwd: str
-    argv: tuple[str, ...]
+    argv: list[str]
 
 
 class BuildCheck:
@@ -74,8 +74,9 @@ class BuildCheck:
         self._tree = BuildTree(place, place)
         self._env = env
         kept = read_json(place / _CALLS) if self._tree.usable() else None
-        rows = [] if kept is None else kept["calls"]
-        self._calls = [_Call(row["file"], row["cwd"], tuple(row["argv"])) for row in rows]
+        self._calls: list[_Call] = [] if kept is None else kept["calls"]
+        self._texts: dict[str, bytes] = {}
+        """The originals of prepared files, by name."""
         self._of: dict[str, list[tuple[_Call, str]]] = {}
         """By name of a file: the calls that read the file, each with where it reads the file."""
 
@@ -88,7 +89,8 @@ class BuildCheck:
         file = str(Path("source", name))
         if not (self._tree.source / file).is_file():
             return False
-        own = [(call, call.file) for call in self._calls if self._compiles_it(call, file, text)]
+        self._texts[name] = text
+        own = [(call, call["file"]) for call in self._calls if self._compiles_it(call, file, text)]
         found = self._of[name] = []
         for call, place in own or [(call, file) for call in self._calls[:_MOST_TRIED]]:
             if self._accepts(call, place, text) and not self._accepts(call, place, NO_SOURCE):
@@ -99,15 +101,17 @@ class BuildCheck:
 
     def _compiles_it(self, call: _Call, file: str, text: bytes) -> bool:
         """Whether a call compiles a file of the source, or a copy that the build has made of it."""
-        if call.file == file:
+        compiled = Path(call["file"])
+        if call["file"] == file:
             return True
-        copied = Path(call.file).parts[0] == "build" and Path(call.file).name == Path(file).name
-        return copied and self._tree.text(call.file) == text
+        copied = compiled.parts[0] == "build" and compiled.name == Path(file).name
+        return copied and self._tree.text(call["file"]) == text
 
-    def compiles(self, name: str, text: bytes) -> bool:
+    def compiles(self, mutant: SourceMutant) -> bool:
         """Whether a mutant of a prepared file compiles: by all calls that read the file."""
+        name, text = mutant.file, mutated(self._texts[mutant.file], mutant)
         return all(self._accepts(call, place, text) for call, place in self._of[name])
 
     def _accepts(self, call: _Call, place: str, text: bytes) -> bool:
         with self._tree.holding(place, text):
-            return complaint_of(call.argv, Path(call.cwd), env=self._env) is None
+            return complaint_of(call["argv"], Path(call["cwd"]), env=self._env) is None

@@ -74,7 +74,8 @@ def engine_started(state: State, e: InstanceHello, touched: ChangesBuilder) -> N
     """Note how long a turn has waited for a worker of the cluster: its budget begins now."""
     if not e.version or not state.plan.get("placed"):
         return
-    mutant = state.mutants.get(state.instances[e.instance].mutant)
+    own = state.instances.get(e.instance)
+    mutant = None if own is None else state.mutants.get(own.mutant)
     if mutant is not None and mutant.stage == _FUZZING and _WAIT not in mutant.costs:
         waited = max(0.0, _running(state) - mutant.turn_began_s)
         put(state, changed(mutant, {"costs": {**mutant.costs, _WAIT: waited}}), mutant, touched)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from fuzztui.features.fuzzfirst.build_tree import MAX_SOURCE, mutated
+from fuzztui.features.fuzzfirst.build_tree import MAX_SOURCE
 from fuzztui.features.fuzzfirst.compile_check import BuildCheck
 from fuzztui.features.fuzzfirst.reach import BuildReach
 from fuzztui.features.fuzzfirst.source_mutants.check import Check
@@ -130,9 +130,7 @@ class _MutantCheck:
         self._language = str(campaign.table("mutants")["language"] or "")
         self._alone = Check()
         self._build = BuildCheck(Path(checks), build_environment(campaign)) if checks else None
-        self._texts: dict[str, bytes] = {}
-        """The originals of the files that the build's own calls check, by name."""
-        self._unchecked: set[str] = set()
+        self._by_file: dict[str, Callable[[SourceMutant], bool]] = {}
         self.rejected = 0
         self.notes: list[str] = []
         for name in dict.fromkeys(names):
@@ -140,13 +138,13 @@ class _MutantCheck:
 
     def _prepare(self, name: str) -> None:
         try:
-            text = read_regular(self._tree / name, MAX_SOURCE)
+            text = read_regular(file := self._tree / name, MAX_SOURCE)
             if self._build is not None and self._build.prepare(name, text):
-                self._texts[name] = text
+                self._by_file[name] = self._build.compiles
             else:
-                self._alone.prepare(self._tree / name, self._language)
+                self._alone.prepare(file, self._language)
+                self._by_file[name] = lambda m: self._alone.compiles(m, file, self._language)
         except (MutantError, OSError) as e:
-            self._unchecked.add(name)
             why = visible(str(e))[:_TOLD]
             self.notes.append(
                 f"mutants of {visible(name)} are ranked without a compile check, so some of them "
@@ -155,13 +153,8 @@ class _MutantCheck:
 
     def compiles(self, mutant: SourceMutant) -> bool:
         """Whether a mutant compiles, as far as that is known; ``rejected`` counts the others."""
-        name = mutant.file
-        if name in self._unchecked:
-            return True
-        if self._build is not None and name in self._texts:
-            good = self._build.compiles(name, mutated(self._texts[name], mutant))
-        else:
-            good = self._alone.compiles(mutant, self._tree / name, self._language)
+        check = self._by_file.get(mutant.file)
+        good = check is None or check(mutant)
         self.rejected += not good
         return good
 

@@ -9,6 +9,7 @@ import pytest
 from fuzztui.features.fuzzfirst.build_environment import Call
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
 from fuzztui.features.fuzzfirst.compile_check import BuildCheck
+from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,14 @@ needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C 
 MAIN = b'#include "own.h"\n#include <flags.h>\nint f(int a) { return a + OWN + FLAG + NAMED; }\n'
 OTHER = b"int g(void) { return 2; }\n"
 MAIN_WITHOUT = MAIN.replace(b"+ NAMED", b"+ (NAMED")
+
+
+def compiles(check, name, text):
+    """Whether a file compiles if its first line that differs is another."""
+    before = {"src/a.c": MAIN, "src/own.h": b"#define OWN 1\n"}[name].decode().split("\n")
+    number = next(n for n, line in enumerate(text.decode().split("\n")) if line != before[n])
+    after = text.decode().split("\n")[number]
+    return check.compiles(SourceMutant("", name, number + 1, "", before[number], after))
 
 
 class Recorded:
@@ -68,26 +77,28 @@ class Recorded:
 def test_the_flags_and_the_directory_are_those_of_the_build(tmp_path):
     check = Recorded(tmp_path, ["-DNAMED=3"]).check()
     assert check.prepare("src/a.c", MAIN)
-    assert check.compiles("src/a.c", MAIN.replace(b"a + OWN", b"a - OWN"))
-    assert not check.compiles("src/a.c", MAIN_WITHOUT)
+    assert compiles(check, "src/a.c", MAIN.replace(b"a + OWN", b"a - OWN"))
+    assert not compiles(check, "src/a.c", MAIN_WITHOUT)
     assert not Recorded(tmp_path / "other", ["-DOTHER"]).check().prepare("src/a.c", MAIN)
 
 
 @needs_cc
 def test_a_file_that_is_compiled_twice_compiles_both_times(tmp_path):
-    check = Recorded(tmp_path, ["-DNAMED=3"], ["-DNAMED=OWN", "-DPLUS"]).check()
-    assert check.prepare("src/a.c", MAIN)
-    assert check.compiles("src/a.c", MAIN.replace(b"+ NAMED", b""))
-    only_first = MAIN.replace(b"+ OWN", b"").replace(b'#include "own.h"\n', b"")
-    assert not check.compiles("src/a.c", only_first)
+    once = Recorded(tmp_path / "once", ["-DNAMED=3"]).check()
+    twice = Recorded(tmp_path / "twice", ["-DNAMED=3"], ["-DNAMED=OWN"]).check()
+    only_first = MAIN.replace(b"return a", b"int b[NAMED - 2]; return *b + a")
+    for check, both in ((once, True), (twice, False)):
+        assert check.prepare("src/a.c", MAIN)
+        assert compiles(check, "src/a.c", MAIN.replace(b"+ NAMED", b""))
+        assert compiles(check, "src/a.c", only_first) is both
 
 
 @needs_cc
 def test_a_header_is_checked_by_what_includes_it(tmp_path):
     check = Recorded(tmp_path, ["-DNAMED=3"]).check()
     assert check.prepare("src/own.h", b"#define OWN 1\n")
-    assert check.compiles("src/own.h", b"#define OWN -1\n")
-    assert not check.compiles("src/own.h", b"#define OWN (1\n")
+    assert compiles(check, "src/own.h", b"#define OWN -1\n")
+    assert not compiles(check, "src/own.h", b"#define OWN (1\n")
     assert not check.prepare("b.c", OTHER)  # nothing was seen to read it
     assert not check.prepare("none.c", b"")
 
@@ -99,7 +110,7 @@ def test_a_mutant_that_a_killed_check_left_is_taken_out(tmp_path, monkeypatch):
     assert check.prepare("src/a.c", MAIN)
     with monkeypatch.context() as patched:
         patched.setattr(BuildTree, "restore", lambda self: None)
-        assert not check.compiles("src/a.c", MAIN_WITHOUT)
+        assert not compiles(check, "src/a.c", MAIN_WITHOUT)
     assert (tmp_path / "source/source/src/a.c").read_bytes() == MAIN_WITHOUT
     again = recorded.check()
     assert (tmp_path / "source/source/src/a.c").read_bytes() == MAIN
