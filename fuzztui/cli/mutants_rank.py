@@ -109,6 +109,8 @@ def rank_mutants(options: argparse.Namespace) -> int:
     notes = [f"{len(rows):,} of {several(len(found.mutants), 'mutant')} ranked in {took:.1f} s"]
     if found.blank:
         notes.append(f"{found.blank:,} left out that differ in blanks only")
+    if found.messages:
+        notes.append(f"{found.messages:,} left out in docstrings and messages")
     if check is None:
         notes.append("not checked whether they compile (--check)")
     else:
@@ -139,7 +141,7 @@ def _order(
     else:
         for pick in rank(
             mutants,
-            first=shuffled(len(mutants), options.seed)[0],
+            first=shuffled(len(mutants), options.seed),
             limit=options.limit,
             accept=accept,
             progress=lambda done, of: counter.show("comparing lines", done, of),

@@ -21,6 +21,9 @@ from fuzztui.features.fuzzfirst.fold import brought as brought_by
 from fuzztui.features.fuzzfirst.fold import (
     file_of,
     fuzzed_for,
+    has_begun,
+    most_of,
+    mutants_can_run,
     order,
     outlook,
     queue,
@@ -34,7 +37,7 @@ from fuzztui.kernel.base.files import read_regular, real_path
 from fuzztui.kernel.base.patches import unified_diff
 from fuzztui.kernel.base.text import brief, several, visible
 from fuzztui.kernel.model.mutants import score_of, with_verdict
-from fuzztui.kernel.model.progress import AT_WORK, PHASES, phase, shown_progress, verdict
+from fuzztui.kernel.model.progress import AT_WORK, NO_TURN, PHASES, phase, shown_progress, verdict
 from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.state import Instance, Mutant, State
 from fuzztui.run.campaign.rundir import SupervisorError
@@ -62,14 +65,14 @@ def worklist_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iter
     ids = [brief(m.id) for m in rows]
     of_id = max(map(len, ids), default=0)
     of_line = max((len(str(m.line)) for m in rows), default=0)
-    ended = False
+    ended, can_run = False, mutants_can_run(state)
     for m, name in zip(rows, ids, strict=True):
         number = numbers.get(m.id, 0)
-        if number > left and not ended and state.stage == "mutants":
+        if number > left and not ended and can_run:
             ended = True
             yield "   -  the mutants' budget ends here"
         line = str(m.line) if m.line >= 0 else "?"
-        head = f"{number or '':>4}  {brief(_progress(state, m)):<10} {verdict(m):<6}"
+        head = f"{number or '':>4}  {brief(_progress(m, can_run)):<10} {verdict(m):<6}"
         text = f"{head} {line:>{of_line}} {name:<{of_id}}"
         left_over = (width or 1 << 30) - len(text) - 2
         if left_over >= MIN_CHANGE:
@@ -77,8 +80,8 @@ def worklist_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iter
         yield text.rstrip()
 
 
-def _progress(state: State, m: Mutant) -> str:
-    return shown_progress(m.listed_stage, mutants_phase=state.stage == "mutants")
+def _progress(m: Mutant, can_run: bool) -> str:
+    return shown_progress(m.listed_stage, mutants_phase=can_run)
 
 
 def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
@@ -105,7 +108,7 @@ def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
 def turn_details(state: State, m: Mutant) -> Iterator[str]:
     """Yield the details of one mutant's turn as labelled lines."""
     numbers = {one.id: n for n, one in enumerate(queue(state), 1)}
-    progress = _progress(state, m)
+    progress = _progress(m, mutants_can_run(state))
     if number := numbers.get(m.id):
         progress += f", number {number:,} of {len(numbers):,} waiting"
     if m.slot:
@@ -172,20 +175,26 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
     else:
         yield "phase", f"2 of 2, the target, after {of(view.used)} of mutants"
     counts = Counter(phase(m) for m in state.mutants.values())
+    words = {} if mutants_can_run(state) else {"waiting": NO_TURN}
     live, others = (
-        ", ".join(f"{counts[name]:,} {name}" for name in names if counts[name])
+        ", ".join(f"{counts[name]:,} {words.get(name, name)}" for name in names if counts[name])
         for names in (PHASES[:_LIVE], PHASES[_LIVE:])
     )
     yield "mutants", f"{len(state.mutants):,}" + (f": {live}" if live else "")
     if others:
         yield "others", others
-    if view.waiting and state.stage == "mutants":
+    if view.waiting and mutants_can_run(state):
         yield "queue", f"the budget allows {view.left:,} of {view.waiting:,} waiting mutants"
     for m in state.mutants.values():
         if m.stage in AT_WORK:
             used = trials_of(state, m) if view.trials else fuzzed_for(state, m)
-            spent = f"{amount(used)} of {of(share_of(state, m))}"
+            most = most_of(state, m)
+            spent = f"{amount(min(used, most))} of {of(most)}"
+            if not has_begun(state, m):
+                spent = "waits for a worker of the cluster"
             yield "now", f"{m.slot} {m.stage} {m.file}:{m.line}, {spent}"
+    if left_out := int(state.plan.get("messages", 0)):
+        yield "left out", f"{left_out:,} in docstrings and messages"
     mutants = state.mutants.values()
     killed, judged = with_verdict(state)
     if judged:

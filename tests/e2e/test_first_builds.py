@@ -15,6 +15,9 @@ from fuzztui.features.fuzzfirst import baseline as baseline_module
 from fuzztui.features.fuzzfirst.backend import AflBackend
 from fuzztui.features.fuzzfirst.build import Build, directory_name
 from fuzztui.features.fuzzfirst.build_environment import sources_of
+from fuzztui.features.fuzzfirst.ranking_process import main as rank
+from fuzztui.features.fuzzfirst.reach import BuildReach
+from fuzztui.features.fuzzfirst.source_mutants.generate import generate
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.run.campaign import load
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
@@ -364,7 +367,7 @@ async def test_a_build_may_be_cancelled_at_any_moment(prepared, file):
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert marked(made.run) == []
-        for tree in (made.run / "mutants/work").glob("*/source"):
+        for tree in (made.run / "mutants/work" / n / "source" for n in ("origin", "plain", "base")):
             if (tree.parent / "unfinished").exists():
                 continue
             assert (tree / file).read_bytes() == (made.source / file).read_bytes()
@@ -489,3 +492,98 @@ async def test_ccache_has_what_did_not_change(prepared):
         int(line.split()[1]) for line in stats.splitlines() if line.startswith("direct_cache_hit")
     ]
     assert hits[0] >= 1
+
+
+# -------------------------------------------------------------------- the compile check
+
+FLAGGED = {
+    "core/parse.c": """\
+#include "own.h"
+#include "public.h"
+#include "made.h"
+#ifndef REQUIRED
+#error REQUIRED is not defined
+#endif
+int parse(int n) {
+    int limit = n + REQUIRED;
+    for (int i = 0; i < 3; i++) limit += OWN + MADE;
+    return limit > PUBLIC ? limit : n;
+}
+""",
+    "core/own.h": "#define OWN 2\n",
+    "include/public.h": "#define PUBLIC 10\nint parse(int n);\n",
+    "core/main.c": """\
+#include <stdio.h>
+#include "public.h"
+int main(void) {
+    while (__AFL_LOOP(10)) printf("%d\\n", parse(getchar()));
+    return 0;
+}
+""",
+}
+STRICT = (
+    'echo "#define MADE 5" > made.h\n'
+    'cd "$SOURCE/core"\n'
+    'for name in parse main; do $CC -std=c99 -Wall -Werror -I../include -I"$OLDPWD" '
+    '-DREQUIRED=4 -c -o "$OLDPWD/$name.o" "$name.c"; done\n'
+    'cd "$OLDPWD" && $CC -o prog parse.o main.o -lm'
+)
+
+
+def ranked(made: Lab, capsys: pytest.CaptureFixture[str]) -> list[dict]:
+    """What the ranking process prints."""
+    (reach := made.home / "reach.json").write_text(json.dumps(BuildReach().to_json()))
+    backend = made.builder
+    sources = json.dumps(backend.sources)
+    rank([str(made.file), str(backend.tree), sources, str(reach), str(backend.checks)])
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def with_sources(made: Lab, *sources: str) -> None:
+    """Name the files whose mutants are wanted."""
+    text = made.file.read_text().replace("[campaign]\n", '[campaign]\nbudget = "1h"\n')
+    made.file.write_text(f"{text}[mutants]\nsources = {json.dumps(sources)}\n")
+    made.anew()
+
+
+async def test_what_is_ranked_builds_and_what_is_rejected_does_not(lab, capsys):
+    made = lab(FLAGGED, STRICT)
+    with_sources(made, "core/parse.c:8-10")
+    await made.prepare()
+    said = ranked(made, capsys)
+    assert {"ready": []} in said
+    good = {row["mutant"]["id"]: SourceMutant(**row["mutant"]) for row in said if "mutant" in row}
+    every = generate(made.source / "core/parse.c", name="core/parse.c", lines=[8, 9, 10]).mutants
+    bad = [mutant for mutant in every if mutant.id not in good]
+    assert said[-1]["figures"]["rejected"] == len(bad)
+    assert min(len(good), len(bad)) > 10
+    for number, mutant in enumerate([*list(good.values())[::9], *bad[::9]]):
+        built = await made.builder.build(mutant, made.run / f"b{number}")
+        assert bool(built.error) == (mutant.id not in good), (mutant, built.error)
+
+
+async def test_the_check_is_the_same_after_a_restart_and_while_a_mutant_is_built(lab, capsys):
+    made = lab(FLAGGED, STRICT)
+    with_sources(made, "core/parse.c:8", "core/own.h")
+    await made.prepare()
+    first = ranked(made, capsys)
+    files = {row["mutant"]["file"] for row in first if "mutant" in row}
+    assert files == {"core/parse.c", "core/own.h"}
+    made.anew()
+    await made.prepare()
+    for environment in made.builder.baseline.environments():
+        shutil.rmtree(environment.tree.build)
+        with environment.tree.holding("core/own.h", b"not C"):
+            assert ranked(made, capsys) == first
+
+
+async def test_a_file_that_cannot_be_checked_is_named_and_the_others_are_checked(lab, capsys):
+    flagged = LIB.replace("n * 3", "n * THREE")
+    files = PROJECT | {"lib.c": flagged, "odd.c": "int odd = UNKNOWN;\n"}
+    made = lab(files, COPIES.replace("*.c", "-DTHREE=3 main.c lib.c"))
+    with_sources(made, "lib.c:3", "odd.c")
+    await made.prepare()
+    said = ranked(made, capsys)
+    (note,) = next(row["ready"] for row in said if "ready" in row)
+    assert "mutants of odd.c are ranked without a compile check" in note
+    assert said[-1]["figures"]["rejected"] > 0  # of lib.c, whose copy needs -DTHREE

@@ -267,7 +267,7 @@ async def test_what_cannot_be_done_is_grey_and_says_why(drive):
 async def test_nothing_is_steered_when_the_targets_turn_has_come_or_in_a_replay(drive):
     async with drive(on_target(), press="4dKr") as d:
         assert "budget ends" not in d.text()
-        assert "none: the mutants' budget was used up" in d.text()
+        assert "none: the turns of mutants are over" in d.text()
         assert not d.commands
         d.assert_notice("the mutant phase is over")
     async with drive(midway(), replay_at=10_000.0, press="4d") as d:

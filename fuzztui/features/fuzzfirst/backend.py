@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from fuzztui.features.fuzzfirst.baseline import Baseline
+from fuzztui.features.fuzzfirst.baseline import CHECKS, Baseline
 from fuzztui.features.fuzzfirst.batch import AflBatch, BatchRunner
 from fuzztui.features.fuzzfirst.build import MutantBackend, directory_name, duplicate_of
 from fuzztui.features.fuzzfirst.build_environment import BuildEnvironment
@@ -46,6 +46,11 @@ class AflBackend(MutantBackend):
     def tree(self) -> Path:
         """The source of the builder's private copy."""
         return self._run_dir.mutants / "work" / "origin" / "source"
+
+    @property
+    def checks(self) -> Path:
+        """As :class:`MutantBackend`."""
+        return self._run_dir.mutants / "work" / CHECKS
 
     @property
     def sources(self) -> list[tuple[str, str]]:

@@ -18,6 +18,7 @@ from pathlib import Path
 import fuzztui
 from fuzztui.features.fuzzfirst.build_environment import BuildEnvironment
 from fuzztui.features.fuzzfirst.build_tree import BuildTree, BuildTreeError
+from fuzztui.features.fuzzfirst.compile_check import NO_SOURCE, record_calls
 from fuzztui.features.fuzzfirst.failed_builds import made, record_failure
 from fuzztui.features.fuzzfirst.program_files import companions, digest_of, settle, shared_objects
 from fuzztui.features.fuzzfirst.threads import in_thread
@@ -91,13 +92,13 @@ TIMES_BASELINE = 20
 BASELINE_LIMIT_S = 6 * 3600.0
 """Seconds for a build of the original; a mutant's build has :attr:`Baseline.limit`."""
 
-NO_SOURCE = b"#error is this file compiled?\n)}] fuzztui [{(\n"
-"""Text that no compiler of any language accepts."""
+CHECKS = "checks"
+"""Directory in the work directory of what :class:`BuildCheck` needs."""
 
 _PLAIN, _AFL = "plain", "base"
 """Directories of the build trees without AFL++'s passes, and with them."""
 
-_LEFT = ("state.json", "failed", "fast-plain", "fast-base", "plain-whole", "afl-whole")
+_LEFT = ("state.json", "failed", CHECKS, "fast-plain", "fast-base", "plain-whole", "afl-whole")
 """Names in the work directory that are removed before the original is built; the last four are
 those of earlier versions."""
 
@@ -217,6 +218,7 @@ class Baseline:
         if not made(outcome, base.program):
             message = await self.failure("baseline", outcome, base)
             raise SupervisorError(f"target.build: in {base.tree.home}, for mutants: {message}")
+        await self._record_calls(base, progress)
         # Written only after a build: a source that does not build is copied again when corrected.
         source = json.dumps({"source": self._campaign.target["source"]})
         replace_text(self.origin.home / "of.json", source)
@@ -240,6 +242,17 @@ class Baseline:
         progress(f"copying {source}, to mutate the copy")
         stopped = threading.Event()
         await in_thread(lambda: origin.make(lambda: not stopped.is_set()), stopped.set)
+
+    async def _record_calls(self, built: BuildEnvironment, progress: Callable[[str], None]) -> None:
+        """Keep how the original was compiled, to check mutants in the same way."""
+        place, tools, stopped = self._work / CHECKS, self._tools, threading.Event()
+        assert tools is not None
+        try:
+            await in_thread(
+                lambda: record_calls(place, built, tools, lambda: not stopped.is_set()), stopped.set
+            )
+        except SupervisorError as e:
+            progress(f"mutants are checked without the build's flags: {e}")
 
     async def _try_plain(self, environment: BuildEnvironment) -> str:
         """Set the digest of the original's program; return why it cannot be compared with mutants'.

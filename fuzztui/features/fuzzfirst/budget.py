@@ -9,7 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from fuzztui.features.fuzzfirst.fold import MIN_LEFT, budget, fuzzed_for, queue, share_of
+from fuzztui.features.fuzzfirst.fold import (
+    MIN_LEFT,
+    UNWANTED,
+    budget,
+    fuzzed_for,
+    has_begun,
+    most_of,
+    queue,
+    share_of,
+)
 from fuzztui.kernel.model.selectors import running_time
 from fuzztui.kernel.model.state import Mutant, State
 from fuzztui.run.campaign import Campaign
@@ -30,7 +39,8 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
 
     Besides the budget it contains ``first_s`` and ``first_trials``: the campaign's budget used
     before the mutant phase first started; ``began_s``: the running time at the phase's last start;
-    ``before_s``: what mutants had used by then.
+    ``before_s``: what mutants had used by then; ``stretch``: how many times its budget a turn may
+    use; ``placed``: 1 if turns run on a cluster.
     """
     mutants, many, now = campaign.table("mutants"), parallel_mutants(campaign), running_time(state)
     plan = dict(state.plan)
@@ -55,6 +65,8 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
         "mutants_trials": trials if campaign.budget_trials else 0,
         "each_trials": each_trials,
         "abreast": many,
+        "stretch": ADAPTIVE_FACTOR if mutants["adaptive"] else 1,
+        "placed": int(bool(mutants["cluster"])),
         "count": count,
     }
 
@@ -74,9 +86,6 @@ def wants_mutants(campaign: Campaign, state: State) -> bool:
     return bool(queue(state)) and left >= MIN_LEFT
 
 
-UNWANTED = ("skipped", "equivalent")
-"""Mutant states set by a user that end the mutant's turn."""
-
 IDLE_S = 300.0
 """Seconds without an execution after which a turn ends, if the budget counts executions."""
 
@@ -93,9 +102,6 @@ class TurnBudget:
         self._adaptive: bool = campaign.table("mutants")["adaptive"]
         self.in_trials = bool(campaign.budget_trials)
         """Whether the budget counts executions; if not, it counts seconds."""
-        self._placed = bool(campaign.table("mutants")["cluster"])
-        self._waited = 0.0
-        """Seconds for which no worker of the cluster was free for the turn."""
         self._news_at = 0.0
         self._last_find = -1.0
         self._moved = (-1.0, 0.0)
@@ -107,8 +113,7 @@ class TurnBudget:
     @property
     def has_begun(self) -> bool:
         """Whether an engine of the turn has started: on a cluster it may wait for a worker."""
-        known = self._context.state.instances
-        return not self._placed or any(known[n].version for n in self._names if n in known)
+        return has_begun(self._context.state, self._mutant)
 
     def begin(self) -> None:
         """Called when fuzzing starts or continues."""
@@ -119,10 +124,7 @@ class TurnBudget:
         """Return the used part of the budget, in seconds or executions."""
         if self.in_trials:
             return float(self.executed())
-        spent = fuzzed_for(self._context.state, self._mutant, self._context.now())
-        if not self.has_begun:
-            self._waited = spent
-        return spent - self._waited
+        return fuzzed_for(self._context.state, self._mutant, self._context.now())
 
     def executed(self) -> int:
         """Return the number of executions of the turn."""
@@ -134,9 +136,7 @@ class TurnBudget:
 
         Executions are also limited by what is left for all mutants.
         """
-        most = share_of(self._context.state, self._mutant)
-        if self._adaptive:
-            most *= ADAPTIVE_FACTOR
+        most = most_of(self._context.state, self._mutant)
         if self.in_trials:
             used, of = budget(self._context.state)
             most = min(most, self.used() + max(1.0, of - used))

@@ -94,6 +94,11 @@ class MutantBackend(ABC):
         """Directory with a copy of the sources, as they were when the run first started."""
 
     @property
+    def checks(self) -> Path | None:
+        """Directory of :class:`BuildCheck`; None: the language has no compiler calls."""
+        return None
+
+    @property
     @abstractmethod
     def sources(self) -> list[tuple[str, str]]:
         """The mutated files of the tree, each with its lines ("": all); after :meth:`prepare`."""

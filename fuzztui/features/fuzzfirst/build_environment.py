@@ -33,6 +33,8 @@ _WITH_VALUE = frozenset(
     | {"-iwithprefixbefore", "-Xlinker", "-Xclang", "-Xassembler", "-Xpreprocessor", "-mllvm"}
     | {"-MF", "-MT", "-MQ", "-target", "-arch", "--param", "-aux-info", "-rpath", "-framework"}
 )
+_WRITING = frozenset({"-o", "-E", "-aux-info"})
+"""Options that name or choose an output, besides those that begin with -M."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,24 @@ class Call:
 
     cwd: str
     args: tuple[str, ...]
+    compiler: str = ""
+    """The name by which the build called the compiler, such as ``afl-cc``."""
+
+    def checking(self, source: str) -> list[str]:
+        """Return the arguments that check one of the :meth:`sources`, and write no file."""
+        out = ["-fsyntax-only"]
+        words = iter(self.args)
+        for word in words:
+            more = [next(words, "")] if word in _WITH_VALUE else []
+            if word.startswith("-"):
+                if word not in _WRITING and not word.startswith("-M"):
+                    out += [word, *more]
+            elif word.startswith("@") or self._path(word) == source:
+                out.append(word)
+        return out
+
+    def _path(self, word: str) -> str:
+        return os.path.normpath(os.path.join(self.cwd, word))  # noqa: PTH118
 
     def sources(self) -> Iterator[str]:
         """Every source among the arguments, by absolute path."""
@@ -49,7 +69,7 @@ class Call:
             if word in _WITH_VALUE:
                 next(words, "")
             elif not word.startswith("-") and Path(word).suffix in _SOURCES:
-                yield os.path.normpath(os.path.join(self.cwd, word))  # noqa: PTH118
+                yield self._path(word)
 
 
 def read_calls(directory: Path) -> list[Call]:
@@ -70,9 +90,9 @@ def sources_of(calls: Sequence[Call]) -> set[str]:
 def _call(record: bytes) -> Call | None:
     """Parse a record; None if it is incomplete."""
     words = [word.decode(errors="surrogateescape") for word in record.split(b"\0")]
-    if len(words) < 3 or words[1] != str(len(words) - 3) or words[-1]:
+    if len(words) < 4 or words[2] != str(len(words) - 4) or words[-1]:
         return None
-    return Call(words[0], tuple(words[2:-1]))
+    return Call(words[0], tuple(words[3:-1]), words[1])
 
 
 _HEADERS = frozenset({".h", ".hh", ".hpp", ".hxx", ".h++", ".H", ".inc", ".inl", ".tcc", ".ipp"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import Any
 
@@ -14,15 +14,21 @@ from fuzztui.kernel.model.lineage import lineage
 from fuzztui.kernel.model.mutants import bare, changed, put, score_of, with_verdict
 from fuzztui.kernel.model.progress import AT_WORK, PHASES, TURN_OVER, WAITING, phase, together
 from fuzztui.kernel.model.selectors import ENDED, running_time
-from fuzztui.kernel.model.state import Entry, Finding, Mutant, State
+from fuzztui.kernel.model.state import Entry, Finding, Instance, Mutant, State
 from fuzztui.kernel.model.stats import count, finite
-from fuzztui.kernel.wire.events import MutantPositions, MutantProgress, PhaseStarted
+from fuzztui.kernel.wire.events import InstanceHello, MutantPositions, MutantProgress, PhaseStarted
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 
 PROMOTED_BUDGET = 3.0
 """The budget of a promoted mutant as a multiple of that of other mutants."""
 
+UNWANTED = ("skipped", "equivalent")
+"""Mutant states set by a user that end the mutant's turn."""
+
 _FUZZING = "fuzzing"
+
+_WAIT = "wait"
+"""Among the costs of a mutant: seconds for which no worker of the cluster was free."""
 
 _MAX_NAMES = 50
 """Maximum number of named values of one mutant, or of the plan."""
@@ -53,6 +59,7 @@ def mutant_stage(state: State, e: MutantProgress, touched: ChangesBuilder) -> No
         changes["turn_began_s"] = now
     elif e.stage == "queued":  # a new turn; the original keeps what was transferred
         earlier = together(row.earlier_results, row.turn_results)
+        changes["costs"].pop(_WAIT, None)
         changes |= {"turn_began_s": -1.0, "fuzzed_s": 0.0, "slot": ""}
         changes |= {"turn_results": {}, "earlier_results": earlier}
     elif row.stage == _FUZZING and e.stage != _FUZZING and row.turn_began_s >= 0:
@@ -61,6 +68,17 @@ def mutant_stage(state: State, e: MutantProgress, touched: ChangesBuilder) -> No
     touched.campaign = True
     if e.stage in TURN_OVER:
         _forget_seeds(state, e.id)
+
+
+def engine_started(state: State, e: InstanceHello, touched: ChangesBuilder) -> None:
+    """Note how long a turn has waited for a worker of the cluster: its budget begins now."""
+    if not e.version or not state.plan.get("placed"):
+        return
+    own = state.instances.get(e.instance)
+    mutant = None if own is None else state.mutants.get(own.mutant)
+    if mutant is not None and mutant.stage == _FUZZING and _WAIT not in mutant.costs:
+        waited = max(0.0, _running(state) - mutant.turn_began_s)
+        put(state, changed(mutant, {"costs": {**mutant.costs, _WAIT: waited}}), mutant, touched)
 
 
 def _forget_seeds(state: State, key: str) -> None:
@@ -131,11 +149,26 @@ def share_of(state: State, mutant: Mutant) -> float:
     return each * (PROMOTED_BUDGET if mutant.steer == "promoted" else 1.0)
 
 
+def most_of(state: State, mutant: Mutant) -> float:
+    """The most that a mutant's turn may use: more than its budget if the campaign is adaptive."""
+    return share_of(state, mutant) * max(1.0, state.plan.get("stretch", 1.0))
+
+
+def has_begun(state: State, mutant: Mutant) -> bool:
+    """Whether an engine of the turn has started: on a cluster it may wait for a worker."""
+    if not state.plan.get("placed") or _WAIT in mutant.costs:
+        return True
+    return any(i.version for i in _engines(state, mutant))
+
+
 def fuzzed_for(state: State, mutant: Mutant, now: float | None = None) -> float:
     """Seconds of running time for which a mutant was fuzzed so far (``now``: campaign time)."""
-    if mutant.stage != "fuzzing" or mutant.turn_began_s < 0:
-        return mutant.fuzzed_s
-    return mutant.fuzzed_s + max(0.0, running_time(state, now) - mutant.turn_began_s)
+    spent = mutant.fuzzed_s
+    if mutant.stage == _FUZZING and mutant.turn_began_s >= 0:
+        if not has_begun(state, mutant):
+            return 0.0
+        spent += max(0.0, running_time(state, now) - mutant.turn_began_s)
+    return max(0.0, spent - mutant.costs.get(_WAIT, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +185,14 @@ class Outlook:
     waiting: int
     eta_s: float
     """Seconds until the target phase; -1: unknown."""
+    extra: float = 0.0
+    """What a turn cost so far beside its mutant's budget, on average; below 0: turns end early."""
+    least: float = 0.0
+    """What a turn takes at least, because the next mutant must be built meanwhile."""
+
+    def cost(self, share: float) -> float:
+        """Return what the turn of a mutant with this budget will cost, as turns did so far."""
+        return max(share + self.extra, self.least, 0.0)
 
 
 def budget(state: State, now: float | None = None) -> tuple[float, float]:
@@ -169,6 +210,12 @@ def spent_on_mutants(state: State, now: float) -> dict[str, float]:
     """Return the plan for the target phase: with what mutants have used of their budget."""
     used, _ = budget(state, now)
     return {**state.plan, "before_s": 0.0 if state.plan.get("mutants_trials") else used}
+
+
+def mutants_can_run(state: State, now: float | None = None) -> bool:
+    """Whether waiting mutants can still have a turn, before the campaign is started again."""
+    used, of = budget(state, now)
+    return state.stage == "mutants" and used < of and state.state != "finished"
 
 
 MIN_LEFT = 1.0
@@ -193,29 +240,69 @@ def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None
     trials = bool(plan.get("mutants_trials"))
     used, of = budget(state, now)
     waiting = queue(state) if waiting is None else waiting
-    if state.stage != "mutants":
-        return Outlook(of, min(used, of), trials, 0, len(waiting), -1.0)
-    abreast = max(1.0, plan.get("abreast", 1.0))
-    room = max(0.0, of - used) * (1.0 if trials else abreast)
-    for mutant in (m for m in state.mutants.values() if m.stage == "fuzzing"):
+    if not mutants_can_run(state, now):
+        at_end = state.stage == "mutants" and used >= of and not trials
+        return Outlook(of, min(used, of), trials, 0, len(waiting), 0.0 if at_end else -1.0)
+    abreast = 1.0 if trials else max(1.0, plan.get("abreast", 1.0))
+    view = Outlook(of, used, trials, 0, len(waiting), -1.0, *_measured(state, abreast))
+    room = (of - used) * abreast
+    for mutant in (m for m in state.mutants.values() if m.stage in ("pruning", _FUZZING)):
         spent = trials_of(state, mutant) if trials else fuzzed_for(state, mutant, now)
-        room -= max(0.0, share_of(state, mutant) - spent)
+        room -= max(0.0, view.cost(share_of(state, mutant)) - spent)
     left = 0
     for mutant in waiting:
         if room <= 0:
             break
-        room -= share_of(state, mutant)
+        room -= view.cost(share_of(state, mutant))
         left += 1
     seconds = -1.0 if trials else max(0.0, of - used)
     # All mutants are listed, and the queue ends before the budget does.
     if not trials and room > 0 and "listed" in plan:
         seconds = max(0.0, of - used - room / abreast)
-    return Outlook(of, used, trials, left, len(waiting), seconds)
+    return replace(view, left=left, eta_s=seconds)
+
+
+_READY = (*AT_WORK, *TURN_OVER, "built")
+"""Stages of a mutant that builds, and is no duplicate."""
+
+
+def _measured(state: State, abreast: float) -> tuple[float, float]:
+    """Return :attr:`Outlook.extra` and :attr:`Outlook.least`, of the turns and builds so far."""
+    trials = bool(state.plan.get("mutants_trials"))
+    adaptive = state.plan.get("stretch", 1.0) > 1
+    executed: Counter[str] = Counter()
+    for instance in state.instances.values() if trials else ():
+        executed[_slot_of(instance.id)] += instance.stats.execs
+    extra = builds = 0.0
+    turns = ready = 0
+    for m in state.mutants.values():
+        builds += m.costs.get("build", 0.0)  # one after the other, also those that fail
+        ready += m.stage in _READY
+        if m.stage == "done" and m.state not in UNWANTED:  # these a user has ended early
+            beside = m.costs.get("prune", 0.0) + m.costs.get("handover", 0.0)
+            more = (executed[m.slot] if trials else m.fuzzed_s + beside) - share_of(state, m)
+            # Turns are shorter than their budget by accident, unless the campaign is adaptive.
+            extra += more if adaptive else max(0.0, more)
+            turns += 1
+    return extra / max(1, turns), 0.0 if trials else builds * abreast / max(1, ready)
 
 
 def trials_of(state: State, mutant: Mutant) -> float:
-    """Number of trials of a mutant so far."""
-    return float(sum(i.stats.execs for i in state.instances.values() if i.mutant == mutant.id))
+    """Number of trials of a mutant so far, in its present or latest turn."""
+    return float(sum(i.stats.execs for i in _engines(state, mutant)))
+
+
+def _engines(state: State, mutant: Mutant) -> list[Instance]:
+    """The instances of a mutant's present or latest turn."""
+    if not mutant.slot:
+        return []
+    return [i for i in state.instances.values() if _slot_of(i.id) == mutant.slot]
+
+
+def _slot_of(instance: str) -> str:
+    """Return the turn of an instance: ``m7`` and ``m7-s1`` are of ``m7``."""
+    slot, _, number = instance.rpartition("-s")
+    return slot if number.isdecimal() else instance
 
 
 def mutant_behind(state: State, row: Entry | Finding) -> str:
@@ -292,6 +379,7 @@ def figures(state: State) -> dict[str, Any]:
 
 
 FOLDS = (
+    EventFold(InstanceHello, engine_started),
     EventFold(PhaseStarted, stage_started),
     EventFold(MutantProgress, mutant_stage),
     EventFold(MutantPositions, mutant_places, rows=lambda e: e.places),

@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.features.fuzzfirst.backend import backend_for
+from fuzztui.features.fuzzfirst.build import MutantBackend
 from fuzztui.features.fuzzfirst.json_lines import JsonObjects
 from fuzztui.features.fuzzfirst.reach import BuildReach
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
@@ -29,24 +30,21 @@ _LIMIT_S = 7 * 86400.0
 
 
 class Ranking:
-    """Runs :mod:`fuzztui.features.fuzzfirst.ranking_process` on the sources in ``tree``.
+    """Runs :mod:`fuzztui.features.fuzzfirst.ranking_process` on the sources of ``backend``.
 
-    :param sources: file names below ``tree``, each with its lines ("": all).
     :param found: called with each mutant, in ranking order.
     """
 
     def __init__(
         self,
         run_dir: RunDir,
-        tree: Path,
-        sources: Sequence[tuple[str, str]],
+        backend: MutantBackend,
         reach: BuildReach,
         found: Callable[[SourceMutant], None],
     ) -> None:
         self._run_dir = run_dir
+        self._backend = backend
         self._reach = reach
-        self._tree = tree
-        self._sources = sources
         self._found = found
         self._error = ""
         self.ready = asyncio.Event()
@@ -64,9 +62,10 @@ class Ranking:
         reach = self._run_dir.mutants / "reach.json"
         command += [
             str(self._run_dir.campaign),
-            str(self._tree),
-            json.dumps(self._sources),
+            str(self._backend.tree),
+            json.dumps(self._backend.sources),
             str(reach),
+            str(self._backend.checks or ""),
         ]
         try:
             await asyncio.to_thread(replace_text, reach, json.dumps(self._reach.to_json()))
@@ -168,7 +167,7 @@ async def rank_once(campaign: Campaign, run_dir: RunDir, progress: Callable[[str
             progress(f"ranking mutants: {len(mutants):,} of at most {most:,}")
 
     progress("ranking mutants")
-    ranking = Ranking(run_dir, backend.tree, backend.sources, reach, found)
+    ranking = Ranking(run_dir, backend, reach, found)
     await ranking.run()
     data = {
         "reach": reach.to_json(),

@@ -3,12 +3,14 @@
 Each mutant is compiled just before it would be next, so that the first one is known at once and
 only mutants that compile are ranked (paper: "Choosing the Mutants"). Ranking keeps a core busy, so
 it runs outside the supervisor: ``python -m fuzztui.features.fuzzfirst.ranking_process
-RUN/campaign.toml TREE SOURCES REACH`` prints mutants as JSON lines. SOURCES: ``[[FILE, LINES],
-...]``; REACH: a file written by :meth:`BuildReach.to_json`.
+RUN/campaign.toml TREE SOURCES REACH CHECKS`` prints mutants as JSON lines. SOURCES: ``[[FILE,
+LINES], ...]``; REACH: a file written by :meth:`BuildReach.to_json`; CHECKS: the directory of
+:class:`BuildCheck`, or an empty text.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import sys
@@ -16,6 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from fuzztui.features.fuzzfirst.build_tree import MAX_SOURCE
+from fuzztui.features.fuzzfirst.compile_check import BuildCheck
 from fuzztui.features.fuzzfirst.reach import BuildReach
 from fuzztui.features.fuzzfirst.source_mutants.check import Check
 from fuzztui.features.fuzzfirst.source_mutants.generate import (
@@ -31,9 +35,11 @@ from fuzztui.features.fuzzfirst.source_mutants.rank import (
     shuffled,
 )
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
+from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.shards import ProgramSum, parse_shard
 from fuzztui.kernel.base.text import visible
 from fuzztui.kernel.base.units import parse_ranges
+from fuzztui.run.afl.build import build_environment
 from fuzztui.run.campaign import Campaign, load
 from fuzztui.run.campaign.rundir import SupervisorError
 
@@ -41,12 +47,17 @@ _TOLD = 200
 
 
 def _rank(
-    campaign: Campaign, tree: Path, sources: Sequence[tuple[str, str]], reach: BuildReach
+    campaign: Campaign,
+    tree: Path,
+    sources: Sequence[tuple[str, str]],
+    reach: BuildReach,
+    checks: str,
 ) -> None:
     """Print the mutants of files below ``tree``, in ranking order.
 
     ``sources``: the files, each with its lines ("": all). ``reach``: the functions of the files,
-    and the lines that the seeds execute. Raises :class:`MutantError`, :class:`SupervisorError`.
+    and the lines that the seeds execute. ``checks``: as CHECKS above. Raises :class:`MutantError`,
+    :class:`SupervisorError`.
     """
     wanted = campaign.table("mutants")
     language = str(wanted["language"] or "")
@@ -71,17 +82,17 @@ def _rank(
             )
         _say(shard=[shard.number, shard.of, program.mutants, program.hex])
     _say(program=[program.mutants, program.hex])
-    check, notes = _check(tree, sources, language)
-    _say(ready=notes)
+    check = _MutantCheck(campaign, tree, [name for name, _ in sources], checks)
+    _say(ready=check.notes)
 
+    @functools.cache
     def accept(index: int) -> bool:
-        mutant = mutants[index]
-        return check is None or check.compiles(mutant, tree / mutant.file, language)
+        return check.compiles(mutants[index])
 
     for index in itertools.islice(_order(campaign, mutants, accept), int(wanted["listed"])):
         _say(mutant=asdict(mutants[index]))
-    rejected = check.rejected if check is not None else 0
-    _say(figures={"made": len(found.mutants), "blank": found.blank, "rejected": rejected})
+    left_out = {"blank": found.blank, "messages": found.messages, "rejected": check.rejected}
+    _say(figures={"made": len(found.mutants), **left_out})
 
 
 def _generated(tree: Path, sources: Sequence[tuple[str, str]], language: str) -> Generated:
@@ -110,20 +121,42 @@ def _why(found: Generated, sources: Sequence[tuple[str, str]], reach: BuildReach
     return f"{where}; no function was found in the compiled sources" if found.mutants else where
 
 
-def _check(
-    tree: Path, sources: Sequence[tuple[str, str]], language: str
-) -> tuple[Check | None, list[str]]:
-    """Return the compile check (None: a file cannot be compiled on its own), and notes."""
-    check = Check()
-    for name in dict.fromkeys(name for name, _ in sources):
+class _MutantCheck:
+    """Checks mutants as the build would compile them; of other files, each file on its own."""
+
+    def __init__(self, campaign: Campaign, tree: Path, names: Sequence[str], checks: str) -> None:
+        """``checks``: the directory of :class:`BuildCheck`; an empty text: there is none."""
+        self._tree = tree
+        self._language = str(campaign.table("mutants")["language"] or "")
+        self._alone = Check()
+        self._build = BuildCheck(Path(checks), build_environment(campaign)) if checks else None
+        self._by_file: dict[str, Callable[[SourceMutant], bool]] = {}
+        self.rejected = 0
+        self.notes: list[str] = []
+        for name in dict.fromkeys(names):
+            self._prepare(name)
+
+    def _prepare(self, name: str) -> None:
         try:
-            check.prepare(tree / name, language)
-        except MutantError as e:
+            text = read_regular(file := self._tree / name, MAX_SOURCE)
+            if self._build is not None and self._build.prepare(name, text):
+                self._by_file[name] = self._build.compiles
+            else:
+                self._alone.prepare(file, self._language)
+                self._by_file[name] = lambda m: self._alone.compiles(m, file, self._language)
+        except (MutantError, OSError) as e:
             why = visible(str(e))[:_TOLD]
-            return None, [
-                f"mutants are ranked without a compile check, so some of them may not build: {why}"
-            ]
-    return check, []
+            self.notes.append(
+                f"mutants of {visible(name)} are ranked without a compile check, so some of them "
+                f"may not build: {why}"
+            )
+
+    def compiles(self, mutant: SourceMutant) -> bool:
+        """Whether a mutant compiles, as far as that is known; ``rejected`` counts the others."""
+        check = self._by_file.get(mutant.file)
+        good = check is None or check(mutant)
+        self.rejected += not good
+        return good
 
 
 def _order(
@@ -137,7 +170,7 @@ def _order(
         yield from (pick.index for pick in rank_as_universalmutator(mutants, accept=accept))
     else:
         metric = Metric(**campaign.table("mutants")["weights"])
-        picks = rank(mutants, metric=metric, first=by_chance[0], accept=accept)
+        picks = rank(mutants, metric=metric, first=by_chance, accept=accept)
         yield from (pick.index for pick in picks)
 
 
@@ -153,13 +186,14 @@ def main(arguments: list[str]) -> int:
 
     Reads no source after ``ready``: a build may then put a mutant in its place.
     """
-    file, tree, sources, reach = arguments
+    file, tree, sources, reach, checks = arguments
     try:
         _rank(
             load(Path(file)).campaign,
             Path(tree),
             [(name, lines) for name, lines in json.loads(sources)],
             BuildReach.from_json(json.loads(Path(reach).read_bytes())),
+            checks,
         )
     except MutantError as e:
         _say(error=f"mutants.sources: {e}")

@@ -136,7 +136,7 @@ class MutantSupply:
         else:
             if mutants["functions"] or mutants["covered"]:
                 self._reach = await backend.reach(seeds)
-            ranking = Ranking(self._run_dir, backend.tree, backend.sources, self._reach, self._take)
+            ranking = Ranking(self._run_dir, backend, self._reach, self._take)
         listing = self._run_dir.mutants / _LISTING
         replace_text(listing, json.dumps({"key": self._key(), "whole": False}))
         self._jobs.append(asyncio.ensure_future(self._guarded(self._rank(ranking, other=other))))

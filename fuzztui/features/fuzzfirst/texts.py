@@ -46,6 +46,8 @@ def _plan(plan: dict[str, Any]) -> str:
         words.append(f"the budget allows about {several(int(known['count']), 'mutant')}")
     if "listed" in known and "made" in known:
         words.append(f"{int(known['listed']):,} of {int(known['made']):,} are listed")
+    if known.get("messages"):
+        words.append(f"{int(known['messages']):,} in docstrings and messages are left out")
     return "; ".join(words)
 
 

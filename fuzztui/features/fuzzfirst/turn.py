@@ -14,9 +14,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzztui.features.fuzzfirst.budget import UNWANTED, TurnBudget
+from fuzztui.features.fuzzfirst.budget import TurnBudget
 from fuzztui.features.fuzzfirst.build import MutantBackend
 from fuzztui.features.fuzzfirst.corpora import Corpora, turn_instances, turn_number
+from fuzztui.features.fuzzfirst.fold import UNWANTED
 from fuzztui.features.fuzzfirst.showmap import Unrunnable
 from fuzztui.kernel.model.state import Mutant
 from fuzztui.kernel.wire.events import Message, MutantProgress, MutantState

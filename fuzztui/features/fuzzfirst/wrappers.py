@@ -27,7 +27,7 @@ _RECORD = """\
 # Written by fuzztui. Records the call, then runs the compiler.
 record={records}/$$
 while [ -e "$record" ]; do record=$record.; done
-printf '%s\\0' "$PWD" "$#" "$@" > "$record"
+printf '%s\\0' "$PWD" "${{0##*/}}" "$#" "$@" > "$record"
 """
 
 _UNINSTRUMENTED = """\

@@ -42,15 +42,15 @@ def test_records_may_hold_anything(tmp_path_factory, records):
     directory = tmp_path_factory.mktemp("records")
     for i, record in enumerate(records):
         (directory / str(i)).write_bytes(record)
-    (directory / "good").write_bytes(b"/d\0" + b"2\0-c\0a\nb.c\0")
-    assert Call("/d", ("-c", "a\nb.c")) in read_calls(directory)
-    (directory / "good").write_bytes(b"/d\0" + b"2\0-c\0a\nb")
-    assert Call("/d", ("-c", "a\nb")) not in read_calls(directory)
+    (directory / "good").write_bytes(b"/d\0cc\0" + b"2\0-c\0a\nb.c\0")
+    assert Call("/d", ("-c", "a\nb.c"), "cc") in read_calls(directory)
+    (directory / "good").write_bytes(b"/d\0cc\0" + b"2\0-c\0a\nb")
+    assert Call("/d", ("-c", "a\nb"), "cc") not in read_calls(directory)
 
 
 def test_records_that_are_too_much_are_not_read(tmp_path, monkeypatch):
     for name in "abc":
-        (tmp_path / name).write_bytes(b"/d\0" + b"1\0a.c\0")
+        (tmp_path / name).write_bytes(b"/d\0cc\0" + b"1\0a.c\0")
     assert len(read_calls(tmp_path)) == 3
     monkeypatch.setattr(calls_module, "MAX_CALLS", 2)
     assert read_calls(tmp_path) == []

@@ -108,9 +108,9 @@ def test_the_compatible_order_of_a_real_program(step):
 @pytest.mark.slow
 def test_a_limit_gives_the_beginning_and_nothing_is_done_ahead():
     mutants = generate(CRATE).mutants
-    whole = [p.index for p in rank(mutants, first=3)]
-    assert [p.index for p in rank(mutants, first=3, limit=9)] == whole[:9]
-    assert [p.index for p in islice(rank(mutants, first=3), 9)] == whole[:9]
+    whole = [p.index for p in rank(mutants, first=[3])]
+    assert [p.index for p in rank(mutants, first=[3], limit=9)] == whole[:9]
+    assert [p.index for p in islice(rank(mutants, first=[3]), 9)] == whole[:9]
     assert list(rank(mutants, limit=0)) == []
     assert list(rank([])) == []
     deleted = [p.index for p in rank_as_universalmutator(mutants)]
@@ -129,6 +129,18 @@ def test_what_is_refused_is_as_if_it_had_never_been(mutants, refused):
     for ranking in (rank, rank_as_universalmutator):
         some = [(mutants[p.index], p.distance) for p in ranking(mutants, accept=accept)]
         assert some == [(kept[p.index], p.distance) for p in ranking(kept)]
+
+
+@given(programs, st.sets(st.integers(0, 13)), st.integers(0, 9))
+@settings(max_examples=examples(60))
+def test_the_first_pick_is_the_first_by_chance_that_compiles(mutants, refused, seed):
+    order = shuffled(len(mutants), seed)
+    left = [i for i in order if i not in refused]
+    kept = [mutants[i] for i in sorted(left)]
+    among = [sorted(left).index(i) for i in left]
+    some = [mutants[p.index] for p in rank(mutants, first=order, accept=lambda i: i in left)]
+    assert some == [kept[p.index] for p in rank(kept, first=among)]
+    assert some[:1] == [mutants[i] for i in left[:1]]
 
 
 def test_weights_count():

@@ -14,6 +14,7 @@ from fuzztui.kernel.wire.events import CampaignState, InstanceHello, InstanceSta
 @pytest.mark.parametrize("placed", [True, False])
 def test_time_without_a_worker_is_none_of_the_turn(placed: bool) -> None:
     state = State()
+    state.plan = {"placed": int(placed)}
     started = [CampaignState("running"), InstanceState("m1", "starting")]
     apply(state, [Record(n, 0.0, event) for n, event in enumerate(started, 1)])
     place = ("a", "a.py", "a.py", 1, "f", "math", "+", "-", 0.0)
@@ -28,7 +29,8 @@ def test_time_without_a_worker_is_none_of_the_turn(placed: bool) -> None:
     assert budget.has_begun is not placed
     assert budget.used() == (0.0 if placed else 40.0)
 
-    apply(state, [Record(3, 40.0, InstanceHello("m1", "zest", "0.1.0"))])
+    apply(state, [Record(3, 40.0, InstanceHello("m1", "zest", "0.1.0", mutant="k"))])
     now[0] = 47.0
     assert budget.has_begun
     assert budget.used() == (7.0 if placed else 47.0)
+    assert state.mutants["k"].costs == ({"wait": 40.0} if placed else {})

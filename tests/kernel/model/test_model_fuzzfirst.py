@@ -5,18 +5,24 @@ import json
 import pytest
 from restored import restored
 
+from fuzztui.cli.worklist import stage_rows, worklist_table
 from fuzztui.features.fuzzfirst.fold import (
     PROMOTED_BUDGET,
     file_of,
     first_dict,
     fuzzed_for,
+    most_of,
     mutant_behind,
+    mutants_can_run,
     order,
     outlook,
     queue,
     same_program,
     share_of,
+    trials_of,
 )
+from fuzztui.features.fuzzfirst.screen.worklist import Worklist
+from fuzztui.features.fuzzfirst.screen.worklist_text import remaining_text
 from fuzztui.kernel.model.checkpoint import to_json
 from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.model.lineage import lineage
@@ -138,6 +144,145 @@ def test_a_budget_in_trials():
     )
     view = outlook(c.state)
     assert (view.used, view.of, view.trials, view.left, view.eta_s) == (100, 1000, True, 3, -1.0)
+
+
+def turn(c, n, seconds, *, prune=0.0, handover=0.0, build=0.0, stage="done", execs=0):
+    """A mutant has its turn, with all its costs."""
+    key, slot = f"a.c#{n}", f"m{n + 1}"
+    c.tell(
+        ev.MutantProgress(key, "built", costs={"build": build}),
+        ev.MutantProgress(key, "pruning", slot, costs={"prune": prune}),
+    )
+    c.tell(
+        ev.InstanceHello(slot, mutant=key),
+        ev.MutantProgress(key, "fuzzing", slot),
+        dt=prune,
+    )
+    c.tell(ev.Stats(slot, execs), dt=seconds)
+    c.tell(ev.MutantProgress(key, "collecting", slot))
+    c.tell(ev.MutantProgress(key, stage, slot, costs={"handover": handover}), dt=handover)
+
+
+def test_the_budget_allows_what_turns_really_cost():
+    c = Campaign(plan={"mutants_s": 240.0, "each_s": 10.0, "abreast": 1}, mutants=26)
+    assert outlook(c.state).left == 24
+    for n in range(3):
+        turn(c, n, 11.0, prune=2.0, handover=2.0)
+    view = outlook(c.state)
+    assert (view.used, view.waiting, view.left) == (45.0, 23, 13)
+    turn(c, 25, 1.0)
+    c.tell(ev.MutantState("", "a.c#25", "skipped"))  # by a user, whose hurry tells nothing
+    c.tell(ev.PhaseStarted("mutants", {**c.state.plan, "mutants_s": 241.0}))
+    view = outlook(c.state)
+    assert (view.used, view.cost(10.0)) == (46.0, 15.0)
+    assert view.left == 13  # the nominal budget would allow 20
+    shown = Worklist(lambda: c.state)
+    assert remaining_text(shown.glance(c.t)) == "the budget allows 13 of 22 waiting mutants"
+    waits = shown.waits(view, c.t)
+    assert [round(waits[f"a.c#{n}"]) for n in (3, 4, 15)] == [0, 15, 180]
+    c.tell(ev.MutantProgress("a.c#3", "pruning", "m4"))
+    assert outlook(c.state).left == 12
+    c.tell(ev.PhaseStarted("mutants", {**c.state.plan, "listed": 26, "mutants_s": 900.0}))
+    view = outlook(c.state)
+    assert (view.left, view.eta_s) == (21, 22 * 15.0)
+
+
+def test_turns_cannot_begin_faster_than_mutants_are_built():
+    c = Campaign(plan={"mutants_s": 300.0, "each_s": 5.0, "abreast": 2}, mutants=40)
+    turn(c, 0, 5.0, build=12.0)
+    c.tell(ev.MutantProgress("a.c#1", "failed", costs={"build": 8.0}))
+    view = outlook(c.state)
+    assert view.cost(5.0) == 40.0  # two at once, and 20 s of builds for each that has a turn
+    assert view.left == 15
+
+
+def test_turns_that_end_early_leave_room_for_others():
+    c = Campaign(plan={"mutants_s": 100.0, "each_s": 30.0, "abreast": 1, "stretch": 3}, mutants=12)
+    turn(c, 0, 10.0)
+    turn(c, 1, 10.0, stage="refused")
+    assert outlook(c.state).left == 8
+    c.tell(ev.MutantProgress("a.c#2", "fuzzing", "m3"))
+    assert most_of(c.state, c.row(2)) == 90.0
+
+
+def test_a_forecast_in_trials_is_of_trials():
+    c = Campaign(plan={"mutants_trials": 1000, "each_trials": 100}, trials=2000, mutants=12)
+    turn(c, 0, 99.0, prune=50.0, build=70.0, execs=160)
+    turn(c, 1, 1.0, execs=140)
+    view = outlook(c.state)
+    assert (view.used, view.cost(100.0), view.left) == (300.0, 150.0, 5)
+
+
+def test_trials_of_an_earlier_turn_are_not_those_of_the_next():
+    c = Campaign()
+    turn(c, 0, 5.0, execs=700)
+    c.tell(ev.MutantProgress("a.c#0", "queued"))
+    assert trials_of(c.state, c.row(0)) == 0
+    c.tell(
+        ev.MutantProgress("a.c#0", "fuzzing", "m9"),
+        ev.Stats("m9", 20),
+        ev.Stats("m9-s1", 3),
+        ev.Stats("m9-sx", 1000),
+    )
+    assert trials_of(c.state, c.row(0)) == 23
+
+
+def over_by(c, how):
+    if how == "budget":
+        c.tell(ev.Stats("main", 1), dt=100.0)
+    elif how == "phase":
+        c.tell(ev.PhaseStarted("target", {**c.state.plan, "before_s": 40.0}))
+    else:
+        c.tell(ev.CampaignState(how))
+
+
+@pytest.mark.parametrize(
+    ("how", "over"),
+    [("budget", True), ("phase", True), ("finished", True), ("stopped", False), ("paused", False)],
+)
+def test_mutants_that_cannot_run_any_more_do_not_wait(how, over):
+    c = Campaign()
+    over_by(c, how)
+    assert mutants_can_run(c.state) is not over
+    assert [row.split()[1] for row in worklist_table(c.state, queue(c.state)) if "#" in row] == (
+        ["no" if over else "queued"] * 6
+    )
+    first = Worklist(lambda: c.state).glance(c.t)
+    assert ("got no turn" in remaining_text(first)) is over
+    status = dict(stage_rows(c.state))
+    assert status["mutants"] == ("6: 6 no turn" if over else "6: 6 waiting")
+    assert ("queue" in status) is not over
+    assert (outlook(c.state).left == 0) is over
+
+
+def test_a_turn_that_waits_for_a_worker_has_used_nothing():
+    c = Campaign(plan={"mutants_s": 100.0, "each_s": 10.0, "abreast": 1, "placed": 1})
+    c.tell(
+        ev.MutantProgress("a.c#0", "fuzzing", "m1"),
+        ev.InstanceHello("m1", mutant="a.c#0"),
+        dt=1,
+    )
+    c.tell(dt=24)
+    c.tell(ev.Stats("main", 1))
+    first = Worklist(lambda: c.state).glance(c.t)
+    assert [use[1:] for use in first.working] == [(0.0, 10.0)]
+    assert dict(stage_rows(c.state))["now"].endswith("waits for a worker of the cluster")
+    c.tell(ev.InstanceHello("m1", "zest", "0.1", mutant="a.c#0"))
+    assert fuzzed_for(c.state, c.row(0), c.t + 4) == 4.0
+    c.tell(ev.InstanceHello("m1", "zest", "0.1"), dt=4)  # the engine is started again
+    assert fuzzed_for(c.state, c.row(0), c.t + 2) == 6.0
+    assert dict(stage_rows(c.state))["now"].endswith(", 4s of 10s")
+    c.tell(ev.MutantProgress("a.c#0", "queued"))
+    c.tell(ev.MutantProgress("a.c#0", "fuzzing", "m2"), dt=3)
+    assert fuzzed_for(c.state, c.row(0), c.t + 9) == 0.0
+
+
+def test_a_turn_whose_engines_take_time_to_end_does_not_use_more_than_its_budget():
+    c = Campaign(plan={"mutants_s": 100.0, "each_s": 10.0, "abreast": 1})
+    c.tell(ev.MutantProgress("a.c#0", "fuzzing", "m1"))
+    c.tell(ev.Stats("m1", 1), dt=24)
+    assert [use[1:] for use in Worklist(lambda: c.state).glance(c.t).working] == [(10.0, 10.0)]
+    assert dict(stage_rows(c.state))["now"].endswith(", 10s of 10s")
 
 
 def thanks():

@@ -54,6 +54,8 @@ class TurnDetail:
     """The mutant's position among the waiting ones, from 1; 0: not waiting."""
     within: bool = True
     """Whether the budget allows its turn."""
+    can_run: bool = True
+    """Whether waiting mutants can still have a turn."""
     pending: Sequence[str] = ()
     findings: Sequence[Finding] = ()
     """Findings of the target that are credited to the mutant."""
@@ -68,7 +70,7 @@ def worklist_mutant_lines(
     tight: bool = False,
 ) -> list[Line]:
     """Return the details of a mutant; ``tight``: only some lines have room."""
-    sign = progress_glyph(mutant, mutants_phase=state.stage == "mutants")
+    sign = progress_glyph(mutant, mutants_phase=turn.can_run)
     head = head_line(mutant, sign, sign.state, turn.pending)
     gap: list[Line] = [] if tight else [[]]
     lines = [head, *gap, *change_of_line(mutant, source, 1 if tight else AROUND), *gap]
@@ -137,8 +139,8 @@ def _turn(mutant: Mutant, turn: TurnDetail, state: State) -> list[Line]:
         return [pair("fuzzed", turn.words, "running")]
     if turn.number and turn.within:
         return [pair("turn", f"{turn.words} (number {turn.number:,})")]
-    if turn.number and state.stage != "mutants":
-        return [pair("turn", "none: the mutants' budget was used up", "muted")]
+    if turn.number and not turn.can_run:
+        return [pair("turn", "none: the turns of mutants are over", "muted")]
     if turn.number:
         words = f"number {turn.number:,}: the mutants' budget ends before its turn"
         return [pair("turn", words, "pending")]

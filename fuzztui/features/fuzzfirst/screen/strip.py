@@ -14,7 +14,7 @@ from fuzztui.features.fuzzfirst.screen.worklist_text import (
     used_text,
 )
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.model.progress import PHASES
+from fuzztui.kernel.model.progress import NO_TURN, PHASES
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
@@ -195,7 +195,8 @@ def _legend(first: FuzzfirstSummary, width: int) -> list[Line]:
     for phase in PHASES:
         if count := first.phases[phase]:
             sign = _PHASE_SIGNS[phase]
-            words = f"{progress_label(phase)} {count:,}  "
+            over = phase == "waiting" and not first.can_run
+            words = f"{NO_TURN if over else progress_label(phase)} {count:,}  "
             parts.append(
                 [TextSpan(f"{sign.glyph} ", sign.style, phase), TextSpan(words, "", phase)]
             )

@@ -11,6 +11,8 @@ from fuzztui.features.fuzzfirst.fold import (
     Outlook,
     brought,
     fuzzed_for,
+    most_of,
+    mutants_can_run,
     outlook,
     queue,
     share_of,
@@ -71,9 +73,11 @@ class FuzzfirstSummary:
     phases: Counter[str] = field(default_factory=Counter)
     """Number of mutants by progress."""
     working: tuple[tuple[Mutant, float, float], ...] = ()
-    """Mutants with a turn: the mutant, the used part of its budget, its budget."""
+    """Mutants with a turn: the mutant, the used part of what it may use, and that."""
     brought: dict[str, int] = field(default_factory=dict)
     """What mutants have transferred to the target."""
+    can_run: bool = True
+    """Whether waiting mutants can still have a turn."""
 
     @property
     def share(self) -> float:
@@ -129,9 +133,14 @@ class Worklist:
             state.stage_t,
             view,
             self._phases,
-            tuple((m, self.used(m, view, now), share_of(state, m)) for m in self._working),
+            tuple(self._use(m, view, now) for m in self._working),
             self._brought,
+            mutants_can_run(state, now),
         )
+
+    def _use(self, mutant: Mutant, view: Outlook, now: float) -> tuple[Mutant, float, float]:
+        of = most_of(self._campaign(), mutant)
+        return mutant, min(of, self.used(mutant, view, now)), of  # engines take time to end
 
     def used(self, mutant: Mutant, view: Outlook, now: float) -> float:
         """Return the used part of the mutant's budget, in the budget's unit."""
@@ -143,9 +152,13 @@ class Worklist:
         self._refresh()
         state = self._campaign()
         ahead = self._waiting[: view.left]
-        rests = [max(0.0, share_of(state, m) - self.used(m, view, now)) for m in self._working]
+
+        def cost(mutant: Mutant) -> float:
+            return view.cost(share_of(state, mutant))
+
+        rests = [max(0.0, cost(m) - self.used(m, view, now)) for m in self._working]
         if view.trials:
-            return _one_after_the_other(state, ahead, sum(rests))
+            return _one_after_the_other(ahead, sum(rests), cost)
         abreast = max(1, int(min(state.plan.get("abreast", 1.0), len(ahead) + 1)))
         lanes = sorted(rests)[:abreast]
         lanes += [0.0] * (abreast - len(lanes))
@@ -153,13 +166,15 @@ class Worklist:
         out: dict[str, float] = {}
         for mutant in ahead:
             out[mutant.id] = lanes[0]
-            heapreplace(lanes, lanes[0] + share_of(state, mutant))
+            heapreplace(lanes, lanes[0] + cost(mutant))
         return out
 
 
-def _one_after_the_other(state: State, ahead: Sequence[Mutant], before: float) -> dict[str, float]:
+def _one_after_the_other(
+    ahead: Sequence[Mutant], before: float, cost: Callable[[Mutant], float]
+) -> dict[str, float]:
     out: dict[str, float] = {}
     for mutant in ahead:
         out[mutant.id] = before
-        before += share_of(state, mutant)
+        before += cost(mutant)
     return out

@@ -104,7 +104,7 @@ def verdict(mutant: Mutant) -> tuple[str, str]:
 def eta_text(first: FuzzfirstSummary) -> str:
     """Return when the target phase begins; an empty string if unknown."""
     view = first.view
-    if first.stage != "mutants":
+    if not first.can_run:
         return ""
     if view.eta_s >= 0:
         return f"target in {format.span(view.eta_s)}"
@@ -116,7 +116,7 @@ def eta_text(first: FuzzfirstSummary) -> str:
 def remaining_text(first: FuzzfirstSummary) -> str:
     """Return how many more mutants the budget allows."""
     view = first.view
-    if first.stage != "mutants":
+    if not first.can_run:
         return f"{several(view.waiting, 'mutant')} got no turn" if view.waiting else ""
     if not view.waiting:
         return "no mutant is waiting"

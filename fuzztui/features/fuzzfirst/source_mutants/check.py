@@ -11,7 +11,7 @@ import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fuzztui.features.fuzzfirst.source_mutants.generate import MutantError, language_of, read_source
@@ -81,14 +81,22 @@ class Check:
             except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
                 return str(e) or type(e).__name__
             return None
-        return _run(self._given or default_command(language), text, file.parent)
+        return complaint_of(self._given or default_command(language), file.parent, text)
 
 
-def _run(command: Sequence[str], text: bytes, where: Path) -> str | None:
+def complaint_of(
+    command: Sequence[str], where: Path, text: bytes = b"", env: Mapping[str, str] | None = None
+) -> str | None:
+    """Run a compiler in a directory; return its error message, None if it accepts the source.
+
+    ``text``: its standard input. ``env``: its environment; None: that of this process. Raises
+    :class:`MutantError`.
+    """
     try:
         process = subprocess.Popen(
             command,
             cwd=where,
+            env=env,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

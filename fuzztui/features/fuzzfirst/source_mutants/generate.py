@@ -9,6 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from fuzztui.features.fuzzfirst.source_mutants.apply import changed_lines
+from fuzztui.features.fuzzfirst.source_mutants.messages import Messages
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant, squeezed
 
 LANGUAGES = {
@@ -33,6 +34,8 @@ class Generated:
     mutants: list[SourceMutant] = field(default_factory=list)
     blank: int = 0
     """Mutants left out because they differ from the original or another mutant only in blanks."""
+    messages: int = 0
+    """Mutants left out because they change only :class:`Messages`."""
 
 
 def language_of(file: Path) -> str:
@@ -60,6 +63,7 @@ def generate(
     seen: set[tuple[int, str]] = set()
     twins: Counter[tuple[str, str]] = Counter()
     indented = language == "python"
+    messages = Messages(source if indented else ())
     for number, after, rule in changed_lines(source, rules_of(language)):
         before = source[number - 1]
         # Counted before mutants are left out, so that ids do not depend on ``lines``.
@@ -71,6 +75,9 @@ def generate(
             out.blank += 1
             continue
         seen.add((number, look))
+        if messages.contain(number, before, after):
+            out.messages += 1
+            continue
         key = _hash(before, after, twins[before, after])
         out.mutants.append(SourceMutant(f"{name}#{key}", name, number, rule, before, after))
     return out

@@ -79,7 +79,7 @@ def rank(
     mutants: Sequence[SourceMutant],
     *,
     metric: Metric | None = None,
-    first: int = 0,
+    first: Sequence[int] = (),
     avoid: Iterable[int] = (),
     among: Iterable[int] | None = None,
     limit: int | None = None,
@@ -88,8 +88,9 @@ def rank(
 ) -> Iterator[Pick]:
     """Yield the best ``limit`` mutants (None: all) as they are found.
 
-    ``first``: the index of the first pick. ``avoid``: indexes of mutants that count as picked
-    before. ``among``: the indexes to rank; None: all. Of equal distances, the lower index wins.
+    ``first``: the first pick is the first of these indexes that is accepted; without any, the first
+    of all. ``avoid``: indexes of mutants that count as picked before. ``among``: the indexes to
+    rank; None: all. Of equal distances, the lower index wins.
     ``accept`` is called with each index just before it would be picked; a rejected mutant has no
     effect on the order, so a long list need not be checked in advance. ``progress`` is called with
     the number of edits computed and the total, before the first pick.
@@ -102,8 +103,9 @@ def rank(
     nearest[chosen] = np.inf
     for index in avoid:
         distances.lower(nearest, index)
-    at, distance, picked = first, -1.0, 0
-    for _ in range(len(chosen)):
+    beginning = [index for index in dict.fromkeys([*first, *chosen]) if nearest[index] >= 0]
+    at, distance, picked = beginning[0], -1.0, 0
+    for number in range(len(chosen)):
         if picked == limit:
             return
         wanted = accept(at)
@@ -115,8 +117,8 @@ def rank(
         if picked:
             at = int(np.argmax(nearest))
             distance = float(nearest[at])
-        else:  # the first one was rejected
-            at = next((i for i in chosen if nearest[i] >= 0), at)
+        elif number + 1 < len(beginning):  # all until now were rejected
+            at = beginning[number + 1]
 
 
 def rank_as_universalmutator(
@@ -136,7 +138,6 @@ def rank_as_universalmutator(
             for pick in rank(
                 mutants,
                 metric=COMPATIBLE,
-                first=group[0],
                 among=group,
                 avoid=done,
                 limit=None if limit is None else limit - len(done),

@@ -250,10 +250,10 @@ class MutantsScreen(MutantControls):
             return
         view = first.view
         waits, now = turns.waits(view, self.host.status.now), {}
-        left = view.left if first.stage == "mutants" else -1  # no mutant gets a turn any more
+        left = view.left if first.can_run else -1  # no mutant gets a turn any more
         for id, number in turns.numbers.items():
             words = turn_text(waits.get(id), number, left, trials=view.trials)
-            now[id] = f"{number} {words}"
+            now[id] = f"{number}{'' if first.can_run else '-'} {words}"  # draws the status, too
         for mutant, used, of in first.working:
             now[mutant.id] = used_text(used, of, trials=view.trials)
         self._at_work = {
@@ -293,7 +293,7 @@ class MutantsScreen(MutantControls):
     @property
     def mutants_phase(self) -> bool:
         """Whether waiting mutants of a fuzz-first campaign can still have a turn."""
-        return self.campaign.stage == "mutants"
+        return self._first is None or self._first.can_run
 
     def within(self, mutant: Mutant) -> bool:
         """Return whether the mutant has had its turn, or will get one."""
@@ -335,7 +335,12 @@ class MutantsScreen(MutantControls):
             return mutant_lines(row, self.campaign, preview, pending, tight=tight)
         words = self._at_work.get(row.id) or self.turn(row)
         turn = TurnDetail(
-            words, self.number(row), self.within(row), pending, self._findings_of(row)
+            words,
+            self.number(row),
+            self.within(row),
+            self.mutants_phase,
+            pending,
+            self._findings_of(row),
         )
         return worklist_mutant_lines(row, self.campaign, preview, turn, tight=tight)
 
