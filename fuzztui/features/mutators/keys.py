@@ -90,6 +90,14 @@ KEYS = (
         "Default: only without any of the three.",
     ),
     Key(
+        "roll",
+        "choice",
+        "For what the class is drawn by the three probabilities: `input`, all mutations of an "
+        "input are of one class; or `step`, for each mutation. Default: input.",
+        default="",
+        choices=("input", "step"),
+    ),
+    Key(
         "language",
         "choice",
         "The grammar that splits inputs into fragments. With `none` only lines and what is "
@@ -131,7 +139,8 @@ class TextTable(CampaignTable):
     def fill_in(self, campaign: Campaign, frozen: dict[str, Any], load: CampaignLoad) -> None:
         """Fill in the mixture and the language, which depend on what is given.
 
-        Without a probability: the best mixture known. A run from before it keeps its own.
+        Without a probability: the best mixture known. A run from before it keeps its own, as one
+        from before ``roll`` keeps rolling for each step.
         """
         text = campaign.table(self.name)
         given = {name: text[name] for name in CLASSES if text[name] is not None}
@@ -144,6 +153,7 @@ class TextTable(CampaignTable):
             terms = " + ".join(f"{name} {part:g}" for name, part in given.items())
             total = f" = {sum(given.values()):g}" if len(given) > 1 else ""
             load.problem("text", f"{terms}{total}: havoc, text and splice must add to 1")
+        filled["roll"] = text["roll"] or ("step" if load.run else "input")
         filled["adaptive"] = best if text["adaptive"] is None else text["adaptive"]
         if (
             best

@@ -2,9 +2,9 @@
    (AFL_CUSTOM_MUTATOR_ONLY=1) beside steer.c, which makes no inputs.
 
    An input is made by a stack of 1, 2, 4 or 8 steps. Three probabilities, which can be changed
-   during the campaign, decide what a step is: a text mutator (engines/text/mutators.h) or a
-   template, a splice (engines/text/pool.h), or plain havoc (havoc.h). An impossible step becomes
-   havoc.
+   during the campaign, decide what all its steps are: text mutators (engines/text/mutators.h) and
+   templates, splices (engines/text/pool.h), or plain havoc (havoc.h). With FUZZTUI_TEXT_ROLL=step
+   they decide this for each step. An impossible step becomes havoc.
 
    Commands and answers are lines of control.jsonl (FUZZTUI_CONTROL) and events.jsonl
    (FUZZTUI_EVENTS), as for steer.c; this mutator executes the command "mixture". The counters of
@@ -67,6 +67,7 @@ typedef struct {
   int known;      /* `host` is of the entry that is being fuzzed */
   int sha1_names; /* file names are hashes, without names of mutators */
   int alone;      /* no other mutator makes inputs */
+  int each_step;  /* each step of an input is of a class of its own; else all are of one */
 
   int stack[MAX_STEPS]; /* the mutators that changed the newest input, each once */
   int stacked;
@@ -83,7 +84,7 @@ typedef struct { /* the probability of each class of steps */
   int adaptive;
 } mixture;
 
-static const mixture usual = {0.25, 0.75, 0, 0};
+static const mixture usual = {0.25, 0.5, 0.25, 1}; /* BEST of kernel/wire/mixture.py */
 
 /* Set the weights by which mutators are drawn: equal ones in fixed mode (`alike`), and while all
    are 0. For an input to which few mutators apply, dozens are drawn: `slots` makes that cheap. */
@@ -352,8 +353,7 @@ static int needs_spans(const mutator *m) {
   return m->host.entry && (b->splice > 0 || (b->text > 0 && b->arm[FT_TEMPLATE].weight));
 }
 
-static void step(mutator *m, size_t limit, const uint8_t *other, size_t n) {
-  uint64_t roll = ft_next(&m->rng) >> 11;
+static void step(mutator *m, size_t limit, uint64_t roll, const uint8_t *other, size_t n) {
   int arm = roll < m->text    ? text_step(m, limit)
             : roll < m->texts ? splice_step(m, limit, other, n)
                               : -1;
@@ -434,8 +434,10 @@ void *afl_custom_init(void *afl, unsigned seed) {
     m->control.path = NULL;
   }
   const char *only, *sha1 = getenv("AFL_SHA1_FILENAMES"), *names = getenv("FUZZTUI_TEXT_WITHOUT");
+  const char *roll = getenv("FUZZTUI_TEXT_ROLL");
   const char *dictionaries = getenv("FUZZTUI_TEXT_TOKENS"), *pool = getenv("FUZZTUI_TEXT_POOL");
   m->sha1_names = sha1 && *sha1;
+  m->each_step = roll && !strcmp(roll, "step");
   m->alone = (only = getenv("AFL_CUSTOM_MUTATOR_ONLY")) && *only;
   if (pool && *pool) m->pool = ft_pool_open(pool);
   m->without[FT_TEMPLATE] = m->without[FT_FRAGMENT] = !m->pool;
@@ -496,8 +498,10 @@ size_t afl_custom_fuzz(void *data, uint8_t *buf, size_t size, uint8_t **out, uin
   static uint8_t nothing[1] = {'0'};
   *out = size ? buf : nothing;
   if (!ft_set(&m->input, buf, size)) return size ? size : 1;
+  uint64_t roll = ft_next(&m->rng) >> 11;
   for (int left = 1 << ft_below(&m->rng, STACKS); left > 0; left--) {
-    step(m, limit, more, more_size);
+    step(m, limit, roll, more, more_size);
+    if (m->each_step) roll = ft_next(&m->rng) >> 11;
     if (left > 1 && needs_spans(m)) ft_host_follow(&m->host, &m->input);
   }
   if (!m->input.n && !havoc(&m->input, limit, &m->rng, &m->tokens)) return size ? size : 1;

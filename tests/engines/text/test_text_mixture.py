@@ -16,7 +16,7 @@ from fuzztui.engines.text.fragments import Fragments, Pool
 from fuzztui.engines.text.mixture import TextMixture, arms_of
 from fuzztui.engines.text.syntax import Spans
 from fuzztui.engines.text.table import ARMS
-from fuzztui.kernel.wire.mixture import Mixture
+from fuzztui.kernel.wire.mixture import Mixture, class_of
 
 PROGRAMS = (b"if (a) { f(1, x); }", b"while (b + 2) { g(y); }", b"(c); [d] {e};")
 
@@ -33,6 +33,7 @@ class Bench:
         pool: Pool | None = None,
         limit: int = 200,
         seed: int = 1,
+        each_step: bool = False,
     ) -> None:
         self.corpus = Corpus()
         for number, text in enumerate(texts):
@@ -41,8 +42,9 @@ class Bench:
         rng = random.Random(seed)
         havoc = Havoc(rng, limit, [b"token"], text=True)
         self.mutator = TextMixture(
-            self.arms, reference.apply, self.corpus, havoc, rng=rng, pool=pool
-        )
+            self.arms, reference.apply, self.corpus, havoc, rng=rng, pool=pool,
+            each_step=each_step,
+        )  # fmt: skip
 
     def children(self, n: int) -> list[Candidate]:
         entries = self.corpus.entries
@@ -82,6 +84,18 @@ def test_classes(block: StatsBlock, classes: set[str]) -> None:
     found = {name if name in ("havoc", "balanced") else "text" for name in bench.tried()}
     assert found <= classes
     assert classes - {"havoc"} <= found
+
+
+def classes_of(op: str) -> set[str]:
+    return {class_of(name) for name in op.rpartition(",")[0].split("+")}
+
+
+def test_all_steps_of_an_input_are_of_one_class() -> None:
+    seen = [classes_of(c.op) for c in Bench(StatsBlock(0.2, 0.4, 0.4)).children(500)]
+    assert {"text"} in seen and {"splice"} in seen and {"havoc"} in seen
+    assert not any(classes >= {"text", "splice"} for classes in seen)
+    bench = Bench(StatsBlock(0.2, 0.4, 0.4), each_step=True)
+    assert {"text", "splice", "havoc"} in [classes_of(c.op) for c in bench.children(500)]
 
 
 @pytest.mark.slow

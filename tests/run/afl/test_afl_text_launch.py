@@ -20,7 +20,7 @@ STEER, TEXT = Path("/cache/steer.so"), Path("/dev/null")
 
 TABLE = {
     "havoc": 0.1, "text": 0.6, "splice": 0.3, "adaptive": True, "language": "", "templates": [],
-    "without": [],
+    "without": [], "roll": "input",
 }  # fmt: skip
 
 
@@ -63,6 +63,7 @@ def test_it_mutates_beside_the_steering_library(afl, home):
     assert env["AFL_CUSTOM_MUTATOR_LIBRARY"] == f"{STEER};{TEXT}"
     assert env["AFL_CUSTOM_MUTATOR_ONLY"] == "1"
     assert env["FUZZTUI_TEXT"] == "0.1,0.6,0.3,1"
+    assert env["FUZZTUI_TEXT_ROLL"] == "input"
     assert env["FUZZTUI_TEXT_BLOCK"] == f"{main}/.text"
     assert env["FUZZTUI_CONTROL"] == f"{main}/control.jsonl"
     assert env["FUZZTUI_TEXT_POOL"] == ""
@@ -215,6 +216,7 @@ def test_the_engine_text_takes_the_defaults(tmp_path):
     text = loaded(tmp_path, PYTHON).campaign.table("text")
     assert (text["havoc"], text["text"], text["splice"]) == (0.25, 0.5, 0.25)
     assert (text["adaptive"], text["language"], text["templates"]) == (True, "", [])
+    assert text["roll"] == "input"
 
 
 @pytest.mark.parametrize(
@@ -236,11 +238,15 @@ def test_only_a_table_without_probabilities_adapts_by_default(tmp_path, table, a
 def test_a_run_of_an_earlier_version_keeps_its_mixture(tmp_path):
     for part in ("out", "supervisor", "log"):
         (tmp_path / part).mkdir()
-    (tmp_path / "campaign.toml").write_text(f"{AFL}[text]\n")
-    assert run_of(tmp_path / "campaign.toml")
-    text = load(tmp_path / "campaign.toml").campaign.table("text")
+    file = tmp_path / "campaign.toml"
+    file.write_text(f"{AFL}[text]\n")
+    assert run_of(file)
+    text = load(file).campaign.table("text")
     assert (text["havoc"], text["text"], text["splice"]) == (0.25, 0.75, 0.0)
-    assert not text["adaptive"]
+    assert (text["adaptive"], text["roll"]) == (False, "step")
+    new = loaded(tmp_path, f"{AFL}[text]\n")
+    file.write_text(new.toml())
+    assert load(file).campaign.table("text") == new.campaign.table("text")
 
 
 def with_seeds(tmp_path: Path, *names: str) -> str:
