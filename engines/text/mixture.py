@@ -75,6 +75,7 @@ class TextMixture:
             if arm >= 0 and arm not in stack:
                 arms.count_applied(arm)
                 stack.append(arm)
+        arms.count_made(stack)
         arms.count_trial()
         self._stack = stack
         self._made = made = Candidate(data, _label(stack, times), entry.id, self._other)

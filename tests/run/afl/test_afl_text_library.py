@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shared import shared
 
+from fuzztui.engines.text import reference
+from fuzztui.engines.text.arms import PERIOD, MixtureState
 from fuzztui.engines.text.block import SIZE, MutatorCounters, StatsBlock, Writer, read_block
 from fuzztui.engines.text.fragments import Fragments
 from fuzztui.engines.text.poolfile import write
@@ -311,6 +313,8 @@ def test_what_was_saved_is_counted_for_all_operators_of_the_stack(mutator):
     assert {name: arm.found for name, arm in arms.items()} == found
     assert {name: arm.crashes for name, arm in arms.items()} == crashes
     assert m.block().trials == 300
+    assert sum(m.block().made) >= 300
+    assert 100 <= sum(m.block().kept) < 200
     assert all(arm.applied >= arm.found + arm.crashes for arm in arms.values())
     assert all(arm.tried >= arm.applied for arm in arms.values())
 
@@ -512,9 +516,12 @@ arms = st.lists(
 )  # fmt: skip
 
 
+recent = st.lists(st.integers(0, 1 << 30), min_size=3, max_size=3)
 blocks = st.builds(
-    lambda mixture, adaptive, trials, arms: StatsBlock(*mixture, adaptive, trials, arms),
-    *(parts, st.booleans(), counters, arms),
+    lambda mixture, adaptive, trials, arms, made, kept: StatsBlock(
+        *mixture, adaptive, trials, arms, made=made, kept=kept
+    ),
+    *(parts, st.booleans(), counters, arms, recent, recent),
 )
 
 
@@ -543,6 +550,25 @@ def test_c_and_python_agree_on_the_block(lib, tmp_path_factory, written):
 
 
 # ------------------------------------------------------------------ adaptive
+
+
+@given(parts, st.lists(st.integers(1000, 1 << 30), min_size=3, max_size=3), st.data())
+@settings(
+    max_examples=examples(30),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_c_and_python_agree_on_the_shares(lib, tmp_path_factory, mixture, made, data):
+    kept = [data.draw(st.integers(0, n)) for n in made]
+    home = tmp_path_factory.mktemp("block")
+    before = StatsBlock(*mixture, True, PERIOD - 1, made=made, kept=kept, wish=mixture)
+    Writer(home / ".text", before)
+    m = Mutator(lib, home)
+    m.make()
+    m.stop()
+    arms = MixtureState(before, reference.weights)
+    arms.count_trial()
+    found = m.block()
+    assert (found.havoc, found.text, found.splice) == pytest.approx(arms.mixture, abs=2e-3)
 
 
 @pytest.mark.slow
