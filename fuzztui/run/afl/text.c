@@ -388,6 +388,14 @@ static int needs_spans(const mutator *m) {
   return m->host.entry && (b->splice > 0 || (b->text > 0 && b->arm[FT_TEMPLATE].weight));
 }
 
+/* An input of the class havoc has up to 64 edits, as many as afl-fuzz's own: 1 to 8 for each step.
+   Elsewhere a havoc step is one edit, so that the rest of the input stays text. */
+static int havoc_step(mutator *m, size_t limit, uint64_t roll) {
+  int done = 0, edits = roll < m->texts || m->each_step ? 1 : 1 << ft_below(&m->rng, STACKS);
+  while (edits-- > 0) done |= havoc(&m->input, limit, &m->rng, &m->tokens);
+  return done;
+}
+
 static void step(mutator *m, size_t limit, uint64_t roll, const uint8_t *other, size_t n) {
   int arm = roll < m->text    ? text_step(m, limit)
             : roll < m->texts ? splice_step(m, limit, other, n)
@@ -395,7 +403,7 @@ static void step(mutator *m, size_t limit, uint64_t roll, const uint8_t *other, 
   if (arm < 0) {
     arm = FT_HAVOC;
     m->block.arm[arm].tried++;
-    if (!havoc(&m->input, limit, &m->rng, &m->tokens)) return;
+    if (!havoc_step(m, limit, roll)) return;
   }
   m->steps++;
   for (int i = 0; i < m->stacked; i++)

@@ -184,6 +184,25 @@ def test_an_input_is_of_one_class_unless_each_step_is_drawn(mutator):
     assert {"text", "splice", "havoc"} in classes()
 
 
+def test_an_input_of_havoc_has_more_edits_than_steps(mutator):
+    m = mutator(settings="1,0,0,0")
+    data = bytes(200)
+
+    def unlike() -> int:
+        """Bytes that are no longer 0, in 300 inputs of one step each."""
+        m.start()
+        found: list[int] = []
+        while len(found) < 300:
+            made = m.make(data, data)
+            if m.name() == "op:havoc,rep:1":
+                found.append(len(made) - made.count(0))
+        return sum(found)
+
+    several = unlike()
+    m.env["roll"] = "step"
+    assert several > 2 * unlike() > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings_", "only"), [("0,1,0,0", NAMES), ("1,0,0,0", [HAVOC]), ("0,0,1,0", ["balanced"])]
