@@ -66,15 +66,17 @@ TARGETS = (
     ),
 )
 
-SPLICING = {"havoc": 0.25, "text": 0.5, "splice": 0.25}
+SPLICING = {"havoc": 0.25, "text": 0.5, "splice": 0.25, "roll": "step"}
 VARIANTS: dict[str, dict[str, Any] | None] = {
     "zest": None,
-    "text 75%": {"havoc": 0.25, "text": 0.75, "splice": 0.0},
+    "text 75%": {"havoc": 0.25, "text": 0.75, "splice": 0.0, "roll": "step"},
     "text + delimiters": SPLICING,
     "text + fragments": {**SPLICING, "language": True},
     "adaptive": {**SPLICING, "language": True, "adaptive": True},
+    "default": {**SPLICING, "language": True, "adaptive": True, "roll": "input"},
 }
-"""By what they are called: the table ``[text]``; None is zest."""
+"""By what they are called: the table ``[text]``; None is zest. Those of the published figures draw
+the class for each step, as fuzztui did then."""
 
 
 @dataclass(frozen=True)

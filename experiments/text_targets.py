@@ -52,15 +52,17 @@ from fuzztui.tools.report.two_samples import mann_whitney
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 TARGETS = ("lua", "mujs", "tcc")
-MIXED = {"havoc": 0.25, "text": 0.5, "splice": 0.25}
+MIXED = {"havoc": 0.25, "text": 0.5, "splice": 0.25, "roll": "step"}
 CONFIGS: dict[str, dict[str, Any] | None] = {
     "stock": None,
-    "text": {"havoc": 0.25, "text": 0.75, "splice": 0.0},
+    "text": {"havoc": 0.25, "text": 0.75, "splice": 0.0, "roll": "step"},
     "splice": MIXED,
     "adaptive": {**MIXED, "adaptive": True},
+    "empty": {},
     "plain": None,
 }
-"""The table ``[text]`` of each, without its language; None: there is no such table."""
+"""The table ``[text]`` of each, without its language; None: there is no such table. Those of the
+published figures draw the class for each step, as fuzztui did then; ``empty`` is the default."""
 
 AFL = {
     "AFL_NO_UI": "1",

@@ -6,11 +6,11 @@ The Python version of the settings and statistics in text.c, with the same rules
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
 from typing import Final
 
-from fuzztui.engines.text.block import StatsBlock
+from fuzztui.engines.text.block import MAX_RECENT, StatsBlock
 from fuzztui.engines.text.native import Weigh
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.table import ARMS, BALANCED, FRAGMENT, HAVOC, TEMPLATE
@@ -29,19 +29,45 @@ _ONE: Final = 1 << 53
 _TEXT: Final = slice(0, AT[TEMPLATE] + 1)
 _SPLICE: Final = slice(AT[FRAGMENT], AT[BALANCED] + 1)
 _HAVOC: Final = slice(AT[HAVOC], AT[HAVOC] + 1)
+_CLASSES: Final = (_TEXT, _SPLICE, _HAVOC)
+"""In the order of a block's counters of classes."""
 
 PRIOR: Final = 1000
 """Prior of a text mutator. With three quarters text, a mutator is applied some 900 times in a
 window (10,000 inputs and half of the counts before): one lucky find at most doubles its weight."""
 
-CLASS_PRIOR: Final = 20_000
-"""Prior of the classes havoc, text and splice, whose counts are larger in the same ratio."""
+PRIOR_KEPT: Final = 5
+"""Prior of the classes havoc, text and splice, in queue entries of average inputs."""
+
+ENOUGH: Final = 100
+"""Queue entries from which on the counts of classes are halved with each window. Where entries are
+rare, the counts grow: the shares are not those of a handful of lucky inputs."""
 
 MIN_CLASS_SHARE: Final = 0.05
 """Minimal share of a class in the adaptive mode, even if the user set 0: it may find more later."""
 
+MIN_HAVOC_SHARE: Final = 0.1
+"""Minimal share of havoc in the adaptive mode."""
+
 MAX_FRUITLESS_DRAWS: Final = 200
 """Draws without any effect after which a mutator gets only the minimal weight."""
+
+
+def earned(made: Sequence[int], kept: Sequence[int], prior: int) -> float:
+    """The share that havoc keeps in the adaptive mode, whatever the other classes find.
+
+    Havoc's share of the three yields, which are queue entries per input; where havoc yields most,
+    its share of the cubes of the yields. With these shares a mixture in which the others find less
+    than havoc makes at least four fifths of the entries that havoc alone would make.
+
+    ``made``, ``kept``: recent inputs and entries of text, splice and havoc. ``prior``: inputs on
+    which all classes together find :data:`PRIOR_KEPT` entries.
+    """
+    if not any(kept):
+        return MIN_HAVOC_SHARE
+    yields = [(k + PRIOR_KEPT) / (m + prior) for m, k in zip(made, kept, strict=True)]
+    share = max(yields[2] / sum(yields), yields[2] ** 3 / sum(y**3 for y in yields))
+    return min(max(share, MIN_HAVOC_SHARE), 1 - 2 * MIN_CLASS_SHARE)
 
 
 class MixtureState:
@@ -112,10 +138,12 @@ class MixtureState:
         for arm in arms:
             arm.window_applied //= 2
             arm.window_found //= 2
+        made, kept = [*self.block.made], [*self.block.kept]
+        if sum(kept) >= ENOUGH or max(made) > MAX_RECENT:
+            self.block.made, self.block.kept = [n // 2 for n in made], [n // 2 for n in kept]
         if not self.block.adaptive:
             return
-        classes = (_TEXT, _SPLICE, _HAVOC)
-        for part in classes:
+        for part in _CLASSES:
             worth = [
                 int(not without and (a.applied > 0 or a.tried < MAX_FRUITLESS_DRAWS))
                 for a, without in zip(arms[part], self._without[part], strict=True)
@@ -123,15 +151,14 @@ class MixtureState:
             weights = self._bandit(applied[part], found[part], worth, PRIOR)
             for arm, weight in zip(arms[part], weights, strict=True):
                 arm.weight = weight
+        prior = PRIOR_KEPT * sum(made) // max(sum(kept), 1) + 1
         havoc, text, splice = self.block.wish or self.mixture
-        parts = self._bandit(
-            [sum(applied[part]) for part in classes],
-            [sum(found[part]) for part in classes],
-            [int(max(part, MIN_CLASS_SHARE) * _WHOLE) for part in (text, splice, havoc)],
-            CLASS_PRIOR,
-        )
-        text, splice = parts[0] / sum(parts), parts[1] / sum(parts)
-        self._set(Mixture(1 - text - splice, text, splice), adaptive=True)
+        wish = [int(max(part, MIN_CLASS_SHARE) * _WHOLE) for part in (text, splice, havoc)]
+        parts = self._bandit(made, kept, wish, prior)
+        havoc = max(parts[2] / sum(parts), earned(made, kept, prior))
+        text = (1 - havoc) * parts[0] / (parts[0] + parts[1])
+        text = min(max(text, MIN_CLASS_SHARE), 1 - havoc - MIN_CLASS_SHARE)
+        self._set(Mixture(havoc, text, 1 - havoc - text), adaptive=True)
 
     # -------------------------------------------------------------------- drawing
 
@@ -180,8 +207,16 @@ class MixtureState:
         found.applied += 1
         found.window_applied += 1
 
+    def count_made(self, arms: Iterable[int]) -> None:
+        """Count an input that these mutators have changed, once for each of their classes."""
+        for number in {_class_of(arm) for arm in arms}:
+            self.block.made[number] += 1
+
     def count_found(self, arms: Iterable[int]) -> None:
         """Count a trial with these mutators whose input became a queue entry."""
+        arms = [*arms]
+        for number in {_class_of(arm) for arm in arms}:
+            self.block.kept[number] += 1
         for arm in arms:
             found = self.block.arms[arm]
             found.found += 1
@@ -191,6 +226,11 @@ class MixtureState:
         """Count a trial with these mutators whose input was saved as a crash or hang."""
         for arm in arms:
             self.block.arms[arm].crashes += 1
+
+
+def _class_of(arm: int) -> int:
+    """The place of a mutator's class in :data:`_CLASSES`."""
+    return 0 if arm < _SPLICE.start else 1 if arm < _HAVOC.start else 2
 
 
 def _shares(mixture: Mixture) -> tuple[float, float, float]:

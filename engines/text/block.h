@@ -36,7 +36,9 @@ typedef struct {
   uint64_t trials;            /* inputs made since the directory was created */
   uint64_t arms;
   double wish[3]; /* the three as the user set them: the adaptive mode starts from them */
-  uint8_t reserved[32];
+  /* Recent inputs with a step of each class (text, splice, havoc), and how many were kept. */
+  uint32_t made[3], kept[3];
+  uint8_t reserved[8];
   ft_arm arm[FT_ARMS];
 } ft_block;
 
@@ -44,7 +46,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-en
 _Static_assert(sizeof(FT_BLOCK_MAGIC) == 16 && sizeof(ft_arm) == 64, "as block.py has it");
 _Static_assert(offsetof(ft_block, sequence) == 16 && offsetof(ft_block, havoc) == 32 &&
                    offsetof(ft_block, trials) == 56 && offsetof(ft_block, arms) == 64 &&
-                   offsetof(ft_block, wish) == 72 && offsetof(ft_block, arm) == 128,
+                   offsetof(ft_block, wish) == 72 && offsetof(ft_block, made) == 96 &&
+                   offsetof(ft_block, arm) == 128,
                "as block.py has it");
 _Static_assert(sizeof(ft_block) <= FT_BLOCK_SIZE, "too many mutators");
 

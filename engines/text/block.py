@@ -24,7 +24,7 @@ BLOCK: Final = ".text"
 SIZE: Final = 65536
 MAGIC: Final = b"fuzztui text 1\n\0"
 
-_HEAD: Final = struct.Struct("<16sQQdddQQddd32x")
+_HEAD: Final = struct.Struct("<16sQQdddQQddd6I8x")
 _ARM: Final = struct.Struct("<8Q")
 _SEQUENCE: Final = slice(16, 24)
 _ADAPTIVE: Final = 1
@@ -32,6 +32,9 @@ _USED: Final = _HEAD.size + len(ARMS) * _ARM.size
 _MOST: Final = 1 << 53
 _BOUNDS: Final = (_MOST, _MOST, _MOST, _MOST, 1_000_000, 1 << 30, 1 << 20)
 _TRIES: Final = 3
+
+MAX_RECENT: Final = 1 << 30
+"""Bound of the counters of recent inputs: a block has 32 bits for each."""
 
 assert (_HEAD.size, _ARM.size) == (128, 64)
 
@@ -58,6 +61,8 @@ class StatsBlock:
     """The probabilities of the three classes, whose sum is 1, and the counters in ARMS' order.
 
     ``wish``: the probabilities that a user has set, from which the adaptive mode starts.
+    ``made``, ``kept``: recent inputs with a step of each class (text, splice, havoc), and how many
+    of them became queue entries.
     """
 
     havoc: float = 0.25
@@ -67,6 +72,8 @@ class StatsBlock:
     trials: int = 0
     arms: list[MutatorCounters] = field(default_factory=lambda: [MutatorCounters() for _ in ARMS])
     wish: tuple[float, float, float] | None = None
+    made: list[int] = field(default_factory=lambda: [0, 0, 0])
+    kept: list[int] = field(default_factory=lambda: [0, 0, 0])
 
 
 def read_block(path: Path) -> StatsBlock | None:
@@ -98,13 +105,17 @@ def _decode(data: bytes) -> tuple[StatsBlock | None, int]:
     """The block and its sequence number; None and 0 if the data is malformed."""
     if len(data) < _USED:
         return None, 0
-    magic, sequence, flags, havoc, text, splice, trials, arms, *wish = _HEAD.unpack_from(data)
+    magic, sequence, flags, havoc, text, splice, trials, arms, *more = _HEAD.unpack_from(data)
+    wish = more[:3]
+    made, kept = ([min(n, MAX_RECENT) for n in part] for part in (more[3:6], more[6:]))
     if magic != MAGIC or arms != len(ARMS) or not _is_mixture(havoc, text, splice):
         return None, 0
     found = [_arm(data, i) for i in range(arms)]
     adaptive = bool(flags & _ADAPTIVE)
     wished = (wish[0], wish[1], wish[2]) if _is_mixture(*wish) else None
-    return StatsBlock(havoc, text, splice, adaptive, min(trials, _MOST), found, wished), sequence
+    trials = min(trials, _MOST)
+    block = StatsBlock(havoc, text, splice, adaptive, trials, found, wished, made, kept)
+    return block, sequence
 
 
 def _is_mixture(*parts: float) -> bool:
@@ -169,7 +180,8 @@ class Writer:
         flags = _ADAPTIVE if b.adaptive else 0
         parts = (b.havoc, b.text, b.splice)
         wish = b.wish or (0.0, 0.0, 0.0)
-        head = _HEAD.pack(MAGIC, self._sequence, flags, *parts, b.trials, len(b.arms), *wish)
+        recent = (*wish, *b.made, *b.kept)
+        head = _HEAD.pack(MAGIC, self._sequence, flags, *parts, b.trials, len(b.arms), *recent)
         arms = (
             _ARM.pack(a.tried, a.applied, a.found, a.crashes, a.weight, a.window_applied,
                       a.window_found, 0)

@@ -124,6 +124,7 @@ def build(context: Context) -> Parts:
         Havoc(rng, spec.engine.max_size, context.tokens, text=context.text),
         rng=rng,
         pool=None if parsing is None else parsing.fragments.pool,
+        each_step=settings.each_step,
     )
 
     def saved(candidate: Candidate, folder: str) -> None:
@@ -167,6 +168,7 @@ class _Settings:
         if mixture.problem:
             raise CannotStart(f"[text]: {mixture.problem}")
         self.block = StatsBlock(*mixture, adaptive=bool(table.get("adaptive")))
+        self.each_step = table.get("roll") == "step"
         self.language = str(table.get("language") or "")
         self.templates = list(table.get("templates") or ())
         self.without = list(table.get("without") or ())

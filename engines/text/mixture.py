@@ -1,7 +1,7 @@
 """The engine's mutator: a stack of steps, each of them havoc, a text mutator, or a splice.
 
-Groce et al. choose between havoc and text for each input; here each step of a stack chooses, and
-splicing is a third class. text.c is the same for afl-fuzz.
+Groce et al. choose between havoc and text for each input; splicing is a third class. A run may
+also choose for each step. text.c is the same for afl-fuzz.
 """
 
 from __future__ import annotations
@@ -45,10 +45,13 @@ class TextMixture:
         *,
         rng: random.Random,
         pool: Pool | None = None,
+        each_step: bool = False,
     ) -> None:
-        """``pool``: of fragments; None if there is no grammar."""
+        """``pool``: of fragments; None if there is no grammar. ``each_step``: the class is drawn
+        for each step, not for each input.
+        """
         self._arms, self._apply, self._corpus, self._havoc = arms, apply, corpus, havoc
-        self._pool = pool
+        self._pool, self._each_step = pool, each_step
         self._rng = Rng(rng.getrandbits(64))
         self._recipient: SpliceRecipient | None = None
         self._entry: CorpusEntry | None = None
@@ -64,11 +67,15 @@ class TextMixture:
         self._begin(entry)
         stack: list[int] = []
         times = 1 << self._rng.below(STACKS)
+        roll = -1
         for _ in range(times):
-            arm, data = self._step(entry, data)
+            if roll < 0 or self._each_step:
+                roll = self._rng.next() >> 11
+            arm, data = self._step(entry, data, roll)
             if arm >= 0 and arm not in stack:
                 arms.count_applied(arm)
                 stack.append(arm)
+        arms.count_made(stack)
         arms.count_trial()
         self._stack = stack
         self._made = made = Candidate(data, _label(stack, times), entry.id, self._other)
@@ -98,12 +105,12 @@ class TextMixture:
         if self._recipient is not None:
             self._recipient.reset()
 
-    def _step(self, entry: CorpusEntry, data: bytes) -> tuple[int, bytes]:
-        """Do one step. Returns the number of the mutator that changed the data, or -1; and the
-        data.
+    def _step(self, entry: CorpusEntry, data: bytes, roll: int) -> tuple[int, bytes]:
+        """Do one step, whose class follows from the 53 random bits of ``roll``.
+
+        Returns the number of the mutator that changed the data, or -1; and the data.
         """
-        arms, rng = self._arms, self._rng
-        roll = rng.next() >> 11
+        arms = self._arms
         found = None
         if arms.is_text(roll):
             found = self._text(data)

@@ -22,6 +22,7 @@ from fuzztui.run.afl.build import build_target
 from fuzztui.run.campaign import FrozenCampaign, refuse_idle_keys
 from fuzztui.run.campaign.extras import refuse_missing_extras
 from fuzztui.run.campaign.rundir import SupervisorError
+from fuzztui.run.campaign.table import feature_tables
 from fuzztui.run.inprocess.ask import Ready
 
 
@@ -42,6 +43,10 @@ def check(options: argparse.Namespace) -> int:
     print(loaded.toml(), end="")
     for name, message in found.aliases.items():
         say(f'{_alias_origin(loaded, name)}: engine.aliases: "{name}": {message}')
+    for name, table in feature_tables().items():
+        if loaded.campaign.table(name):
+            for key, message in table.notes(loaded.campaign, loaded.given):
+                say(f"{loaded.origin(key)}: {key}: {message}")
     for remark in found.diagnostics:
         at = f"{loaded.origin(remark.key)}: " if remark.key else ""
         say(f"{at}{'warning: ' * remark.warns}{remark.words}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from fuzztui.engines.keys import Key, ValueType
 from fuzztui.engines.kinds import EngineKind
-from fuzztui.kernel.wire.mixture import CLASSES, Mixture, completed
+from fuzztui.kernel.wire.mixture import BEST, CLASSES, Mixture, completed
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.table import CampaignLoad, CampaignTable
 from fuzztui.run.campaign.values import check_known, check_strings, one_or_list
@@ -23,15 +24,27 @@ GRAMMARS = (
 
 ALIASES = {
     "c#": "csharp", "c++": "cpp", "cc": "cpp", "cs": "csharp", "cxx": "cpp", "golang": "go",
-    "hs": "haskell", "js": "javascript", "kt": "kotlin", "md": "markdown", "py": "python",
-    "python3": "python", "rb": "ruby", "rs": "rust", "sh": "bash", "terraform": "hcl",
-    "ts": "typescript", "yml": "yaml",
+    "ex": "elixir", "exs": "elixir", "h": "c", "hpp": "cpp", "hs": "haskell", "htm": "html",
+    "js": "javascript", "kt": "kotlin", "md": "markdown", "mjs": "javascript", "py": "python",
+    "python3": "python", "rb": "ruby", "rs": "rust", "sh": "bash", "sol": "solidity",
+    "terraform": "hcl", "tf": "hcl", "ts": "typescript", "yml": "yaml",
 }  # fmt: skip
-"""Other names of :data:`GRAMMARS`, for suggestions in error messages."""
+"""Other names of :data:`GRAMMARS`, for suggestions in error messages; suffixes of files."""
+
+NO_LANGUAGE = "none"
+
+_LEFT = Mixture(havoc=0.25, text=0.75, splice=0.0)
+"""The proportions in which the probabilities that are not given share the rest."""
 
 
-_USUAL = Mixture(havoc=0.25, text=0.75, splice=0.0)
-"""The mixture if the campaign file gives no probability."""
+def guessed_language(seeds: Sequence[str]) -> str:
+    """Return the language of more than half of the seeds, by suffix; "" if there is none."""
+    paths = (Path(seed) for seed in seeds)
+    files = [f for p in paths for f in ([p] if p.is_file() else p.rglob("*")) if f.is_file()]
+    suffixes = [file.suffix[1:].lower() for file in files]
+    languages = Counter(ALIASES.get(suffix, suffix) for suffix in suffixes)
+    language, count = max(languages.items(), key=lambda item: item[1], default=("", 0))
+    return language if language in GRAMMARS and 2 * count > len(files) else ""
 
 
 def _mutator_names() -> dict[str, Any]:
@@ -56,13 +69,13 @@ KEYS = (
         "text",
         "part",
         "The probability of text mutators. Default: what `splice` and `havoc` leave of 1; without "
-        "`havoc`, three quarters of what `splice` leaves.",
+        "`havoc`, three quarters of what `splice` leaves. Without any of the three: 0.5.",
     ),
     Key(
         "splice",
         "part",
         "The probability of splicing: a fragment of another entry replaces one of the same kind. "
-        "Default: 0.",
+        "Default: 0; without any of the three 0.25.",
     ),
     Key(
         "havoc",
@@ -73,16 +86,25 @@ KEYS = (
     Key(
         "adaptive",
         "boolean",
-        "Adapt the three probabilities and those of single mutators to what each found recently.",
-        default=False,
+        "Adapt the three probabilities and those of single mutators to what each found recently. "
+        "Default: only without any of the three.",
+    ),
+    Key(
+        "roll",
+        "choice",
+        "For what the class is drawn by the three probabilities: `input`, all mutations of an "
+        "input are of one class; or `step`, for each mutation. Default: input.",
+        default="",
+        choices=("input", "step"),
     ),
     Key(
         "language",
         "choice",
-        "The grammar that splits inputs into fragments. Default: none, only brackets and quotes "
-        "are fragments.",
+        "The grammar that splits inputs into fragments. With `none` only lines and what is "
+        "between brackets and quotes are fragments. Default: none; without any of the three "
+        "probabilities the language of more than half of the seeds, by their suffixes.",
         default="",
-        choices=GRAMMARS,
+        choices=(*GRAMMARS, NO_LANGUAGE),
         aliases=ALIASES,
         without="for another language leave the key out: brackets and quotes are spliced then",
     ),
@@ -115,17 +137,48 @@ class TextTable(CampaignTable):
         return kind == "text"
 
     def fill_in(self, campaign: Campaign, frozen: dict[str, Any], load: CampaignLoad) -> None:
-        """Fill in the probabilities of text, splice and havoc that the given ones leave."""
+        """Fill in the mixture and the language, which depend on what is given.
+
+        Without a probability: the best mixture known. A run from before it keeps its own, as one
+        from before ``roll`` keeps rolling for each step.
+        """
         text = campaign.table(self.name)
         given = {name: text[name] for name in CLASSES if text[name] is not None}
-        whole = completed({"splice": 0.0} | given, _USUAL)
-        parts = {name: round(part, 9) for name, part in zip(CLASSES, whole, strict=True)}
-        if Mixture(**parts).problem:
+        best = not given and load.run is None
+        whole = BEST if best else completed({"splice": 0.0} | given, _LEFT)
+        filled: dict[str, Any] = {
+            name: round(part, 9) for name, part in zip(CLASSES, whole, strict=True)
+        }
+        if Mixture(**filled).problem:
             terms = " + ".join(f"{name} {part:g}" for name, part in given.items())
             total = f" = {sum(given.values()):g}" if len(given) > 1 else ""
             load.problem("text", f"{terms}{total}: havoc, text and splice must add to 1")
-        frozen |= parts
-        text |= parts
+        filled["roll"] = text["roll"] or ("step" if load.run else "input")
+        filled["adaptive"] = best if text["adaptive"] is None else text["adaptive"]
+        if (
+            best
+            and not text["language"]
+            and (language := guessed_language(campaign.engine["seeds"]))
+        ):
+            filled["language"] = language
+        frozen |= filled
+        text |= filled
+        if text["language"] == NO_LANGUAGE:
+            text["language"] = ""
+
+    def notes(self, campaign: Campaign, given: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Yield whether a language was guessed."""
+        text = campaign.table(self.name)
+        if "text.language" in given or not (text["splice"] or text["adaptive"]):
+            return
+        if language := text["language"]:
+            yield "text.language", f'"{language}", by the suffixes of the seeds'
+        else:
+            yield (
+                "text.language",
+                "no language: lines and what is between brackets and quotes are spliced; a "
+                "language that has a grammar gives better fragments",
+            )
 
     def problems(self, campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
         """Yield bad templates."""

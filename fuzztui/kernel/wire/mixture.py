@@ -63,6 +63,10 @@ class Mixture(NamedTuple):
         return ", ".join(f"{name} {percentage(part)}" for name, part in parts)
 
 
+BEST: Final = Mixture(havoc=0.25, text=0.5, splice=0.25)
+"""The mixture with the most edges in measurements, if it is adaptive (docs/text.md)."""
+
+
 def percentage(part: float) -> str:
     """Return a probability as ``75%`` or ``37.5%``."""
     return f"{round(100 * part, 1):g}%"

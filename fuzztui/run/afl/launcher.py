@@ -337,6 +337,7 @@ def _textual(
     return {
         "AFL_CUSTOM_MUTATOR_ONLY": "1",
         "FUZZTUI_TEXT": ",".join([*parts, str(int(text["adaptive"]))]),
+        "FUZZTUI_TEXT_ROLL": text["roll"],
         "FUZZTUI_TEXT_BLOCK": str(directory / BLOCK),
         "FUZZTUI_TEXT_POOL": str(run_dir.pool) if text["language"] or text["templates"] else "",
         "FUZZTUI_TEXT_WITHOUT": ",".join(without),

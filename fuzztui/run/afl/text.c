@@ -2,9 +2,9 @@
    (AFL_CUSTOM_MUTATOR_ONLY=1) beside steer.c, which makes no inputs.
 
    An input is made by a stack of 1, 2, 4 or 8 steps. Three probabilities, which can be changed
-   during the campaign, decide what a step is: a text mutator (engines/text/mutators.h) or a
-   template, a splice (engines/text/pool.h), or plain havoc (havoc.h). An impossible step becomes
-   havoc.
+   during the campaign, decide what all its steps are: text mutators (engines/text/mutators.h) and
+   templates, splices (engines/text/pool.h), or plain havoc (havoc.h). With FUZZTUI_TEXT_ROLL=step
+   they decide this for each step. An impossible step becomes havoc.
 
    Commands and answers are lines of control.jsonl (FUZZTUI_CONTROL) and events.jsonl
    (FUZZTUI_EVENTS), as for steer.c; this mutator executes the command "mixture". The counters of
@@ -40,10 +40,13 @@
 #define WHOLE 1000000      /* the sum of the weights of a class */
 /* Of the adaptive mode: engines/text/arms.py explains the values. */
 #define PRIOR 1000
-#define CLASS_PRIOR 20000
+#define PRIOR_KEPT 5
+#define ENOUGH 100
 #define LEAST 0.05
+#define LEAST_HAVOC 0.1
 #define VAIN 200
 #define ONE (1ULL << 53)   /* probability 1 */
+#define MAX_RECENT (1U << 30)    /* of the counters of a class */
 #define MAX_COUNTED (1ULL << 53) /* of a counter in the block of another process */
 
 typedef struct {
@@ -67,9 +70,11 @@ typedef struct {
   int known;      /* `host` is of the entry that is being fuzzed */
   int sha1_names; /* file names are hashes, without names of mutators */
   int alone;      /* no other mutator makes inputs */
+  int each_step;  /* each step of an input is of a class of its own; else all are of one */
 
   int stack[MAX_STEPS]; /* the mutators that changed the newest input, each once */
   int stacked;
+  int classes;   /* bits of their classes */
   int steps;     /* steps that changed the newest input */
   int described; /* afl-fuzz has called describe for the newest input: it is being saved */
   char words[256];
@@ -78,12 +83,14 @@ typedef struct {
 
 /* ----------------------------------------------------------------- settings */
 
-typedef struct { /* the probability of each class of steps */
+enum { TEXT, SPLICE, HAVOC }; /* the classes of steps */
+
+typedef struct { /* the probability of each class */
   double havoc, text, splice;
   int adaptive;
 } mixture;
 
-static const mixture usual = {0.25, 0.75, 0, 0};
+static const mixture usual = {0.25, 0.5, 0.25, 1}; /* BEST of kernel/wire/mixture.py */
 
 /* Set the weights by which mutators are drawn: equal ones in fixed mode (`alike`), and while all
    are 0. For an input to which few mutators apply, dozens are drawn: `slots` makes that cheap. */
@@ -138,12 +145,30 @@ static int wish_mixture(mutator *m, mixture x) {
 
 static uint64_t wished(double part) { return (uint64_t)((part > LEAST ? part : LEAST) * WHOLE); }
 
+static double between(double x, double least, double most) {
+  return x < least ? least : x > most ? most : x;
+}
+
+/* The share that havoc keeps whatever the others find (engines/text/arms.py has the reasons).
+   `prior`: inputs on which all classes together find PRIOR_KEPT entries. */
+static double earned(const uint64_t *made, const uint64_t *kept, uint64_t prior) {
+  double sum = 0, cubes = 0, yield = 0;
+  if (!(kept[TEXT] | kept[SPLICE] | kept[HAVOC])) return LEAST_HAVOC;
+  for (int c = TEXT; c <= HAVOC; c++) {
+    yield = (double)(kept[c] + PRIOR_KEPT) / (double)(made[c] + prior);
+    sum += yield;
+    cubes += yield * yield * yield;
+  }
+  double share = yield / sum, cube = yield * yield * yield / cubes;
+  return between(share > cube ? share : cube, LEAST_HAVOC, 1 - 2 * LEAST);
+}
+
 /* Adapt the weights of mutators within their class, and the mixture, to their rates of finds. */
 static void adapt(mutator *m) {
   ft_block *b = &m->block;
   static const int begin[] = {0, FT_FRAGMENT, FT_HAVOC, FT_ARMS}; /* the first of each class */
   uint64_t applied[FT_ARMS], found[FT_ARMS], worth[FT_ARMS], weights[FT_ARMS];
-  uint64_t applied_by[3] = {0}, found_by[3] = {0}, parts[3];
+  uint64_t made[3], kept[3], parts[3];
   for (int i = 0; i < FT_ARMS; i++) {
     applied[i] = b->arm[i].window_applied;
     found[i] = b->arm[i].window_found;
@@ -151,21 +176,28 @@ static void adapt(mutator *m) {
     b->arm[i].window_applied /= 2;
     b->arm[i].window_found /= 2;
   }
+  int full = b->kept[0] + b->kept[1] + b->kept[2] >= ENOUGH;
+  for (int c = 0; c < 3; c++) full |= b->made[c] > MAX_RECENT;
+  for (int c = 0; c < 3; c++) {
+    made[c] = b->made[c];
+    kept[c] = b->kept[c];
+    if (full) b->made[c] /= 2, b->kept[c] /= 2;
+  }
   if (!(b->flags & FT_BLOCK_ADAPTIVE)) return;
   for (int c = 0; c < 3; c++) {
     int from = begin[c], n = begin[c + 1] - from;
     ft_weights(applied + from, found + from, worth + from, PRIOR, n, weights + from);
-    for (int i = from; i < from + n; i++) {
-      b->arm[i].weight = weights[i];
-      applied_by[c] += applied[i];
-      found_by[c] += found[i];
-    }
+    for (int i = from; i < from + n; i++) b->arm[i].weight = weights[i];
   }
+  uint64_t all = made[0] + made[1] + made[2], found_by_all = kept[0] + kept[1] + kept[2];
+  uint64_t prior = PRIOR_KEPT * all / (found_by_all ? found_by_all : 1) + 1;
   uint64_t wish[] = {wished(b->wish[1]), wished(b->wish[2]), wished(b->wish[0])};
-  ft_weights(applied_by, found_by, wish, CLASS_PRIOR, 3, parts);
-  double sum = (double)(parts[0] + parts[1] + parts[2]);
-  mixture x = {.text = (double)parts[0] / sum, .splice = (double)parts[1] / sum, .adaptive = 1};
-  x.havoc = 1 - x.text - x.splice;
+  ft_weights(made, kept, wish, prior, 3, parts);
+  double havoc = (double)parts[HAVOC] / (double)(parts[0] + parts[1] + parts[2]);
+  mixture x = {.havoc = between(havoc, earned(made, kept, prior), 1), .adaptive = 1};
+  x.text = (1 - x.havoc) * (double)parts[TEXT] / (double)(parts[TEXT] + parts[SPLICE]);
+  x.text = between(x.text, LEAST, 1 - x.havoc - LEAST);
+  x.splice = 1 - x.havoc - x.text;
   set_mixture(m, x);
 }
 
@@ -213,6 +245,10 @@ static int take_over(mutator *m) {
                          .weight = ft_at_most(a->weight, WHOLE),
                          .window_applied = ft_at_most(a->window_applied, 1 << 30),
                          .window_found = ft_at_most(a->window_found, 1 << 20)};
+  }
+  for (int i = 0; i < 3; i++) {
+    b->made[i] = (uint32_t)ft_at_most(old.made[i], MAX_RECENT);
+    b->kept[i] = (uint32_t)ft_at_most(old.kept[i], MAX_RECENT);
   }
   /* The process died while it wrote settings: they may be torn. */
   if (old.sequence & 1) return 0;
@@ -352,15 +388,22 @@ static int needs_spans(const mutator *m) {
   return m->host.entry && (b->splice > 0 || (b->text > 0 && b->arm[FT_TEMPLATE].weight));
 }
 
-static void step(mutator *m, size_t limit, const uint8_t *other, size_t n) {
-  uint64_t roll = ft_next(&m->rng) >> 11;
+/* An input of the class havoc has up to 64 edits, as many as afl-fuzz's own: 1 to 8 for each step.
+   Elsewhere a havoc step is one edit, so that the rest of the input stays text. */
+static int havoc_step(mutator *m, size_t limit, uint64_t roll) {
+  int done = 0, edits = roll < m->texts || m->each_step ? 1 : 1 << ft_below(&m->rng, STACKS);
+  while (edits-- > 0) done |= havoc(&m->input, limit, &m->rng, &m->tokens);
+  return done;
+}
+
+static void step(mutator *m, size_t limit, uint64_t roll, const uint8_t *other, size_t n) {
   int arm = roll < m->text    ? text_step(m, limit)
             : roll < m->texts ? splice_step(m, limit, other, n)
                               : -1;
   if (arm < 0) {
     arm = FT_HAVOC;
     m->block.arm[arm].tried++;
-    if (!havoc(&m->input, limit, &m->rng, &m->tokens)) return;
+    if (!havoc_step(m, limit, roll)) return;
   }
   m->steps++;
   for (int i = 0; i < m->stacked; i++)
@@ -368,10 +411,13 @@ static void step(mutator *m, size_t limit, const uint8_t *other, size_t n) {
   m->stack[m->stacked++] = arm; /* counted once for each input, as finds are */
   m->block.arm[arm].applied++;
   m->block.arm[arm].window_applied++;
+  int class = arm < FT_FRAGMENT ? TEXT : arm < FT_HAVOC ? SPLICE : HAVOC;
+  if (!(m->classes & 1 << class)) m->block.made[class]++;
+  m->classes |= 1 << class;
 }
 
 /* Forget the newest input. */
-static void forget(mutator *m) { m->described = m->steps = m->stacked = 0; }
+static void forget(mutator *m) { m->described = m->steps = m->stacked = m->classes = 0; }
 
 /* Count the previous input as a crash or hang if it was saved, but not as a queue entry. */
 static void settle(mutator *m) {
@@ -434,8 +480,10 @@ void *afl_custom_init(void *afl, unsigned seed) {
     m->control.path = NULL;
   }
   const char *only, *sha1 = getenv("AFL_SHA1_FILENAMES"), *names = getenv("FUZZTUI_TEXT_WITHOUT");
+  const char *roll = getenv("FUZZTUI_TEXT_ROLL");
   const char *dictionaries = getenv("FUZZTUI_TEXT_TOKENS"), *pool = getenv("FUZZTUI_TEXT_POOL");
   m->sha1_names = sha1 && *sha1;
+  m->each_step = roll && !strcmp(roll, "step");
   m->alone = (only = getenv("AFL_CUSTOM_MUTATOR_ONLY")) && *only;
   if (pool && *pool) m->pool = ft_pool_open(pool);
   m->without[FT_TEMPLATE] = m->without[FT_FRAGMENT] = !m->pool;
@@ -496,8 +544,10 @@ size_t afl_custom_fuzz(void *data, uint8_t *buf, size_t size, uint8_t **out, uin
   static uint8_t nothing[1] = {'0'};
   *out = size ? buf : nothing;
   if (!ft_set(&m->input, buf, size)) return size ? size : 1;
+  uint64_t roll = ft_next(&m->rng) >> 11;
   for (int left = 1 << ft_below(&m->rng, STACKS); left > 0; left--) {
-    step(m, limit, more, more_size);
+    step(m, limit, roll, more, more_size);
+    if (m->each_step) roll = ft_next(&m->rng) >> 11;
     if (left > 1 && needs_spans(m)) ft_host_follow(&m->host, &m->input);
   }
   if (!m->input.n && !havoc(&m->input, limit, &m->rng, &m->tokens)) return size ? size : 1;
@@ -547,6 +597,7 @@ uint8_t afl_custom_queue_new_entry(void *data, const uint8_t *fresh, const uint8
     m->block.arm[m->stack[i]].found++;
     m->block.arm[m->stack[i]].window_found++;
   }
+  for (int class = TEXT; class <= HAVOC; class++) m->block.kept[class] += m->classes >> class & 1;
   forget(m);
   return 0;
 }

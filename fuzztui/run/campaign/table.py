@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -91,6 +91,13 @@ class CampaignTable:
         """
         yield from ()
 
+    def notes(self, campaign: Campaign, given: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Yield a dotted key and a message for ``check`` about each value that was guessed.
+
+        ``given``: the dotted keys that the user has set.
+        """
+        yield from ()
+
 
 @dataclass(frozen=True, slots=True)
 class _PackageTable(CampaignTable):
@@ -123,6 +130,9 @@ class _PackageTable(CampaignTable):
 
     def without_effect(self, campaign: Campaign) -> Iterator[tuple[str, str]]:
         yield from self._made("without_effect", _pairs, campaign)
+
+    def notes(self, campaign: Campaign, given: Collection[str]) -> Iterator[tuple[str, str]]:
+        yield from self._made("notes", _pairs, campaign, given)
 
     def _made(self, method: str, check: Callable[[Any], T], *args: Any, **options: Any) -> T:
         try:

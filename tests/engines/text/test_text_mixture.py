@@ -5,18 +5,20 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate, from_label
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 from fuzztui.engines.loop.mutate import Havoc
 from fuzztui.engines.text import reference
-from fuzztui.engines.text.arms import AT, PERIOD, MixtureState
+from fuzztui.engines.text.arms import AT, ENOUGH, PERIOD, MixtureState, earned
 from fuzztui.engines.text.block import StatsBlock, Writer
 from fuzztui.engines.text.fragments import Fragments, Pool
 from fuzztui.engines.text.mixture import TextMixture, arms_of
 from fuzztui.engines.text.syntax import Spans
 from fuzztui.engines.text.table import ARMS
-from fuzztui.kernel.wire.mixture import Mixture
+from fuzztui.kernel.wire.mixture import BEST, Mixture, class_of
 
 PROGRAMS = (b"if (a) { f(1, x); }", b"while (b + 2) { g(y); }", b"(c); [d] {e};")
 
@@ -33,6 +35,7 @@ class Bench:
         pool: Pool | None = None,
         limit: int = 200,
         seed: int = 1,
+        each_step: bool = False,
     ) -> None:
         self.corpus = Corpus()
         for number, text in enumerate(texts):
@@ -41,8 +44,9 @@ class Bench:
         rng = random.Random(seed)
         havoc = Havoc(rng, limit, [b"token"], text=True)
         self.mutator = TextMixture(
-            self.arms, reference.apply, self.corpus, havoc, rng=rng, pool=pool
-        )
+            self.arms, reference.apply, self.corpus, havoc, rng=rng, pool=pool,
+            each_step=each_step,
+        )  # fmt: skip
 
     def children(self, n: int) -> list[Candidate]:
         entries = self.corpus.entries
@@ -82,6 +86,18 @@ def test_classes(block: StatsBlock, classes: set[str]) -> None:
     found = {name if name in ("havoc", "balanced") else "text" for name in bench.tried()}
     assert found <= classes
     assert classes - {"havoc"} <= found
+
+
+def classes_of(op: str) -> set[str]:
+    return {class_of(name) for name in op.rpartition(",")[0].split("+")}
+
+
+def test_all_steps_of_an_input_are_of_one_class() -> None:
+    seen = [classes_of(c.op) for c in Bench(StatsBlock(0.2, 0.4, 0.4)).children(500)]
+    assert {"text"} in seen and {"splice"} in seen and {"havoc"} in seen
+    assert not any(classes >= {"text", "splice"} for classes in seen)
+    bench = Bench(StatsBlock(0.2, 0.4, 0.4), each_step=True)
+    assert {"text", "splice", "havoc"} in [classes_of(c.op) for c in bench.children(500)]
 
 
 @pytest.mark.slow
@@ -151,7 +167,9 @@ def test_what_pays_is_done_more_often() -> None:
     for _ in range(2000):
         for arm in (good, bad, AT["havoc"], AT["balanced"]):
             arms.count_applied(arm)
-    arms.count_found([good] * 300)
+            arms.count_made([arm])
+    for _ in range(300):
+        arms.count_found([good])
     for _ in range(PERIOD - 1):
         arms.count_trial()
     assert arms.mixture == Mixture(0.25, 0.5, 0.25)
@@ -159,7 +177,8 @@ def test_what_pays_is_done_more_often() -> None:
     arms.count_trial()
     block = arms.block
     assert arms.changes == changes + 1
-    assert block.text > 0.5 > block.havoc >= 0.05
+    assert block.text > 0.5 > block.havoc >= 0.1
+    assert (block.made, block.kept) == ([2000, 1000, 1000], [150, 0, 0])
     assert abs(sum(arms.mixture) - 1) < 1e-9
     assert block.arms[good].weight > 4 * block.arms[bad].weight > 0
     assert block.arms[AT["template"]].weight == block.arms[AT["fragment"]].weight == 0
@@ -193,9 +212,9 @@ def test_the_wish_outlives_what_pays_and_a_restart(tmp_path) -> None:
     writer = Writer(tmp_path / ".text", StatsBlock(0.2, 0.5, 0.3, adaptive=True))
     arms = MixtureState(writer.block, reference.weights)
     for _ in range(2000):
-        arms.count_applied(AT["swap-args"])
-        arms.count_applied(AT["havoc"])
-    arms.count_found([AT["swap-args"]] * 300)
+        arms.count_made([AT["swap-args"], AT["havoc"]])
+    for _ in range(300):
+        arms.count_found([AT["swap-args"]])
     for _ in range(PERIOD):
         arms.count_trial()
     writer.publish(settings=True)
@@ -204,6 +223,62 @@ def test_the_wish_outlives_what_pays_and_a_restart(tmp_path) -> None:
     assert again.block.wish == (0.2, 0.5, 0.3)
     again.set_mixture(Mixture(0, 1, 0), adaptive=True)
     assert again.block.wish == (0, 1, 0)
+
+
+def shares(text: float, splice: float, havoc: float, windows: int = 60) -> Mixture:
+    """The mixture after windows in which each class finds so many entries per input."""
+    arms = MixtureState(StatsBlock(*BEST, adaptive=True), reference.weights)
+    block, rests = arms.block, [0.0, 0.0, 0.0]
+    for _ in range(windows):
+        parts = (block.text, block.splice, block.havoc)
+        for i, (part, found) in enumerate(zip(parts, (text, splice, havoc), strict=True)):
+            block.made[i] += round(PERIOD * part)
+            rests[i] += PERIOD * part * found
+            block.kept[i] += int(rests[i])
+            rests[i] %= 1
+        block.trials += PERIOD - 1
+        arms.count_trial()
+    return arms.mixture
+
+
+@pytest.mark.parametrize("often", [1.0, 0.01])
+@pytest.mark.parametrize(
+    ("text", "splice"), [(0, 0), (0.2, 0.2), (0.5, 0.5), (0.65, 0.65), (0.2, 0.6), (0.9, 0.9)]
+)
+def test_havoc_keeps_what_it_earns(text: float, splice: float, often: float) -> None:
+    """Where havoc finds 1% of the inputs, or one in 10,000, and the others less: the mixture
+    finds nearly as much as havoc alone."""
+    havoc = 0.01 * often
+    mixture = shares(text * havoc, splice * havoc, havoc)
+    found = mixture.havoc + text * mixture.text + splice * mixture.splice
+    assert found > 0.8
+    assert min(mixture) >= 0.0499
+    if text + splice < 0.5:
+        assert mixture.havoc > 0.8
+
+
+def test_what_finds_more_than_havoc_gets_more() -> None:
+    mixture = shares(0.01, 0.05, 0.005)
+    assert mixture.splice > 0.5
+    assert 0.1 <= mixture.havoc < 0.15
+    assert shares(0, 0, 0) == pytest.approx(BEST)
+
+
+@given(st.lists(st.integers(0, 1 << 30), min_size=3, max_size=3), st.data())
+def test_havocs_share_is_one(made: list[int], data: st.DataObject) -> None:
+    kept = [data.draw(st.integers(0, n)) for n in made]
+    assert 0.1 <= earned(made, kept, data.draw(st.integers(1, 1 << 30))) <= 0.9
+
+
+def test_counts_of_classes_grow_until_they_are_enough() -> None:
+    arms = MixtureState(StatsBlock(), reference.weights)
+    for windows in (1, 2):
+        for _ in range(ENOUGH // 2):
+            arms.count_made([AT["havoc"], AT["swap-args"]])
+            arms.count_found([AT["havoc"]])
+        for _ in range(PERIOD):
+            arms.count_trial()
+        assert (arms.block.made, arms.block.kept) == ([50, 0, 50], [0, 0, 50]), windows
 
 
 def test_fixed_stays_fixed() -> None:

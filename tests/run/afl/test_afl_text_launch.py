@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from test_afl_launch import campaign
 
+from fuzztui.cli import main
 from fuzztui.engines.text.syntax import LANGUAGES
 from fuzztui.run.afl import launcher
 from fuzztui.run.afl.launcher import AflFuzz
 from fuzztui.run.campaign import CampaignError, load, write_frozen
+from fuzztui.run.campaign.model import run_of
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError, prepare_run
 
 STEER, TEXT = Path("/cache/steer.so"), Path("/dev/null")
@@ -18,7 +20,7 @@ STEER, TEXT = Path("/cache/steer.so"), Path("/dev/null")
 
 TABLE = {
     "havoc": 0.1, "text": 0.6, "splice": 0.3, "adaptive": True, "language": "", "templates": [],
-    "without": [],
+    "without": [], "roll": "input",
 }  # fmt: skip
 
 
@@ -61,6 +63,7 @@ def test_it_mutates_beside_the_steering_library(afl, home):
     assert env["AFL_CUSTOM_MUTATOR_LIBRARY"] == f"{STEER};{TEXT}"
     assert env["AFL_CUSTOM_MUTATOR_ONLY"] == "1"
     assert env["FUZZTUI_TEXT"] == "0.1,0.6,0.3,1"
+    assert env["FUZZTUI_TEXT_ROLL"] == "input"
     assert env["FUZZTUI_TEXT_BLOCK"] == f"{main}/.text"
     assert env["FUZZTUI_CONTROL"] == f"{main}/control.jsonl"
     assert env["FUZZTUI_TEXT_POOL"] == ""
@@ -159,7 +162,8 @@ def parts_of(tmp_path: Path, table: str) -> tuple[float, ...]:
 @pytest.mark.parametrize(
     ("table", "parts"),
     [
-        ("", (0.25, 0.75, 0)),
+        ("", (0.25, 0.5, 0.25)),
+        ("adaptive = false", (0.25, 0.5, 0.25)),
         ("text = 0.6", (0.4, 0.6, 0)),
         ("text = 1", (0, 1, 0)),
         ("splice = 0.1", (0.225, 0.675, 0.1)),
@@ -210,8 +214,84 @@ def test_an_afl_campaign_without_the_table_mutates_bytes(tmp_path):
 
 def test_the_engine_text_takes_the_defaults(tmp_path):
     text = loaded(tmp_path, PYTHON).campaign.table("text")
+    assert (text["havoc"], text["text"], text["splice"]) == (0.25, 0.5, 0.25)
+    assert (text["adaptive"], text["language"], text["templates"]) == (True, "", [])
+    assert text["roll"] == "input"
+
+
+@pytest.mark.parametrize(
+    ("table", "adaptive"),
+    [
+        ('language = "c"', True),
+        ("adaptive = false", False),
+        ("text = 0.75", False),
+        ("splice = 0.5\nadaptive = true", True),
+    ],
+)
+def test_only_a_table_without_probabilities_adapts_by_default(tmp_path, table, adaptive):
+    new = loaded(tmp_path, f"{AFL}[text]\n{table}")
+    assert new.campaign.table("text")["adaptive"] is adaptive
+    again = loaded(tmp_path, new.toml())
+    assert again.campaign.table("text") == new.campaign.table("text")
+
+
+def test_a_run_of_an_earlier_version_keeps_its_mixture(tmp_path):
+    for part in ("out", "supervisor", "log"):
+        (tmp_path / part).mkdir()
+    file = tmp_path / "campaign.toml"
+    file.write_text(f"{AFL}[text]\n")
+    assert run_of(file)
+    text = load(file).campaign.table("text")
     assert (text["havoc"], text["text"], text["splice"]) == (0.25, 0.75, 0.0)
-    assert (text["adaptive"], text["language"], text["templates"]) == (False, "", [])
+    assert (text["adaptive"], text["roll"]) == (False, "step")
+    new = loaded(tmp_path, f"{AFL}[text]\n")
+    file.write_text(new.toml())
+    assert load(file).campaign.table("text") == new.campaign.table("text")
+
+
+def with_seeds(tmp_path: Path, *names: str) -> str:
+    (tmp_path / "seeds" / "more").mkdir(parents=True)
+    for name in names:
+        (tmp_path / "seeds" / name).write_text("x")
+    return AFL + 'seeds = ["seeds"]\n[text]\n'
+
+
+@pytest.mark.parametrize(
+    ("names", "language"),
+    [
+        (("a.js", "more/b.MJS", "README"), "javascript"),
+        (("a.c", "b.h", "c.py"), "c"),
+        (("a.c", "b.py"), ""),
+        (("a.scm", "b.scm"), ""),
+        (("id:000000", "id:000001.lua"), ""),
+        ((), ""),
+    ],
+)
+def test_the_language_of_most_seeds(tmp_path, names, language):
+    text = with_seeds(tmp_path, *names)
+    new = loaded(tmp_path, text)
+    assert new.campaign.table("text")["language"] == language
+    assert new.frozen["text"].get("language", "") == language
+    for key in ('language = "none"', "splice = 0.5", "havoc = 1"):
+        assert not loaded(tmp_path, text + key).campaign.table("text")["language"], key
+    assert loaded(tmp_path, f'{text}language = "go"').campaign.table("text")["language"] == "go"
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("", 'c.toml:6: text.language: "lua", by the suffixes of the seeds'),
+        ("splice = 0.5", "text.language: no language: lines and what is between brackets"),
+        ('language = "lua"', ""),
+        ('language = "none"', ""),
+        ("text = 1", ""),
+    ],
+)
+def test_check_reports_a_guessed_language(tmp_path, capsys, table, words):
+    loaded(tmp_path, f"{with_seeds(tmp_path, 'a.lua')}{table}")
+    assert main(["check", str(tmp_path / "c.toml")]) == 0
+    err = capsys.readouterr().err
+    assert (words in err) if words else ("text.language" not in err)
 
 
 @pytest.mark.parametrize("table", ["", "text = 0.6\nadaptive = true\nlanguage = 'c'"])

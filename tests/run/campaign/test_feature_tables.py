@@ -181,6 +181,9 @@ class Raising(CampaignTable):
 
     def without_effect(self, campaign: Campaign) -> Any:
         self._asked("without_effect")
+
+    def notes(self, *_: object) -> Any:
+        self._asked("notes")
         return ()
 
     def _asked(self, method: str) -> Any:
@@ -196,10 +199,11 @@ def test_a_method_that_raises_refuses_the_file(add, read, method) -> None:
         read("" if method in ("keys_for", "is_implied") else "[tide]\n")
 
 
-def test_a_fault_of_what_only_new_campaigns_are_asked(add, read) -> None:
-    add(Raising("tide", "without_effect", [MOST]))
-    with pytest.raises(PluginError, match=r"feature tide: \[tide\]: without_effect"):
-        module.feature_tables()["tide"].without_effect(read("[tide]\n").campaign).__next__()
+@pytest.mark.parametrize(("method", "more"), [("without_effect", ()), ("notes", ((),))])
+def test_a_fault_of_what_only_new_campaigns_are_asked(add, read, method, more) -> None:
+    add(Raising("tide", method, [MOST]))
+    with pytest.raises(PluginError, match=rf"feature tide: \[tide\]: {method}"):
+        next(getattr(module.feature_tables()["tide"], method)(read("[tide]\n").campaign, *more))
 
 
 def wrong(error: type[Exception]) -> Any:
