@@ -78,7 +78,7 @@ class LineReports:
     @property
     def price(self) -> float:
         """The work of listing the next module; 0: all are listed."""
-        return _LISTING * len(self._unlisted[0].source) if self._unlisted else 0.0
+        return _LISTING * (1 + len(self._unlisted[0].source)) if self._unlisted else 0.0
 
     def list_one(self) -> None:
         """Report the next module; after the last one, what ran on import."""

@@ -55,6 +55,8 @@ class LineRuns:
         cost = _FACTOR * work_of(execution.turns)
         self.waiting.append((entry, execution.data, execution.observed, cost))
         if at_once or self._at_once:
+            while self._lines.price:  # before again(): from there on the run has a time limit
+                self._next()
             self._journal.again(time.monotonic_ns())
             self._record()
             self._journal.judging()
@@ -96,8 +98,6 @@ class LineRuns:
 
     def _record(self) -> None:
         entry, data, observed, cost = self.waiting.popleft()
-        while self._lines.price:
-            self._next()
         patience = max(1.0, self._context.spec.target.timeout_confirm)
         if entry not in self._unsafe:
             self._executor.traced(data, self._lines.recorder, patience)

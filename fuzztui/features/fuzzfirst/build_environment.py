@@ -34,7 +34,8 @@ _WITH_VALUE = frozenset(
     | {"-MF", "-MT", "-MQ", "-target", "-arch", "--param", "-aux-info", "-rpath", "-framework"}
 )
 _WRITING = frozenset({"-o", "-E", "-aux-info"})
-"""Options that name or choose an output, besides those that begin with -M."""
+_WRITING_ALSO = ("-M", "-Wp,-M", "--coverage", "-ftest-coverage", "-save-temps", "-fdump")
+"""Options that name or choose an output, and how others begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,17 @@ class Call:
         for word in words:
             more = [next(words, "")] if word in _WITH_VALUE else []
             if word.startswith("-"):
-                if word not in _WRITING and not word.startswith("-M"):
+                if word not in _WRITING and not word.startswith(_WRITING_ALSO):
                     out += [word, *more]
-            elif word.startswith("@") or self._path(word) == source:
+            elif self._path(word) == source:
                 out.append(word)
         return out
+
+    def is_repeatable(self) -> bool:
+        """Whether the call can be checked in a copy: its directory is there, and no response file
+        may hold paths of the original's.
+        """
+        return Path(self.cwd).is_dir() and not any(word.startswith("@") for word in self.args)
 
     def _path(self, word: str) -> str:
         return os.path.normpath(os.path.join(self.cwd, word))  # noqa: PTH118

@@ -114,9 +114,12 @@ class BuildTree:
     def holding(self, name: str, text: bytes) -> Iterator[None]:
         """Context manager: replace a file's content by ``text``; restore it on exit.
 
-        The restored file has a new modification time. Raises OSError.
+        The restored file has a new modification time. Raises OSError, and :class:`BuildTreeError`
+        for a name that leads out of the tree.
         """
         path = self.source / name
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.source)):
+            raise BuildTreeError(f"{visible(name)} is outside {self.source}")
         try:
             # Outside the source directory: a build may compile all files of a directory.
             shutil.copy2(path, self._pristine)

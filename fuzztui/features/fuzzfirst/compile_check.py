@@ -7,6 +7,7 @@ so that the recorded call finds it, and all that it includes, as the build would
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -48,7 +49,9 @@ def record_calls(
 
     found = {}
     for call in built.calls:
-        for path in call.sources() if call.compiler in tools.real else ():
+        for path in call.sources() if call.compiler in tools.real and call.is_repeatable() else ():
+            if not Path(path).is_file():
+                continue  # a file of the build's own tests of its compiler
             file = os.path.relpath(os.path.realpath(path), os.path.realpath(built.tree.home))
             cwd = moved(f"{call.cwd}{os.sep}")
             argv = (str(tools.plain), tools.real[call.compiler], *map(moved, call.checking(path)))
@@ -56,7 +59,7 @@ def record_calls(
                 found[file, cwd, argv] = {"file": file, "cwd": cwd, "argv": argv}
     if found:
         copy.make(go_on)
-        replace_text(place / _CALLS, json.dumps({"calls": [*found.values()]}))
+        replace_text(place / _CALLS, json.dumps({"calls": [found[key] for key in sorted(found)]}))
 
 
 class _Call(TypedDict):
@@ -86,8 +89,10 @@ class BuildCheck:
         These are the calls that name the file, or a copy in the build; else the first that
         includes the file.
         """
-        file = str(Path("source", name))
-        if not (self._tree.source / file).is_file():
+        base, real = (os.path.realpath(self._tree.source / p) for p in ("", f"source/{name}"))
+        file = os.path.relpath(real, base)
+        # Not a file elsewhere, which an absolute name or a link may lead to.
+        if Path(file).parts[0] != "source" or not Path(real).is_file():
             return False
         self._texts[name] = text
         own = [(call, call["file"]) for call in self._calls if self._compiles_it(call, file, text)]
@@ -104,8 +109,11 @@ class BuildCheck:
         compiled = Path(call["file"])
         if call["file"] == file:
             return True
-        copied = compiled.parts[0] == "build" and compiled.name == Path(file).name
-        return copied and self._tree.text(call["file"]) == text
+        if compiled.parts[0] != "build" or compiled.name != Path(file).name:
+            return False
+        with contextlib.suppress(OSError):
+            return self._tree.text(call["file"]) == text
+        return False
 
     def compiles(self, mutant: SourceMutant) -> bool:
         """Whether a mutant of a prepared file compiles: by all calls that read the file."""

@@ -27,7 +27,7 @@ UNWANTED = ("skipped", "equivalent")
 
 _FUZZING = "fuzzing"
 
-_WAIT = "wait"
+WAIT = "wait"
 """Among the costs of a mutant: seconds for which no worker of the cluster was free."""
 
 _MAX_NAMES = 50
@@ -59,7 +59,7 @@ def mutant_stage(state: State, e: MutantProgress, touched: ChangesBuilder) -> No
         changes["turn_began_s"] = now
     elif e.stage == "queued":  # a new turn; the original keeps what was transferred
         earlier = together(row.earlier_results, row.turn_results)
-        changes["costs"].pop(_WAIT, None)
+        changes["costs"].pop(WAIT, None)
         changes |= {"turn_began_s": -1.0, "fuzzed_s": 0.0, "slot": ""}
         changes |= {"turn_results": {}, "earlier_results": earlier}
     elif row.stage == _FUZZING and e.stage != _FUZZING and row.turn_began_s >= 0:
@@ -76,9 +76,9 @@ def engine_started(state: State, e: InstanceHello, touched: ChangesBuilder) -> N
         return
     own = state.instances.get(e.instance)
     mutant = None if own is None else state.mutants.get(own.mutant)
-    if mutant is not None and mutant.stage == _FUZZING and _WAIT not in mutant.costs:
+    if mutant is not None and mutant.stage == _FUZZING and WAIT not in mutant.costs:
         waited = max(0.0, _running(state) - mutant.turn_began_s)
-        put(state, changed(mutant, {"costs": {**mutant.costs, _WAIT: waited}}), mutant, touched)
+        put(state, changed(mutant, {"costs": {**mutant.costs, WAIT: waited}}), mutant, touched)
 
 
 def _forget_seeds(state: State, key: str) -> None:
@@ -156,7 +156,7 @@ def most_of(state: State, mutant: Mutant) -> float:
 
 def has_begun(state: State, mutant: Mutant) -> bool:
     """Whether an engine of the turn has started: on a cluster it may wait for a worker."""
-    if not state.plan.get("placed") or _WAIT in mutant.costs:
+    if not state.plan.get("placed") or WAIT in mutant.costs:
         return True
     return any(i.version for i in _engines(state, mutant))
 
@@ -168,7 +168,7 @@ def fuzzed_for(state: State, mutant: Mutant, now: float | None = None) -> float:
         if not has_begun(state, mutant):
             return 0.0
         spent += max(0.0, running_time(state, now) - mutant.turn_began_s)
-    return max(0.0, spent - mutant.costs.get(_WAIT, 0.0))
+    return max(0.0, spent - mutant.costs.get(WAIT, 0.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,9 +38,15 @@ _LEFT = Mixture(havoc=0.25, text=0.75, splice=0.0)
 
 
 def guessed_language(seeds: Sequence[str]) -> str:
-    """Return the language of more than half of the seeds, by suffix; "" if there is none."""
+    """Return the language of more than half of the seeds, by suffix; "" if there is none.
+
+    Also "" if the seeds cannot be read, which the campaign's start reports.
+    """
     paths = (Path(seed) for seed in seeds)
-    files = [f for p in paths for f in ([p] if p.is_file() else p.rglob("*")) if f.is_file()]
+    try:
+        files = [f for p in paths for f in ([p] if p.is_file() else p.rglob("*")) if f.is_file()]
+    except OSError:
+        return ""
     suffixes = [file.suffix[1:].lower() for file in files]
     languages = Counter(ALIASES.get(suffix, suffix) for suffix in suffixes)
     language, count = max(languages.items(), key=lambda item: item[1], default=("", 0))

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from fuzztui.features.fuzzfirst.build_environment import Call
-from fuzztui.features.fuzzfirst.build_tree import BuildTree
+from fuzztui.features.fuzzfirst.build_tree import BuildTree, BuildTreeError
 from fuzztui.features.fuzzfirst.compile_check import BuildCheck
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 
@@ -17,7 +17,8 @@ from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
     [
         ("-O2 -I inc -DX=1 -MMD -MF a.d -c -o a.o a.c", "-O2 -I inc -DX=1 -c a.c"),
         ("-o prog a.c b.c -L. -lx c.o d.a -std=c99", "-L. -lx -std=c99 a.c"),
-        ("-x c++ -include k.h -E ../t/a.c @more", "-x c++ -include k.h @more ../t/a.c"),
+        ("-x c++ -include k.h -E ../t/a.c", "-x c++ -include k.h ../t/a.c"),
+        ("--coverage -Wp,-MD,a.d -save-temps -fdump-tree-all -c a.c", "-c a.c"),
         ("-MM -MT a.o -imacros m.h a.c", "-imacros m.h a.c"),
     ],
 )
@@ -101,6 +102,28 @@ def test_a_header_is_checked_by_what_includes_it(tmp_path):
     assert not compiles(check, "src/own.h", b"#define OWN (1\n")
     assert not check.prepare("b.c", OTHER)  # nothing was seen to read it
     assert not check.prepare("none.c", b"")
+
+
+def test_calls_with_response_files_or_in_a_lost_directory_are_not_repeated(tmp_path):
+    assert Call(str(tmp_path), ("-c", "a.c")).is_repeatable()
+    assert not Call(str(tmp_path), ("-c", "a.c", "@more")).is_repeatable()
+    assert not Call(str(tmp_path / "lost"), ("-c", "a.c")).is_repeatable()
+
+
+@needs_cc
+def test_no_file_outside_of_the_copy_is_written(tmp_path):
+    check = Recorded(tmp_path / "copy", ["-DNAMED=3"]).check()
+    users = tmp_path / "users" / "a.c"
+    users.parent.mkdir()
+    users.write_bytes(MAIN)
+    (tmp_path / "copy/source/source/vendor").symlink_to(users.parent)
+    inode = users.stat().st_ino
+    for name in (str(users), "vendor/a.c", "../../../users/a.c"):
+        assert not check.prepare(name, MAIN)
+    tree = BuildTree(tmp_path / "copy", tmp_path / "copy")
+    with pytest.raises(BuildTreeError, match="outside"), tree.holding("source/vendor/a.c", b""):
+        pass
+    assert (users.read_bytes(), users.stat().st_ino) == (MAIN, inode)
 
 
 @needs_cc

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fuzztui.features.fuzzfirst.fold import file_of, same_program
+from fuzztui.features.fuzzfirst.fold import WAIT, file_of, same_program
 from fuzztui.features.fuzzfirst.screen.mutant_details import commands_about, head_line, killed_text
 from fuzztui.features.fuzzfirst.screen.worklist import progress_glyph
 from fuzztui.features.fuzzfirst.screen.worklist_text import earlier_text, transferred_text, verdict
@@ -233,8 +233,9 @@ def _costs(mutant: Mutant) -> list[Line]:
         return []
     words = "  ".join(f"{name} {seconds:.2f}s" for name, seconds in spent)
     total = sum(seconds for _, seconds in spent)
+    whole = total + mutant.fuzzed_s - mutant.costs.get(WAIT, 0.0)  # the turn's time has the wait
     if mutant.fuzzed_s > 0:
-        words += f"  ({format.percent(total, total + mutant.fuzzed_s)} of its time)"
+        words += f"  ({format.percent(total, whole)} of its time)"
     return [pair("costs", words)]
 
 

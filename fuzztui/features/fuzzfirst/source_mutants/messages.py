@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 
@@ -12,6 +13,9 @@ from fuzztui.kernel.base.text import common_head
 _LEVELS = frozenset(
     {"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"}
 )
+
+_LOGGERS = re.compile(r"_*(?:\w*_)?(?:log|logger|logging|warnings)")
+"""Names of what logs, in lower case."""
 
 
 class Messages:
@@ -64,7 +68,7 @@ def _said(tree: ast.Module) -> Iterator[ast.expr | ast.stmt]:
                 yield message
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=logger, attr=level))):
                 name = ast.unparse(logger).rpartition(".")[2].lower()
-                if level in _LEVELS and ("log" in name or name == "warnings"):
+                if level in _LEVELS and _LOGGERS.fullmatch(name):
                     yield node
         for field in ("annotation", "returns"):
             if isinstance(annotation := getattr(node, field, None), ast.expr):
