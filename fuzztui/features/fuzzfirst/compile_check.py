@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from fuzztui.features.fuzzfirst.build_environment import BuildEnvironment
-from fuzztui.features.fuzzfirst.build_tree import BuildTree, mutated
+from fuzztui.features.fuzzfirst.build_tree import BuildTree, BuildTreeError, mutated
 from fuzztui.features.fuzzfirst.source_mutants.check import complaint_of
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.features.fuzzfirst.wrappers import Tools
@@ -89,10 +89,11 @@ class BuildCheck:
         These are the calls that name the file, or a copy in the build; else the first that
         includes the file.
         """
-        base, real = (os.path.realpath(self._tree.source / p) for p in ("", f"source/{name}"))
-        file = os.path.relpath(real, base)
-        # Not a file elsewhere, which an absolute name or a link may lead to.
-        if Path(file).parts[0] != "source" or not Path(real).is_file():
+        try:
+            file = self._tree.name_of(f"source/{name}")
+        except BuildTreeError:  # such as an absolute name, or a link that leads elsewhere
+            return False
+        if Path(file).parts[0] != "source":
             return False
         self._texts[name] = text
         own = [(call, call["file"]) for call in self._calls if self._compiles_it(call, file, text)]
