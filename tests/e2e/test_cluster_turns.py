@@ -55,10 +55,18 @@ def on_workers(cluster, placed):
     return found
 
 
+def arrived(cluster, placed, count):
+    """The processes by instance, once ``count`` instances have some.
+
+    The state lags behind: a short turn may have ended when the state shows it.
+    """
+    assert wait_until(lambda: len(on_workers(cluster, placed)) >= count), placed.stderr()
+    return on_workers(cluster, placed)
+
+
 def test_turns_run_on_the_workers(placed, cluster):
     placed.on_cluster(budget="16000 trials", per_mutant="2000 trials")
-    placed.until(lambda s: len(fuzzing(s)) >= 1)
-    assert on_workers(cluster, placed)
+    assert arrived(cluster, placed, 1)
     state = placed.over()
     assert (state.state, state.stage) == ("finished", "target"), placed.stderr()
     turns = placed.stages("done")
@@ -72,6 +80,7 @@ def test_turns_run_on_the_workers(placed, cluster):
 def test_skipping_ends_what_runs_there(placed, cluster):
     placed.on_cluster(budget="8m", per_mutant="2m")
     mutant = fuzzing(placed.until(fuzzing))[0]
+    assert wait_until(lambda: mutant.slot in on_workers(cluster, placed)), placed.stderr()
     there = on_workers(cluster, placed)[mutant.slot]
     assert placed.send(SkipMutants(mutant.id)).ok
     assert wait_until(lambda: not any(p.alive() for p in there))
@@ -83,13 +92,13 @@ def test_skipping_ends_what_runs_there(placed, cluster):
 def test_a_killed_worker_and_a_killed_supervisor(placed, cluster):
     placed.on_cluster(budget="8m", per_mutant="1m")
     placed.until(lambda s: len(fuzzing(s)) == 2)
-    before = on_workers(cluster, placed)
+    before = arrived(cluster, placed, 2)
     dask_process(cluster.workers[0]).kill()
     # Its turn goes on in the same directory when the worker is back.
     placed.until(lambda s: any(i.restarts for i in s.instances.values()))
     placed.until(lambda s: len(fuzzing(s)) == 2)
     told = [e.slot for e in placed.events(MutantProgress) if e.stage == "fuzzing"]
-    assert set(on_workers(cluster, placed)) == set(before) <= set(told)
+    assert set(arrived(cluster, placed, 2)) == set(before) <= set(told)
     placed.kill_supervisor()
     assert set(on_workers(cluster, placed)) == set(before), "the engines outlive it"
     there = [p for processes in on_workers(cluster, placed).values() for p in processes]
