@@ -128,8 +128,8 @@ SPOTON_KEYS = (
     Key(
         "targeted",
         "part",
-        "The share of mutations that are targeted at a type which decides an uncovered branch.",
-        default=0.5,
+        "The share of mutations that are targeted at a type which decides an uncovered branch. If "
+        "missing, it follows from what targeted and other mutations bring.",
     ),
     Key(
         "fresh",

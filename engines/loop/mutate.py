@@ -20,6 +20,10 @@ class Mutator(Protocol):
         """Make a child; does not change the entry."""
 
 
+Arm = tuple[str, float, Callable[[CorpusEntry], Candidate]]
+"""A mutator of :class:`YieldMutators`: name, weight, and the function that makes a child."""
+
+
 class YieldMutators:
     """Applies one of several mutators, the more often the more of its children are kept.
 
@@ -31,18 +35,26 @@ class YieldMutators:
     PERIOD: Final = 4000
     """Children after which earlier results count half."""
 
-    def __init__(self, parts: Sequence[tuple[str, float, Mutator]], rng: random.Random) -> None:
-        """``parts``: name, weight, mutator. A child's operation starts with the name."""
+    def __init__(self, parts: Sequence[Arm], rng: random.Random) -> None:
+        """A child's operation starts with the name of its mutator, or counts for the first one."""
         self._random = rng.random
         self._names = [name for name, _, _ in parts]
         self._weights = [weight for _, weight, _ in parts]
-        self._mutators = [mutator for _, _, mutator in parts]
+        self._mutators = [mutate for _, _, mutate in parts]
         self._tried = dict.fromkeys(self._names, 0.0)
         self._kept = dict.fromkeys(self._names, 0.0)
         self._forgotten = dict.fromkeys(self._names, 0.0)
         """Children that no longer count, by name."""
+        self._fixed: dict[str, float] = {}
         self._left = 0
         self._limits: list[float] = []
+
+    def fix(self, name: str, share: float | None) -> None:
+        """Set the probability of a mutator, from 0 to 1; None: by its yield again."""
+        self._fixed.pop(name, None)
+        if share is not None:
+            self._fixed[name] = share
+        self._left = 0
 
     def mutate(self, entry: CorpusEntry) -> Candidate:
         """Make a child with a mutator drawn by its yield."""
@@ -52,20 +64,21 @@ class YieldMutators:
         at = 0
         if len(self._mutators) > 1:
             at = min(bisect_right(self._limits, self._random()), len(self._mutators) - 1)
-        child = self._mutators[at].mutate(entry)
-        self._tried[self._named(child)] += 1
+        child = self._mutators[at](entry)
+        self._tried[self._named(child) or self._names[0]] += 1
         return child
 
     def saved(self, child: Candidate, folder: str) -> None:
         """Count a child that was saved in ``folder``, if one of the mutators has made it."""
-        name = child.op.partition(",")[0]
-        if not child.peer and not child.origin and self._tried.get(name):
+        name = self._named(child)
+        if name and not child.peer and not child.origin and self._tried[name]:
             self._kept[name] += 1
             self._left = 0
 
     def _named(self, child: Candidate) -> str:
-        name = child.op.partition(",")[0]
-        return name if name in self._tried else self._names[0]
+        """The mutator that the child's operation begins with; "" for other operations."""
+        name = child.op.partition(",")[0].partition(":")[0]
+        return name if name in self._tried else ""
 
     @property
     def children(self) -> dict[str, int]:
@@ -75,15 +88,19 @@ class YieldMutators:
     @property
     def shares(self) -> dict[str, float]:
         """The probability of each mutator, by name."""
-        rates = [
-            weight * (self._kept[name] + 1) / (self._tried[name] + 100)
+        rates = {
+            name: weight * (self._kept[name] + 1) / (self._tried[name] + 100)
             for name, weight in zip(self._names, self._weights, strict=True)
-        ]
+            if name not in self._fixed
+        }
         least = self.LEAST if len(rates) > 1 else 0.0
-        rest = 1 - least * len(rates)
+        rest, free = 1 - least * len(rates), 1 - sum(self._fixed.values())
+        whole = sum(rates.values())
         return {
-            name: least + rest * rate / sum(rates)
-            for name, rate in zip(self._names, rates, strict=True)
+            name: self._fixed[name]
+            if name in self._fixed
+            else free * (least + rest * rates[name] / whole)
+            for name in self._names
         }
 
     def _rebuild(self) -> None:

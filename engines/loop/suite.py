@@ -184,7 +184,12 @@ class SuiteCorpus(Feedback, Observer):
         structure = StructureMutator(rng, corpus, parts, havoc, context.spec.engine.max_size)
         copy = CopyMutator(rng, KEY_SIZE, context.spec.engine.max_size)
         mutator = YieldMutators(
-            [("havoc", 0.75, havoc), ("structure", 0.1, structure), ("copy", 0.25, copy)], rng
+            [
+                ("havoc", 0.75, havoc.mutate),
+                ("structure", 0.1, structure.mutate),
+                ("copy", 0.25, copy.mutate),
+            ],
+            rng,
         )
         made = PropertyCorpus(one, corpus, scheduler, coverage, mutator, None)
         if context.spec.engine.comparisons:

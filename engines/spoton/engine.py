@@ -21,6 +21,7 @@ from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.typed import Annotated
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
+from fuzztui.engines.loop.mutate import Arm, YieldMutators
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.stages import Fresh, Mutate, Stage
 from fuzztui.engines.spoton.distances import Distances
@@ -45,6 +46,9 @@ _UNTARGETED_TRIALS: Final = 500
 """Trials without a targeted mutation after which a warning is logged."""
 _SHOWN: Final = 4
 """Types that the warning names."""
+_PLAIN: Final = "plain"
+"""The name of zest's mutation, whose children are made from the plain sequence of choices."""
+_PLAIN_WEIGHT: Final = 0.1
 
 
 class Sometimes:
@@ -59,6 +63,17 @@ class Sometimes:
         if not self._corpus.entries or self._random() >= self._share:
             return None
         return self._stage.propose()
+
+
+def renamed(mutate: Callable[[CorpusEntry], Candidate]) -> Callable[[CorpusEntry], Candidate]:
+    """Zest's ``havoc`` under the name ``plain``: here ``havoc`` works by execution index."""
+
+    def plain(entry: CorpusEntry) -> Candidate:
+        child = mutate(entry)
+        child.op = f"{_PLAIN},{child.op.partition(',')[2]}"
+        return child
+
+    return plain
 
 
 def fit(form: InputForm) -> TypedInput:
@@ -77,10 +92,8 @@ def build(context: Context) -> Parts:
     spec, rng, form = context.spec, context.rng, fit(context.executor.form)
     form.on_drawn = context.journal.rewrite
     settings = _Settings(spec.engine.options)
-    base = zest.build(context)
     relations = TypeRelations(form.stacks, settings.aliases)
     goals, distances = Goals(settings.document, _module_lookup(context)), Distances(rng, relations)
-    feedback = GoalFeedback(goals, distances, base.coverage, settings.mode)
 
     def annotate(entry: CorpusEntry) -> Annotated | None:
         if entry.id in context.unsafe:
@@ -91,10 +104,17 @@ def build(context: Context) -> Parts:
         rng,
         annotate,
         form.expect,
-        feedback.distances,
+        distances,
         relations,
         targeted=settings.targeted,
     )
+
+    def mutators(plain: list[Arm]) -> YieldMutators:
+        (_, _, mutate), structure = plain
+        return mutator.mixed_with([(_PLAIN, _PLAIN_WEIGHT, renamed(mutate)), structure])
+
+    base = zest.build(context, mutators=mutators)
+    feedback = GoalFeedback(goals, distances, base.coverage, settings.mode)
     report = TargetingReport(context.log, context.journal, context.reported)
     types_file = TypesFile(
         spec.dir / TYPES, feedback, mutator, context.store.replace, report.update
@@ -104,9 +124,8 @@ def build(context: Context) -> Parts:
     stages: list[Stage] = []
     for stage in base.stages:
         if isinstance(stage, Mutate):
-            stages += [fresh, Mutate(base.corpus, base.scheduler, mutator)]
-        else:
-            stages.append(stage)
+            stages.append(fresh)
+        stages.append(stage)
 
     def on_modules() -> None:
         base.on_modules()
@@ -187,7 +206,7 @@ class _Settings:
     """The keys of ``[engine]``, with their defaults. Raises :class:`CannotStart` if one is bad."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        self.targeted = _share_of(options, "targeted", 0.5)
+        self.targeted = options.get("targeted") and _share_of(options, "targeted")
         self.fresh = _share_of(options, "fresh", 0.05)
         mode = options.get("distances", "frontier")
         if mode not in ("frontier", "global"):
@@ -206,7 +225,7 @@ class _Settings:
         self.document = read_document(Path(file)) if file else AnalysisFile({})
 
 
-def _share_of(options: Mapping[str, Any], key: str, default: float) -> float:
+def _share_of(options: Mapping[str, Any], key: str, default: float = 0.0) -> float:
     value = options.get(key, default)
     if type(value) not in (int, float) or not 0 <= value <= 1:
         raise CannotStart(f"engine.{key} = {value!r:.60}: a share must be a number from 0 to 1")

@@ -110,6 +110,7 @@ class TargetingReport:
             ignored=[at for at in data["ignored"] if len(at) <= MAX_LOCATION][:MAX_GOALS],
             changed=[file for file in data["changed"] if len(file) <= MAX_LOCATION][:MAX_CHANGED],
             analysis=data["analysis"],
+            adaptive=data["adaptive"],
         )
 
     def _interval_s(self, now: TargetingStats, run_s: float) -> float:
@@ -162,7 +163,8 @@ def _settings(stats: TargetingStats) -> tuple[Any, ...]:
     """The user's settings, and the changed files, whose goals are no longer known."""
     weights = zip(stats.names, stats.weights, strict=False)  # a file may have other lengths
     weighed = {n: w for n, w in weights if w != 1}
-    return stats.targeted, stats.pinned, stats.ignored, weighed, stats.changed
+    share = None if stats.adaptive else stats.targeted
+    return share, stats.pinned, stats.ignored, weighed, stats.changed
 
 
 def _coverage(stats: TargetingStats) -> tuple[int, ...]:

@@ -60,7 +60,7 @@ class TargetingCommands:
             case IgnoreGoal():
                 return self._ignore(command.location, bool(command.ignored))
             case SetTargetedShare():
-                return self._share(float(command.share))
+                return self._share(None if command.adaptive else float(command.share))
             case _:
                 raise SteerError(f"this engine does not support the command {command.name}")
 
@@ -119,11 +119,12 @@ class TargetingCommands:
         message = f"{location} is {'no longer pinned, and ' * pinned}ignored"
         return message if _any_left(feedback.distances) else f"{message}; {_ALL_BANNED}"
 
-    def _share(self, share: float) -> str:
+    def _share(self, share: float | None) -> str:
         before = self._mutator.targeted
         with self._saved_or_undone():
-            self._mutator.targeted, self._types_file.steered = share, True
-        return f"{before:.0%} -> {share:.0%} of the mutations are targeted"
+            self._mutator.set_share, self._types_file.steered = share, True
+        now = f"{self._mutator.targeted:.0%} of the mutations are targeted"
+        return f"{before:.0%} -> {now}{', adaptive' * (share is None)}"
 
     @contextmanager
     def _saved_or_undone(self) -> Iterator[None]:
@@ -134,12 +135,12 @@ class TargetingCommands:
         pinned, ignored = feedback.pinned, feedback.ignored
         suspended_pin, suspended = feedback.suspended_pin, feedback.suspended
         weights = {n: s.weight for n, s in distances.stats_by_type.items()}
-        share, steered = self._mutator.targeted, self._types_file.steered
+        share, steered = self._mutator.set_share, self._types_file.steered
         yield
         try:
             self._types_file.keep()
         except OSError as e:
-            self._mutator.targeted, self._types_file.steered = share, steered
+            self._mutator.set_share, self._types_file.steered = share, steered
             for name in distances.stats_by_type:
                 distances.weigh(name, weights.get(name, 1.0))
             feedback.ignored = ignored

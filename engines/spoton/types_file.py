@@ -2,7 +2,8 @@
 
 A JSON object with these keys:
 
-- ``targeted``: the share of targeted mutations; ``steered``: whether a user has set it
+- ``targeted``: the share of targeted mutations; ``adaptive``: whether it follows from what they
+  bring; ``steered``: whether a user has set either
 - ``pinned``: a location or ""; ``ignored``: locations, sorted
 - ``asked``: trials that were examined for the decisions that they reached
 - ``targets``, ``uncovered``, ``frontier``: numbers of goals
@@ -91,7 +92,10 @@ class TypesFile:
         }
         reached |= {str(location): int(n) for location, n in data.get("beyond", {}).items()}
         steered = data.get("steered") is True
-        share = float(_number(data["targeted"], most=1)) if steered else self._mutator.targeted
+        share = self._mutator.set_share
+        if steered:
+            adaptive = data.get("adaptive") is True
+            share = None if adaptive else float(_number(data["targeted"], most=1))
         feedback = self._feedback
         ignored = frozenset(map(str, data.get("ignored", ())))
         sampled_trials, pinned = int(data["asked"]), str(data["pinned"])
@@ -108,7 +112,7 @@ class TypesFile:
         feedback.ignored = ignored - {feedback.pinned}
         feedback.suspended_pin, feedback.suspended = suspended_pin, suspended
         feedback.uncertain = uncertain
-        self.steered, self._mutator.targeted = steered, share
+        self.steered, self._mutator.set_share = steered, share
         feedback.reached.update(reached)
         feedback.distances.stats_by_type.update(stats_by_type)
 
@@ -157,7 +161,8 @@ class TypesFile:
         first = sorted(goals.uncovered, key=late)
         given = {feedback.pinned, feedback.suspended_pin, *feedback.ignored, *feedback.suspended}
         return {
-            "targeted": self._mutator.targeted,
+            "targeted": round(self._mutator.targeted, 6),
+            "adaptive": self._mutator.set_share is None,
             "steered": self.steered,
             "pinned": feedback.pinned,
             "ignored": sorted(feedback.ignored),

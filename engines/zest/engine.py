@@ -22,7 +22,7 @@ from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestScheduler
 from fuzztui.engines.loop.example_keeper import ExampleKeeper
 from fuzztui.engines.loop.feedback import CoverageFeedback
-from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mutator, Splice, YieldMutators
+from fuzztui.engines.loop.mutate import Arm, ChoiceMutator, Havoc, Mutator, Splice, YieldMutators
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.stages import Fresh, Mutate, Recover, Seed, Seeds, Stage
 from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator, parts_of_text
@@ -32,8 +32,16 @@ from fuzztui.engines.suite.properties import Suite
 _SHRINK_RUNS: Final = 64
 
 
-def build(context: Context, census: Census | None = None) -> Parts:
-    """The parts of a zest engine. ``census``: that of the engine which extends it, and scans it."""
+def build(
+    context: Context,
+    census: Census | None = None,
+    mutators: Callable[[list[Arm]], YieldMutators] | None = None,
+) -> Parts:
+    """The parts of a zest engine, or those that another engine extends.
+
+    ``census``: that of the other engine, which scans it. ``mutators`` returns what the other engine
+    uses in the place of zest's own mutators.
+    """
     if context.target.suite is not None:
         return build_suite(context, context.target.suite)
     spec, rng, executor = context.spec, context.rng, context.executor
@@ -43,15 +51,15 @@ def build(context: Context, census: Census | None = None) -> Parts:
     choices = executor.form.choices
     havoc: Mutator
     parts_of: Callable[[CorpusEntry], Sequence[InputPart]]
-    others: list[tuple[str, float, Mutator]] = []
+    others: list[Arm] = []
     if isinstance(executor.form, GeneratedInput):
         havoc, parts_of = ChoiceMutator(rng), ChoiceParts(context, executor.form)
     else:
         havoc, parts_of = Havoc(rng, limit, context.tokens, text=context.text), parts_of_text
-        others = [("splice", 0.15, Splice(rng, corpus, havoc))]
+        others = [("splice", 0.15, Splice(rng, corpus, havoc).mutate)]
     structure = StructureMutator(rng, corpus, parts_of, havoc, limit)
-    mutators = [("havoc", 0.75, havoc), *others, ("structure", 0.1, structure)]
-    mutator = YieldMutators(mutators, rng)
+    arms = [("havoc", 0.75, havoc.mutate), *others, ("structure", 0.1, structure.mutate)]
+    mutator = mutators(arms) if mutators else YieldMutators(arms, rng)
 
     coverage = CoverageFeedback(executor.coverage)
     compare: list[Stage] = []

@@ -72,11 +72,13 @@ def _unpin(options: argparse.Namespace) -> PinGoal:
 def _targeted(options: argparse.Namespace) -> SetTargetedShare:
     if not options.id:
         raise UsageError(
-            "targeted needs the share of mutations to target at types; for example 0.7 or 70%"
+            "targeted needs the share of mutations to target at types; for example 0.7, 70%, or"
+            " adaptive"
         )
-    share = probability("targeted", options.id)
+    adaptive = options.id == "adaptive"
+    share = 0.0 if adaptive else probability("targeted", options.id)
     _state(options)
-    return SetTargetedShare(share, options.instance)
+    return SetTargetedShare(share, options.instance, adaptive=adaptive)
 
 
 def _weighed(name: str, weight: float, instance: str) -> WeighType:

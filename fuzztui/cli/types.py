@@ -149,8 +149,9 @@ def _standing(row: GoalRow) -> str:
 def summary(now: TargetingSummary) -> str:
     """Return one line with the share of targeted mutations and the number of uncovered goals."""
     pinned = f"; pinned {now.pinned}" if now.pinned else ""
+    adaptive = ", adaptive" * now.adaptive
     return (
-        f"{percentage(now.targeted)} of mutations are targeted{pinned}; {now.uncovered:,} of "
-        f"{several(now.targets, 'goal')} left, {now.frontier:,} on the frontier"
-        f"{how_many_ignored(now)}"
+        f"{percentage(now.targeted)} of mutations are targeted{adaptive}{pinned}; "
+        f"{now.uncovered:,} of {several(now.targets, 'goal')} left, "
+        f"{now.frontier:,} on the frontier{how_many_ignored(now)}"
     )

@@ -260,6 +260,7 @@ def test_the_status_tells_kinds_of_coverage_apart(tmp_path, figures, words):
         (["unignore", "app.py:18:then"], IgnoreGoal(THEN, False)),
         (["targeted", "70%"], SetTargetedShare(0.7)),
         (["targeted", "0.7", "--instance", "main"], SetTargetedShare(0.7, "main")),
+        (["targeted", "adaptive"], SetTargetedShare(adaptive=True)),
         (["demote", "main/12"], DemoteEntry(12, "main")),
         (["demote", "id:000012"], DemoteEntry(12)),
     ],

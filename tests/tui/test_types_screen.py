@@ -10,10 +10,10 @@ from aimed import LEFT, PINNED, TYPES, aimed, figures
 from fakes import Gone, Supervisor, running, started
 from mixed import mixed
 
-from fuzztui.features.targeting.fold import goal_line
+from fuzztui.features.targeting.fold import TargetingSummary, goal_line
 from fuzztui.features.targeting.screen import source
 from fuzztui.features.targeting.screen.actions import MOST, PendingTargeting, TargetingContext
-from fuzztui.features.targeting.screen.strip import TargetingLine, TargetingStrip
+from fuzztui.features.targeting.screen.strip import TargetingLine, TargetingStrip, targeted_spans
 from fuzztui.kernel.remote.protocol import APPLIED, CommandAnswer
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
@@ -753,6 +753,18 @@ async def test_one_line_on_the_overview(drive):
         assert line.endswith("50% of mutations targeted")
     async with drive(running()) as d:
         assert not d.screen.query_one(TargetingLine).display
+
+
+def test_when_every_goal_is_covered_no_share_is_shown():
+    assert targeted_spans(TargetingSummary(0.5, "", 9, 0, 0)) == []
+    shown = targeted_spans(TargetingSummary(0.5, "", 9, 2, 1, adaptive=True))[0]
+    assert "".join(span.text for span in shown).split() == [
+        "50%",
+        "of",
+        "mutations",
+        "targeted,",
+        "adaptive",
+    ]
 
 
 @pytest.mark.slow

@@ -86,6 +86,7 @@ def fold_stats(state: State, e: TargetingStats, touched: ChangesBuilder) -> None
         ignored=[at for at in e.ignored[:MAX_GOALS] if _is_name(at, MAX_LOCATION)],
         changed=[at for at in e.changed[:MAX_CHANGED] if _is_name(at, MAX_LOCATION)],
         analysis=e.analysis if len(e.analysis) <= MAX_NAME else "",
+        adaptive=e.adaptive is True,
         **lists,
     )
     touched.campaign = True
@@ -149,7 +150,8 @@ def fold_command(state: State, command: TypeCommand, name: str, touched: Changes
         return
     match command:
         case SetTargetedShare():
-            figures = replace(figures, targeted=command.share)
+            share = figures.targeted if command.adaptive else command.share
+            figures = replace(figures, targeted=share, adaptive=command.adaptive)
         case PinGoal(location=location) if len(location) <= MAX_LOCATION:
             ignored = [at for at in figures.ignored if at != location]
             figures = replace(figures, pinned=location, ignored=ignored)
@@ -233,6 +235,8 @@ class TargetingSummary:
     """The goals that any instance ignores, sorted."""
     changed: tuple[str, ...] = ()
     """The files that were edited since the analysis, in any running instance, sorted."""
+    adaptive: bool = False
+    """Whether ``targeted`` follows from what such mutations bring, in any running instance."""
 
 
 def _living(state: State, instance: str = "") -> list[TargetingStats]:
@@ -368,6 +372,7 @@ def targeting_summary(state: State) -> TargetingSummary | None:
         frontier,
         tuple(sorted(_ignored(living))),
         tuple(sorted({file for f in living for file in f.changed})),
+        any(f.adaptive for f in living),
     )
 
 
@@ -430,6 +435,7 @@ def targeting_dict(state: State) -> dict[str, Any] | None:
     rows = list(type_rows(state).values())
     return {
         "targeted": round(now.targeted, 6),
+        "adaptive": now.adaptive,
         "pinned": now.pinned or None,
         "ignored": list(now.ignored),
         "targets": now.targets,

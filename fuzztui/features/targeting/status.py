@@ -30,9 +30,9 @@ def targeting_rows(state: State, run: Path) -> Iterator[tuple[str, str]]:
     pinned = f"; pinned {now.pinned}" if now.pinned else ""
     yield (
         "types",
-        f"{percentage(now.targeted)} targeted{names}; {now.uncovered:,} of "
-        f"{several(now.targets, 'goal')} left, {now.frontier:,} on the frontier{pinned}"
-        f"{how_many_ignored(now)}",
+        f"{percentage(now.targeted)} targeted{', adaptive' * now.adaptive}{names}; "
+        f"{now.uncovered:,} of {several(now.targets, 'goal')} left, "
+        f"{now.frontier:,} on the frontier{pinned}{how_many_ignored(now)}",
     )
     if warning := stale(state):
         yield "changed", warning

@@ -22,6 +22,7 @@ def _types(event: TargetingStats) -> Described:
     text += f", {event.frontier:,} on the frontier"
     text += f"  {several(len(event.names), 'type')}"
     text += f"  {format.share(min(1.0, finite(event.targeted)))} targeted"
+    text += ", adaptive" * (event.adaptive is True)
     text += f"  pinned {event.pinned}" if event.pinned else ""
     text += f"  {len(event.ignored):,} ignored" if event.ignored else ""
     return Described("types", text, "muted", event.instance, STATS)

@@ -13,6 +13,7 @@ from fuzztui.kernel.wire.commands import (
     TypeCommand,
     WeighType,
 )
+from fuzztui.kernel.wire.events import TargetingStats
 
 
 def _weight(command: WeighType, before: State, now: State) -> Inverse:
@@ -22,6 +23,10 @@ def _weight(command: WeighType, before: State, now: State) -> Inverse:
         lambda weight, name: WeighType(command.type, weight, name),
         command.instance,
     )
+
+
+def _share(figures: TargetingStats) -> float | None:
+    return None if figures.adaptive else figures.targeted
 
 
 def _goal(command: TypeCommand, before: State, now: State) -> Inverse:
@@ -37,9 +42,9 @@ def _goal(command: TypeCommand, before: State, now: State) -> Inverse:
     new = {name: is_ for name, (_, is_) in alive.items()}
     if isinstance(command, SetTargetedShare):
         return each(
-            {name: f.targeted for name, f in old.items()},
-            {name: f.targeted for name, f in new.items()},
-            SetTargetedShare,
+            {name: _share(f) for name, f in old.items()},
+            {name: _share(f) for name, f in new.items()},
+            lambda share, name: SetTargetedShare(share or 0.0, name, adaptive=share is None),
             command.instance,
         )
     location = getattr(command, "location", "")

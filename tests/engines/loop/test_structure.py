@@ -3,7 +3,7 @@
 import ast
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -149,16 +149,12 @@ def test_children_of_choices_keep_their_structure() -> None:
 # ---------------------------------------------------------------------------------- by yield
 
 
-class Named:
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def mutate(self, entry: CorpusEntry) -> Candidate:
-        return Candidate(b"", f"{self.name},rep:4", entry.id)
+def named(name: str) -> Callable[[CorpusEntry], Candidate]:
+    return lambda entry: Candidate(b"", f"{name},rep:4", entry.id)
 
 
 def test_mutators_are_used_by_their_yield() -> None:
-    parts = [("a", 0.75, Named("a")), ("b", 0.2, Named("b")), ("c", 0.05, Named("c"))]
+    parts = [("a", 0.75, named("a")), ("b", 0.2, named("b")), ("c", 0.05, named("c"))]
     mutators = YieldMutators(parts, random.Random(1))
     entry = corpus_of(b"").entries[0]
     assert {n: round(s, 2) for n, s in mutators.shares.items()} == {"a": 0.69, "b": 0.22, "c": 0.09}
@@ -174,7 +170,7 @@ def test_mutators_are_used_by_their_yield() -> None:
 
 
 def test_what_others_made_counts_for_nobody() -> None:
-    mutators = YieldMutators([("a", 1, Named("a")), ("b", 1, Named("b"))], random.Random(1))
+    mutators = YieldMutators([("a", 1, named("a")), ("b", 1, named("b"))], random.Random(1))
     for _ in range(100):
         mutators.mutate(corpus_of(b"").entries[0])
     before = mutators.shares
@@ -188,3 +184,24 @@ def test_what_others_made_counts_for_nobody() -> None:
     assert mutators.shares == before
     mutators.saved(Candidate(b"", "b,rep:2", 0), "queue")
     assert mutators.shares["b"] > before["b"]
+
+
+def test_a_mutator_with_a_fixed_share_leaves_the_rest_to_the_yields() -> None:
+    parts = [("a", 0.5, named("a")), ("b:x", 0.5, named("b:x")), ("c", 0.5, named("c"))]
+    mutators = YieldMutators(
+        [("b" if n == "b:x" else n, w, m) for n, w, m in parts], random.Random(1)
+    )
+    entry = corpus_of(b"").entries[0]
+    mutators.fix("b", 0.4)
+    drawn = Counter(mutators.mutate(entry).op[0] for _ in range(2000))
+    assert mutators.children == drawn, "an operation may have more behind a colon"
+    for _ in range(20):
+        mutators.saved(Candidate(b"", "b:x,rep:1", 0), "queue")
+        mutators.saved(Candidate(b"", "c,rep:1", 0), "queue")
+    shares = mutators.shares
+    assert shares["b"] == 0.4
+    assert shares["c"] > 2 * shares["a"] > 0
+    mutators.fix("b", None)
+    assert mutators.shares["b"] > mutators.shares["a"]
+    mutators.fix("b", 1.0)
+    assert {mutators.mutate(entry).op[0] for _ in range(50)} == {"b"}

@@ -491,7 +491,7 @@ def test_a_child_differs_in_the_type_that_was_aimed_at():
         assert (other.name, other.image, other.tags) == (value.name, value.image, value.tags)
     assert made.stats_by_type["no.Such"].misses > 0
     assert made.stats_by_type["datetime.date"].matches == 50
-    mutator.targeted = 0.0
+    mutator.set_share = 0.0
     assert mutator.mutate(one).op.startswith("havoc,rep:")
     assert isinstance(bench.child(*expected[-1])[1], File)
 

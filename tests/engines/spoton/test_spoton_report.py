@@ -24,8 +24,8 @@ def row(**more: Any) -> dict[str, Any]:
 
 def data(**more: Any) -> dict[str, Any]:
     return {
-        "targeted": 0.5, "steered": False, "pinned": "", "ignored": [], "asked": 10, "targets": 7,
-        "uncovered": 2, "frontier": 1, "changed": [], "analysis": "",
+        "targeted": 0.5, "adaptive": False, "steered": False, "pinned": "", "ignored": [],
+        "asked": 10, "targets": 7, "uncovered": 2, "frontier": 1, "changed": [], "analysis": "",
         "types": {"a.B": row(picks=100, distance=0, probability=0.75), "c.D": row()},
         "left": [left("m.py:2:then", True, 4), left("m.py:9:else", False, 0)], **more,
     }  # fmt: skip

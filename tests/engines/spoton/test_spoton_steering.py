@@ -9,6 +9,7 @@ import pytest
 from spoton_lab import document, write_document
 
 from fuzztui.engines.execute.executor import Execution, Outcome
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.typed import TypeStacks
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.loop.corpus import CorpusEntry, SteerError
@@ -55,7 +56,7 @@ class Lab:
         root: Path,
         loaded: str = "m",
         sha: str = "",
-        targeted: float = 0.5,
+        targeted: float | None = 0.5,
         mode: Mode = "frontier",
         *,
         source: str = SOURCE,
@@ -198,6 +199,23 @@ def test_the_campaigns_share_counts_until_a_person_sets_it(tmp_path: Path) -> No
     assert second.mutator.targeted == 0.7
     second.obey(SetTargetedShare(0.2))
     assert Lab(tmp_path, targeted=0.5).mutator.targeted == 0.2
+
+
+def test_without_a_share_what_mutations_bring_decides(tmp_path: Path) -> None:
+    lab = Lab(tmp_path, targeted=None)
+    assert (lab.types_file.data()["adaptive"], lab.mutator.targeted) == (True, 0.5)
+    lab.mutator.mixture.mutate(CorpusEntry(0, "x", b"abc", 0))
+    for _ in range(5):
+        lab.mutator.mixture.saved(Candidate(b"", "havoc,rep:1", 0), "queue")
+    assert lab.mutator.targeted < 0.3
+    lab.obey(SetTargetedShare(0.9))
+    assert (lab.kept()["adaptive"], lab.mutator.targeted) == (False, 0.9)
+    answer = lab.obey(SetTargetedShare(adaptive=True))
+    assert answer.startswith("90% -> ")
+    assert answer.endswith(" of the mutations are targeted, adaptive")
+    assert lab.mutator.targeted < 0.3
+    assert (lab.kept()["adaptive"], lab.kept()["steered"]) == (True, True)
+    assert Lab(tmp_path, targeted=0.5).mutator.set_share is None, "a user has set it"
 
 
 # ------------------------------------------------------------------------------ the pin

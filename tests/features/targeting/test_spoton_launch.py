@@ -51,7 +51,7 @@ def said(tmp_path: Path, text: str) -> str:
 def test_keys(tmp_path):
     engine = campaign(tmp_path).engine
     assert engine["aliases"] == {"lib.Body": "app.S3Object"}
-    assert (engine["targeted"], engine["fresh"], engine["distances"]) == (0.5, 0.05, "frontier")
+    assert (engine["targeted"], engine["fresh"], engine["distances"]) == (None, 0.05, "frontier")
     assert campaign(tmp_path, GOOD + '[oracle]\nmessage = "internal error"\n').table("oracle")
 
 

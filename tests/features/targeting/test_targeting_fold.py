@@ -309,7 +309,8 @@ def test_as_json():
     fold(asked("c1", PinGoal(THEN)), state=state)
     status = status_dict(state)["types"]
     assert status == {
-        "targeted": 0.5, "pinned": None, "ignored": [LOOP], "targets": 9, "uncovered": 2,
+        "targeted": 0.5, "adaptive": False, "pinned": None, "ignored": [LOOP], "targets": 9,
+        "uncovered": 2,
         "frontier": 1, "changed": [],
         "likeliest": [{"name": DATE, "probability": 0.6}, {"name": PATH, "probability": 0.4}],
         "banned": [DATE], "pending": [{"c": "pin-target", "location": THEN}],

@@ -153,7 +153,7 @@ class Campaign:
                 for m in s.mutants.values()
             },
             {
-                f.instance: (f.targeted, f.pinned, sorted(f.ignored), f.weights)
+                f.instance: (f.adaptive or f.targeted, f.pinned, sorted(f.ignored), f.weights)
                 for f in s.types.values()
             },
             {
@@ -185,7 +185,7 @@ type_commands = [
     st.builds(cmd.WeighType, st.sampled_from(TYPES), st.sampled_from((0.0, 0.5, 4.0)), names),
     st.builds(cmd.PinGoal, st.sampled_from(("", *GOALS)), names),
     st.builds(cmd.IgnoreGoal, st.sampled_from(GOALS), st.booleans(), names),
-    st.builds(cmd.SetTargetedShare, st.sampled_from((0.0, 0.25, 1.0)), names),
+    st.builds(cmd.SetTargetedShare, st.sampled_from((0.0, 0.25, 1.0)), names, st.booleans()),
     st.builds(
         lambda havoc, adaptive, name: cmd.SetMixture(havoc, 1 - havoc, 0.0, adaptive, name),
         st.sampled_from((0.0, 0.5, 0.75)), st.booleans(), names,

@@ -226,7 +226,12 @@ class PendingTargeting:
     def targeted(self) -> float | None:
         """The pending targeted share, 0 to 1."""
         return next(
-            (c.share for c in reversed(self.commands) if isinstance(c, SetTargetedShare)), None
+            (
+                c.share
+                for c in reversed(self.commands)
+                if isinstance(c, SetTargetedShare) and not c.adaptive
+            ),
+            None,
         )
 
 

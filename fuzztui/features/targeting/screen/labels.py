@@ -119,7 +119,8 @@ def pending_label(command: Command) -> str:
             verb = "ignore" if command.ignored else "unignore"
             return f"{verb} {brief_location(command.location, 40)}"
         case SetTargetedShare():
-            return f"{format.share(command.share)} targeted"
+            share = "adaptive" if command.adaptive else format.share(command.share)
+            return f"{share} targeted"
         case _:
             return command.summary
 

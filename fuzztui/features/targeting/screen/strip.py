@@ -99,12 +99,15 @@ class TargetingStrip(StatusCanvas):
             return spread(left, [TextSpan("only this goal is targeted ", "muted")], width)
         if aim.changed and not aim.frontier:
             return [TextSpan(f" {remedy(aim.changed, over=self._status.over)}", "pending")]
-        return self._drawn_next(width)
+        return self._drawn_next(aim, width)
 
-    def _drawn_next(self, width: int) -> Line:
+    def _drawn_next(self, aim: TargetingSummary, width: int) -> Line:
         likely = [(name, chance) for name, chance in self._next if chance]
         if not likely:
-            return [TextSpan(" no type is drawn: no mutation is targeted", "muted")]
+            why = "no type is drawn: no mutation is targeted"
+            if aim.targets and not aim.uncovered:
+                why = "all goals are covered: mutations are random, to find failures"
+            return [TextSpan(f" {why}", "muted")]
         line = [TextSpan(" next ", "muted")]
         for n, (name, chance) in enumerate(likely):
             words = [
@@ -127,14 +130,16 @@ def fitting(left: Line, rights: Sequence[Line], width: int) -> Line:
 
 
 def targeted_spans(aim: TargetingSummary, keys: str = "") -> list[Line]:
-    """Return the targeted share as texts of several lengths."""
+    """Return the targeted share as texts of several lengths; none if no goal is left."""
+    if not aim.uncovered:
+        return []
     share = format.share(aim.targeted)
     moves = TextSpan(keys, "primary")
     return [
         [
             TextSpan("   ", ""),
             TextSpan(share, "bold"),
-            TextSpan(" of mutations targeted", "muted"),
+            TextSpan(" of mutations targeted" + ", adaptive" * aim.adaptive, "muted"),
             moves,
             TextSpan(" "),
         ],

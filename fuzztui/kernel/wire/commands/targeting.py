@@ -98,10 +98,14 @@ class IgnoreGoal(TypeCommand, name="ignore-target"):
 
 @dataclass(frozen=True, slots=True)
 class SetTargetedShare(TypeCommand, name="targeted"):
-    """Set the part of the mutations, 0 to 1, that are targeted at types."""
+    """Set the part of the mutations, 0 to 1, that are targeted at types.
 
-    share: float
+    ``adaptive``: from now on it follows from what such mutations bring, and ``share`` is unused.
+    """
+
+    share: float = 0.0
     instance: str = ""
+    adaptive: bool = False
 
     @property
     def problem(self) -> str:
@@ -111,4 +115,4 @@ class SetTargetedShare(TypeCommand, name="targeted"):
 
     @property
     def what(self) -> str:
-        return percentage(self.share)
+        return "adaptive" if self.adaptive else percentage(self.share)

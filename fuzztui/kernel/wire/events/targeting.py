@@ -22,7 +22,8 @@ class TargetingStats(Event, kind="type_figures", by_engines=True):
     ``picks``, ``matches``, ``misses``, ``new_arms`` (edges first covered by a mutation targeted
     at the type). ``ignored``: locations of the goals that the user ignores. ``changed``: files that
     were edited after the analysis; their goals are unknown. ``analysis``: the analysis that the
-    locations belong to (:mod:`fuzztui.kernel.wire.targeting`); empty: not reported.
+    locations belong to (:mod:`fuzztui.kernel.wire.targeting`); empty: not reported. ``adaptive``:
+    the part ``targeted`` follows from what such mutations bring; no user has set it.
     """
 
     instance: str
@@ -43,6 +44,7 @@ class TargetingStats(Event, kind="type_figures", by_engines=True):
     ignored: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     analysis: str = ""
+    adaptive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
