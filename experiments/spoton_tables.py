@@ -1,5 +1,7 @@
 """Tables II and III of the SpotOn paper for our seven Lambda handlers: coverage against zest.
 
+``--subjects tuning`` or ``held-out``: the same for typed libraries (lab/handlers.py).
+
 Each cell is one run of one engine on one handler: ``--seconds`` of CPU time from its first trial
 on, so neither loading boto3 nor what else the machine does is charged. Variants have the same
 generators, fixture and seeds:
@@ -44,7 +46,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lab.figures import interval, table
-from lab.handlers import VARIANTS, Handler, RunFailed, find, run
+from lab.handlers import SETS, VARIANTS, Handler, RunFailed, find, require, run
 from lab.options import parse
 from lab.rows import Rows
 from lab.runs import stop
@@ -282,7 +284,6 @@ def differences(rows: Cells, names: Sequence[str], variants: Sequence[str]) -> s
 def tabulate(names: Sequence[str], args: argparse.Namespace) -> bool:
     """Print the tables; returns whether the goal is met."""
     cells = load(args.rows, args.seconds)
-    names = list(names) or sorted({c.handler for c in cells})
     rows: Cells = {
         (name, variant): [c for c in cells if (c.handler, c.variant) == (name, variant)
                           and c.seed < _FIRST_SEED + args.repeat]
@@ -290,10 +291,11 @@ def tabulate(names: Sequence[str], args: argparse.Namespace) -> bool:
     }  # fmt: skip
     names = [n for n in names if any(rows[n, v] for v in VARIANTS)]
     if not names:
-        print(f"{args.results}: there are no cells of {args.seconds:g} s")
+        print(f"{args.results}: there are no cells of {args.seconds:g} s of {args.subjects}")
         return False
     pairs = [p for p in _PAIRS if all(any(rows[n, v] for n in names) for v in p)]
     variants = [v for v in VARIANTS if any(rows[n, v] for n in names)]
+    print(f"== {args.subjects}: {len(names)} subjects")
     print(f"Application coverage after {args.seconds:g} s of CPU time: medians [95%]; trials")
     print(coverage_table(rows, names, variants, equal_trials=False))
     print("\nAt equal trials")
@@ -328,7 +330,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--handlers", default="", help="names by comma; default all")
+    parser.add_argument("--subjects", default="handlers", choices=SETS, help="a set")
+    parser.add_argument("--handlers", default="", help="names of the set by comma; default all")
     parser.add_argument("--variants", default=",".join(VARIANTS), help="names by comma")
     parser.add_argument("--repeat", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="CPU seconds of a cell")
@@ -346,12 +349,15 @@ def main() -> None:
         parser.error(f"no variant {unknown[0]!r}; there are {', '.join(VARIANTS)}")
     names = [n for n in args.handlers.split(",") if n]
     try:
-        well = args.tabulate or work_through(find(args.python, names), args)
+        handlers = find(args.python, names, subjects=args.subjects)
+        if not args.tabulate:
+            require(handlers)
+        well = args.tabulate or work_through(handlers, args)
     except RunFailed as e:
         sys.exit(str(e))
     except KeyboardInterrupt:
         sys.exit("stopped: the same command continues")
-    met = tabulate(names, args)
+    met = tabulate([h.name for h in handlers], args)
     sys.exit(0 if well and (met or args.smoke) else 1)
 
 

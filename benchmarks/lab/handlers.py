@@ -1,12 +1,24 @@
-"""The Lambda handlers among the sample campaigns, and runs of engines on them with a record."""
+"""The subjects of spoton's evaluation, and runs of engines on them with a record.
+
+``handlers``: the Lambda functions among the sample campaigns. In ``typed``, libraries whose
+functions take typed objects, at exact versions (the extra ``bench`` of pyproject.toml):
+
+- ``tuning``: astral, babel, icalendar; figures on them may lead to changes of the engine.
+- ``held-out``: networkx, humanize, pydicom, omegaconf, pypika; chosen by kind (graphs, dates and
+  numbers, medical datasets, configurations, queries), with harnesses and generators that were
+  fixed before any engine ran on them. Nothing is ever changed because of a figure on them.
+
+The figures of the sets are reported apart.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,9 +30,27 @@ from fuzztui.run.campaign import Campaign, CampaignError, load
 from fuzztui.run.inprocess.spec import write_spec
 from lab.runs import RunFailed, call
 
-__all__ = ["SAMPLES", "VARIANTS", "Handler", "RunFailed", "find", "prepared", "run"]
+__all__ = [
+    "SAMPLES",
+    "SETS",
+    "VARIANTS",
+    "Handler",
+    "RunFailed",
+    "find",
+    "prepared",
+    "require",
+    "run",
+]
 
 SAMPLES: Final = Path(__file__).resolve().parent.parent.parent / "sample_campaigns"
+
+_TYPED: Final = Path(__file__).resolve().with_name("typed")
+SETS: Final = {
+    "handlers": SAMPLES,
+    "tuning": _TYPED / "tuning",
+    "held-out": _TYPED / "held_out",
+}
+"""Where the campaign files of each set are."""
 
 _RECORDED: Final = Path(__file__).resolve().with_name("recorded.py")
 _OURS: Final = SAMPLES.parent / "engines"
@@ -38,7 +68,7 @@ VARIANTS: Final[dict[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Handler:
-    """One sample campaign, under one interpreter."""
+    """One campaign, of a Lambda handler or a typed library, under one interpreter."""
 
     name: str
     file: Path
@@ -77,20 +107,50 @@ class Handler:
         return found.hexdigest()[:16]
 
 
-def find(python: str, names: Iterable[str] = (), prefix: str = "lambda-") -> list[Handler]:
-    """The handlers with these names; without names, all. Exits with a message if one is unknown.
+def find(python: str, names: Iterable[str] = (), prefix: str = "lambda-",
+         subjects: str = "handlers") -> list[Handler]:  # fmt: skip
+    """The subjects of a set with these names; without names, all. Exits with a message if one is
+    unknown.
 
-    ``prefix``: how the names of the campaign files begin; "": all sample campaigns of spoton.
+    ``prefix``: how the names of the handlers' files begin; "": all sample campaigns of spoton.
     """
+    begin, end = (prefix, "-spoton.toml") if subjects == "handlers" else ("", ".toml")
     files = {
-        f.name.removeprefix(prefix).removesuffix("-spoton.toml"): f
-        for f in sorted(SAMPLES.glob(f"{prefix}*-spoton.toml"))
+        f.name.removeprefix(begin).removesuffix(end): f
+        for f in sorted(SETS[subjects].glob(f"{begin}*{end}"))
     }
     missing = [n for n in names if n not in files]
     if missing or not files:
-        known = ", ".join(files) or f"none in {SAMPLES}"
-        sys.exit(f"no handler {', '.join(missing)}; there are {known}")
+        known = ", ".join(files) or f"none in {SETS[subjects]}"
+        sys.exit(f"{subjects}: no {', '.join(missing)}; there are {known}")
     return [Handler(name, files[name], python) for name in names or files]
+
+
+_FIND_SPECS = (
+    "import importlib.util, sys\n"
+    "print(*[name for name in sys.argv[1:] if importlib.util.find_spec(name) is None])"
+)
+
+
+def require(handlers: Sequence[Handler]) -> None:
+    """Exit with the pip command if their interpreter does not have the typed libraries.
+
+    Raises :class:`RunFailed` if a campaign is invalid.
+    """
+    typed = [h for h in handlers if _TYPED in h.file.parents]
+    wanted = sorted(
+        {name.partition(".")[0] for h in typed for name in h.campaign.target["include"]}
+    )
+    if not wanted:
+        return
+    python = typed[0].python
+    argv = [python, "-P", "-c", _FIND_SPECS, *wanted]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{python} cannot look for {', '.join(wanted)}: {done.stderr.strip()[-500:]}")
+    if missing := done.stdout.split():
+        sys.exit(f"{python} does not have {', '.join(missing)}:"
+                 f" python3 -m pip --python {python} install -e '.[bench]'")  # fmt: skip
 
 
 @contextmanager
