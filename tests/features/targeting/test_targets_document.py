@@ -60,6 +60,20 @@ def test_reachable(lab):
     }  # fmt: skip
 
 
+def test_functions_that_only_lambdas_mention_are_reachable(lab):
+    document = lab.study("""
+        TABLE = {"a": lambda x: chosen(x)}
+        def entry(x):
+            return TABLE["a"](x)
+        def chosen(x):
+            return x if x == 77 else 1
+        def other(x):
+            return x if x else 1
+    """)
+    assert {t.function: t.reachable for t in document.targets} == {"chosen": True, "other": False}
+    assert 77 in [c.value for c in document.constants]
+
+
 def test_what_cannot_be_read_is_left_out(lab):
     lab.write({
         "pack/__init__.py": "",

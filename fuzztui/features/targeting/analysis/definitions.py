@@ -186,7 +186,7 @@ def reached(
     every = list(functions)
     todo: list[ast.AST] = []
     for f in every:
-        last = f.name.rpartition(".")[2].rpartition(":")[2]
+        last = getattr(f.node, "name", "<lambda>")
         by_name.setdefault(last, []).append(f)
         special = last.startswith("__") and last.endswith("__")
         if f.name == entry or special or last.startswith("<"):
