@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
+from math import fsum
 from typing import Final
 
 from fuzztui.engines.spoton.goals import Goal
@@ -21,6 +23,14 @@ MATCH: Final = 3 / 4
 MISS: Final = 4 / 3
 MAX_FACTOR: Final = 8.0
 """Bound of a factor, so that a type that most inputs lack is still picked sometimes."""
+MOST: Final = 4.0
+"""What types bring makes them at most so many times as probable, or improbable."""
+ASSUMED: Final = 100
+"""Mutations, one of them with new cells, that are added to the results of types."""
+RENEWED: Final = 100
+"""Mutations after which the probabilities are computed anew."""
+REMEMBERED: Final = 4000
+"""Mutations after which earlier results count half."""
 
 
 def unify(goals: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -56,6 +66,9 @@ class TypeStats:
 class Distances:
     """Weighted random choice among the types of the goals: p ~ weight / ((1 + distance) * factor).
 
+    Types that the same parts of inputs have (a class and its base class) share the probability of
+    one of them, times what mutations directed at them lately brought. The paper does neither.
+
     A type that has not occurred in any mutated entry yet is never picked: it could only be missed.
 
     The paper multiplies the factor with a distance that is never 0. Here 0 is the nearest, so 1 is
@@ -69,6 +82,11 @@ class Distances:
         self.now: dict[str, int] = {}
         """The types of the current goals, and their distances."""
         self._chances: dict[str, float] = {}
+        self._tried: Counter[str] = Counter()
+        self._brought: Counter[str] = Counter()
+        """By type: mutations directed at it, and children of them with new cells; of this worker,
+        and older ones count less."""
+        self._until_renewed = RENEWED
         self._names: list[str] = []
         self._sums: list[float] = []
         self._age = 0
@@ -105,7 +123,18 @@ class Distances:
         """Count an input that has choices of the picked type."""
         stats = self.stats_by_type[name]
         stats.matches += 1
+        self._tried[name] += 1
+        self._until_renewed -= 1
+        if not self._until_renewed:
+            self._forget()
+            self._renew()
         self._scale(stats, MATCH)
+
+    def record_new(self, name: str, cells: int) -> None:
+        """Count an input, made by a mutation directed at a type, that covers new cells."""
+        self.stats_by_type[name].new_arms += cells
+        self._brought[name] += 1
+        self._renew()
 
     def record_miss(self, name: str) -> None:
         """Count an input that has no choice of the picked type."""
@@ -135,5 +164,36 @@ class Distances:
     def _renew(self) -> None:
         self._age = self._relations.age if self._relations is not None else 0
         self._chances = {name: self._chance(name) for name in self.now}
+        if self._relations is not None:
+            self._share(self._relations)
         self._names = list(self._chances)
         self._sums = list(accumulate(self._chances.values()))
+
+    def _share(self, relations: TypeRelations) -> None:
+        """Give the types that the same choices make the probability of one, by what they bring."""
+        alike: dict[frozenset[int], list[str]] = {}
+        for name, chance in self._chances.items():
+            if chance:
+                alike.setdefault(relations.stacks_of(name), []).append(name)
+        mean = self._rate(self._chances)
+        for names in alike.values():
+            one, every = (
+                max(map(self._chances.__getitem__, names)),
+                fsum(map(self._chances.__getitem__, names)),
+            )
+            rate = min(MOST, max(1 / MOST, self._rate(names) / mean))
+            for name in names:
+                self._chances[name] *= one / every * rate
+
+    def _rate(self, names: Iterable[str]) -> float:
+        """Children with new cells of a mutation directed at one of these types."""
+        names = list(names)
+        brought, tried = (sum(map(c.__getitem__, names)) for c in (self._brought, self._tried))
+        return (brought + 1) / (tried + ASSUMED)
+
+    def _forget(self) -> None:
+        self._until_renewed = RENEWED
+        if self._tried.total() > REMEMBERED:
+            for counts in (self._tried, self._brought):
+                for name in counts:
+                    counts[name] //= 2

@@ -170,9 +170,9 @@ class GoalFeedback(Feedback):
         seen = self._coverage.seen
         now = seen | execution.observed
         if self._targeted_type and (new := _cells(now) - _cells(seen)):
-            for name, stats in self.distances.stats_by_type.items():
+            for name in self.distances.stats_by_type:
                 if type_label(name) == self._targeted_type:
-                    stats.new_arms += new
+                    self.distances.record_new(name, new)
         self._cover(now)
 
     def recall(self, execution: Execution, entry: CorpusEntry) -> bool:

@@ -51,6 +51,10 @@ class TypeRelations:
         """Whether a recorded type stack contains the type."""
         return not self._seen_stacks.isdisjoint(self.holding(name))
 
+    def stacks_of(self, name: str) -> frozenset[int]:
+        """The recorded type stacks that contain the type."""
+        return frozenset(self._seen_stacks & self.holding(name))
+
     def made(self) -> list[str]:
         """All types of the recorded type stacks, sorted, without those that are internal."""
         names = {name for stack in self._seen_stacks for name in self._stacks.types(stack)}

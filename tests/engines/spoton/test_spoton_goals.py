@@ -532,6 +532,28 @@ def test_a_type_that_no_input_has_had_is_not_drawn():
     assert made.probability("lib.Never") == 0
 
 
+def test_types_that_the_same_choices_make_share_one_probability():
+    stacks = TypeStacks()
+    relations = TypeRelations(stacks, {})
+    moment = stacks.push(0, "datetime.datetime")
+    path = stacks.push(0, "pathlib.Path")
+    relations.meet({moment, path})
+    made = Distances(random.Random(1), relations)
+    made.set_goals([target({"datetime.date": 0, "datetime.datetime": 0, "pathlib.Path": 0})])
+    day, again = made.probability("datetime.date"), made.probability("datetime.datetime")
+    assert day == again == pytest.approx(1 / 4), "a datetime is a date"
+    assert made.probability("pathlib.Path") == pytest.approx(1 / 2)
+    for _ in range(200):
+        made.record_match("datetime.date")
+        made.record_match("pathlib.Path")
+    for _ in range(9):
+        made.record_new("pathlib.Path", 3)
+    assert made.stats_by_type["pathlib.Path"].new_arms == 27
+    assert made.probability("pathlib.Path") > 0.8, "it brought more"
+    made.weigh("datetime.date", 0)
+    assert made.probability("datetime.date") == 0 < made.probability("datetime.datetime")
+
+
 def test_an_entry_whose_choices_are_not_known_is_mutated_as_zest_does():
     mutator = TypedMutator(
         random.Random(3), lambda entry: None, lambda child, parent: pytest.fail("known"),
