@@ -15,7 +15,7 @@ from datetime import UTC, datetime, time
 from pathlib import Path
 
 from PIL import Image
-from thumbnails import holiday, year
+from thumbnails import album, holiday, year
 
 from fuzztui.generators import Source, gen_date, gen_pixels, gen_word, generator
 
@@ -61,6 +61,26 @@ def gen_folder(r: Source) -> list[Photo]:
     return [gen_photo(r)]
 
 
+@generator
+def gen_picture(r: Source) -> Image.Image:
+    """Small, of any shape, and mostly of one colour."""
+    size = 1 + r.below(12), 1 + r.below(12)
+    if r.below(3):
+        return Image.new("RGB", size, (r.below(256), r.below(256), r.below(256)))
+    return Image.frombytes("RGB", size, gen_pixels(r, 3 * size[0] * size[1], each=EACH))
+
+
+@generator
+def gen_print(r: Source) -> Photo:
+    return Photo(gen_name(r), gen_picture(r), gen_moment(r), gen_moment(r))
+
+
+@generator
+def gen_prints(r: Source) -> list[Photo]:
+    """A folder with some photographs."""
+    return [gen_print(r) for _ in r.more(1, 6)]
+
+
 def in_folder(photos: list[Photo], make_sheet: Callable[[Path], list[Path]]) -> int:
     """How many of them are on the sheet."""
     with tempfile.TemporaryDirectory(prefix="photos-") as name:
@@ -78,3 +98,7 @@ def of_a_year(photos: list[Photo]) -> int:
 
 def of_a_holiday(photos: list[Photo]) -> int:
     return in_folder(photos, holiday.make_sheet)
+
+
+def of_an_album(photos: list[Photo]) -> int:
+    return in_folder(photos, album.make_sheets)

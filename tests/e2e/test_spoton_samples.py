@@ -74,6 +74,18 @@ def test_the_chain_is_followed(lab: Lab) -> None:
     assert not names(main, "crashes")
 
 
+def test_an_album_has_goals_for_long(lab: Lab) -> None:
+    file, document = spec(lab, "thumbnails-album-spoton.toml", 600)
+    assert len(document.targets) > 50
+    assert all(target.types for target in document.targets)
+    main = lab.finish(file)
+    assert not names(main, "crashes")
+    told = json.loads((main / ".types").read_text())
+    assert told["uncovered"] < len(document.targets) / 2
+    assert told["uncovered"] > 5, "rare days are not found in some hundred trials"
+    assert told["types"]["datetime.datetime"]["matches"] > 0
+
+
 def test_two_ends_talk(lab: Lab) -> None:
     """h11 0.16: a request that is sent when the server has closed is an AttributeError."""
     file, document = spec(lab, "h11-spoton.toml", 1500)
