@@ -39,7 +39,8 @@ from fuzztui.run.supervise.daemon import start
 from fuzztui.run.supervise.ending import spent
 
 SETTLED_S = 5.0
-"""Seconds for which ``--detach`` waits for the instances to start or to fail."""
+"""Seconds for which ``--detach`` waits for the instances to start or to fail, and a start for a
+supervisor whose campaign has ended."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -71,7 +72,7 @@ def run_file(file: Path, options: argparse.Namespace, made: MadeCampaign | None 
     if is_run(where) and (where / "campaign.toml").exists():
         loaded = _same_hosts(loaded, where)
         _same_campaign(loaded, where)
-        if running(where):
+        if _is_supervised(where):
             say(f"the campaign is already running: rejoining {where}")
         elif not _is_place_given(options) and _is_vain(loaded.campaign, where):
             say(f"{where} has used up its budget without executing an input: starting another run")
@@ -86,6 +87,16 @@ def run_file(file: Path, options: argparse.Namespace, made: MadeCampaign | None 
         refuse_idle_keys(loaded)
         start_campaign(loaded, "starting")
     return _show(options, where, over=False)
+
+
+def _is_supervised(where: Path) -> bool:
+    """Whether a supervisor runs the campaign. One that has logged the end is waited for."""
+    end = time.monotonic() + SETTLED_S
+    while running(where):
+        if standing(where).state.state not in ENDED or time.monotonic() > end:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def _shard_key(campaign: Campaign, shard: Shard) -> str:

@@ -85,7 +85,7 @@ class Lab:
         self.running.append(process)
         return process
 
-    def run(self, spec: Path, timeout: float = 90, **popen: Any) -> int:
+    def run(self, spec: Path, timeout: float = DEADLINE_S, **popen: Any) -> int:
         """Start and wait; returns the exit status. AssertionError if it does not end in time."""
         engine = self.start(spec, **popen)
         try:
@@ -98,14 +98,14 @@ class Lab:
                 f" {len(events(spec.parent))} events\n{log}"
             ) from None
 
-    def finish(self, spec: Path, timeout: float = 90, **popen: Any) -> Path:
+    def finish(self, spec: Path, timeout: float = DEADLINE_S, **popen: Any) -> Path:
         """Run an engine to its end, without an error. Returns its directory."""
         status = self.run(spec, timeout, **popen)
         assert status == 0, (spec.parent / "worker.log").read_text(errors="replace")[-2000:]
         return spec.parent
 
     def campaign(
-        self, function: str, instance: str = "main", timeout: float = 90, **keys: Any
+        self, function: str, instance: str = "main", timeout: float = DEADLINE_S, **keys: Any
     ) -> Path:
         """:meth:`finish` of a new :meth:`spec`."""
         return self.finish(self.spec(function, instance, **keys), timeout)
@@ -129,10 +129,10 @@ class Lab:
         done = self.ask(spec, "--repro", data)
         return done.returncode, done.stdout + done.stderr
 
-    def run_until(self, what: Callable[[], object], spec: Path, timeout: float = 300) -> None:
+    def run_until(self, what: Callable[[], object], spec: Path) -> None:
         """Start, and end it as soon as ``what()`` holds, if it has not come to its end before."""
         engine = self.start(spec)
-        wait_until(lambda: engine.poll() is not None or what(), timeout)
+        wait_until(lambda: engine.poll() is not None or what())
         self.end(engine)
 
     @staticmethod

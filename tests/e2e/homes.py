@@ -141,7 +141,7 @@ class Home:
         (path / "xdg").mkdir(mode=0o700)
 
     def __call__(
-        self, *args: str, code: int | None = 0, timeout: float = 120, at: Path | None = None
+        self, *args: str, code: int | None = 0, timeout: float = DEADLINE_S, at: Path | None = None
     ) -> str:
         """Run ``fuzztui args`` (in the directory ``at``); returns stdout; checks the exit code."""
         done = subprocess.run(

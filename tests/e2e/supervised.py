@@ -192,7 +192,7 @@ instances = {instances}
 
     # -------------------------------------------------------------- what is done
 
-    def send(self, command: Command, timeout: float = 60) -> CommandAnswer:
+    def send(self, command: Command, timeout: float = DEADLINE_S) -> CommandAnswer:
         client = ControlClient(self.run, "test")
         try:
             return client.send(command, timeout)

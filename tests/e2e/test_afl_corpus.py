@@ -71,7 +71,8 @@ def tuples(home: Home, files: list[Path], name: str) -> set[str]:
         ["afl-showmap", "-q", "-t", "1000", "-m", "none", "-i", str(place / "in"),
          "-o", str(place / "out"), "-H", str(place / ".cur"), "--",
          str(home.path / "a program/target"), "@@"],
-        check=True, timeout=60, env={**os.environ, "WANTED": "1"}, stdout=subprocess.DEVNULL,
+        check=True, timeout=DEADLINE_S, env={**os.environ, "WANTED": "1"},
+        stdout=subprocess.DEVNULL,
     )  # fmt: skip
     return {line for file in (place / "out").iterdir() for line in file.read_text().split()}
 

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 from commands import commands
 from homes import FUZZTUI, compiled
+from waiting import DEADLINE_S
 
 from fuzztui.features.minimise.handlers import Minimiser
 from fuzztui.features.minimise.program_inputs import minimise
@@ -368,7 +369,7 @@ def test_what_cannot_be_minimised(campaign, zoo):
 
 def fuzztui(*words, code):
     done = subprocess.run(
-        [FUZZTUI, *map(str, words)], capture_output=True, timeout=120, check=False
+        [FUZZTUI, *map(str, words)], capture_output=True, timeout=DEADLINE_S, check=False
     )
     assert done.returncode == code, done.stderr
     return done.stdout.decode(), done.stderr.decode()

@@ -10,7 +10,7 @@ import pytest
 from homes import AFL_ENV, FUZZTUI, compiled, write_seeds
 from skipped import needs_afl
 from supervised import Supervised
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.kernel.remote.lock import running
 from fuzztui.kernel.wire import events as ev
@@ -395,7 +395,7 @@ def test_a_directory_in_use_is_waited_for(fleet):
         fleet.until(lambda s: s.instances["main"].restarts >= 1)
     finally:
         stranger.terminate()
-        stranger.wait(60)
+        stranger.wait(DEADLINE_S)
     fleet.until(lambda s: s.instances["main"].state == "running" and at_work(s))
     assert " -i - " in fleet.starts("main")[-1]
     fleet.stop()
@@ -408,8 +408,8 @@ def fuzztui(fleet, *arguments: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "XDG_RUNTIME_DIR": str(fleet.directory)}
     return subprocess.run(
         [FUZZTUI, str(fleet.file), "--headless", *arguments],
-        cwd=fleet.directory, env=env, capture_output=True, text=True, timeout=100, check=False,
-        stdin=subprocess.DEVNULL,
+        cwd=fleet.directory, env=env, capture_output=True, text=True, check=False,
+        timeout=DEADLINE_S, stdin=subprocess.DEVNULL,
     )  # fmt: skip
 
 

@@ -119,7 +119,7 @@ def test_a_stopped_fork_server_is_a_standstill(campaign, whom):
 
 def test_afl_fuzz_itself_is_continued(campaign):
     s = campaign("afl-fuzz")
-    s.until(lambda st: st.instances["main"].state == "paused")
+    s.until(lambda st: "paused" in [e.state for e in s.events(InstanceState)])
     s.until(lambda st: st.instances["main"].state == "running")
     assert [e.instance for e in s.events(Message) if "not by fuzztui" in e.text] == ["main"]
     goes_on(s)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from homes import AFL_ENV, compiled
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.kernel.wire.codec import decode_event
 from fuzztui.kernel.wire.commands import Command, PromoteEntry, SkipEntry
@@ -94,7 +94,7 @@ class Afl:
     def stop(self) -> int:
         assert self.process
         self.process.terminate()
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=DEADLINE_S)
 
     def fuzzed(self) -> list[int]:
         """The entries that it has come to, in order."""
@@ -145,7 +145,7 @@ def afl(target, tmp_path):
     yield one
     if one.process and one.process.poll() is None:
         one.process.terminate()  # killed, it would leave a stopped target behind
-        one.process.wait(60)
+        one.process.wait(DEADLINE_S)
 
 
 def same_program(afl: Afl) -> int:

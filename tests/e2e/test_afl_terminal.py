@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from homes import FUZZTUI
 from skipped import needs_afl
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.remote.lock import running
@@ -51,7 +51,7 @@ def test_the_buggy_sample_is_built_crashes_and_is_understood(home, fuzztui):
     finding = next(f for f in run["findings"] if "overflow" in f["title"])
     repro = home("repro", "runs/crashy", finding["first"], code=10)
     assert "unpack" in repro + home.stderr
-    smaller = home("minimise", "runs/crashy", finding["first"], timeout=120)
+    smaller = home("minimise", "runs/crashy", finding["first"], timeout=DEADLINE_S)
     assert re.search(r"\d+ -> \d+ bytes", smaller)
 
 

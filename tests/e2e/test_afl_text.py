@@ -151,7 +151,7 @@ def test_operators_are_named_counted_and_steered(fleet):
     # Skipping and promoting still work beside it.
     entry = max(fleet.state().entries.values(), key=lambda e: e.id)
     assert fleet.send(SkipEntry(entry.id, "main")).ok
-    promoted = fleet.send(PromoteEntry(entry.id, "main"), 60)
+    promoted = fleet.send(PromoteEntry(entry.id, "main"))
     assert promoted.ok or "does not pick" in promoted.detail or "insists" in promoted.detail
 
     # What nobody can do is refused, and changes nothing.

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from homes import BIN
+from waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / ".github/actions/fuzztui/action.yml"
@@ -69,7 +70,7 @@ class Runner:
         return subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=self.checkout, env={**self.env, **env}, check=False, capture_output=True,
-            text=True, timeout=120,
+            text=True, timeout=DEADLINE_S,
         )  # fmt: skip
 
 

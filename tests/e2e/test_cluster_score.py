@@ -1,5 +1,6 @@
 """``fuzztui score --cluster``: exactly the answer of one process, whatever is killed."""
 
+import contextlib
 import json
 import os
 import signal
@@ -7,7 +8,7 @@ import signal
 import psutil
 import pytest
 from dask_cluster import Cluster, dask_process
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.run.process.identity import ProcessId, descendants
 
@@ -76,14 +77,27 @@ def on(cluster):
 HERE = ["--cluster", "local", "--jobs", "2", "--parts", "5"]
 
 
-def jobs_left(home):
-    """Processes of jobs that score this run."""
-    found = []
-    for process in psutil.process_iter(["cmdline"]):
-        line = " ".join(process.info["cmdline"] or ())
-        if "mutants.score_job" in line or str(home.path) in line:
-            found.append(line)
-    return found
+def words(pid):
+    """The command line of a process."""
+    try:
+        return " ".join(psutil.Process(pid).cmdline())
+    except psutil.Error:
+        return ""
+
+
+def jobs_left(home, cluster):
+    """Processes of jobs that score this run: of the workers (others' tests have jobs, too)."""
+    found = [p for kept in cluster.workers for p in descendants(dask_process(kept).pid)]
+    return found + [p for p in psutil.process_iter() if str(home.path) in words(p.pid)]
+
+
+def in_the_middle(worker):
+    """What runs below a worker, once there is an engine: that is stopped, and cannot end."""
+    below = descendants(worker.pid)
+    engines = [p for p in below if "fuzztui.engines" in words(p.pid)]
+    for engine in engines:
+        engine.signal(signal.SIGSTOP)
+    return below if any(engine.stopped() for engine in engines) else []
 
 
 def test_the_same_answer(run, cluster):
@@ -119,14 +133,14 @@ def test_a_worker_is_killed_in_the_middle(run, cluster):
     alone = run("score", str(run.run), "--json")
     worker = dask_process(cluster.workers[0])
     command = started(run, *on(cluster))
-    assert wait_until(lambda: len(descendants(worker.pid)) >= 3), "the guard, the job, the engine"
-    below = descendants(worker.pid)
+    below = wait_until(lambda: in_the_middle(worker))
+    assert len(below) >= 3, "the guard, the job, the engine"
     worker.kill()
-    out, err = command.communicate(timeout=240)
+    out, err = command.communicate(timeout=DEADLINE_S)
     assert (command.returncode, out) == (0, alone)
     assert "is scored again" in err
     assert wait_until(lambda: not any(p.alive() for p in below))
-    assert wait_until(lambda: not jobs_left(run))
+    assert wait_until(lambda: not jobs_left(run, cluster))
 
 
 def test_interrupted_nothing_is_left_and_the_rest_is_scored_later(run, cluster):
@@ -134,12 +148,13 @@ def test_interrupted_nothing_is_left_and_the_rest_is_scored_later(run, cluster):
     command = started(run, *on(cluster))
     journals = run.run / "supervisor/jobs"
     assert wait_until(lambda: any('"done"' in f.read_text() for f in journals.glob("score-*")))
-    running = [p for kept in cluster.workers for p in descendants(dask_process(kept).pid)]
+    workers = [dask_process(kept) for kept in cluster.workers]
+    running = wait_until(lambda: [p for worker in workers for p in in_the_middle(worker)])
     command.send_signal(signal.SIGINT)
-    command.communicate(timeout=60)
+    command.communicate(timeout=DEADLINE_S)
     assert command.returncode == 130
-    assert not any(p.alive() for p in running)
-    assert not jobs_left(run)
+    assert wait_until(lambda: not any(p.alive() for p in running))
+    assert wait_until(lambda: not jobs_left(run, cluster))
     assert run("score", str(run.run), "--json", *on(cluster)) == alone
     assert "were scored before" in run.stderr
 
@@ -157,7 +172,7 @@ def test_killed_local_slots_leave_nothing(run):
 
 def test_a_budget_gives_a_lower_bound_with_all_mutants(run, cluster):
     whole = json.loads(run("score", str(run.run), "--json"))
-    short = json.loads(run("score", str(run.run), "--json", "--budget", "0.5", *on(cluster)))
+    short = json.loads(run("score", str(run.run), "--json", "--budget", "0.001", *on(cluster)))
     assert [m["id"] for m in short["mutants"]] == [m["id"] for m in whole["mutants"]]
     assert short["total"] == whole["total"]
     assert not short["exact"]
@@ -169,7 +184,7 @@ def test_a_program_that_has_changed_since_is_scored_anew(run, cluster):
     journals = run.run / "supervisor/jobs"
     assert wait_until(lambda: any('"done"' in f.read_text() for f in journals.glob("score-*")))
     command.send_signal(signal.SIGINT)
-    command.communicate(timeout=60)
+    command.communicate(timeout=DEADLINE_S)
     file = run.path / "prog.py"
     file.write_text(file.read_text().replace("total * 3", "total * 5"))
     alone = run("score", str(run.run), "--json")
@@ -200,22 +215,19 @@ def test_workers_over_ssh(run, cluster, sshd):
     config.write_text(
         f'[cluster]\nssh = ["127.0.0.1"]\naddress = "127.0.0.1"\ntls = "{tls}"\nslots = 2\n'
     )
-    before = {p.pid for p in psutil.process_iter() if "distributed.cli" in " ".join(line(p))}
     run.env["FUZZTUI_SSH"] = " ".join(arg for arg in sshd if arg != "127.0.0.1")
     assert run("score", str(run.run), "--json", "--cluster", str(config)) == alone
 
     def left():
-        return [
-            p
-            for p in psutil.process_iter()
-            if p.pid not in before and "distributed.cli" in " ".join(line(p))
-        ]
+        """Processes with this cluster's certificates that are not below its guards."""
+        guards = {kept.pid for kept in (cluster.scheduler.process, *cluster.workers)}
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                family = {process.pid, *(p.pid for p in process.parents())}
+                if tls in words(process.pid) and family.isdisjoint(guards):
+                    found.append(process)
+        return found
 
+    assert tls in words(cluster.workers[0].pid)
     assert wait_until(lambda: not left())
-
-
-def line(process):
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []

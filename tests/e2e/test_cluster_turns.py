@@ -9,6 +9,7 @@ from first_lab import fuzzing
 from test_first_python_run import First
 from waiting import wait_until
 
+from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.wire.commands import SkipMutants
 from fuzztui.kernel.wire.events import Message, MutantProgress
 from fuzztui.run.process.identity import descendants
@@ -58,15 +59,34 @@ def on_workers(cluster, placed):
 def arrived(cluster, placed, count):
     """The processes by instance, once ``count`` instances have some.
 
-    The state lags behind: a short turn may have ended when the state shows it.
+    The state lags behind: a turn may have ended when the state shows it.
     """
-    assert wait_until(lambda: len(on_workers(cluster, placed)) >= count), placed.stderr()
-    return on_workers(cluster, placed)
+    found = {}
+
+    def enough(state):
+        nonlocal found
+        found = on_workers(cluster, placed)
+        return len(found) >= count or state.state in ENDED
+
+    placed.until(enough)
+    assert len(found) >= count, str(placed.events()[-1])
+    return found
+
+
+GATE = """
+import os, re, time
+while re.fullmatch(r"m[0-9]+", os.environ.get("FUZZTUI_INSTANCE", "")) and not os.path.exists({!r}):
+    time.sleep(0.01)
+"""
+"""What a turn's engine waits for when it imports the target."""
 
 
 def test_turns_run_on_the_workers(placed, cluster):
+    gate, module = placed.directory / "gate", placed.directory / "rooms" / "inside.py"
+    module.write_text(GATE.format(str(gate)) + module.read_text())
     placed.on_cluster(budget="16000 trials", per_mutant="2000 trials")
-    assert arrived(cluster, placed, 1)
+    arrived(cluster, placed, 1)  # short as a turn is, it waits until it was seen there
+    gate.touch()
     state = placed.over()
     assert (state.state, state.stage) == ("finished", "target"), placed.stderr()
     turns = placed.stages("done")
@@ -80,8 +100,7 @@ def test_turns_run_on_the_workers(placed, cluster):
 def test_skipping_ends_what_runs_there(placed, cluster):
     placed.on_cluster(budget="8m", per_mutant="2m")
     mutant = fuzzing(placed.until(fuzzing))[0]
-    assert wait_until(lambda: mutant.slot in on_workers(cluster, placed)), placed.stderr()
-    there = on_workers(cluster, placed)[mutant.slot]
+    there = wait_until(lambda: on_workers(cluster, placed).get(mutant.slot), placed.stderr)
     assert placed.send(SkipMutants(mutant.id)).ok
     assert wait_until(lambda: not any(p.alive() for p in there))
     placed.until(lambda s: s.mutants[mutant.id].stage == "done")

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from homes import FUZZTUI
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.cli import main
 from fuzztui.kernel.remote.lock import running
@@ -70,6 +70,7 @@ def test_steering_from_a_script(home):
     assert home("ctl", run, "stop").startswith("applied")
     wait_until(lambda: home.status()["state"] == "stopped")
     assert home.processes() == []
+    wait_until(lambda: home.status_pid() is None)
     assert home("ctl", run, "pause", code=3) == ""
     assert "no campaign is running there" in home.stderr
 
@@ -111,6 +112,7 @@ def test_a_campaign_file_means_the_newest_of_its_runs(home):
     assert home.stderr == "fuzztui: e2e.toml: run-2, the newest of 2 runs; run still runs\n"
     home.detach()
     assert f"rejoining {second}" in home.stderr
+    entry = wait_until(lambda: next((second / "out/main/queue").glob("id:*"), None))
     assert home("ctl", file, "stop").startswith("applied")
     wait_until(lambda: not running(second))
     assert running(home.run), "the older one was not meant"
@@ -119,7 +121,7 @@ def test_a_campaign_file_means_the_newest_of_its_runs(home):
     assert "run-3, the newest of 3 runs; run still runs" in home.stderr
     wait_until(lambda: not running(home.path / "run-3"))
     shutil.rmtree(home.path / "run-3")
-    assert home("repro", file, str(next((second / "out/main/queue").glob("id:*"))))
+    assert home("repro", file, str(entry))
     assert "run-2, the newest of 2 runs" in home.stderr
     assert home("replay", file, "--json")
 
@@ -166,7 +168,7 @@ def test_interrupted_headless_stops_the_campaign(home):
     assert process.stdout.readline()  # it follows: whom a signal ends before has stopped nothing
     wait_until(lambda: home.status_pid() and home.status()["execs"] > 100)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 0, (out, err)
     assert home.status()["state"] == "stopped"
     assert home.processes() == []
@@ -207,7 +209,7 @@ def test_a_mistyped_command_is_told_its_neighbour(home):
 @pytest.mark.slow
 def test_two_at_the_same_moment_share_one_campaign(home):
     both = [home.popen(str(home.file), "--detach", stdout=None) for _ in range(2)]
-    said = [process.communicate(timeout=60)[1] for process in both]
+    said = [process.communicate(timeout=DEADLINE_S)[1] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     assert home.status()["state"] in ("starting", "running")
 
@@ -287,7 +289,7 @@ def test_a_pause_does_not_stand_in_the_way_of_a_larger_budget(home):
 @pytest.mark.slow
 def test_a_refused_start_leaves_the_run_as_it_was(home):
     home.detach("--set", "campaign.budget=1h")
-    wait_until(lambda: home.status()["execs"] > 500 and home.status()["elapsed_s"] > 2)
+    wait_until(lambda: home.status()["execs"] > 500 and home.status()["running_s"] > 2)
     home.stop()
     frozen = (home.run / "campaign.toml").read_text()
     home(str(home.file), "--detach", "--set", "campaign.budget=1s", code=1)
@@ -299,6 +301,23 @@ def test_a_refused_start_leaves_the_run_as_it_was(home):
     assert 'budget = "2h"' in (home.run / "campaign.toml").read_text()
     wait_until(lambda: home.status()["execs"] > before)
     home("ctl", str(home.run), "stop")
+
+
+@pytest.mark.slow
+def test_who_starts_again_at_once_waits_for_the_last_supervisor(home):
+    """The log has its end already, and the supervisor takes its time to exit."""
+    lingering = """
+import sys
+if "fuzztui.run.supervise" in sys.orig_argv:
+    from fuzztui.run.supervise import supervisor
+    supervisor.AT_LEAST_S = 2.0
+"""
+    (home.path / "site").mkdir()
+    (home.path / "site" / "sitecustomize.py").write_text(lingering)
+    home.env["PYTHONPATH"] = str(home.path / "site")
+    home.headless("200 trials")
+    home.headless("300 trials")
+    assert home.status()["execs"] == 300
 
 
 @pytest.mark.slow
@@ -319,7 +338,8 @@ def test_nobody_reads_what_we_print(home):
         command = f"{FUZZTUI} {home.file} --headless --set 'campaign.budget=200 trials' {sink}"
         done = subprocess.run(
             ["/bin/sh", "-c", command],
-            cwd=home.path, env=home.env, capture_output=True, text=True, timeout=60, check=False,
+            cwd=home.path, env=home.env, capture_output=True, text=True, check=False,
+            timeout=DEADLINE_S,
         )  # fmt: skip
         assert "Traceback" not in done.stderr
         wait_until(lambda: home.status()["state"] == "finished")
@@ -327,7 +347,7 @@ def test_nobody_reads_what_we_print(home):
 
 @pytest.mark.slow
 def test_repro_into_a_reader_that_has_gone(home):
-    home.headless("2s", code=None)
+    home.headless("200 trials")
     entry = next((home.run / "out/main/queue").glob("id:*"))
     reader, writer = os.pipe()
     os.close(reader)
@@ -358,7 +378,7 @@ def test_a_run_that_is_deleted_while_it_is_followed(home):
     with home.popen(str(home.file), "--headless", stdout=None) as following:
         wait_until(lambda: home.status_pid() and home.status()["execs"] > 0)
         home.run.rename(home.path / "away")
-        _, words = following.communicate(timeout=60)
+        _, words = following.communicate(timeout=DEADLINE_S)
     assert following.returncode == 3
     assert "Traceback" not in words
     assert "cannot be read any more" in words

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 from homes import GENERATED, Home, write_seeds
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.cli.mutants import own_campaign, python_campaign
 from fuzztui.cli.score import ask_score
@@ -227,7 +227,7 @@ def test_sigterm_leaves_no_copies_behind(harness):
     process = harness.popen("corpus", "minimise", str(harness.run), "-o", "small")
     wait_until(lambda: any((harness.path / "tmp").iterdir()))
     process.terminate()
-    process.communicate(timeout=60)
+    process.communicate(timeout=DEADLINE_S)
     assert process.returncode == -signal.SIGTERM
     assert [*(harness.path / "tmp").iterdir()] == []
 

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from homes import Home, logged
+from waiting import DEADLINE_S
 
 from fuzztui.engines.base.clock import FIXED
 from fuzztui.kernel.wire.events import VARYING, Message
@@ -141,7 +142,7 @@ def test_findings_and_exported_tests_have_the_clock_of_the_run(home: Home) -> No
     assert "varies" not in home.stderr
     argv = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
     argv += ["-c", "/dev/null", "--rootdir", str(home.path), str(file)]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     assert done.returncode == 0, done.stdout
     assert "1 xfailed" in done.stdout
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from engine_lab import Lab
 from homes import Home
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.kernel.remote.client import ControlClient
 from fuzztui.kernel.wire.commands import Minimise
@@ -313,7 +313,7 @@ def test_the_command(campaign: Home) -> None:
 def test_the_supervisor_does_it_and_tells_how_far_it_is(campaign: Home) -> None:
     file = finding(campaign)
     with closing(ControlClient(campaign.run, "test")) as client:
-        result = client.send(Minimise(f"crashes/{file.name}", "main"), 120)
+        result = client.send(Minimise(f"crashes/{file.name}", "main"), DEADLINE_S)
     small = campaign.run / "minimised/main" / file.name
     assert result.ok, result
     assert f" -> {len(small.read_bytes())} bytes: {small} (" in result.detail
@@ -340,7 +340,7 @@ def test_ctrl_c_before_it_has_begun(campaign: Home) -> None:
     process = campaign.popen("minimise", "run", str(file))
     wait_until(imported.exists)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 1
     assert "stopped before the finding was reproduced" in said
     assert "SIG" not in said
@@ -372,7 +372,7 @@ def test_the_smallest_so_far_is_kept_when_the_caller_is_gone(
         process.stdin.close()
     else:
         process.send_signal(end)
-    process.wait(120)
+    process.wait(DEADLINE_S)
     assert 0 < len(output.read_bytes()) < 50
 
 
@@ -396,7 +396,7 @@ def test_the_engine_reports_the_smallest_when_its_group_is_stopped(
     while "best" not in lines[-1]:
         lines.append(json.loads(process.stdout.readline()))
     os.killpg(process.pid, signum)
-    lines += map(json.loads, process.communicate(timeout=60)[0].splitlines())
+    lines += map(json.loads, process.communicate(timeout=DEADLINE_S)[0].splitlines())
     assert lines[-1]["end"]
     best = [base64.b64decode(line["best"]) for line in lines if "best" in line]
     assert len(best[-1]) <= len(best[0]) < len(file.read_bytes())
@@ -436,7 +436,7 @@ def test_ctrl_c_keeps_the_smallest_so_far(campaign: Home, large: Path) -> None:
     while not re.search(rb"59 -> (\d|[1-4]\d) bytes", shown):  # it has got somewhere
         shown += os.read(terminal, 4096)
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=DEADLINE_S)
     os.close(terminal)
     assert process.returncode == 0
     assert "; stopped: more may be possible" in said

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from engine_lab import Lab, events, execs, kill, names, reason, worker_of
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -221,7 +221,7 @@ def test_a_limit_of_cpu_time_is_named_when_it_kills_the_worker(lab: Lab) -> None
     act = "resource.setrlimit(resource.RLIMIT_CPU, (1, 1))\n        while True: pass"
     directory = lab.finish(
         spec_of(lab, act, "data == b'abc'", budget_trials=100, target={"timeout_s": 20.0}),
-        timeout=180,
+        timeout=DEADLINE_S,
     )
     (name,) = names(directory, "crashes")
     assert (directory / "crashes" / name).read_bytes() == b"abc"

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from homes import FUZZTUI, write_seeds
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -104,7 +104,7 @@ def test_a_campaign_that_is_stopped_tells_what_it_found(home, source, code):
     assert process.stdout.readline()
     wait_until(lambda: home.status()["execs"] > 5 and (code == DONE or home.status()["findings"]))
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == code, (out, err)
     assert home.status()["state"] == "stopped"
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from homes import GENERATED
+from waiting import DEADLINE_S
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +55,7 @@ def run(home):
 def run_pytest(home, file, **changes):
     argv = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
     argv += ["-c", "/dev/null", "--rootdir", str(home.path), str(file)]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     return done.returncode, done.stdout
 
 

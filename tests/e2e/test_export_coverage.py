@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from coverage_judge import measured
+from waiting import DEADLINE_S
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +48,7 @@ def test_genhtml_reads_the_lcov_file(finished):
     pages = finished.path / "html"
     done = subprocess.run(
         ["genhtml", str(file), "-o", str(pages)],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=DEADLINE_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert any(p.name.startswith("_parser.py") for p in pages.rglob("*.html"))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from skipped import needs_afl
+from waiting import DEADLINE_S
 
 from fuzztui.features.fuzzfirst import baseline as baseline_module
 from fuzztui.features.fuzzfirst.backend import AflBackend
@@ -105,13 +106,13 @@ class Lab:
         environment = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
         done = subprocess.run(
             build.command, input=given, capture_output=True, text=True, check=False,
-            timeout=60, env=environment,
+            timeout=DEADLINE_S, env=environment,
         )  # fmt: skip
         return done.stdout + done.stderr
 
     def instrumented(self, build: Build) -> bool:
         argv = ["afl-showmap", "-q", "-o", str(self.home / "map"), "--", *build.command]
-        subprocess.run(argv, input=b"b", capture_output=True, check=False, timeout=60)
+        subprocess.run(argv, input=b"b", capture_output=True, check=False, timeout=DEADLINE_S)
         return bool((self.home / "map").read_bytes())
 
     def untouched(self) -> dict[str, bytes]:
@@ -418,6 +419,7 @@ cp prog p2"""
     hangs = await made.build("x.c", "hang", "HANG")
     assert "took more than 10 s" in hangs.error
     assert marked(made.run) == []
+    monkeypatch.setattr(baseline_module, "MIN_LIMIT_S", DEADLINE_S)  # these end
     talks = await made.build("x.c", "talk", "TALK")
     assert "exit status 3" in talks.error
     logs = list((made.run / "mutants/work/failed").iterdir())

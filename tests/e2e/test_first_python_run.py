@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from first_lab import FuzzFirst
 from homes import write_seeds
+from waiting import DEADLINE_S
 
 from fuzztui.cli.output import FINDINGS
 from fuzztui.features.fuzzfirst.fold import mutant_behind
@@ -189,7 +190,7 @@ def test_what_was_handed_over_and_crashes_is_described(first):
     assert findings and all(f.signature for f in findings)
     file = f"{MUTANT_INPUTS}/{told[0].file}"
     words = [sys.executable, "-m", "fuzztui", "repro", str(first.run), file]
-    again = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    again = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     assert told[0].title in again.stdout, again
     assert again.returncode == FINDINGS
 

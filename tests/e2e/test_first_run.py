@@ -142,24 +142,27 @@ def test_budgets_in_executions_are_kept(first):
 
 def test_steering_the_queue(first):
     # Turns that are long enough for all of this to be done in the first one.
-    first.begin("campaign.budget=240s", "mutants.per_mutant=30s")
+    first.begin("campaign.budget=40m", "mutants.per_mutant=4m")
     now = first.first_turn()
     first.until(lambda s: len(queue(s)) > 9)
     wanted = queue(first.state())[4].id
     assert first.send(MoveMutants(wanted)).ok
     later = next(m.id for m in queue(first.state())[3:] if m.id != wanted)
     assert first.send(PromoteMutants(later)).ok
-    assert [m.id for m in queue(first.state())[:2]] == [later, wanted]
+    # By their places: the first of the queue may be built already, and be none.
+    state = first.state()
+    others = [m.place for m in queue(state) if m.id not in (later, wanted)]
+    assert state.mutants[later].place < state.mutants[wanted].place < min(others)
     assert first.send(MarkEquivalent(queue(first.state())[5].id, because="[b]x")).ok
     assert first.send(SkipMutants(now)).ok
     state = first.until(lambda s: s.mutants[now].stage == "done")
-    assert state.mutants[now].fuzzed_s < 29
+    assert state.mutants[now].fuzzed_s < 239
     assert state.mutants[now].turn_results["entries"] > 0  # collected anyway
     first.until(lambda s: later in (m.id for m in s.mutants.values() if m.stage != "queued"))
     # Skipping everything: the target's turn comes, and the budget is its own.
     first.until(lambda s: "listed" in s.plan)
     assert first.send(SkipMutants("file=*")).ok
-    assert first.until(lambda s: s.stage == "target").plan["before_s"] < 119
+    assert first.until(lambda s: s.stage == "target").plan["before_s"] < 1199
     assert first.stop().state == "stopped"
 
 
@@ -226,7 +229,7 @@ def test_a_supervisor_killed_between_turns_loses_nothing(first, stage):
 
 
 def test_stopped_and_resumed_it_goes_on_where_it_was(first):
-    first.begin("campaign.budget=30s", "mutants.per_mutant=6s")
+    first.begin("campaign.budget=30s", "mutants.per_mutant=12s")
     key = first.first_turn()
     state = first.stop()
     assert (state.state, state.mutants[key].stage) == ("stopped", "fuzzing")

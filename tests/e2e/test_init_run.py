@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -74,7 +74,7 @@ def test_init_to_a_running_campaign(project, monkeypatch):
         status = wait_until(fuzzing, log.read_text)
     finally:
         command(*FUZZTUI, "ctl", "runs/jmespath", "stop", cwd=project)
-        process.wait(60)
+        process.wait(DEADLINE_S)
     assert status["state"] == "running"
     assert status["findings"] == []  # what the library raises on purpose is no finding
     text = (project / "campaign.toml").read_text()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from engine_lab import Lab
+from waiting import DEADLINE_S
 
 PROGRAM = """
 import functools
@@ -158,7 +159,7 @@ def test_reload_imports_the_application_with_a_mutant_in_it(lab: Lab) -> None:
     spec = lab.spec(f"{harness}:target", target={"include": ["prog"]})
     script = lab.write("script.py", REIMPORT)
     argv = [lab.python, str(script), str(spec)]
-    said = subprocess.check_output(argv, env=lab.env, text=True, timeout=60)
+    said = subprocess.check_output(argv, env=lab.env, text=True, timeout=DEADLINE_S)
     found = dict(json.loads(line) for line in said.splitlines())
     assert found["original"] == found["after"] == [10, 4, 4, True]
     assert found["prog.core:LIMIT:math:0://"] == [0, 4, 4, False]

@@ -96,8 +96,7 @@ def test_after_a_kill_of_the_supervisor_no_group_is_reported_again(home: Home) -
     kill_holder(home.run)
     home.detach()
     wait_until(lambda: home.status()["state"] == "running")
-    home("ctl", "run", "stop")
-    wait_until(lambda: home.status()["state"] == "stopped")
+    home.stop()
     assert sum(len(one.get("new", [])) for one in objects(home)) == 2
     assert [one["news"] for one in objects(home)][-1] == "end"
 

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from strict_html import StrictPage
+from waiting import DEADLINE_S
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +37,7 @@ def mu2(home):
 
 
 def test_a_run_with_a_crash_has_a_whole_report(home):
-    home("crate-zest.toml", "--headless", "--set", "campaign.budget=60s", code=10)
+    home("crate-zest.toml", "--headless", code=10)  # to its first crash
     home("report", "runs/crate", "-o", "crate.html")
     text = (home.path / "crate.html").read_text()
     page = StrictPage(text)
@@ -118,4 +119,4 @@ def _measuring(page):
 def _chromium(page, *options):
     argv = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
             "--hide-scrollbars", "--virtual-time-budget=4000", *options, page.as_uri()]  # fmt: skip
-    return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(argv, capture_output=True, text=True, timeout=DEADLINE_S, check=False)

@@ -36,12 +36,14 @@ def by_gcov(source, inputs, folder):
     """Covered lines, and those that are not, by an own build and gcov's text."""
     folder.mkdir()
     build = ["gcc", "--coverage", "-O0", "-o", "judge", str(source)]
-    subprocess.run(build, cwd=folder, check=True, timeout=60)
+    subprocess.run(build, cwd=folder, check=True, timeout=DEADLINE_S)
     for file in inputs:
         judge = [folder / "judge", file]
         subprocess.run(judge, cwd=folder, capture_output=True, timeout=DEADLINE_S, check=False)
     (notes,) = folder.glob("*.gcno")
-    subprocess.run(["gcov", notes.name], cwd=folder, capture_output=True, check=True, timeout=60)
+    subprocess.run(
+        ["gcov", notes.name], cwd=folder, capture_output=True, check=True, timeout=DEADLINE_S
+    )
     ran, not_ran = set(), set()
     for line in (folder / f"{source.name}.gcov").read_text().splitlines():
         count, number = (part.strip() for part in line.split(":")[:2])
@@ -187,7 +189,7 @@ def test_a_measurement_that_is_cancelled_leaves_nothing(home, hostile):
             said = process.stderr.readline()
             assert said
         process.send_signal(signal.SIGINT)
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=DEADLINE_S)
     assert process.returncode not in (0, 1)
     assert out == ""
     assert "Traceback" not in errors

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from engine_lab import Lab, events, execs, kill, names, reason, stats, timeless, worker_of
 from spoton_lab import document, write_document
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 APP = """\
 import datetime
@@ -207,7 +207,7 @@ def test_a_worker_that_is_killed_goes_on(lab: Lab) -> None:
         before = worker_of(nanny)
         kill(before)
         wait_until(lambda old=before: worker_of(nanny) not in (0, old) or nanny.poll() is not None)
-    assert nanny.wait(120) == 0
+    assert nanny.wait(DEADLINE_S) == 0
     assert execs(main) == 1500
     assert not names(main, "crashes")
     picks = [row["picks"] for row in types(main)["types"].values()]

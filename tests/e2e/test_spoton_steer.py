@@ -11,7 +11,7 @@ import pytest
 from engine_lab import Lab, events, kill, timeless, worker_of
 from spoton_lab import document, write_document
 from supervised import Supervised
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.cli import main as fuzztui
 from fuzztui.kernel.remote.lock import running
@@ -161,7 +161,7 @@ def test_the_same_commands_at_the_same_trials_give_the_same_queue(lab: Lab) -> N
         )  # fmt: skip
         argv = [lab.python, "-P", str(lab.root / "scripted.py"), str(spec), json.dumps(commands)]
         env = {**lab.env, "PYTHONHASHSEED": hash_seed}
-        subprocess.run([*argv, str(tick)], env=env, check=True, timeout=120)
+        subprocess.run([*argv, str(tick)], env=env, check=True, timeout=DEADLINE_S)
         answers = [(e["id"], e["trial"]) for e in events(directory, "command_applied")]
         assert answers == [(f"c{number}", at) for number, (at, _) in enumerate(commands)]
         kept = json.loads((directory / ".types").read_text())
@@ -349,7 +349,7 @@ def test_unpinning_what_undoes_a_demotion_and_a_run_that_was_moved(
     wait_until(lambda: s.figures()["main"].ignored == [small])
     s.flag.touch()
     wait_until(lambda: s.figures()["main"].ignored == [])
-    assert small not in {row["location"] for row in s.kept()["left"]}
+    wait_until(lambda: small not in {row["location"] for row in s.kept()["left"]})
     assert not s.says(small)
     wait_until(lambda: len(s.state().entries) > 1)
     s.done(DemoteEntry(1))

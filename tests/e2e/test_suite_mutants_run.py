@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from engine_lab import Lab, events, execs, kill, names, timeless, worker_of
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.kernel.wire.commands import PromoteMutants, SkipMutants, WeighProperty
 from fuzztui.run.supervise.command_router import append
@@ -228,7 +228,11 @@ def outcomes(lab, root, files):
     file = spec(lab, "other", root=root, engine={"kind": "zest"})
     command = [lab.python, "-P", str(script), str(file), str(found), str(folder)]
     subprocess.run(
-        [*command, *map(str, files)], env=lab.env, check=True, capture_output=True, timeout=60
+        [*command, *map(str, files)],
+        env=lab.env,
+        check=True,
+        capture_output=True,
+        timeout=DEADLINE_S,
     )
     return {Path(name).name: how for name, how in json.loads(found.read_text()).items()}
 

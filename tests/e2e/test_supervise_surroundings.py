@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from homes import FUZZTUI
+from waiting import DEADLINE_S
 
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.wire.events import InstanceState, Message
@@ -37,7 +38,7 @@ def in_namespace(home, script: str) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             ["unshare", "-m", "sh", "-c", script], cwd=home.path, env={**home.env, "F": FUZZTUI},
-            capture_output=True, text=True, timeout=120, check=False,
+            capture_output=True, text=True, timeout=DEADLINE_S, check=False,
         )  # fmt: skip
     finally:
         home.kill_everything()

@@ -1,5 +1,6 @@
 """The screen in a real terminal: here, from a second terminal, and through a real sshd."""
 
+import contextlib
 import os
 import shlex
 import signal
@@ -193,7 +194,8 @@ def test_a_signal_while_it_leaves_restores_the_terminal(home, terminal):
     screen.wait("running")
     pid = screen.pid("attach")
     screen.keys("q")
-    os.kill(pid, signal.SIGTERM)
+    with contextlib.suppress(ProcessLookupError):  # it has left already
+        os.kill(pid, signal.SIGTERM)
     text = screen.wait("exit=")
     assert "exit=143" in text or "exit=0" in text
     wait_until(lambda: screen.modes() == UNTOUCHED)
@@ -222,7 +224,7 @@ def test_an_error_in_a_worker_restores_the_terminal(home, terminal):
     details = file.read_text()
     assert "in _watch" in details
     assert "RuntimeError: nobody foresaw this" in details
-    assert screen.modes() == UNTOUCHED
+    wait_until(lambda: screen.modes() == UNTOUCHED)
     assert home.status()["state"] == "running"
 
 

@@ -93,7 +93,7 @@ def test_fragments_are_spliced_and_the_harvest_goes_with_its_supervisor(fleet):
     wait_until(lambda: {b"h(beta, 30)", b"f(alpha)"} <= fleet.fragments())
 
     # Killed, it takes the harvest along; the next supervisor has one of its own.
-    [first] = fleet.harvests()
+    [first] = wait_until(lambda: len(now := fleet.harvests()) == 1 and now)
     fleet.kill_supervisor()
     wait_until(lambda: not fleet.harvests())
     fleet.start()

@@ -89,7 +89,8 @@ def _signatures(home: Home, run: Path) -> list[str]:
 def test_while_the_campaign_runs(home: Home) -> None:
     home(str(home.file), "--detach", "--set", "campaign.budget=10m")
     try:
-        wait_until(lambda: len(home.status()["findings"]) == 2)
+        # Saved first, and described then.
+        wait_until(lambda: [bool(f["signature"]) for f in home.status()["findings"]] == [True] * 2)
         key = home.status()["findings"][0]["first"]
         out = home("ctl", str(home.run), "judge", key, "wont-fix", code=DONE)
         assert "applied" in out

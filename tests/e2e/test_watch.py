@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 from homes import AFL_ENV, FUZZTUI, compiled
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 from watch_lab import Fuzzer
 
 pytestmark = pytest.mark.slow
@@ -139,7 +139,7 @@ def afl(target):
     for process in started:
         process.send_signal(signal.SIGCONT)
         process.terminate()
-        process.wait(60)
+        process.wait(DEADLINE_S)
 
 
 def test_real_fuzzers_from_the_first_to_the_resumed(home, watched, afl, target):
@@ -162,8 +162,8 @@ def test_real_fuzzers_from_the_first_to_the_resumed(home, watched, afl, target):
     screen.wait(lambda text: text.count("running") > text.count("paused"))
     main.terminate()
     s1.terminate()
-    main.wait(60)
-    s1.wait(60)
+    main.wait(DEADLINE_S)
+    s1.wait(DEADLINE_S)
     screen.wait("STOPPED")
     held = {p: p.stat().st_mtime_ns for p in out.rglob("*")}
     found = home.path / "found"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from shared import shared
+from waiting import DEADLINE_S
 
 from fuzztui.run.process.library import counter_library
 
@@ -32,7 +33,7 @@ def extension(directory: Path, name: str, *flags: str) -> Path:
     argv = [clang(), "-O1", "-g", "-shared", "-fPIC", f"-I{include}", f"-DNAME={name}", *flags]
 
     def make(out: Path) -> None:
-        subprocess.run([*argv, str(SOURCE), "-o", str(out)], check=True, timeout=60)
+        subprocess.run([*argv, str(SOURCE), "-o", str(out)], check=True, timeout=DEADLINE_S)
 
     made = shared(f"{name}{''.join(flags).replace('/', '')}.so", make)
     return Path(shutil.copy(made, directory / f"{name}.so"))

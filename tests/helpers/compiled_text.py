@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from shared import shared
+from waiting import DEADLINE_S
 
 SOURCES = Path(__file__).parents[2] / "engines/text"
 HARNESS = Path(__file__).with_name("text_harness.c")
@@ -27,7 +28,9 @@ def text_library() -> str:
     flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
     argv = [compiler(), *flags, str(SOURCES / "mutate.c"), "-o"]
     return str(
-        shared("mutate.so", lambda out: subprocess.run([*argv, out], check=True, timeout=60))
+        shared(
+            "mutate.so", lambda out: subprocess.run([*argv, out], check=True, timeout=DEADLINE_S)
+        )
     )
 
 
@@ -36,7 +39,7 @@ def harness(cc: str, program: Path, *flags: str, **env: str) -> Path:
     sources = [str(HARNESS), str(SOURCES / "mutate.c")]
     argv = [cc, "-std=c11", "-g", "-O2", *flags, f"-I{SOURCES}", "-o", str(program), *sources]
     done = subprocess.run(
-        argv, capture_output=True, text=True, timeout=120, check=False, env=env or None
+        argv, capture_output=True, text=True, timeout=DEADLINE_S, check=False, env=env or None
     )
     assert done.returncode == 0, done.stderr
     return program

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+from waiting import DEADLINE_S
+
 RUN_ALL = """\
 import json, sys
 import coverage
@@ -29,4 +31,5 @@ print(json.dumps(found))
 def measured(files):
     """Statements and missing lines by file, by coverage.py."""
     argv = [sys.executable, "-c", RUN_ALL, *map(str, files)]
-    return json.loads(subprocess.run(argv, capture_output=True, timeout=60, check=True).stdout)
+    done = subprocess.run(argv, capture_output=True, timeout=DEADLINE_S, check=True)
+    return json.loads(done.stdout)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import psutil
+from waiting import DEADLINE_S
 
 from fuzztui.features.jobs.dask_client import connect
 from fuzztui.features.jobs.dask_place import DaskPlace
@@ -50,7 +51,7 @@ class Cluster:
         argv = worker_argv(sys.executable, self.address, here, 1, self.tls)
         self.workers = [KeptProcess(argv, SETTINGS) for _ in range(workers)]
         with self.client() as client:
-            client.wait_for_workers(workers, timeout=60)
+            client.wait_for_workers(workers, timeout=DEADLINE_S)
 
     def client(self):
         return connect(self.address, self.tls)

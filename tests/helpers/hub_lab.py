@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from host_lab import Host, Hosts
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 from fuzztui.kernel.log.reader import LogReader
 from fuzztui.kernel.model.state import State
@@ -74,8 +74,8 @@ class HubCampaign:
     def fuzztui(self, *arguments: str, code: int = 0) -> str:
         argv = [sys.executable, "-m", "fuzztui", *arguments]
         done = subprocess.run(
-            argv, cwd=self.directory, env=self.env, capture_output=True, text=True, timeout=90,
-            check=False,
+            argv, cwd=self.directory, env=self.env, capture_output=True, text=True,
+            timeout=DEADLINE_S, check=False,
         )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout

@@ -164,7 +164,7 @@ def test_a_mutant_that_no_input_infects_may_be_reached(tmp_path):
 def test_a_score_that_is_out_of_time_is_a_lower_bound(tmp_path):
     constants = "".join(f"C{n} = {n} + 1\n" for n in range(40))
     program = f"import time\ntime.sleep(0.1)\n{constants}\ndef parse(data):\n    return C0, C1\n"
-    options = ("--score", str(tmp_path / "corpus"), "--within", "0.5")
+    options = ("--score", str(tmp_path / "corpus"), "--within", "0.5", "--jobs", "1")
     output = engine(tmp_path, program, *options, inputs=(b"a",))
     result = json.loads(output.splitlines()[-1])["result"]
     assert result["exact"] is False
