@@ -70,15 +70,14 @@ def _unpin(options: argparse.Namespace) -> PinGoal:
 
 
 def _targeted(options: argparse.Namespace) -> SetTargetedShare:
-    if not options.id:
+    if bool(options.id) == options.adaptive:
         raise UsageError(
-            "targeted needs the share of mutations to target at types; for example 0.7, 70%, or"
-            " adaptive"
+            "targeted needs either the share of mutations to target at types, for example 0.7 or"
+            " 70%, or --adaptive"
         )
-    adaptive = options.id == "adaptive"
-    share = 0.0 if adaptive else probability("targeted", options.id)
+    share = probability("targeted", options.id) if options.id else 0.0
     _state(options)
-    return SetTargetedShare(share, options.instance, adaptive=adaptive)
+    return SetTargetedShare(share, options.instance, adaptive=options.adaptive)
 
 
 def _weighed(name: str, weight: float, instance: str) -> WeighType:

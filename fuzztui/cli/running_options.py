@@ -156,7 +156,9 @@ def _ctl(parser: CommandParser) -> Run:
     parser.add_argument(
         "--note", metavar="TEXT", help="with judge: the reason, or the number of an issue"
     )
-    parser.flag("--adaptive", "with mixture: mutators that find more become more probable")
+    parser.flag(
+        "--adaptive", "with mixture or targeted: mutations that find more become more probable"
+    )
     parser.flag("--fixed", "with mixture: keep each instance's mixture as it is")
     parser.add_argument("--instance", default="", help="send the command to this instance only")
     parser.add_argument(

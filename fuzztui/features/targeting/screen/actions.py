@@ -159,7 +159,7 @@ class TargetingContext(RowContext):
 
     def with_more(self, by: float = STEP) -> SetTargetedShare:
         """Increase the targeted share."""
-        return SetTargetedShare(round(min(1.0, max(0.0, self.targeted + by)), 4))
+        return SetTargetedShare(round(min(1.0, max(0.0, self.targeted + by)), 2))
 
     def with_less(self) -> SetTargetedShare:
         """Decrease the targeted share."""
