@@ -20,7 +20,7 @@ class Mutator(Protocol):
         """Make a child; does not change the entry."""
 
 
-Arm = tuple[str, float, Callable[[CorpusEntry], Candidate]]
+WeightedMutator = tuple[str, float, Callable[[CorpusEntry], Candidate]]
 """A mutator of :class:`YieldMutators`: name, weight, and the function that makes a child."""
 
 
@@ -28,14 +28,15 @@ class YieldMutators:
     """Applies one of several mutators, the more often the more of its children are kept.
 
     A mutator's probability is its weight times the share of its children that were kept, and at
-    least :data:`LEAST`. Older results count less.
+    least :data:`LEAST` of what fixed probabilities leave. Older results count less. A mutator that
+    cannot change an entry and lets another one make the child has used its turn.
     """
 
     LEAST: Final = 0.05
     PERIOD: Final = 4000
     """Children after which earlier results count half."""
 
-    def __init__(self, parts: Sequence[Arm], rng: random.Random) -> None:
+    def __init__(self, parts: Sequence[WeightedMutator], rng: random.Random) -> None:
         """A child's operation starts with the name of its mutator, or counts for the first one."""
         self._random = rng.random
         self._names = [name for name, _, _ in parts]
@@ -43,8 +44,8 @@ class YieldMutators:
         self._mutators = [mutate for _, _, mutate in parts]
         self._tried = dict.fromkeys(self._names, 0.0)
         self._kept = dict.fromkeys(self._names, 0.0)
-        self._forgotten = dict.fromkeys(self._names, 0.0)
-        """Children that no longer count, by name."""
+        self.children = dict.fromkeys(self._names, 0)
+        """The number of children by the name that their operations begin with."""
         self._fixed: dict[str, float] = {}
         self._left = 0
         self._limits: list[float] = []
@@ -65,13 +66,14 @@ class YieldMutators:
         if len(self._mutators) > 1:
             at = min(bisect_right(self._limits, self._random()), len(self._mutators) - 1)
         child = self._mutators[at](entry)
-        self._tried[self._named(child) or self._names[0]] += 1
+        self._tried[self._names[at]] += 1
+        self.children[self._named(child) or self._names[0]] += 1
         return child
 
     def saved(self, child: Candidate, folder: str) -> None:
         """Count a child that was saved in ``folder``, if one of the mutators has made it."""
         name = self._named(child)
-        if name and not child.peer and not child.origin and self._tried[name]:
+        if name and not child.peer and not child.origin and self.children[name]:
             self._kept[name] += 1
             self._left = 0
 
@@ -79,11 +81,6 @@ class YieldMutators:
         """The mutator that the child's operation begins with; "" for other operations."""
         name = child.op.partition(",")[0].partition(":")[0]
         return name if name in self._tried else ""
-
-    @property
-    def children(self) -> dict[str, int]:
-        """The number of children of each mutator, by name."""
-        return {name: round(n + self._forgotten[name]) for name, n in self._tried.items()}
 
     @property
     def shares(self) -> dict[str, float]:
@@ -105,8 +102,6 @@ class YieldMutators:
 
     def _rebuild(self) -> None:
         if sum(self._tried.values()) > self.PERIOD:
-            for name, n in self._tried.items():
-                self._forgotten[name] += n / 2
             self._tried = {name: n / 2 for name, n in self._tried.items()}
             self._kept = {name: n / 2 for name, n in self._kept.items()}
         self._limits = list(accumulate(self.shares.values()))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from math import fsum
@@ -23,7 +23,7 @@ MATCH: Final = 3 / 4
 MISS: Final = 4 / 3
 MAX_FACTOR: Final = 8.0
 """Bound of a factor, so that a type that most inputs lack is still picked sometimes."""
-MOST: Final = 4.0
+YIELD_BOUND: Final = 4.0
 """What types bring makes them at most so many times as probable, or improbable."""
 ASSUMED: Final = 100
 """Mutations, one of them with new cells, that are added to the results of types."""
@@ -89,15 +89,21 @@ class Distances:
         self._until_renewed = RENEWED
         self._names: list[str] = []
         self._sums: list[float] = []
-        self._age = 0
-        """``relations.age`` when the chances were computed."""
+        self._alike: list[list[str]] = []
+        """The types of the current goals that entries have, grouped by the choices they make."""
+        self._age = -1
+        """``relations.age`` when the groups were found."""
+        self.on_goals: Callable[[], None] = lambda: None
+        """Called when the goals were replaced."""
 
     def set_goals(self, goals: Iterable[Goal]) -> None:
         """Replace the goals that mutations are directed at."""
         self.now = unify(goal.types for goal in goals)
         for name in self.now:
             self.stats_by_type.setdefault(name, TypeStats())
+        self._age = -1
         self._renew()
+        self.on_goals()
 
     def probability(self, name: str) -> float:
         """The probability that a type is picked, as last computed.
@@ -126,6 +132,7 @@ class Distances:
         self._tried[name] += 1
         self._until_renewed -= 1
         if not self._until_renewed:
+            self._until_renewed = RENEWED
             self._forget()
             self._renew()
         self._scale(stats, MATCH)
@@ -162,37 +169,45 @@ class Distances:
         return stats.weight / ((1 + self.now[name]) * stats.factor)
 
     def _renew(self) -> None:
-        self._age = self._relations.age if self._relations is not None else 0
+        if self._relations is not None and self._age != self._relations.age:
+            self._age = self._relations.age
+            self._group(self._relations)
         self._chances = {name: self._chance(name) for name in self.now}
         if self._relations is not None:
-            self._share(self._relations)
+            self._share()
         self._names = list(self._chances)
         self._sums = list(accumulate(self._chances.values()))
 
-    def _share(self, relations: TypeRelations) -> None:
-        """Give the types that the same choices make the probability of one, by what they bring."""
+    def _group(self, relations: TypeRelations) -> None:
+        """Find the types that the same choices make."""
         alike: dict[frozenset[int], list[str]] = {}
-        for name, chance in self._chances.items():
-            if chance:
-                alike.setdefault(relations.stacks_of(name), []).append(name)
-        mean = self._rate(self._chances)
-        for names in alike.values():
-            one, every = (
-                max(map(self._chances.__getitem__, names)),
-                fsum(map(self._chances.__getitem__, names)),
-            )
-            rate = min(MOST, max(1 / MOST, self._rate(names) / mean))
-            for name in names:
-                self._chances[name] *= one / every * rate
+        for name in filter(relations.met, self.now):
+            alike.setdefault(relations.stacks_of(name), []).append(name)
+        self._alike = list(alike.values())
 
-    def _rate(self, names: Iterable[str]) -> float:
-        """Children with new cells of a mutation directed at one of these types."""
+    def _share(self) -> None:
+        """Give the types that the same choices make the probability of one, by what they bring."""
+        mean = self._rate(self._chances, 1 / ASSUMED)
+        for names in self._alike:
+            own = [self._chances[name] for name in names]
+            if any(own):
+                rate = self._rate(names, mean) / mean
+                scale = max(own) / fsum(own) * min(YIELD_BOUND, max(1 / YIELD_BOUND, rate))
+                for name in names:
+                    self._chances[name] *= scale
+
+    def _rate(self, names: Iterable[str], mean: float) -> float:
+        """The share of mutations directed at one of these types whose children have new cells.
+
+        One such child is added, for as many mutations as it takes in the mean: types that were
+        seldom tried have about the mean.
+        """
         names = list(names)
         brought, tried = (sum(map(c.__getitem__, names)) for c in (self._brought, self._tried))
-        return (brought + 1) / (tried + ASSUMED)
+        return (brought + 1) / (tried + 1 / mean)
 
     def _forget(self) -> None:
-        self._until_renewed = RENEWED
+        """Let earlier results count half once there are many."""
         if self._tried.total() > REMEMBERED:
             for counts in (self._tried, self._brought):
                 for name in counts:

@@ -21,7 +21,6 @@ from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.typed import Annotated
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
-from fuzztui.engines.loop.mutate import Arm, YieldMutators
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.stages import Fresh, Mutate, Stage
 from fuzztui.engines.spoton.distances import Distances
@@ -46,9 +45,6 @@ _UNTARGETED_TRIALS: Final = 500
 """Trials without a targeted mutation after which a warning is logged."""
 _SHOWN: Final = 4
 """Types that the warning names."""
-_PLAIN: Final = "plain"
-"""The name of zest's mutation, whose children are made from the plain sequence of choices."""
-_PLAIN_WEIGHT: Final = 0.1
 
 
 class Sometimes:
@@ -63,17 +59,6 @@ class Sometimes:
         if not self._corpus.entries or self._random() >= self._share:
             return None
         return self._stage.propose()
-
-
-def renamed(mutate: Callable[[CorpusEntry], Candidate]) -> Callable[[CorpusEntry], Candidate]:
-    """Zest's ``havoc`` under the name ``plain``: here ``havoc`` works by execution index."""
-
-    def plain(entry: CorpusEntry) -> Candidate:
-        child = mutate(entry)
-        child.op = f"{_PLAIN},{child.op.partition(',')[2]}"
-        return child
-
-    return plain
 
 
 def fit(form: InputForm) -> TypedInput:
@@ -108,12 +93,7 @@ def build(context: Context) -> Parts:
         relations,
         targeted=settings.targeted,
     )
-
-    def mutators(plain: list[Arm]) -> YieldMutators:
-        (_, _, mutate), structure = plain
-        return mutator.mixed_with([(_PLAIN, _PLAIN_WEIGHT, renamed(mutate)), structure])
-
-    base = zest.build(context, mutators=mutators)
+    base = zest.build(context, mutators=mutator.mixed_with)
     feedback = GoalFeedback(goals, distances, base.coverage, settings.mode)
     report = TargetingReport(context.log, context.journal, context.reported)
     types_file = TypesFile(
@@ -206,8 +186,9 @@ class _Settings:
     """The keys of ``[engine]``, with their defaults. Raises :class:`CannotStart` if one is bad."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        self.targeted = options.get("targeted") and _share_of(options, "targeted")
-        self.fresh = _share_of(options, "fresh", 0.05)
+        targeted = options.get("targeted")
+        self.targeted = None if targeted is None else _share_of(targeted, "targeted")
+        self.fresh = _share_of(options.get("fresh", 0.05), "fresh")
         mode = options.get("distances", "frontier")
         if mode not in ("frontier", "global"):
             raise CannotStart(
@@ -225,9 +206,8 @@ class _Settings:
         self.document = read_document(Path(file)) if file else AnalysisFile({})
 
 
-def _share_of(options: Mapping[str, Any], key: str, default: float = 0.0) -> float:
-    value = options.get(key, default)
-    if type(value) not in (int, float) or not 0 <= value <= 1:
+def _share_of(value: object, key: str) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
         raise CannotStart(f"engine.{key} = {value!r:.60}: a share must be a number from 0 to 1")
     return float(value)
 

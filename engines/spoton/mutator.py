@@ -15,7 +15,7 @@ from typing import Final
 from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.typed import Annotated, runs
 from fuzztui.engines.loop.corpus import CorpusEntry
-from fuzztui.engines.loop.mutate import Arm, ChoiceMutator, Geometric, YieldMutators
+from fuzztui.engines.loop.mutate import ChoiceMutator, Geometric, WeightedMutator, YieldMutators
 from fuzztui.engines.spoton.distances import Distances
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.kernel.wire.targeting import targeted_op
@@ -30,11 +30,30 @@ _BLOCK: Final = 8
 """A choice of more bytes than this is a block, not a number: only a few of its bytes change."""
 
 
-_HAVOC: Final = 0.4
-_TYPED: Final = 0.4
-"""Weights of mutations by execution index: of any choices, and of those of one type."""
+_BY_INDEX: Final = 0.4
+"""Weight of mutations of any choices, and of those of one type; both by execution index."""
+_OF_PLAIN: Final = 0.1
+"""Weight of zest's mutation."""
 TYPED: Final = "typed"
 """The name of targeted mutations."""
+PLAIN: Final = "plain"
+"""The name of zest's mutation here, where ``havoc`` works by execution index."""
+
+
+_Mutate = Callable[[CorpusEntry], Candidate]
+
+
+def _as_plain(mutate: _Mutate) -> _Mutate:
+    """The same mutation, whose children are named ``plain`` where zest names them ``havoc``."""
+
+    def plain(entry: CorpusEntry) -> Candidate:
+        child = mutate(entry)
+        operation, comma, more = child.op.partition(",")
+        if operation == "havoc":
+            child.op = f"{PLAIN}{comma}{more}"
+        return child
+
+    return plain
 
 
 class TypedMutator:
@@ -65,24 +84,39 @@ class TypedMutator:
         self._annotate, self._expect = annotate, expect
         self._choices_of = lru_cache(_KEPT)(self._find_choices)
         self._distances, self._relations = distances, relations
-        self._plain = ChoiceMutator(rng)
+        self._mutate_plainly = _as_plain(ChoiceMutator(rng).mutate)
         self._set_share = targeted
         self.mixture = self.mixed_with(())
+        distances.on_goals = self._fix
 
-    def mixed_with(self, others: Sequence[Arm]) -> YieldMutators:
-        """Set and return :attr:`mixture`: these mutators and others, by what they bring."""
-        own: list[Arm] = [
-            ("havoc", _HAVOC, partial(self._child, targeted=False)),
-            (TYPED, _TYPED, partial(self._child, targeted=True)),
+    def mixed_with(self, others: Sequence[WeightedMutator]) -> YieldMutators:
+        """Set and return :attr:`mixture`: these mutators and others, by what they bring.
+
+        Where another one says ``havoc``, its children are named ``plain``.
+        """
+        own: list[WeightedMutator] = [
+            ("havoc", _BY_INDEX, partial(self._child, targeted=False)),
+            (TYPED, _BY_INDEX, partial(self._child, targeted=True)),
         ]
-        self.mixture = YieldMutators([*own, *others], self._rng)
-        self.mixture.fix(TYPED, self._set_share)
+        for name, weight, mutate in others:
+            is_plain = name == "havoc"
+            own.append(
+                (PLAIN if is_plain else name, _OF_PLAIN if is_plain else weight, _as_plain(mutate))
+            )
+        self.mixture = YieldMutators(own, self._rng)
+        self._fix()
         return self.mixture
+
+    def _fix(self) -> None:
+        """Fix the share of targeted mutations; while no goal has a type, there are none."""
+        self.mixture.fix(TYPED, self._set_share if self._distances.now else 0.0)
 
     @property
     def targeted(self) -> float:
-        """The present probability of a targeted mutation."""
-        return self.mixture.shares[TYPED]
+        """The probability of a targeted mutation while goals with types exist, if it is set; else
+        the present one.
+        """
+        return self.mixture.shares[TYPED] if self._set_share is None else self._set_share
 
     @property
     def set_share(self) -> float | None:
@@ -92,7 +126,7 @@ class TypedMutator:
     @set_share.setter
     def set_share(self, share: float | None) -> None:
         self._set_share = share
-        self.mixture.fix(TYPED, share)
+        self._fix()
 
     def mutate(self, entry: CorpusEntry) -> Candidate:
         """Make a child with one of the mutators."""
@@ -102,9 +136,8 @@ class TypedMutator:
         """Make a child; if the entry's choices are not known, with zest's mutation."""
         choices = self._choices_of(entry)
         if choices is None:
-            return self._plain.mutate(entry)
+            return self._mutate_plainly(entry)
         data = bytearray(entry.data)
-        targeted = targeted and bool(self._distances.now)
         label = (targeted and self._typed(choices, data)) or self._havoc(choices, data)
         made = bytes(data)
         self._expect(made, choices)

@@ -22,7 +22,14 @@ from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestScheduler
 from fuzztui.engines.loop.example_keeper import ExampleKeeper
 from fuzztui.engines.loop.feedback import CoverageFeedback
-from fuzztui.engines.loop.mutate import Arm, ChoiceMutator, Havoc, Mutator, Splice, YieldMutators
+from fuzztui.engines.loop.mutate import (
+    ChoiceMutator,
+    Havoc,
+    Mutator,
+    Splice,
+    WeightedMutator,
+    YieldMutators,
+)
 from fuzztui.engines.loop.parts import Parts
 from fuzztui.engines.loop.stages import Fresh, Mutate, Recover, Seed, Seeds, Stage
 from fuzztui.engines.loop.structure import ChoiceParts, StructureMutator, parts_of_text
@@ -35,7 +42,7 @@ _SHRINK_RUNS: Final = 64
 def build(
     context: Context,
     census: Census | None = None,
-    mutators: Callable[[list[Arm]], YieldMutators] | None = None,
+    mutators: Callable[[list[WeightedMutator]], YieldMutators] | None = None,
 ) -> Parts:
     """The parts of a zest engine, or those that another engine extends.
 
@@ -51,15 +58,15 @@ def build(
     choices = executor.form.choices
     havoc: Mutator
     parts_of: Callable[[CorpusEntry], Sequence[InputPart]]
-    others: list[Arm] = []
+    others: list[WeightedMutator] = []
     if isinstance(executor.form, GeneratedInput):
         havoc, parts_of = ChoiceMutator(rng), ChoiceParts(context, executor.form)
     else:
         havoc, parts_of = Havoc(rng, limit, context.tokens, text=context.text), parts_of_text
         others = [("splice", 0.15, Splice(rng, corpus, havoc).mutate)]
     structure = StructureMutator(rng, corpus, parts_of, havoc, limit)
-    arms = [("havoc", 0.75, havoc.mutate), *others, ("structure", 0.1, structure.mutate)]
-    mutator = mutators(arms) if mutators else YieldMutators(arms, rng)
+    weighted = [("havoc", 0.75, havoc.mutate), *others, ("structure", 0.1, structure.mutate)]
+    mutator = mutators(weighted) if mutators else YieldMutators(weighted, rng)
 
     coverage = CoverageFeedback(executor.coverage)
     compare: list[Stage] = []

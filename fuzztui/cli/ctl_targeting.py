@@ -75,7 +75,7 @@ def _targeted(options: argparse.Namespace) -> SetTargetedShare:
             "targeted needs either the share of mutations to target at types, for example 0.7 or"
             " 70%, or --adaptive"
         )
-    share = probability("targeted", options.id) if options.id else 0.0
+    share = probability("targeted", options.id) if options.id else -1.0
     _state(options)
     return SetTargetedShare(share, options.instance, adaptive=options.adaptive)
 

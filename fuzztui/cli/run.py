@@ -39,8 +39,10 @@ from fuzztui.run.supervise.daemon import start
 from fuzztui.run.supervise.ending import spent
 
 SETTLED_S = 5.0
-"""Seconds for which ``--detach`` waits for the instances to start or to fail, and a start for a
-supervisor whose campaign has ended."""
+"""Seconds for which ``--detach`` waits for the instances to start or to fail."""
+
+EXIT_S = 10.0
+"""Seconds for which a start waits for a supervisor whose campaign has ended."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -90,11 +92,19 @@ def run_file(file: Path, options: argparse.Namespace, made: MadeCampaign | None 
 
 
 def _is_supervised(where: Path) -> bool:
-    """Whether a supervisor runs the campaign. One that has logged the end is waited for."""
-    end = time.monotonic() + SETTLED_S
-    while running(where):
-        if standing(where).state.state not in ENDED or time.monotonic() > end:
+    """Whether a supervisor runs the campaign. One that has logged the end is waited for.
+
+    Raises :class:`CliError` if that one does not exit.
+    """
+    end = time.monotonic() + EXIT_S
+    while pid := running(where):
+        if standing(where).state.state not in ENDED:
             return True
+        if time.monotonic() > end:
+            raise CliError(
+                f"{where}: the campaign has ended, but its supervisor (process {pid}) has not"
+                " exited; wait for the process to exit, or kill it, and try again"
+            )
         time.sleep(0.05)
     return False
 

@@ -30,7 +30,6 @@ from fuzztui.features.targeting.screen.labels import (
 )
 from fuzztui.features.targeting.status import how_many_ignored
 from fuzztui.kernel.base.text import aligned, several, visible
-from fuzztui.kernel.wire.mixture import percentage
 
 _LOCATION = 0.38
 """Share of a line for the location of a goal, if the line does not fit."""
@@ -149,9 +148,8 @@ def _standing(row: GoalRow) -> str:
 def summary(now: TargetingSummary) -> str:
     """Return one line with the share of targeted mutations and the number of uncovered goals."""
     pinned = f"; pinned {now.pinned}" if now.pinned else ""
-    adaptive = ", adaptive" * now.adaptive
     return (
-        f"{percentage(now.targeted)} of mutations are targeted{adaptive}{pinned}; "
+        f"{now.share_text}{pinned}; "
         f"{now.uncovered:,} of {several(now.targets, 'goal')} left, "
         f"{now.frontier:,} on the frontier{how_many_ignored(now)}"
     )

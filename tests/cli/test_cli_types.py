@@ -191,15 +191,15 @@ def test_a_run_of_another_kind_says_so(stands, json_):
 def test_no_type_and_nothing_left_is_no_error(stands, capsys):
     stands(campaign(ev.TargetingStats("main", 0.5, targets=7)))
     text = listed(capsys)
-    assert text.endswith("50% of mutations are targeted; 0 of 7 goals left, 0 on the frontier\n")
+    assert text.endswith("no mutation is targeted any more; 0 of 7 goals left, 0 on the frontier\n")
 
 
 def test_the_status_names_what_is_aimed_at(tmp_path):
     state = campaign(replace(FIGURES, pinned=HOSTILE), LEFT)
     text = status_text(tmp_path, RunStatus(state, 1))
     assert (
-        f"types     50% targeted; most probable {DATE} 41%, {PATH} 12%; 3 of 240 goals "
-        "left, 2 on the frontier; pinned [/x]\\e[31m\\u202e\n"
+        f"types     50% of mutations are targeted; most probable {DATE} 41%, {PATH} 12%; 3 of 240"
+        " goals left, 2 on the frontier; pinned [/x]\\e[31m\\u202e\n"
     ) in text
     assert "types " not in status_text(tmp_path, RunStatus(campaign(), 1))
 

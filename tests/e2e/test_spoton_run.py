@@ -271,6 +271,8 @@ def test_a_module_that_has_changed(lab: Lab) -> None:
         ({}, {"generator": ""}, "target.generator is missing"),
         ({"targets": "/no/such.json"}, {}, "/no/such.json: No such file"),
         ({"targeted": 2}, {}, "engine.targeted = 2"),
+        ({"targeted": ""}, {}, "engine.targeted = ''"),
+        ({"targeted": False}, {}, "engine.targeted = False"),
         ({"distances": "far"}, {}, "engine.distances"),
         ({"aliases": 7}, {}, "engine.aliases"),
     ],

@@ -135,7 +135,7 @@ def test_types_are_told_of_and_steered(shop):
     shop("ctl", run, "ignore", YEAR.replace("then", "them"), code=2)
     assert f"did you mean {YEAR}" in shop.stderr
     assert shop("ctl", run, "demote", "main/0").startswith("applied by main")
-    assert "types     60% targeted; most probable " in shop("status", run)
+    assert "types     60% of mutations are targeted; most probable " in shop("status", run)
 
     shop("ctl", run, "stop")
     wait_until(lambda: shop.status()["state"] == "stopped")

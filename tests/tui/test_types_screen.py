@@ -756,15 +756,13 @@ async def test_one_line_on_the_overview(drive):
 
 
 def test_when_every_goal_is_covered_no_share_is_shown():
-    assert targeted_spans(TargetingSummary(0.5, "", 9, 0, 0)) == []
+    over = TargetingSummary(0.5, "", 9, 0, 0, is_over=True)
+    assert targeted_spans(over) == []
+    assert (
+        "covered" in TargetingContext.of(over, None, PendingTargeting(()), on_targets=False).more()
+    )
     shown = targeted_spans(TargetingSummary(0.5, "", 9, 2, 1, adaptive=True))[0]
-    assert "".join(span.text for span in shown).split() == [
-        "50%",
-        "of",
-        "mutations",
-        "targeted,",
-        "adaptive",
-    ]
+    assert "50% of mutations targeted, adaptive" in "".join(span.text for span in shown)
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ from fuzztui.kernel.wire.commands import (
     WeighType,
 )
 from fuzztui.kernel.wire.events import CommandApplied, GoalsUncovered, TargetingStats
+from fuzztui.kernel.wire.mixture import percentage
 from fuzztui.kernel.wire.targeting import MAX_LOCATION, MAX_NAME, MILLION, stale_message
 
 SPOTON = "spoton"
@@ -236,7 +237,18 @@ class TargetingSummary:
     changed: tuple[str, ...] = ()
     """The files that were edited since the analysis, in any running instance, sorted."""
     adaptive: bool = False
-    """Whether ``targeted`` follows from what such mutations bring, in any running instance."""
+    """Whether ``targeted`` follows from what such mutations bring, in all running instances."""
+    is_over: bool = False
+    """Whether each running instance has covered all its goals, so that no mutation is targeted."""
+
+    @property
+    def share_text(self) -> str:
+        """``55% of mutations are targeted, adaptive``; another text once there are no goals."""
+        if self.is_over:
+            return "no mutation is targeted any more"
+        return (
+            f"{percentage(self.targeted)} of mutations are targeted{', adaptive' * self.adaptive}"
+        )
 
 
 def _living(state: State, instance: str = "") -> list[TargetingStats]:
@@ -372,7 +384,8 @@ def targeting_summary(state: State) -> TargetingSummary | None:
         frontier,
         tuple(sorted(_ignored(living))),
         tuple(sorted({file for f in living for file in f.changed})),
-        any(f.adaptive for f in living),
+        all(f.adaptive for f in living),
+        all(f.targets and not f.uncovered for f in living),
     )
 
 

@@ -27,8 +27,7 @@ def _goals(state: State) -> Iterator[Part]:
         return
     covered = max(0, now.targets - now.uncovered)
     text = f"{covered:,} of {several(now.targets, 'goal')} covered, {now.uncovered:,} left"
-    text += f", {now.frontier:,} of these on the frontier; {now.targeted:.0%} of mutations targeted"
-    text += ", adaptive" * now.adaptive
+    text += f", {now.frontier:,} of these on the frontier; {now.share_text}"
     yield Note(f"{text}.")
     if now.changed:
         edited = listed([brief(name, 100) for name in now.changed])

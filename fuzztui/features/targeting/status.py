@@ -8,7 +8,6 @@ from pathlib import Path
 from fuzztui.features.targeting.fold import TargetingSummary, stale, targeting_summary, type_rows
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.mixture import percentage
 
 LIKELIEST = 2
 """Number of most probable types that ``status`` lists."""
@@ -30,7 +29,7 @@ def targeting_rows(state: State, run: Path) -> Iterator[tuple[str, str]]:
     pinned = f"; pinned {now.pinned}" if now.pinned else ""
     yield (
         "types",
-        f"{percentage(now.targeted)} targeted{', adaptive' * now.adaptive}{names}; "
+        f"{now.share_text}{names}; "
         f"{now.uncovered:,} of {several(now.targets, 'goal')} left, "
         f"{now.frontier:,} on the frontier{pinned}{how_many_ignored(now)}",
     )

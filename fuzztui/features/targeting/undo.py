@@ -44,7 +44,11 @@ def _goal(command: TypeCommand, before: State, now: State) -> Inverse:
         return each(
             {name: _share(f) for name, f in old.items()},
             {name: _share(f) for name, f in new.items()},
-            lambda share, name: SetTargetedShare(share or 0.0, name, adaptive=share is None),
+            lambda share, name: (
+                SetTargetedShare(instance=name, adaptive=True)
+                if share is None
+                else SetTargetedShare(share, name)
+            ),
             command.instance,
         )
     location = getattr(command, "location", "")

@@ -169,6 +169,18 @@ def test_mutators_are_used_by_their_yield() -> None:
     assert min(mutators.shares.values()) >= YieldMutators.LEAST
 
 
+def test_a_mutator_that_leaves_the_child_to_another_has_used_its_turn() -> None:
+    parts = [("a", 0.5, named("a")), ("b", 0.5, named("a"))]
+    mutators = YieldMutators(parts, random.Random(1))
+    entry = corpus_of(b"").entries[0]
+    for trial in range(5000):
+        child = mutators.mutate(entry)
+        if trial % 50 == 0:
+            mutators.saved(child, "queue")
+    assert mutators.children == {"a": 5000, "b": 0}
+    assert mutators.shares["b"] < 0.2
+
+
 def test_what_others_made_counts_for_nobody() -> None:
     mutators = YieldMutators([("a", 1, named("a")), ("b", 1, named("b"))], random.Random(1))
     for _ in range(100):

@@ -554,11 +554,41 @@ def test_types_that_the_same_choices_make_share_one_probability():
     assert made.probability("datetime.date") == 0 < made.probability("datetime.datetime")
 
 
+def test_types_that_bring_nothing_keep_their_distances():
+    stacks = TypeStacks()
+    relations = TypeRelations(stacks, {})
+    relations.meet({stacks.push(0, "datetime.date"), stacks.push(0, "pathlib.Path")})
+    made = Distances(random.Random(1), relations)
+    made.set_goals([target({"datetime.date": 0, "pathlib.Path": 7})])
+    assert made.probability("datetime.date") == pytest.approx(8 / 9)
+    for _ in range(20_000):
+        made.record_match(made.pick() or "")
+    assert made.probability("datetime.date") > 0.8
+
+
+def test_without_goals_no_mutation_is_targeted_whatever_share_is_set():
+    made = Distances(random.Random(1))
+    mutator = TypedMutator(
+        random.Random(3), lambda entry: None, lambda child, parent: None, made,
+        TypeRelations(TypeStacks(), {}), targeted=1.0,
+    )  # fmt: skip
+    others = [("structure", 0.1, lambda entry: Candidate(b"", "structure", entry.id))]
+    mutator.mixed_with(others)
+    entry = CorpusEntry(0, "x", b"abcdef", 0)
+    made.set_goals([target({"a": 1})])
+    assert mutator.mixture.shares["typed"] == mutator.targeted == 1.0
+    made.set_goals([])
+    assert mutator.mixture.shares["typed"] == 0.0
+    assert mutator.targeted == 1.0, "it holds again when a goal comes back"
+    drawn = {mutator.mutate(entry).op.partition(",")[0] for _ in range(200)}
+    assert "structure" in drawn
+
+
 def test_an_entry_whose_choices_are_not_known_is_mutated_as_zest_does():
     mutator = TypedMutator(
         random.Random(3), lambda entry: None, lambda child, parent: pytest.fail("known"),
         distances({"a": 1}), TypeRelations(TypeStacks(), {}), targeted=1.0,
     )  # fmt: skip
     child = mutator.mutate(CorpusEntry(0, "x", b"abcdef", 0))
-    assert child.op.startswith("havoc,rep:")
+    assert child.op.startswith("plain,rep:")
     assert len(child.data) == 6

@@ -216,6 +216,10 @@ def test_without_a_share_what_mutations_bring_decides(tmp_path: Path) -> None:
     assert lab.mutator.targeted < 0.3
     assert (lab.kept()["adaptive"], lab.kept()["steered"]) == (True, True)
     assert Lab(tmp_path, targeted=0.5).mutator.set_share is None, "a user has set it"
+    old = lab.kept() | {"targeted": 0.4}
+    del old["adaptive"]
+    lab.file.write_text(json.dumps(old))
+    assert Lab(tmp_path, targeted=None).mutator.set_share == 0.4, "of an earlier version"
 
 
 # ------------------------------------------------------------------------------ the pin

@@ -48,6 +48,8 @@ class TargetingContext(RowContext):
     """Whether a user has set the goal under the cursor to be ignored."""
     type: str = ""
     """Name of the type under the cursor; an empty string if there is none."""
+    is_over: bool = False
+    """Whether all goals are covered."""
 
     @classmethod
     def of(
@@ -66,6 +68,7 @@ class TargetingContext(RowContext):
             -1.0 if aim is None else aim.targeted if asked.targeted is None else asked.targeted,
             pinned="" if asked.ignored(pinned) else pinned,
             on_targets=on_targets,
+            is_over=aim is not None and aim.is_over,
         )
         match row:
             case TypeRow():
@@ -135,6 +138,8 @@ class TargetingContext(RowContext):
         return self._share() or ("no mutation is targeted already" if self.targeted <= 0 else "")
 
     def _share(self) -> str:
+        if self.is_over:
+            return "all goals are covered: no mutation is targeted"
         return "" if self.targeted >= 0 else "no engine has reported its types yet"
 
     def raised(self) -> WeighType:
@@ -225,14 +230,8 @@ class PendingTargeting:
     @property
     def targeted(self) -> float | None:
         """The pending targeted share, 0 to 1."""
-        return next(
-            (
-                c.share
-                for c in reversed(self.commands)
-                if isinstance(c, SetTargetedShare) and not c.adaptive
-            ),
-            None,
-        )
+        last = next((c for c in reversed(self.commands) if isinstance(c, SetTargetedShare)), None)
+        return None if last is None or last.adaptive else last.share
 
 
 _SHARE = "change the targeted share during the campaign"
@@ -258,9 +257,11 @@ ACTIONS: Final[tuple[Action, ...]] = (
              WeighType, "weigh types", TargetingContext.weighing, TargetingContext.banned, 13),
             ("pin", "o", "Pin", "Target only this goal until it is covered, or unpin it",
              PinGoal, "pin a goal", TargetingContext.pinning, TargetingContext.pinned_or_not, 10),
-            ("less", "left_square_bracket", "Less", "Target types with 5% fewer of the mutations",
+            ("less", "left_square_bracket", "Less",
+             "Target types with 5% fewer of the mutations, no longer adaptive",
              SetTargetedShare, _SHARE, TargetingContext.less, TargetingContext.with_less, 14),
-            ("more", "right_square_bracket", "More", "Target types with 5% more of the mutations",
+            ("more", "right_square_bracket", "More",
+             "Target types with 5% more of the mutations, no longer adaptive",
              SetTargetedShare, _SHARE, TargetingContext.more, TargetingContext.with_more, 14),
             ("ignore", "d", "Ignore", "Never target this goal, or allow it again",
              IgnoreGoal, "ignore a goal", TargetingContext.ignoring,

@@ -105,7 +105,7 @@ class TargetingStrip(StatusCanvas):
         likely = [(name, chance) for name, chance in self._next if chance]
         if not likely:
             why = "no type is drawn: no mutation is targeted"
-            if aim.targets and not aim.uncovered:
+            if aim.is_over:
                 why = "all goals are covered: mutations are random, to find failures"
             return [TextSpan(f" {why}", "muted")]
         line = [TextSpan(" next ", "muted")]
@@ -131,7 +131,7 @@ def fitting(left: Line, rights: Sequence[Line], width: int) -> Line:
 
 def targeted_spans(aim: TargetingSummary, keys: str = "") -> list[Line]:
     """Return the targeted share as texts of several lengths; none if no goal is left."""
-    if not aim.uncovered:
+    if aim.is_over:
         return []
     share = format.share(aim.targeted)
     moves = TextSpan(keys, "primary")

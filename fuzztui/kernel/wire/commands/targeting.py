@@ -103,13 +103,13 @@ class SetTargetedShare(TypeCommand, name="targeted"):
     ``adaptive``: from now on it follows from what such mutations bring, and ``share`` is unused.
     """
 
-    share: float = 0.0
+    share: float = -1.0
     instance: str = ""
     adaptive: bool = False
 
     @property
     def problem(self) -> str:
-        if not 0 <= self.share <= 1:
+        if not self.adaptive and not 0 <= self.share <= 1:
             return f"targeted is {str(self.share)[:20]}, not a part from 0 to 1"
         return ""
 

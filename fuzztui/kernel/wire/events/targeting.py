@@ -23,7 +23,7 @@ class TargetingStats(Event, kind="type_figures", by_engines=True):
     at the type). ``ignored``: locations of the goals that the user ignores. ``changed``: files that
     were edited after the analysis; their goals are unknown. ``analysis``: the analysis that the
     locations belong to (:mod:`fuzztui.kernel.wire.targeting`); empty: not reported. ``adaptive``:
-    the part ``targeted`` follows from what such mutations bring; no user has set it.
+    the part ``targeted`` follows from what such mutations bring; nobody has fixed it.
     """
 
     instance: str
