@@ -10,7 +10,7 @@ generators, fixture and seeds:
     zest+constants   with the application's constants among the draws (the paper's ZestStrOpt)
     spoton-global    with the distances of all uncovered goals, as in the paper (its other
                      differences from the paper remain: docs/spoton.md)
-    spoton-untargeted  with random mutations only: what execution indexes and fresh inputs bring
+    spoton-untargeted  without targeted mutations: what the others bring (docs/spoton.md)
     spoton-frontier  the default
 
     python experiments/spoton_tables.py --python VENV/bin/python

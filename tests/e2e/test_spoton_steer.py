@@ -145,6 +145,7 @@ def test_the_same_commands_at_the_same_trials_give_the_same_queue(lab: Lab) -> N
         (300, {"c": "demote", "entry": 0}),
         (400, {"c": "ignore-target", "location": f"app.py:{YEAR}:then"}),
         (500, {"c": "targeted", "share": 0.9}),
+        (550, {"c": "targeted", "adaptive": True}),
         (600, {"c": "ignore-target", "location": f"app.py:{SMALL}:then"}),
         (650, {"c": "ignore-target", "location": f"app.py:{YEAR}:then", "ignored": False}),
         (700, {"c": "pin-target", "location": ""}),
