@@ -45,6 +45,7 @@ TYPES = {TITLE: {"app.Order.title": 1}, COUNT: {"app.Order.count": 1}}
 
 
 def ran(lab: Lab, directory: Path) -> Path:
+    """Run an engine in a directory. Returns its ``spec.json``."""
     lab.write("app.py", APP)
     lab.write("gens.py", GENERATORS)
     file = write_document(lab.root / "targets.json", document("app", APP, TYPES))
@@ -53,12 +54,12 @@ def ran(lab: Lab, directory: Path) -> Path:
     engine = {"kind": "spoton", "targets": str(file), "comparisons": False, "constants": False}
     spec = lab.spec("app:run", engine=engine, target={"generator": "gens:gen_order"}, **keys)
     lab.finish(spec)
-    return directory
+    return spec
 
 
-def parts(lab: Lab, file: Path) -> dict[str, str]:
+def parts(lab: Lab, spec: Path, file: Path) -> dict[str, str]:
     """The fields of the order that an entry makes."""
-    status, said = lab.repro(file.parent.parent / "spec.json", file)
+    status, said = lab.repro(spec, file)
     found = re.search(r"Order\(notes=(.*), title=(.*), count=(.*)\)", said)
     assert status == 0 and found, said
     return dict(zip(("notes", "title", "count"), found.groups(), strict=True))
@@ -66,7 +67,8 @@ def parts(lab: Lab, file: Path) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_mutations_of_a_field_change_no_other(lab: Lab) -> None:
-    main = ran(lab, lab.root / "a" / "main")
+    main = lab.root / "a" / "main"
+    spec = ran(lab, main)
     types = json.loads((main / ".types").read_text())["types"]
     assert {n: row["misses"] for n, row in types.items()} == {
         "app.Order.title": 0,
@@ -78,7 +80,7 @@ def test_mutations_of_a_field_change_no_other(lab: Lab) -> None:
     for name in queue:
         if typed := re.search(r"src:(\d+).*op:typed:app\.Order\.(\w+)", name):
             (parent,) = (n for n in queue if n.startswith(f"id:{typed[1]}"))
-            before, after = (parts(lab, main / "queue" / n) for n in (parent, name))
+            before, after = (parts(lab, spec, main / "queue" / n) for n in (parent, name))
             assert {k for k in before if before[k] != after[k]} == {typed[2]}
             changed.add(typed[2])
     assert "title" in changed
@@ -89,7 +91,8 @@ def test_fields_depend_on_no_hash_seed(lab: Lab) -> None:
     found = []
     for seed in ("1", "2"):
         lab.env["PYTHONHASHSEED"] = seed
-        main = ran(lab, lab.root / seed / "main")
+        main = lab.root / seed / "main"
+        ran(lab, main)
         found.append((timeless(main), json.loads((main / ".types").read_text())["types"]))
     assert len(found[0][0]) > 2
     assert found[0] == found[1]
