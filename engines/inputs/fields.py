@@ -26,8 +26,7 @@ that no other code gets the address."""
 
 _ENDS: Final = ("fuzztui.", "hypothesis.")
 """Packages in whose code no field is made, and whose functions announce the fields of callers."""
-_DECORATOR: Final = "fuzztui.engines.generators.scope."
-"""The module whose functions call those with ``@generator``."""
+_DECORATOR: Final = "fuzztui.engines.generators.scope."  # calls functions with ``@generator``
 _COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 """Code whose text lies in that of its caller; so its place has the caller's fields, too."""
 

@@ -53,9 +53,10 @@ class TypeRelations:
         return not self._seen_stacks.isdisjoint(self.holding(name))
 
     def made(self) -> list[str]:
-        """All types of the recorded type stacks, sorted, without those that are internal."""
+        """All types of the recorded type stacks, sorted, without fields and internal types."""
         names = {name for stack in self._seen_stacks for name in self._stacks.types(stack)}
-        return sorted(name for name in names if not name.startswith(_BUILT_IN))
+        plain = (name for name in names if name.rpartition(".")[0] not in names)
+        return sorted(name for name in plain if not name.startswith(_BUILT_IN))
 
     def holding(self, name: str) -> set[int]:
         """The stacks that contain a type. The caller must not change the set; it grows later."""

@@ -283,10 +283,7 @@ class _Data(ConjectureData):
 
 
 def _fields_of(strategy: Any) -> Iterator[str]:
-    """Yield the fields that the parts of ``builds()`` make, in the order in which they are drawn.
-
-    Nothing for other strategies, and for a target that is no class.
-    """
+    """Yield the fields that the parts of ``builds()`` of a class make, in the order of draws."""
     strategy = getattr(strategy, "wrapped_strategy", strategy)
     target = getattr(strategy, "target", None)
     if isinstance(target, type):

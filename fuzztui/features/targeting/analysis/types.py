@@ -321,10 +321,9 @@ def _type_names(kind: mypy_types.Type, depth: int = 0) -> Iterator[str]:
 def _field_names(
     node: nodes.MemberExpr, kind: mypy_types.Type, of: mypy_types.Type | None
 ) -> Iterator[str]:
-    """Yield names of the fields that an attribute of type ``kind`` may be, for an object ``of``.
+    """Yield names of the fields that an attribute may be: none if ``kind``, its type, is telling.
 
-    None if the type of the value distinguishes parts of inputs, as far as generators declare types:
-    most of them choose a member of an Enum without a type.
+    ``of``: the object's type. An Enum is not: most generators choose its members without a type.
     """
     if of is None or set(_type_names(kind)) - {i.fullname for i in _instances(kind) if i.is_enum}:
         return
