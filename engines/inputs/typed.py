@@ -35,11 +35,7 @@ NO_TYPES: Final = 0
 """The number of the empty type stack."""
 
 _MOST_STACKS: Final = 4096
-"""Type stacks from which on no more fields are added: recursive generators of many fields could
-make any number, and each is compared with all types of goals."""
-
-_ROW: Final = 0
-"""In place of the call site of a choice in a row, whose fields are on the stack already."""
+"""Type stacks from which on no field is added: recursive generators could make any number."""
 
 
 class TypeStacks:
@@ -150,7 +146,7 @@ class Typed(Source):
         # The hottest code of this engine, so nothing is called that can be inlined.
         index = self._row
         if index:
-            self._row, site = index + 1, _ROW
+            self._row, site = index + 1, 0  # the fields of a row are on the stack already
         else:
             frame = _frame(2)
             while frame.f_globals is _OWN:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from fuzztui.engines.generators import gen_date, gen_text, generator
 from fuzztui.engines.inputs import typed
 from fuzztui.engines.inputs.source import Source
-from fuzztui.engines.inputs.typed import Typed, TypeStacks
+from fuzztui.engines.inputs.typed import TypeStacks
 from fuzztui.engines.spoton.form import TypedInput
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.strategies import from_strategy, from_type
@@ -188,11 +188,10 @@ def test_a_function_without_a_source_has_no_fields() -> None:
 
 def test_recursive_generators_make_a_limited_number_of_stacks(monkeypatch) -> None:
     monkeypatch.setattr(typed, "_MOST_STACKS", 3)
-    source = Typed(bytes(200), 999, bytes, stacks := TypeStacks())
-    generator(of_keywords)(source)
-    generator(of_positions)(source)
-    assert len(stacks) == 4  # the type Order, and those for fields until there are three
-    assert len(source.annotated()) == len(source.annotated().stack) > 9
+    form = TypedInput(generator(of_keywords), 10240, bytes, None, None)
+    annotated = form.annotate(bytes(200))
+    assert len(form.stacks) == 3  # no type, the type Order, and its first field
+    assert len(set(annotated.stack)) == 2  # all later choices are of the class only
 
 
 @st.composite

@@ -328,10 +328,11 @@ def _field_names(
     if of is None or set(_type_names(kind)) - {i.fullname for i in _instances(kind) if i.is_enum}:
         return
     for info in _instances(of):
-        found = info.get(node.name)
+        found, full = info.get(node.name), f"{info.fullname}.{node.name}"
+        is_drawn = is_telling(info.fullname) and not full.startswith("fuzztui.")
         is_variable = found is not None and isinstance(found.node, nodes.Var)
-        if is_variable and is_telling(info.fullname) and node.name in _parameters(info):
-            yield f"{info.fullname}.{node.name}"
+        if is_drawn and is_variable and node.name in _parameters(info):
+            yield full
 
 
 def _parameters(info: nodes.TypeInfo) -> Iterator[str]:
