@@ -20,6 +20,7 @@ from typing import ClassVar, Final
 
 from fuzztui.engines.inputs import source
 from fuzztui.engines.inputs.constants import ConstantPool
+from fuzztui.engines.inputs.fields import Fields
 from fuzztui.engines.inputs.source import Rejected, Source
 
 _OWN: Final = vars(source)
@@ -33,6 +34,9 @@ Call = tuple[int, int, dict[int, int]]
 NO_TYPES: Final = 0
 """The number of the empty type stack."""
 
+_MOST_STACKS: Final = 4096
+"""Type stacks from which on no field is added: recursive generators could make any number."""
+
 
 class TypeStacks:
     """All type stacks that have occurred, as a trie; each has a number."""
@@ -40,6 +44,8 @@ class TypeStacks:
     def __init__(self) -> None:
         self._longer: dict[tuple[int, str], int] = {}
         self._types: list[tuple[str, ...]] = [()]
+        self.fields = Fields()
+        """The fields for which generators draw: types without a ``@generator`` of their own."""
 
     def push(self, stack: int, name: str) -> int:
         """The stack with one more type on top; the same stack if it already contains the type.
@@ -89,8 +95,8 @@ class Typed(Source):
     """
 
     __slots__ = (
-        "_choice", "_counts", "_from", "_made", "_notes", "_prefix", "_row", "_stack", "_stacks",
-        "_starts",
+        "_choice", "_counts", "_fields", "_from", "_made", "_notes", "_plain", "_prefix", "_row",
+        "_stack", "_stacks", "_starts",
     )  # fmt: skip
 
     typed: ClassVar[bool] = True
@@ -111,6 +117,7 @@ class Typed(Source):
         self._choice = None if parent is None else parent.number.get
         self._starts = [] if parent is None else parent.start
         self._stacks = stacks
+        self._fields, self._plain = stacks.fields, stacks.fields.plain
         self._stack = NO_TYPES
         self._prefix = 0
         self._counts: dict[int, int] = {}
@@ -136,10 +143,10 @@ class Typed(Source):
         )
 
     def _advance(self, n: int) -> int:
-        # The hottest code of this engine, so `_next` is inlined here.
+        # The hottest code of this engine, so nothing is called that can be inlined.
         index = self._row
         if index:
-            self._row = index + 1
+            self._row, site = index + 1, 0  # the fields of a row are on the stack already
         else:
             frame = _frame(2)
             while frame.f_globals is _OWN:
@@ -151,7 +158,8 @@ class Typed(Source):
             counts[site] = index + 1
         at = self._pos
         if self._choice is None:
-            self._notes.append((index, at, self._stack))
+            stack = self._stack if site in self._plain else self._stack_at(frame)
+            self._notes.append((index, at, stack))
             return Source._advance(self, n)
         if at + n > self._limit:
             raise Rejected(f"the generator drew more than {self._limit} bytes")
@@ -171,23 +179,29 @@ class Typed(Source):
     def row(self, n: int, below: int) -> list[int]:
         """Draw a row as a plain source does."""
         # Indexes of their own: choices after the row must not shift with its length.
-        self._row = index = hash((self._next(_frame(1)), 2)) or 1
+        frame, before = _frame(1), self._stack
+        while frame.f_globals is _OWN:
+            frame = frame.f_back  # type: ignore[assignment]
+        site = id(frame.f_code) + frame.f_lasti
+        self._row = index = hash((self._index(site), 2)) or 1
+        if self._choice is None and site not in self._plain:
+            self._stack = self._stack_at(frame)
         try:
             start = self._start_of_row(index, n) if 1 <= below <= 256 else -1
             if start < 0:
                 return [self.below(below) for _ in range(n)]
+            at = self._pos
+            if self._choice is None:
+                Source._advance(self, n)
+                stack = self._stack
+                self._notes += [(index + i, at + i, stack) for i in range(n)]
+            elif at + n > self._limit:
+                raise Rejected(f"the generator drew more than {self._limit} bytes")
+            else:
+                self._data += self._from[start : start + n]
+                self._pos = at + n
         finally:
-            self._row = 0
-        at = self._pos
-        if self._choice is None:
-            Source._advance(self, n)
-            stack = self._stack
-            self._notes += [(index + i, at + i, stack) for i in range(n)]
-        elif at + n > self._limit:
-            raise Rejected(f"the generator drew more than {self._limit} bytes")
-        else:
-            self._data += self._from[start : start + n]
-            self._pos = at + n
+            self._row, self._stack = 0, before
         return [byte % below for byte in self._data[at : at + n]]
 
     def _start_of_row(self, index: int, n: int) -> int:
@@ -205,13 +219,6 @@ class Typed(Source):
         start = self._starts[first]
         return start if self._starts[last + 1] - start == n else -1
 
-    def _next(self, frame: FrameType) -> int:
-        """The index of the next event at the frame's call site; each call counts one event."""
-        while frame.f_globals is _OWN:
-            frame = frame.f_back  # type: ignore[assignment]  # a generator is the caller
-        # The instructions are inside the code object, so no two sites share this number.
-        return self._index(id(frame.f_code) + frame.f_lasti)
-
     def _index(self, site: int) -> int:
         index = self._counts.get(site)
         if index is None:
@@ -226,24 +233,37 @@ class Typed(Source):
         :meth:`end_call` needs.
         """
         before = self._prefix, self._stack, self._counts
-        self._prefix = hash((self._next(_frame(depth)), 1))
-        self._stack, self._counts = self._with(types), {}
+        self._prefix, self._stack = self._begun(_frame(depth), types)
+        self._counts = {}
         return before
 
     def end_call(self, call: Call) -> None:
         """End a call."""
         self._prefix, self._stack, self._counts = call
 
-    def _with(self, types: tuple[str, ...]) -> int:
-        """The current type stack with more types."""
+    def _begun(self, frame: FrameType, types: tuple[str, ...]) -> tuple[int, int]:
+        """The prefix and the type stack of a call that this frame makes."""
+        while frame.f_globals is _OWN:
+            frame = frame.f_back  # type: ignore[assignment]  # a generator is the caller
+        # The instructions are inside the code object, so no two sites share this number.
+        site = id(frame.f_code) + frame.f_lasti
         stack = self._stack
+        if self._choice is None and site not in self._plain:
+            stack = self._stack_at(frame)
         for name in types:
+            stack = self._stacks.push(stack, name)
+        return hash((self._index(site), 1)), stack
+
+    def _stack_at(self, frame: FrameType) -> int:
+        """The current type stack with the fields that a frame draws for."""
+        stack = self._stack
+        for name in self._fields.of(frame) if len(self._stacks) < _MOST_STACKS else ():
             stack = self._stacks.push(stack, name)
         return stack
 
     def scope(self, types: tuple[str, ...], depth: int) -> GeneratorCall:
         """As :meth:`begin_call`, of a generator that yields: it is entered for each step."""
-        return GeneratorCall(self, hash((self._next(_frame(depth)), 1)), self._with(types))
+        return GeneratorCall(self, *self._begun(_frame(depth), types))
 
     def span(self, label: int) -> GeneratorCall:
         """A context manager for one call of a strategy's part, identified by its label."""
@@ -258,6 +278,11 @@ class Typed(Source):
         """Add a type to all choices from this position on."""
         if since < len(self._notes):
             self._made.append((since, len(self._notes), name))
+
+    def made_for(self, since: int, frame: FrameType) -> None:
+        """Add the fields that a frame draws for to all choices from this position on."""
+        for name in reversed(self._fields.of(frame)):
+            self.made(since, name)
 
     def unmade(self, since: int) -> None:
         """Remove the types added to choices from this position on: their value was discarded."""

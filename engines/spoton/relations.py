@@ -3,13 +3,14 @@
 A generator declares the type that it makes (``@generator``); the application uses a type. They
 match if they are the same class, if one is derived from the other, or if the user declares one as
 an alias of the other (``[engine] aliases``), which is needed for types that a library converts.
+Fields (``shop.Order.title``) match if their names are equal and their classes match.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence, Set
-from typing import Final
+from typing import Final, NewType
 
 from fuzztui.engines.inputs.typed import TypeStacks
 
@@ -56,16 +57,19 @@ class TypeRelations:
         return frozenset(self._seen_stacks & self.holding(name))
 
     def made(self) -> list[str]:
-        """All types of the recorded type stacks, sorted, without those that are internal."""
+        """All types of the recorded type stacks, sorted, without fields and internal types."""
         names = {name for stack in self._seen_stacks for name in self._stacks.types(stack)}
-        return sorted(name for name in names if not name.startswith(_BUILT_IN))
+        plain = (name for name in names if name.rpartition(".")[0] not in names)
+        return sorted(name for name in plain if not name.startswith(_BUILT_IN))
 
     def holding(self, name: str) -> set[int]:
         """The stacks that contain a type. The caller must not change the set; it grows later."""
         known = self._holding.setdefault(name, set())
         done, there = self._stacks_checked.get(name, 0), len(self._stacks)
         if done < there:
+            owner, _, field = name.rpartition(".")
             wanted = (name, *self._aliases.get(name, ()))
+            wanted += tuple(f"{alias}.{field}" for alias in self._aliases.get(owner, ()))
             for stack in range(done, there):
                 made = self._stacks.types(stack)
                 if any(self._is(w, m) for w in wanted for m in made):
@@ -87,6 +91,8 @@ class TypeRelations:
 
 def _related(a: object, b: object) -> bool:
     """Whether one class is derived from the other; being derived from ``object`` does not count."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return a[1] == b[1] and (a[0] is b[0] or _related(a[0], b[0]))
     if not (isinstance(a, type) and isinstance(b, type)) or object in (a, b):
         return False
     try:
@@ -96,16 +102,19 @@ def _related(a: object, b: object) -> bool:
 
 
 def _object_named(name: str) -> object | None:
-    """The object with this name (a class, a ``NewType``), or None. Imports nothing.
+    """The object with this name (a class, a ``NewType``; of a field, class and name), or None.
 
-    An object may have several names: where it is defined, and where it is re-exported.
+    Imports nothing. Objects may have several names: where defined, and where re-exported.
     """
     parts = name.split(".")
     for split in range(len(parts) - 1, 0, -1):
         found: object = sys.modules.get(".".join(parts[:split]))
         if found is None:
             continue
+        owner: object = None
         for part in parts[split:]:
-            found = vars(found).get(part) if hasattr(found, "__dict__") else None
+            owner, found = found, vars(found).get(part) if hasattr(found, "__dict__") else None
+        if isinstance(owner, type) and not isinstance(found, type | NewType):
+            return owner, parts[-1]
         return found
     return None

@@ -8,7 +8,8 @@ as much. They are imported only here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from hypothesis.internal.conjecture.providers import PrimitiveProvider
 from hypothesis.strategies import SearchStrategy
 
 from fuzztui.engines.generators.names import COMMON, name_of
+from fuzztui.engines.inputs.fields import positional
 from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.strategies import values
 
@@ -253,6 +255,8 @@ class _Data(ConjectureData):
         """Called with each value that the test draws while it runs."""
         self.reported_depth = 0
         """Depth of the values for ``on_draw``; 0: values that are not parts of others."""
+        self._fields: Iterator[str] = iter(())
+        """Fields that the next parts of ``builds(Order, title=...)`` make."""
         # `random` is only used by other backends.
         plain = RecordingBackend if source.recording else Backend
         kind = NotingBackend if source.noting else SpanBackend if source.typed else plain
@@ -264,14 +268,27 @@ class _Data(ConjectureData):
             value = super().draw(strategy, *args, **kwargs)
         else:
             source = cast("Typed", self._source)
-            since = source.position
+            since, field, outer = source.position, next(self._fields, ""), self._fields
+            self._fields = _fields_of(strategy)
             value = super().draw(strategy, *args, **kwargs)
-            name = name_of(type(value))
-            if name not in COMMON:
-                source.made(since, name)
+            self._fields = outer
+            for name in (name_of(type(value)), field):
+                if name and name not in COMMON:
+                    source.made(since, name)
+            if not source.noting:  # the caller may be a ``@composite`` function of the user
+                source.made_for(since, sys._getframe(1))
         if self.on_draw is not None and self.depth == self.reported_depth:
             self.on_draw(value)
         return value
+
+
+def _fields_of(strategy: Any) -> Iterator[str]:
+    """Yield the fields that the parts of ``builds()`` of a class make, in the order of draws."""
+    strategy = getattr(strategy, "wrapped_strategy", strategy)
+    target = getattr(strategy, "target", None)
+    if isinstance(target, type):
+        ordered = [*positional(target), *[""] * len(strategy.args)][: len(strategy.args)]
+        yield from (name and f"{name_of(target)}.{name}" for name in [*ordered, *strategy.kwargs])
 
 
 class Case:

@@ -248,7 +248,7 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     s.start(instances=2)
     wait_until(lambda: s.figures().keys() == {"main", "s1"})  # after mypy
     wait_until(lambda: s.rows("main").get(small, {}).get("frontier"))
-    assert s.rows("main")[small]["types"][0][0] == "app.Size"
+    assert s.rows("main")[small]["types"][0][0] == "app.Size.n"
 
     assert "app.Size weighs 4" in s.done(WeighType("Size", 4))
     assert "app.File is banned" in s.done(WeighType("app.File", 0))

@@ -88,7 +88,7 @@ FLOWS = {
     "dataclass": (
         "@dataclass\nclass D:\n    n: int\n    m: int\ndef entry(a: A, b: B):\n"
         "    d = D(a.size, b.size)\n    if d.m: pass",
-        {"app.D": 1, "app.A": 3, "app.B": 3},
+        {"app.D.m": 0, "app.D": 1, "app.A": 3, "app.B": 3},
     ),
     "override": (
         "class S(A):\n    def ok(self) -> bool:\n        return self.size > 2\n"

@@ -22,9 +22,10 @@ NEWEST: Final = (2, 4)
 """The versions of mypy that fuzztui was tested with, as ``pyproject.toml`` has them."""
 
 _NODES: Final = (
-    "AssertStmt", "CallExpr", "ClassDef", "ComparisonExpr", "Expression", "ExpressionStmt",
-    "FakeInfo", "IfStmt", "MatchStmt", "MemberExpr", "MypyFile", "NameExpr", "Node", "OpExpr",
-    "RaiseStmt", "RefExpr", "ReturnStmt", "Statement", "SuperExpr", "TryStmt", "TypeInfo", "Var",
+    "AssertStmt", "CallExpr", "ClassDef", "ComparisonExpr", "Decorator", "Expression",
+    "ExpressionStmt", "FakeInfo", "FuncDef", "IfStmt", "MatchStmt", "MemberExpr", "MypyFile",
+    "NameExpr", "Node", "OpExpr", "RaiseStmt", "RefExpr", "ReturnStmt", "Statement", "SuperExpr",
+    "TryStmt", "TypeInfo", "Var",
 )  # fmt: skip
 _TYPES: Final = (
     "FunctionLike", "Instance", "LiteralType", "NoneType", "TupleType", "Type", "TypeType",

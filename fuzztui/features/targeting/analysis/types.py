@@ -252,7 +252,10 @@ def _read(
         place = (node.line, node.column, node.end_line, node.end_column or 0)
         kind = types.get(node)
         if kind is not None:
-            names.setdefault(place, {}).update(dict.fromkeys(_type_names(kind)))
+            there = names.setdefault(place, {})
+            there.update(dict.fromkeys(_type_names(kind)))
+            if isinstance(node, nodes.MemberExpr):
+                there.update(dict.fromkeys(_field_names(node, kind, types.get(node.expr))))
             own = (info.fullname for info in _instances(kind) if info.module_name in modules)
             instances.setdefault(place, {}).update(dict.fromkeys(own))
         if isinstance(node, nodes.RefExpr | nodes.SuperExpr):
@@ -313,6 +316,32 @@ def _type_names(kind: mypy_types.Type, depth: int = 0) -> Iterator[str]:
         parts = kind.values or [kind.upper_bound]
     for part in parts:
         yield from _type_names(part, depth + 1)
+
+
+def _field_names(
+    node: nodes.MemberExpr, kind: mypy_types.Type, of: mypy_types.Type | None
+) -> Iterator[str]:
+    """Yield names of the fields that an attribute may be: none if ``kind``, its type, is telling.
+
+    ``of``: the object's type. An Enum is not: most generators choose its members without a type.
+    """
+    if of is None or set(_type_names(kind)) - {i.fullname for i in _instances(kind) if i.is_enum}:
+        return
+    for info in _instances(of):
+        found, full = info.get(node.name), f"{info.fullname}.{node.name}"
+        is_drawn = is_telling(info.fullname) and not full.startswith("fuzztui.")
+        is_variable = found is not None and isinstance(found.node, nodes.Var)
+        if is_drawn and is_variable and node.name in _parameters(info):
+            yield full
+
+
+def _parameters(info: nodes.TypeInfo) -> Iterator[str]:
+    """Yield the parameters with which objects of a class are made: only these can be drawn."""
+    for method in map(info.get_method, ("__init__", "__new__")):
+        made = method.func if isinstance(method, nodes.Decorator) else method
+        if isinstance(made, nodes.FuncDef):  # also one that a dataclass's decorator adds
+            kinds = zip(made.arg_names, made.arg_kinds, strict=True)
+            yield from (name for name, kind in kinds if name and not kind.is_star())
 
 
 def _is_made_up(info: nodes.TypeInfo) -> bool:
