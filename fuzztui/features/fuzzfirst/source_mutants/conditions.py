@@ -1,4 +1,4 @@
-"""How a mutant changes a roadblock: it sends the corpus the other way, or only may do so."""
+"""How mutants change a roadblock: some send the corpus the other way, others only may do so."""
 
 from __future__ import annotations
 
@@ -36,11 +36,10 @@ def mutants_by_roadblock(
             found[number].better.append(index)
         elif (number := at.get((mutant.file, layout.starts[mutant.line]))) is not None:
             met, group = roadblocks[number].met, found[number]
-            change = _change(mutant, layout)
-            if change is not None or deletes:
-                # Without its condition, the next statement is always executed.
-                opens = met if deletes or change is None else _opens(*change, met=met)
-                (group.better if opens else group.others).append(index)
+            if deletes:  # without its condition, the next statement is always executed
+                (group.better if met else group.others).append(index)
+            elif (change := _change(mutant, layout)) is not None:
+                (group.better if _opens(*change, met=met) else group.others).append(index)
     return found
 
 
