@@ -21,9 +21,10 @@ from pathlib import Path
 
 from fuzztui.features.fuzzfirst.build_tree import MAX_SOURCE
 from fuzztui.features.fuzzfirst.compile_check import BuildCheck
+from fuzztui.features.fuzzfirst.conditions import mutants_by_roadblock
 from fuzztui.features.fuzzfirst.reach import BuildReach
+from fuzztui.features.fuzzfirst.roadblocks import Roadblocks, SourceLayout
 from fuzztui.features.fuzzfirst.source_mutants.check import Check
-from fuzztui.features.fuzzfirst.source_mutants.conditions import mutants_by_roadblock
 from fuzztui.features.fuzzfirst.source_mutants.generate import (
     Generated,
     MutantError,
@@ -38,7 +39,6 @@ from fuzztui.features.fuzzfirst.source_mutants.rank import (
     rank_by_group,
     shuffled,
 )
-from fuzztui.features.fuzzfirst.source_mutants.roadblocks import Roadblocks, SourceLayout
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.kernel.base.files import read_regular
 from fuzztui.kernel.base.shards import ProgramSum, parse_shard

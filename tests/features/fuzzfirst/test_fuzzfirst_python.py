@@ -15,7 +15,7 @@ from fuzztui.features.fuzzfirst.corpora import Corpora
 from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.python_backend import PythonBackend
 from fuzztui.features.fuzzfirst.python_batch import PythonBatch
-from fuzztui.features.fuzzfirst.source_mutants.roadblocks import Roadblocks, SourceLayout
+from fuzztui.features.fuzzfirst.roadblocks import Roadblocks, SourceLayout
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.state import State

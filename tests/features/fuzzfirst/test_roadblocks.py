@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fuzztui.features.fuzzfirst.conditions import mutants_by_roadblock
 from fuzztui.features.fuzzfirst.ranking_process import main as rank
 from fuzztui.features.fuzzfirst.reach import (
     BuildReach,
@@ -14,9 +15,8 @@ from fuzztui.features.fuzzfirst.reach import (
     python_lines,
     reach_by_gcov,
 )
-from fuzztui.features.fuzzfirst.source_mutants.conditions import mutants_by_roadblock
+from fuzztui.features.fuzzfirst.roadblocks import Roadblocks, SourceLayout
 from fuzztui.features.fuzzfirst.source_mutants.rank import MutantGroup, rank_by_group
-from fuzztui.features.fuzzfirst.source_mutants.roadblocks import Roadblocks, SourceLayout
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant, code_of
 from fuzztui.run.campaign import load
 from fuzztui.run.campaign.rundir import RunDir, prepare_run

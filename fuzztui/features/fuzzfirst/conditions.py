@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from fuzztui.features.fuzzfirst.roadblocks import Roadblock, SourceLayout
 from fuzztui.features.fuzzfirst.source_mutants.rank import MutantGroup
-from fuzztui.features.fuzzfirst.source_mutants.roadblocks import Roadblock, SourceLayout
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.kernel.base.text import common_head
 
