@@ -36,8 +36,10 @@ def mutants_by_roadblock(
             found[number].better.append(index)
         elif (number := at.get((mutant.file, layout.starts[mutant.line]))) is not None:
             met, group = roadblocks[number].met, found[number]
-            if deletes:  # without its condition, the next statement is always executed
-                (group.better if met else group.others).append(index)
+            if deletes:  # without its condition, the statement below is always executed
+                _, stop = _span(layout.code[mutant.line], first=True)
+                below = not layout.code[mutant.line][stop:].strip()
+                (group.better if met and below else group.others).append(index)
             elif (change := _change(mutant, layout)) is not None:
                 (group.better if _opens(*change, met=met) else group.others).append(index)
     return found

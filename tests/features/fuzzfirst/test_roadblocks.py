@@ -265,6 +265,7 @@ def test_mutants_of_a_condition_that_must_be_met():
     others = "} else if (a != 1 && x[2] > 3) {", "}  if (a == 1 && x[2] > 3) {"
     assert kinds(before, *some, *others, met=True) == "ooc" + "c-"
     assert kinds("if (a)", "/*if (a)*/", met=True) == "o"
+    assert kinds("if (a) b();", "/*if (a) b();*/", met=True) == "c"
 
 
 def test_mutants_of_loops_and_of_what_has_no_keyword():
