@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from fuzztui.features.fuzzfirst.roadblocks import Roadblock, SourceLayout
-from fuzztui.features.fuzzfirst.source_mutants.rank import MutantGroup
+from fuzztui.features.fuzzfirst.source_mutants.rank import RankingGroup
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.kernel.base.text import common_head
 
@@ -21,14 +21,14 @@ def mutants_by_roadblock(
     mutants: Sequence[SourceMutant],
     roadblocks: Sequence[Roadblock],
     layouts: Mapping[str, SourceLayout],
-) -> list[MutantGroup]:
+) -> list[RankingGroup]:
     """Return the mutants of each roadblock, weighted by what it hides; better: those that open it.
 
     Each mutant is in one group at most.
     """
     at = {(r.file, r.line): n for n, r in enumerate(roadblocks)}
     leaving = {(r.file, line): n for n, r in enumerate(roadblocks) for line in r.leaving}
-    found = [MutantGroup(r.opens) for r in roadblocks]
+    found = [RankingGroup(r.opens) for r in roadblocks]
     for index, mutant in enumerate(mutants):
         layout = layouts[mutant.file]
         deletes = mutant.after.strip() in ("pass", f"/*{mutant.before.strip()}*/")

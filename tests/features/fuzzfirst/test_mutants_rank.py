@@ -14,7 +14,7 @@ from fuzztui.features.fuzzfirst.source_mutants.generate import generate
 from fuzztui.features.fuzzfirst.source_mutants.rank import (
     COMPATIBLE,
     Metric,
-    MutantGroup,
+    RankingGroup,
     rank,
     rank_as_universalmutator,
     rank_by_group,
@@ -150,14 +150,18 @@ def test_the_first_pick_is_the_first_by_chance_that_compiles(mutants, refused, s
 def test_groups_come_first_and_all_others_as_far_as_possible_from_them(mutants, wanted):
     groups, left = [], set(range(len(mutants)))
     for some in wanted:
-        groups.append(MutantGroup(len(some), sorted(some & left)))
+        groups.append(RankingGroup(len(some), sorted(some & left)))
         left -= some
     picks = list(rank_by_group(mutants, groups))
     grouped = len(mutants) - len(left)
     assert {p.index for p in picks[:grouped]} == set(range(len(mutants))) - left
-    rest = rank(mutants, avoid=[p.index for p in picks[:grouped]], among=sorted(left))
-    assert picks[grouped:] == list(rest) or not grouped
     assert grouped or picks == list(rank(mutants))
+    for number, pick in enumerate(picks[grouped:] if grouped else (), grouped):
+        before = [mutants[p.index] for p in picks[:number]]
+        nearest = [min(paper_distance(mutants[i], m) for m in before) for i in sorted(left)]
+        assert pick.distance == pytest.approx(max(nearest), abs=1e-12)
+        assert pick.distance == pytest.approx(nearest[sorted(left).index(pick.index)], abs=1e-12)
+        left.remove(pick.index)
 
 
 def test_weights_count():

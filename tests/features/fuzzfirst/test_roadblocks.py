@@ -16,7 +16,7 @@ from fuzztui.features.fuzzfirst.reach import (
     reach_by_gcov,
 )
 from fuzztui.features.fuzzfirst.roadblocks import Roadblocks, SourceLayout
-from fuzztui.features.fuzzfirst.source_mutants.rank import MutantGroup, rank_by_group
+from fuzztui.features.fuzzfirst.source_mutants.rank import RankingGroup, rank_by_group
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant, code_of
 from fuzztui.run.campaign import load
 from fuzztui.run.campaign.rundir import RunDir, prepare_run
@@ -285,7 +285,7 @@ def test_mutants_of_python_conditions():
 
 def test_a_group_after_the_other_then_by_weight():
     mutants = [SourceMutant(str(n), "a", n + 1, "", f"{n:b}", f"{n:b}.") for n in range(12)]
-    groups = [MutantGroup(9, [4], [0, 1, 2, 3]), MutantGroup(3, [], [5, 6]), MutantGroup(2, [7])]
+    groups = [RankingGroup(9, [4], [0, 1, 2, 3]), RankingGroup(3, [], [5, 6]), RankingGroup(2, [7])]
     order = [p.index for p in rank_by_group(mutants, groups)]
     assert sorted(order) == [*range(12)]
     assert order[:3] == [4, 5, 7] or order[:3] == [4, 6, 7]

@@ -72,7 +72,7 @@ class Pick:
 
 
 @dataclass(slots=True)
-class MutantGroup:
+class RankingGroup:
     """Indexes of mutants that :func:`rank_by_group` ranks together; ``better`` before ``others``.
 
     ``weight``: how early the second and later ones of the group come.
@@ -138,7 +138,7 @@ def rank(
 
 def rank_by_group(
     mutants: Sequence[SourceMutant],
-    groups: Sequence[MutantGroup],
+    groups: Sequence[RankingGroup],
     *,
     metric: Metric | None = None,
     accept: Accept = lambda index: True,
