@@ -304,7 +304,7 @@ def _values(conditions: Iterable[FilterCondition], mutants: Sequence[Mutant]) ->
         if key == "function" and values == [""]:
             return (
                 "no function is known (functions of AFL++ targets are known only with "
-                "mutants.functions or mutants.covered)"
+                'mutants.functions, mutants.covered or mutants.order = "roadblocks")'
             )
         named = values[:MAX_VALUES]
         if len(values) > MAX_VALUES:

@@ -34,6 +34,11 @@ from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir
 from fuzztui.run.observe.afl_names import ADDED
 
+MAX_LOST = 3
+MAX_LOST_SHARE = 0.25
+"""How many edges fewer than on the target the seeds may cover on a mutant; as a share of these if
+that is more: a compiler also removes code that computes what the mutant does not use."""
+
 _SLOT = re.compile(r"(?:[A-Za-z0-9-]+_)?m([0-9]+)")
 
 _FROM_SEEDS = re.compile(",orig:(?!id:)")
@@ -114,7 +119,10 @@ class Corpora:
         ``batch`` runs the mutant. Raises :class:`Unrunnable` if the mutant cannot be run.
         """
         corpus = await asyncio.to_thread(self._corpus)
-        pruned = await prune(batch, corpus)
+        seeds = {one.digest for one in self._seeds}
+        pruned = await prune(batch, corpus, seeds)
+        if seeds <= {one.digest for one in corpus}:
+            pruned.lost = self._lost(pruned)
         place = self._run_dir.mutants / "aside" / slot
         await asyncio.to_thread(put_aside, pruned, place)
         if pruned.kept or not pruned.aside:
@@ -128,6 +136,13 @@ class Corpora:
             copies = await asyncio.to_thread(gather_aside, place)
             self._aside |= {one.digest: one for one in copies}
         return pruned
+
+    def _lost(self, pruned: Pruned) -> str:
+        """Return how much less the seeds reach on a mutant than on the target; "" if not less."""
+        reached, of = len(pruned.edges), len(self._transfer.seed_edges)
+        if of - reached <= max(MAX_LOST, of * MAX_LOST_SHARE):
+            return ""
+        return f"the seeds cover {reached:,} edges of the mutant, and {of:,} of the target"
 
     async def transfer_turn(
         self, mutant: str, slot: str, batch: BatchRunner | None, command: Sequence[str]

@@ -330,6 +330,21 @@ def brought(mutants: Iterable[Mutant]) -> dict[str, int]:
     return dict(sums)
 
 
+def roadblocks(mutants: Iterable[Mutant]) -> list[dict[str, Any]]:
+    """The conditions that mutants change to reach lines behind them, those with most lines first.
+
+    ``turns``: the number of its mutants whose turns are over.
+    """
+    turns: Counter[tuple[int, str, int]] = Counter()
+    for m in mutants:
+        if m.opens > 0:
+            turns[-m.opens, m.file, m.roadblock] += m.stage == "done"
+    return [
+        {"file": file, "line": line, "opens": -opens, "turns": turns[opens, file, line]}
+        for opens, file, line in sorted(turns)
+    ]
+
+
 def file_of(killer: str) -> str:
     """Return how the path of a killer's file in the run begins; "" if it is no finding of a turn.
 
@@ -369,6 +384,7 @@ def first_dict(state: State) -> dict[str, Any] | None:
         "judged": judged,
         "score": score_of(killed, judged),
         "brought": brought(mutants),
+        "roadblocks": roadblocks(mutants),
         "findings_thanks_to_mutants": sorted(f.key for f in found),
     }
 

@@ -89,10 +89,11 @@ MUTANTS = (
         "order",
         "choice",
         "The order of the worklist. fpf (furthest point first): each mutant is the least similar "
-        "to all before it; universalmutator: the order of its prioritize_mutants; random: by "
-        "campaign.seed.",
+        "to all before it; roadblocks: first those that change a condition that always has the "
+        "same outcome with the seeds, then the others as fpf; universalmutator: the order of its "
+        "prioritize_mutants; random: by campaign.seed.",
         default="fpf",
-        choices=("fpf", "universalmutator", "random"),
+        choices=("fpf", "roadblocks", "universalmutator", "random"),
     ),
     Key(
         "weights",
@@ -105,7 +106,7 @@ MUTANTS = (
                 "additionalProperties": False,
             },
         ),
-        "Weights of the distance between mutants, for fpf: "
+        "Weights of the distance between mutants, for fpf and roadblocks: "
         + ", ".join(f"`{name}`" for name in WEIGHTS)
         + ".",
         default={},
@@ -241,10 +242,11 @@ class MutantsTable(CampaignTable):
     def without_effect(self, campaign: Campaign) -> Iterator[tuple[str, str]]:
         """Yield keys that are for another order or another use of mutants."""
         mutants = campaign.table(self.name)
-        if mutants["weights"] and mutants["order"] != "fpf":
+        if mutants["weights"] and mutants["order"] not in ("fpf", "roadblocks"):
             yield (
                 "mutants.weights",
-                f'is for mutants.order = "fpf", not "{mutants["order"]}"; remove one of them',
+                f'is for mutants.order = "fpf" or "roadblocks", not "{mutants["order"]}"; remove '
+                "one of them",
             )
         if mutants["returns"] and mutants["use"] == "parallel":
             yield (

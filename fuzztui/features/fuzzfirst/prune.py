@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,6 +37,11 @@ class Input:
     """If the input is a finding: its parent's id in the instance's queue; -1: unknown."""
 
 
+def edges_of(verdict: InputResult) -> set[int]:
+    """Return the edges that an input covers, without hit counts."""
+    return {tuple_ >> 3 for tuple_ in verdict.trace}
+
+
 @dataclass(slots=True)
 class Pruned:
     """A pruned corpus. Files that are unfit as inputs are in neither list."""
@@ -44,15 +49,24 @@ class Pruned:
     kept: list[Input] = field(default_factory=list)
     aside: list[tuple[Input, str]] = field(default_factory=list)
     """Inputs on which the program fails, with "crash" or "hang"."""
+    edges: set[int] = field(default_factory=set)
+    """Edges that the campaign's seeds cover, without those on which the program fails."""
+    lost: str = ""
+    """Why the program is not worth fuzzing: the seeds reach less of it than of the target."""
 
 
-async def prune(batch: BatchRunner, corpus: Sequence[Input]) -> Pruned:
-    """Separate the inputs on which the batch's program fails from the others, in order."""
+async def prune(batch: BatchRunner, corpus: Sequence[Input], seeds: Collection[str] = ()) -> Pruned:
+    """Separate the inputs on which the batch's program fails from the others, in order.
+
+    ``seeds``: digests of the campaign's seeds.
+    """
     pruned = Pruned()
     async for some in run_all(batch, corpus):
         for one, verdict in some:
             if verdict.outcome == "ok":
                 pruned.kept.append(one)
+                if one.digest in seeds:
+                    pruned.edges |= edges_of(verdict)
             elif verdict.outcome in ("crash", "hang"):
                 pruned.aside.append((one, verdict.outcome))
     return pruned

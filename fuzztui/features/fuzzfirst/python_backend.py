@@ -25,7 +25,7 @@ from fuzztui.features.fuzzfirst.build import MutantBackend, duplicate_of
 from fuzztui.features.fuzzfirst.build_tree import MAX_SOURCE, BuildTreeError, mutated
 from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.python_batch import LOAD_S, PythonBatch, ask
-from fuzztui.features.fuzzfirst.reach import BuildReach, python_functions
+from fuzztui.features.fuzzfirst.reach import BuildReach, python_functions, python_lines
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.features.fuzzfirst.threads import in_thread
 from fuzztui.kernel.base.atomic import replace_text
@@ -209,9 +209,11 @@ class PythonBackend(MutantBackend):
             try:
                 text = read_regular(self.tree / file, MAX_SOURCE)
                 reach.functions[file] = python_functions(text)
+                reach.statements[file], reach.decisions[file] = python_lines(text)
             except (SyntaxError, ValueError, OSError) as e:
                 raise SupervisorError(f"mutants.functions: {visible(f'{file}: {e}')}") from None
-        if self._campaign.table("mutants")["covered"]:
+        mutants = self._campaign.table("mutants")
+        if mutants["covered"] or mutants["order"] == "roadblocks":
             batch = self._batch(self.target([str(self.tree)]), "lines")
             reach.lines = await batch.lines(seeds, self.tree)
         return reach

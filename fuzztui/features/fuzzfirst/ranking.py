@@ -28,6 +28,15 @@ from fuzztui.run.process.execute import ProcessMark, execute
 
 _LIMIT_S = 7 * 86400.0
 
+MEASURED: Final = "reach.json"
+"""File in ``RUN/mutants`` with what the corpus reached when the mutants were first ranked."""
+
+
+def needs_reach(campaign: Campaign) -> bool:
+    """Whether the mutants, or their order, depend on functions or on executed lines."""
+    mutants = campaign.table("mutants")
+    return bool(mutants["functions"] or mutants["covered"] or mutants["order"] == "roadblocks")
+
 
 class Ranking:
     """Runs :mod:`fuzztui.features.fuzzfirst.ranking_process` on the sources of ``backend``.
@@ -41,8 +50,11 @@ class Ranking:
         backend: MutantBackend,
         reach: BuildReach,
         found: Callable[[SourceMutant], None],
+        key: str = "",
     ) -> None:
+        """``key``: what the ranking depends on, kept in the file :data:`MEASURED`."""
         self._run_dir = run_dir
+        self._key = key
         self._backend = backend
         self._reach = reach
         self._found = found
@@ -59,7 +71,7 @@ class Ranking:
     async def run(self) -> None:
         """Run to the end. Raises :class:`SupervisorError` if there are no mutants."""
         command = [sys.executable, "-P", "-m", "fuzztui.features.fuzzfirst.ranking_process"]
-        reach = self._run_dir.mutants / "reach.json"
+        reach = self._run_dir.mutants / MEASURED
         command += [
             str(self._run_dir.campaign),
             str(self._backend.tree),
@@ -68,7 +80,8 @@ class Ranking:
             str(self._backend.checks or ""),
         ]
         try:
-            await asyncio.to_thread(replace_text, reach, json.dumps(self._reach.to_json()))
+            measured = {"key": self._key, **self._reach.to_json()}
+            await asyncio.to_thread(replace_text, reach, json.dumps(measured))
             outcome = await execute(
                 command,
                 ProcessMark(self._run_dir.path, "ranking"),
@@ -154,7 +167,7 @@ async def rank_once(campaign: Campaign, run_dir: RunDir, progress: Callable[[str
     progress("preparing the target's source for mutants")
     await backend.prepare(progress)
     reach = BuildReach()
-    if campaign.table("mutants")["functions"] or campaign.table("mutants")["covered"]:
+    if needs_reach(campaign):
         seeds = sorted(run_dir.seeds.iterdir()) if run_dir.seeds.is_dir() else []
         progress("running the seeds on the target")
         reach = await backend.reach(seeds)

@@ -1,4 +1,4 @@
-"""Determine where mutants may be: the functions of a program, and the lines that seeds execute.
+"""Determine where mutants may be: the functions of a program, and the lines that inputs execute.
 
 Functions of Python targets are read from the source, and the interpreter reports lines. A C target
 is built once more for gcov (:mod:`fuzztui.features.fuzzfirst.gcov_build`), and run on the seeds.
@@ -6,6 +6,7 @@ is built once more for gcov (:mod:`fuzztui.features.fuzzfirst.gcov_build`), and 
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,15 +15,18 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from fuzztui.engines.instrument.statements import outline_of
+from fuzztui.engines.instrument.statements import lines_of, outline_of
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
 from fuzztui.features.fuzzfirst.gcov_build import GcovBuild
+from fuzztui.features.fuzzfirst.gcov_file import GcovFile
 from fuzztui.features.fuzzfirst.showmap import read_input
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.process.execute import ProcessMark
 
 MAX_SEEDS = 2000
+
+_LINES = ("lines", "statements", "decisions")
 
 
 @dataclass(slots=True)
@@ -31,6 +35,10 @@ class BuildReach:
 
     functions: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
     lines: dict[str, set[int]] = field(default_factory=dict)
+    statements: dict[str, set[int]] = field(default_factory=dict)
+    """All lines that can be executed, without the heads of Python's definitions."""
+    decisions: dict[str, set[int]] = field(default_factory=dict)
+    """Lines of C with a branch that was taken and one that was not; all conditions of Python."""
 
     def function_of(self, file: str, line: int) -> str:
         """Return the innermost function that contains a line, "" if none does."""
@@ -51,19 +59,42 @@ class BuildReach:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON object."""
-        lines = {file: sorted(numbers) for file, numbers in self.lines.items()}
-        return {"functions": self.functions, "lines": lines}
+        lines = {
+            name: {file: sorted(numbers) for file, numbers in getattr(self, name).items()}
+            for name in _LINES
+        }
+        return {"functions": self.functions, **lines}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> BuildReach:
         """The inverse of :meth:`to_json`."""
         functions = {f: [(n, a, b) for n, a, b in rows] for f, rows in data["functions"].items()}
-        return cls(functions, {file: set(numbers) for file, numbers in data["lines"].items()})
+        return cls(
+            functions,
+            *({file: set(n) for file, n in data.get(name, {}).items()} for name in _LINES),
+        )
 
 
 def python_functions(source: bytes) -> list[tuple[str, int, int]]:
     """Return name, first and last line of each function in a source. Raises SyntaxError."""
     return [(name, first, last) for first, last, name in outline_of(source, {}).functions]
+
+
+def python_lines(source: bytes) -> tuple[set[int], set[int]]:
+    """Return the statements and the decisions of a source, as in :class:`BuildReach`.
+
+    Raises SyntaxError, ValueError.
+    """
+    statements, _, outline = lines_of(source)
+    heads: set[int] = set()
+    decisions = {line for line, _ in outline.blocks}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            heads.update(range(first, node.body[0].lineno))
+        elif isinstance(node, ast.Assert):
+            decisions.add(node.lineno)
+    return set(statements) - heads, decisions
 
 
 async def reach_by_gcov(
@@ -72,7 +103,7 @@ async def reach_by_gcov(
     """Build the target in ``source`` for gcov, run the seeds. Raises :class:`SupervisorError`."""
     place = run_dir.mutants.absolute() / "work" / "reach"
     mark = ProcessMark(run_dir.path, "mutant-reach")
-    needs = "mutants.functions, mutants.covered"
+    needs = 'mutants.functions, mutants.covered, mutants.order = "roadblocks"'
     build = GcovBuild(campaign, mark, BuildTree(place, source), needs)
     try:
         await build.make()
@@ -90,11 +121,12 @@ def _read(build: GcovBuild) -> BuildReach:
     """Run gcov on the notes and counts. Raises OSError, :class:`SupervisorError`."""
     reach = BuildReach()
     base = os.path.realpath(build.source)
-    for path, file in build.files():
-        name = os.path.relpath(path, base)
-        reach.functions.setdefault(name, []).extend(
-            (f["demangled_name"], f["start_line"], f["end_line"]) for f in file["functions"]
-        )
-        ran = (row["line_number"] for row in file["lines"] if row["count"])
-        reach.lines.setdefault(name, set()).update(ran)
+    found: dict[str, GcovFile] = {}
+    for path, counts in build.files():
+        found.setdefault(os.path.relpath(path, base), GcovFile(path)).add(counts)
+    for name, file in found.items():
+        reach.functions[name] = [(text, *lines) for lines, text in sorted(file.functions.items())]
+        reach.lines[name] = {line for line, executed in file.lines.items() if executed}
+        reach.statements[name] = set(file.lines)
+        reach.decisions[name] = file.half_taken
     return reach

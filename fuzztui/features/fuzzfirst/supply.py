@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fuzztui.features.fuzzfirst.build import MutantBackend, directory_name
 from fuzztui.features.fuzzfirst.fold import head
-from fuzztui.features.fuzzfirst.ranking import RANKED, RankedMutants, Ranking
+from fuzztui.features.fuzzfirst.ranking import MEASURED, RANKED, RankedMutants, Ranking, needs_reach
 from fuzztui.features.fuzzfirst.reach import BuildReach
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.kernel.base.atomic import replace_text
@@ -134,9 +134,9 @@ class MutantSupply:
             ranking = RankedMutants(data, mutants["shard"], self._take)
             self._reach = ranking.reach
         else:
-            if mutants["functions"] or mutants["covered"]:
-                self._reach = await backend.reach(seeds)
-            ranking = Ranking(self._run_dir, backend, self._reach, self._take)
+            if needs_reach(self._campaign):
+                self._reach = await self._measure(seeds)
+            ranking = Ranking(self._run_dir, backend, self._reach, self._take, self._key())
         listing = self._run_dir.mutants / _LISTING
         replace_text(listing, json.dumps({"key": self._key(), "whole": False}))
         self._jobs.append(asyncio.ensure_future(self._guarded(self._rank(ranking, other=other))))
@@ -144,6 +144,16 @@ class MutantSupply:
         self._context.record(*(Message("info", note) for note in ranking.notes))
         if ranking.shard is not None:
             self._context.record(ranking.shard)
+
+    async def _measure(self, seeds: list[Path]) -> BuildReach:
+        """Return what the corpus reaches, as of the first start: the order depends on it."""
+        before = read_json(self._run_dir.mutants / MEASURED) or {}
+        if before.get("key") == self._key():
+            return BuildReach.from_json(before)
+        entries: list[Path] = []
+        if self._campaign.table("mutants")["order"] == "roadblocks":
+            entries = sorted(self._run_dir.out.glob("*/queue/id:*"))
+        return await self._backend.reach([*seeds, *entries])
 
     def _take(self, mutant: SourceMutant) -> None:
         self._found.append(mutant)
@@ -274,6 +284,7 @@ def _listing(
                 "before": mutant.before,
                 "after": mutant.after,
                 "place": float(place),
+                **({"roadblock": mutant.roadblock, "opens": mutant.opens} if mutant.opens else {}),
             }
         )
     return [

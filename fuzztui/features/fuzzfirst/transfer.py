@@ -18,7 +18,14 @@ from pathlib import Path
 
 from fuzztui.features.fuzzfirst.batch import BatchRunner
 from fuzztui.features.fuzzfirst.json_lines import JsonLines
-from fuzztui.features.fuzzfirst.prune import Input, file_name, gather, run_all, write_whole
+from fuzztui.features.fuzzfirst.prune import (
+    Input,
+    edges_of,
+    file_name,
+    gather,
+    run_all,
+    write_whole,
+)
 from fuzztui.features.fuzzfirst.showmap import InputResult, read_input
 from fuzztui.features.fuzzfirst.threads import in_thread
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
@@ -74,6 +81,8 @@ class Transfer:
         self._turn = asyncio.Lock()
         self._parts = {o: _Part(out / MUTANT_INPUTS / part) for o, part in _PARTS.items()}
         self._edges: set[int] = set()
+        self.seed_edges: set[int] = set()
+        """Edges that the seeds cover on the target."""
         self._ledger = JsonLines(out.parent / "mutants" / "verdicts.jsonl")
         self._verdicts: dict[str, str] = {}
         for row in self._ledger.rows:
@@ -89,8 +98,10 @@ class Transfer:
     async def start(self, seeds: Sequence[Input]) -> None:
         """Measure the coverage of the seeds, and of earlier transfers. Call once, at first."""
         async with self._turn:
-            inputs = [*seeds, *await asyncio.to_thread(self._look)]
-            async for some in run_all(self._batch, inputs):
+            async for some in run_all(self._batch, seeds):
+                await in_thread(partial(self._learn, some))
+            self.seed_edges |= self._edges
+            async for some in run_all(self._batch, await asyncio.to_thread(self._look)):
                 await in_thread(partial(self._learn, some))
 
     async def take(self, inputs: Sequence[Input]) -> int:
@@ -157,7 +168,7 @@ class Transfer:
         part = self._parts[verdict.outcome]
         edges = 0
         if verdict.outcome == "ok":
-            edges = len({tuple_ >> 3 for tuple_ in verdict.trace} - self._edges)
+            edges = len(edges_of(verdict) - self._edges)
         name = _name(part.next_id, one, verdict.sig) + (",+cov" if edges else "")
         write_whole(part.directory / name, data)
         part.next_id += 1
@@ -170,7 +181,7 @@ class Transfer:
     def _cover(self, verdict: InputResult) -> None:
         self._parts[verdict.outcome].seen |= _coverage(verdict)
         if verdict.outcome == "ok":
-            self._edges.update(tuple_ >> 3 for tuple_ in verdict.trace)
+            self._edges |= edges_of(verdict)
 
     def _remember(self, one: Input, verdict: InputResult) -> dict[str, str]:
         self._verdicts[one.digest] = verdict.outcome
@@ -181,7 +192,7 @@ def _coverage(verdict: InputResult) -> set[int]:
     """Return what makes an input new, as in afl-fuzz: of findings, edges without hit counts."""
     if verdict.outcome == "ok":
         return set(verdict.trace)
-    return {tuple_ >> 3 for tuple_ in verdict.trace}
+    return edges_of(verdict)
 
 
 def _name(number: int, one: Input, sig: int) -> str:

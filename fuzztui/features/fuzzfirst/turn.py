@@ -90,6 +90,11 @@ class Turn:
     def _mutant(self) -> Mutant:
         return self._context.state.mutants[self._key]
 
+    @property
+    def _is_wanted(self) -> bool:
+        """Whether the mutant has its turn even if the seeds reach less on it."""
+        return self._mutant.opens > 0 or self._mutant.steer == "promoted"
+
     async def run(self) -> None:
         """Run the turn to its end.
 
@@ -167,6 +172,9 @@ class Turn:
         costs = {"prune": time.monotonic() - begun}
         if self._mutant.state in UNWANTED:
             self._record_progress("done", self._mutant.state, costs, brought)
+            self._judge()
+        elif pruned.kept and pruned.lost and not self._is_wanted:
+            self._record_progress("refused", pruned.lost, costs, brought)
             self._judge()
         elif pruned.kept or not pruned.aside:  # in-process engines can start without seeds
             self._record_progress("fuzzing", "", costs, brought)

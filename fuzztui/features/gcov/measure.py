@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from fuzztui.features.fuzzfirst.build_tree import BuildTree
 from fuzztui.features.fuzzfirst.gcov_build import GcovBuild
+from fuzztui.features.fuzzfirst.gcov_file import GcovFile
 from fuzztui.features.fuzzfirst.showmap import read_input
 from fuzztui.kernel.base import ranges
 from fuzztui.kernel.base.files import read_if_regular
 from fuzztui.kernel.wire.codec import MAX_EVENT, encode_event
-from fuzztui.kernel.wire.events import Event, LinesCovered, SourceFile
+from fuzztui.kernel.wire.events import Event, LinesCovered
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.rundir import RunDir, SupervisorError
 from fuzztui.run.observe.afl_names import parse_name
@@ -47,61 +46,6 @@ def read_entry(file: Path) -> Found | None:
     """Return a queue entry; None if it is gone, empty or too large."""
     data = read_input(file)
     return None if data is None else Found(file.parent.parent.name, file.name, data)
-
-
-@dataclass(slots=True)
-class GcovFile:
-    """What gcov reports about one file, over all objects that contain it."""
-
-    path: str = ""
-    """Path of the file that was compiled."""
-    lines: dict[int, bool] = field(default_factory=dict)
-    """Whether a line was executed, by line."""
-    functions: dict[tuple[int, int], str] = field(default_factory=dict)
-    """Names of functions by their first and last line."""
-    branches: dict[tuple[int, int], bool] = field(default_factory=dict)
-    """Whether a branch was taken, by line and the branch's number in that line."""
-    of: dict[int, str] = field(default_factory=dict)
-    """The function of each line."""
-
-    def add(self, counts: Mapping[str, Any]) -> None:
-        """Add the answer about the file in one object. Raises LookupError, TypeError."""
-        for row in counts["functions"]:
-            self.functions[row["start_line"], row["end_line"]] = str(row["demangled_name"])
-        for row in counts["lines"]:
-            line = int(row["line_number"])
-            self.lines[line] = self.lines.get(line, False) or row["count"] > 0
-            self.of[line] = str(row.get("function_name", ""))
-            real = [b for b in row.get("branches", ()) if not b.get("throw")]
-            for number, branch in enumerate(real):
-                key = line, number
-                self.branches[key] = self.branches.get(key, False) or branch["count"] > 0
-
-    @property
-    def blocks(self) -> list[int]:
-        """Pairs of a line with branches and the next line of its function, in one flat list."""
-        deciding = {line for line, _ in self.branches}
-        order = sorted(self.lines)
-        return [
-            n
-            for line, following in itertools.pairwise(order)
-            if line in deciding and self.of[line] == self.of[following]
-            for n in (line, following)
-        ]
-
-    def event(self, path: str, sha: str) -> SourceFile:
-        """Return the event about the file."""
-        functions = sorted(self.functions.items(), key=lambda item: (item[0][0], -item[0][1]))
-        return SourceFile(
-            "",
-            path,
-            "",
-            sha,
-            ranges.encode(self.lines),
-            [f"{first}-{last} {name}" for (first, last), name in functions],
-            self.blocks,
-            [line for line, _ in sorted(self.branches)],
-        )
 
 
 class GcovMeasurement:

@@ -47,7 +47,7 @@ _values = attrgetter(*_names)
 _index = {name: i for i, name in enumerate(_names)}
 
 _KILLED: Final = "killed"
-_REGION: Final = ("line", "column", "end_line", "end_column")
+_REGION: Final = ("line", "column", "end_line", "end_column", "roadblock", "opens")
 NEARNESS: Final = ("ran", "infected", "reached")
 """How near an entry came to killing a mutant, the nearest first: the mutant ran on the entry and
 made no difference; the entry infected the mutant; the entry only reached it."""

@@ -35,6 +35,17 @@ class Program:
         return found
 
 
+class Wide(Program):
+    """Covers a number of edges, whatever the input."""
+
+    def __init__(self, edges, *words):
+        super().__init__(*words)
+        self.trace = frozenset(8 * n for n in range(edges))
+
+    async def run(self, inputs):
+        return [InputResult(v.outcome, self.trace) for v in await super().run(inputs)]
+
+
 class Ground:
     """The target never fails."""
 
@@ -108,6 +119,29 @@ def test_a_turn_that_never_began_leaves_the_corpus_as_it_was(lab, corpora):
     lab.end(corpora, "m2", Program())  # skipped before it had a queue
     assert texts(lab.begin(corpora, "m3", Program())) == ["found", "one", "three", "two"]
     assert texts(lab.begin(lab.corpora(), "m4", Program())) == ["found", "one", "three", "two"]
+
+
+def test_a_mutant_on_which_the_seeds_reach_less(lab, monkeypatch):
+    monkeypatch.setattr(Ground, "batch", lambda self, command, label: Wide(40))
+    corpora = lab.corpora()
+    assert lab.begin(corpora, "m1", Wide(29)).lost == (
+        "the seeds cover 29 edges of the mutant, and 40 of the target"
+    )
+    assert lab.begin(corpora, "m2", Wide(30)).lost == ""  # a quarter
+    assert lab.begin(corpora, "m3", Wide(50)).lost == ""
+    assert lab.begin(corpora, "m4", Wide(37, "tw", "thr")).lost == ""  # one seed reaches all
+    monkeypatch.setattr(Ground, "batch", lambda self, command, label: Wide(4))
+    corpora = lab.corpora()
+    assert lab.begin(corpora, "m5", Wide(1)).lost == ""  # the changed line may have had three
+    assert lab.begin(corpora, "m6", Wide(0)).lost
+
+
+def test_without_all_seeds_nothing_is_said_about_them(lab, monkeypatch):
+    monkeypatch.setattr(Ground, "batch", lambda self, command, label: Wide(40))
+    corpora = lab.corpora()
+    assert lab.begin(corpora, "m1", Wide(9)).lost
+    (lab.home.seeds / "two").unlink()
+    assert lab.begin(corpora, "m2", Wide(9)).lost == ""
 
 
 def test_what_a_mutant_does_not_survive_comes_back_also_after_a_restart(lab, corpora):

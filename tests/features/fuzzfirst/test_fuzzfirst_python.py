@@ -15,6 +15,7 @@ from fuzztui.features.fuzzfirst.corpora import Corpora
 from fuzztui.features.fuzzfirst.prune import Input
 from fuzztui.features.fuzzfirst.python_backend import PythonBackend
 from fuzztui.features.fuzzfirst.python_batch import PythonBatch
+from fuzztui.features.fuzzfirst.roadblocks import Roadblocks, SourceLayout
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.state import State
@@ -485,6 +486,29 @@ async def test_lines_that_seeds_execute(lab):
     assert both["parcel/deep.py"] == {*one, 8} and "parcel/late.py" not in both
     assert "parcel/late.py" in await lines("T")
     assert both["parcel/reader.py"]
+
+
+@pytest.mark.slow
+async def test_roadblocks_of_python(lab):
+    """Of lines that the interpreter reports: an arm of a condition, and a module behind another."""
+    ground = await lab.ready(["parcel.deep", "parcel.reader"], more='order = "roadblocks"')
+    files = "parcel/deep.py", "parcel/reader.py"
+    layouts = {
+        file: SourceLayout((ground.tree / file).read_text().split("\n"), python=True)
+        for file in files
+    }
+
+    async def roadblocks(*texts):
+        found = Roadblocks(await ground.reach(lab.inputs(*texts)), layouts).find()
+        return {(r.file, r.line): (r.opens, r.met) for r in found}
+
+    short = await roadblocks("a")
+    assert short["parcel/deep.py", 5] == short["parcel/deep.py", 7] == (1, True)
+    at = READER.split("\n").index('    if data[:1] == b"H":') + 1
+    assert short["parcel/reader.py", at] == (2, True)
+    assert not {("parcel/deep.py", 7), ("parcel/reader.py", 6)} & {
+        *await roadblocks("a", "abcd", "C")
+    }
 
 
 @pytest.mark.slow

@@ -14,8 +14,10 @@ from fuzztui.features.fuzzfirst.source_mutants.generate import generate
 from fuzztui.features.fuzzfirst.source_mutants.rank import (
     COMPATIBLE,
     Metric,
+    RankingGroup,
     rank,
     rank_as_universalmutator,
+    rank_by_group,
     shuffled,
 )
 from fuzztui.features.fuzzfirst.source_mutants.text import SourceMutant, edit
@@ -141,6 +143,25 @@ def test_the_first_pick_is_the_first_by_chance_that_compiles(mutants, refused, s
     some = [mutants[p.index] for p in rank(mutants, first=order, accept=lambda i: i in left)]
     assert some == [kept[p.index] for p in rank(kept, first=among)]
     assert some[:1] == [mutants[i] for i in left[:1]]
+
+
+@given(programs, st.lists(st.sets(st.integers(0, 13)), max_size=3))
+@settings(max_examples=examples(60))
+def test_groups_come_first_and_all_others_as_far_as_possible_from_them(mutants, wanted):
+    groups, left = [], set(range(len(mutants)))
+    for some in wanted:
+        groups.append(RankingGroup(len(some), sorted(some & left)))
+        left -= some
+    picks = list(rank_by_group(mutants, groups))
+    grouped = len(mutants) - len(left)
+    assert {p.index for p in picks[:grouped]} == set(range(len(mutants))) - left
+    assert grouped or picks == list(rank(mutants))
+    for number, pick in enumerate(picks[grouped:] if grouped else (), grouped):
+        before = [mutants[p.index] for p in picks[:number]]
+        nearest = [min(paper_distance(mutants[i], m) for m in before) for i in sorted(left)]
+        assert pick.distance == pytest.approx(max(nearest), abs=1e-12)
+        assert pick.distance == pytest.approx(nearest[sorted(left).index(pick.index)], abs=1e-12)
+        left.remove(pick.index)
 
 
 def test_weights_count():

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.features.gcov.measure import GcovFile, GcovMeasurement
+from fuzztui.features.fuzzfirst.gcov_file import GcovFile
+from fuzztui.features.gcov.measure import GcovMeasurement
 from fuzztui.kernel.base.ranges import decode
 from fuzztui.run.campaign.rundir import SupervisorError
 from fuzztui.run.observe.queues import Found

@@ -79,6 +79,8 @@ def worklist_columns(context: WorklistColumnContext) -> Sequence[Column[Mutant]]
                spare=True),
         Column("build", "build", _build, lambda m: m.costs.get("build", 0.0), "right",
                needs=110, spare=True, descending=True),
+        Column("opens", "opens", _opens, lambda m: m.opens, "right", max=7, needs=105,
+               descending=True, spare=True, drop=True),
         _brought("entries", "+entries", "corpus", needs=100),
         _brought("edges", "+edges", "edge", needs=90),
         _brought("crashes", "+crash", "crash", needs=90),
@@ -96,6 +98,10 @@ def _place(mutant: Mutant) -> Cell:
 
 def _slot(mutant: Mutant) -> Cell:
     return mutant.slot, "muted"
+
+
+def _opens(mutant: Mutant) -> Cell:
+    return (format.count(mutant.opens), "edge") if mutant.opens > 0 else ("", "")
 
 
 def _build(mutant: Mutant) -> Cell:

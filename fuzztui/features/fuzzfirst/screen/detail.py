@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from fuzztui.features.fuzzfirst.fold import WAIT, file_of, same_program
 from fuzztui.features.fuzzfirst.screen.mutant_details import commands_about, head_line, killed_text
 from fuzztui.features.fuzzfirst.screen.worklist import progress_glyph
-from fuzztui.features.fuzzfirst.screen.worklist_text import earlier_text, transferred_text, verdict
+from fuzztui.features.fuzzfirst.screen.worklist_text import (
+    earlier_text,
+    roadblock_text,
+    transferred_text,
+    verdict,
+)
 from fuzztui.kernel.base.text import several
 from fuzztui.kernel.model.passive import MUTANT_INPUTS
 from fuzztui.kernel.model.progress import AT_WORK, phase
@@ -74,6 +79,7 @@ def worklist_mutant_lines(
     head = head_line(mutant, sign, sign.state, turn.pending)
     gap: list[Line] = [] if tight else [[]]
     lines = [head, *gap, *change_of_line(mutant, source, 1 if tight else AROUND), *gap]
+    lines += [pair("opens", text) for text in [roadblock_text(mutant)] if text]
     lines += _turn(mutant, turn, state)
     lines += _why(mutant, state)
     lines += _slot(mutant, state)

@@ -83,6 +83,15 @@ def transferred_text(brought: Mapping[str, int]) -> str:
     return ", ".join(parts)
 
 
+def roadblock_text(mutant: Mutant) -> str:
+    """Return how much a mutant's roadblock hides; an empty string if it changes none."""
+    if mutant.opens <= 0:
+        return ""
+    at = f" (line {mutant.roadblock})" if mutant.roadblock != mutant.line else ""
+    hidden = several(mutant.opens, "line was", "lines were")
+    return f"a roadblock{at}: when it was ranked, {hidden} never executed behind it"
+
+
 def earlier_text(mutant: Mutant) -> str:
     """Return what a mutant transferred before it was requeued; an empty string if nothing."""
     parts = (

@@ -7,9 +7,12 @@ nearly always larger than the smallest distance found before, and other terms on
 
 from __future__ import annotations
 
+import heapq
+import itertools
+import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,6 +71,18 @@ class Pick:
     distance: float
 
 
+@dataclass(slots=True)
+class RankingGroup:
+    """Indexes of mutants that :func:`rank_by_group` ranks together; ``better`` before ``others``.
+
+    ``weight``: how early the second and later ones of the group come.
+    """
+
+    weight: int
+    better: list[int] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)
+
+
 def shuffled(n: int, seed: int) -> list[int]:
     """Return a random order of ``n`` mutants, the same for the same seed."""
     order = list(range(n))
@@ -119,6 +134,41 @@ def rank(
             distance = float(nearest[at])
         elif number + 1 < len(beginning):  # all until now were rejected
             at = beginning[number + 1]
+
+
+def rank_by_group(
+    mutants: Sequence[SourceMutant],
+    groups: Sequence[RankingGroup],
+    *,
+    metric: Metric | None = None,
+    accept: Accept = lambda index: True,
+) -> Iterator[Pick]:
+    """Rank like :func:`rank`, but first the mutants of groups.
+
+    Each group has one turn, in the order given. Then turns go by weight: the n-th turn of a group
+    comes when no other group has more than the group's weight divided by n. Mutants that are in no
+    group follow.
+    """
+    distances = _Distances(mutants, metric or Metric(), lambda done, of: None)
+    nearest = np.full(len(mutants), np.inf)
+
+    def furthest(among: Sequence[int]) -> Iterator[Pick]:
+        left = np.array(among, np.intp)
+        while len(left := left[nearest[left] >= 0]):
+            at = int(left[np.argmax(nearest[left])])
+            distance, nearest[at] = float(nearest[at]), -1.0
+            if accept(at):
+                distances.lower(nearest, at)
+                yield Pick(at, distance if math.isfinite(distance) else -1.0)
+
+    picks = [itertools.chain(furthest(group.better), furthest(group.others)) for group in groups]
+    turns = [(-math.inf, number, 1) for number in range(len(groups))]
+    while turns:
+        _, number, turn = heapq.heappop(turns)
+        if (pick := next(picks[number], None)) is not None:
+            yield pick
+            heapq.heappush(turns, (-groups[number].weight / (turn + 1), number, turn + 1))
+    yield from furthest(range(len(mutants)))
 
 
 def rank_as_universalmutator(

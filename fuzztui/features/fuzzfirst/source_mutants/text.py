@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 DELETED = "...==>.../*...*/..."
 """The :func:`edit` of a statement that was commented out."""
 
 _MAX_BLOCKS = 4
+
+_QUOTED: Final = r"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
+_LABEL: Final = r"|^[ \t]*(?!default\b)\w+[ \t]*:(?=[ \t]*$)"
+_NO_CODE: Final = {
+    True: re.compile(r"#[^\n]*|(\"{3}|'{3}).*?\1" + _QUOTED, re.DOTALL),
+    False: re.compile(
+        r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:\\\n|[^\n])*" + _LABEL + _QUOTED, re.DOTALL | re.MULTILINE
+    ),
+}
+"""Comments and literals of Python, or of C with labels and lines of the preprocessor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +28,8 @@ class SourceMutant:
     """A mutant that replaces the line ``before`` of ``file`` by ``after``, both without line end.
 
     ``id``: ``FILE#HASH`` of the two lines, so it stays the same when other lines change. ``line``
-    counts from 1. ``operator``: universalmutator's rule.
+    counts from 1. ``operator``: universalmutator's rule. ``opens``: the number of lines that the
+    roadblock in line ``roadblock`` hides, if the mutant changes one; else 0.
     """
 
     id: str
@@ -24,6 +38,8 @@ class SourceMutant:
     operator: str
     before: str
     after: str
+    roadblock: int = 0
+    opens: int = 0
 
 
 def edit(before: str, after: str) -> str:
@@ -62,3 +78,9 @@ def squeezed(line: str, *, indented: bool) -> str:
     """Return a line without insignificant blanks; ``indented``: the indentation is significant."""
     text = " ".join(line.split())
     return line[: len(line) - len(line.lstrip())] + text if indented else text
+
+
+def code_of(lines: Sequence[str], *, python: bool) -> list[str]:
+    """Return lines with blanks in place of all that is neither code nor indentation."""
+    text = _NO_CODE[python].sub(lambda m: re.sub(r"[^\n]", " ", m[0]), "\n".join(lines))
+    return text.split("\n")

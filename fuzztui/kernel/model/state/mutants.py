@@ -67,6 +67,10 @@ class Mutant:
     end_line: int = -1
     end_column: int = -1
     """The column after the expression on ``end_line``."""
+    roadblock: int = -1
+    """The line of the condition that it changes and that all inputs passed in the same way."""
+    opens: int = -1
+    """The number of lines of the target behind its roadblock, never executed; -1: it has none."""
 
     @property
     def survives(self) -> bool:

@@ -1,0 +1,177 @@
+"""Roadblocks: conditions that a corpus reaches, but of which one branch is never taken.
+
+T-Fuzz (Peng et al. 2018) removes such conditions, because a fuzzer gets no further there. What a
+roadblock hides is an approximation, by the lines that were executed and by the indentation: the
+next lines of its function that were not executed, up to a line that was, and the functions that
+were never entered and are called there.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Final
+
+from fuzztui.features.fuzzfirst.reach import BuildReach
+from fuzztui.features.fuzzfirst.source_mutants.text import code_of
+
+LEAVING: Final = re.compile(
+    r"\b(return|goto|break|continue|raise|throw|assert|abort|longjmp|_?_?exit)\b", re.IGNORECASE
+)
+"""Statements, and functions of C, that end the way to the lines behind them."""
+
+_MAX_LOGICAL = 30
+"""Maximum number of lines of one condition: unbalanced parentheses, as in macros, end there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roadblock:
+    """A condition in ``file``, from ``line`` on; ``opens``: the number of lines that it hides."""
+
+    file: str
+    line: int
+    opens: int
+    met: bool
+    """Whether the hidden lines are those for which the condition must be true."""
+    leaving: frozenset[int] = frozenset()
+    """Executed lines after the condition that leave the function, the loop or the program."""
+
+
+class SourceLayout:
+    """The lines of a source (from 1) without comments and literals, and their indentation."""
+
+    def __init__(self, lines: Sequence[str], *, python: bool) -> None:
+        self.code = ["", *code_of(lines, python=python)]
+        self.starts = [0]
+        """By line: the first line of the statement or condition, which parentheses continue."""
+        opening, closing = ("([{", ")]}") if python else ("([", ")]")
+        depth = first = 0
+        for number, text in enumerate(self.code[1:], 1):
+            if depth <= 0 or number - first >= _MAX_LOGICAL:
+                depth, first = 0, number
+            self.starts.append(first)
+            depth += sum(map(text.count, opening)) - sum(map(text.count, closing))
+
+    def indent(self, line: int) -> float:
+        """The indentation of a line; infinite for a line without code."""
+        text = self.code[line].expandtabs()
+        return len(text) - len(text.lstrip()) if text.strip() else math.inf
+
+    def names(self, first: int, last: int) -> set[str]:
+        """The names that are called in these lines."""
+        return set(re.findall(r"\b(\w+)\s*\(", "\n".join(self.code[first : last + 1])))
+
+
+@dataclass(slots=True)
+class _Found:
+    """One roadblock, while its lines are collected."""
+
+    met: bool
+    lines: set[tuple[str, int]] = field(default_factory=set)
+    leaving: set[int] = field(default_factory=set)
+
+
+class Roadblocks:
+    """Finds the roadblocks of files whose layouts are known."""
+
+    def __init__(self, reach: BuildReach, layouts: Mapping[str, SourceLayout]) -> None:
+        self._reach, self._layouts = reach, layouts
+        self._statements = {file: sorted(lines) for file, lines in reach.statements.items()}
+        self._idle: dict[str, list[tuple[str, int, int]]] = {}
+        """File, first and last line of functions that were never entered, by their short name."""
+        for file, rows in reach.functions.items():
+            for name, first, last in rows:
+                within = self._within(file, first, last)
+                if within and reach.lines.get(file, set()).isdisjoint(within):
+                    short = re.split(r"\.|::", name.partition("(")[0])[-1]
+                    self._idle.setdefault(short, []).append((file, first, last))
+
+    def find(self) -> list[Roadblock]:
+        """Return all roadblocks, those that hide most first."""
+        found = [one for file in self._layouts for one in self._of_file(file)]
+        return sorted(found, key=lambda r: (-r.opens, r.file, r.line))
+
+    def _of_file(self, file: str) -> Iterator[Roadblock]:
+        layout = self._layouts[file]
+        starts, size = layout.starts, len(layout.starts)
+        lines = {n for n in self._reach.statements.get(file, ()) if n < size}
+        executed = {starts[n] for n in self._reach.lines.get(file, ()) if n < size}
+        decisions = {starts[n] for n in self._reach.decisions.get(file, ()) if n < size} & executed
+        owners = self._owners(file, size)
+        found: dict[int, _Found] = {}
+        rows = ((owners[n], starts[n] in executed, n) for n in sorted(lines))
+        for (function, was_executed), run in groupby(rows, key=lambda row: row[:2]):
+            hidden = [n for *_, n in run]
+            if was_executed:
+                continue
+            if (decision := _decision(layout, function, hidden[0], decisions, executed)) is None:
+                continue
+            at, met = decision
+            one = found.setdefault(at, _Found(met))
+            one.lines |= self._behind(file, hidden, layout.names(hidden[0], hidden[-1]))
+            between = range(at, starts[hidden[0]])
+            one.leaving |= {
+                n for n in between if starts[n] in executed and LEAVING.search(layout.code[n])
+            }
+        for at in decisions - found.keys():  # if (ready) start(); in one line
+            last = next((n for n in range(at, size) if starts[n] != at), size) - 1
+            if behind := self._behind(file, [], layout.names(at, last)):
+                found[at] = _Found(True, behind)
+        for at, one in found.items():
+            leaving = frozenset() if one.met else frozenset(one.leaving)
+            yield Roadblock(file, at, len(one.lines), one.met, leaving)
+
+    def _owners(self, file: str, size: int) -> list[int]:
+        """Return by line the first line of the innermost function around it; 0: none."""
+        owners = [0] * size
+        for _, first, last in sorted(self._reach.functions.get(file, ()), key=lambda f: f[1]):
+            for line in range(first, min(last + 1, size)):
+                owners[line] = first
+        return owners
+
+    def _within(self, file: str, first: int, last: int) -> list[int]:
+        """Return the executable lines of a function."""
+        every = self._statements.get(file, [])
+        return every[bisect_left(every, first) : bisect_right(every, last)]
+
+    def _behind(self, file: str, lines: Sequence[int], names: set[str]) -> set[tuple[str, int]]:
+        """Return hidden lines with those of functions that were never entered and are named."""
+        behind = {(file, n) for n in lines}
+        known: set[str] = set()
+        while names := (names & self._idle.keys()) - known:
+            known |= names
+            for where, first, last in [row for name in names for row in self._idle[name]]:
+                behind |= {(where, n) for n in self._within(where, first, last)}
+                if (layout := self._layouts.get(where)) is not None:
+                    names |= layout.names(first + 1, last)
+        return behind
+
+
+def _decision(
+    layout: SourceLayout, function: int, line: int, decisions: set[int], executed: set[int]
+) -> tuple[int, bool] | None:
+    """Return the condition because of which a line is not executed, and if it must be true.
+
+    It is the nearest one before the line in whose block the line is, or after whose block, if this
+    leaves the function; by indentation. None if there is none.
+    """
+    first = layout.starts[line]
+    own = layout.indent(first)
+    least = least_executed = math.inf
+    for at in range(first - 1, function - 1, -1):
+        indent = layout.indent(at)
+        if layout.starts[at] != at or math.isinf(indent):
+            continue
+        if at in decisions and indent <= min(own, least):
+            if indent < own and math.isinf(least_executed):
+                return at, True
+            if indent < least_executed and (indent == own or least < own):
+                return at, False
+        least = min(least, indent)
+        if at in executed:
+            least_executed = min(least_executed, indent)
+    return None
