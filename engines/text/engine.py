@@ -29,7 +29,7 @@ from fuzztui.engines.text.careful import GuardedParser
 from fuzztui.engines.text.fragments import Fragments
 from fuzztui.engines.text.mixture import TextMixture, arms_of
 from fuzztui.engines.text.native import load
-from fuzztui.engines.text.syntax import Syntax, SyntaxUnavailable, idle
+from fuzztui.engines.text.syntax import Syntax, SyntaxUnavailable
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.engines.zest import engine as zest
 from fuzztui.kernel.base.text import several
@@ -110,7 +110,7 @@ def build(context: Context) -> Parts:
     if syntax is None:
         without |= {TEMPLATE, FRAGMENT}
     else:
-        without |= {TEMPLATE} if not syntax.matches else set()
+        without |= {TEMPLATE} if not (syntax.matches or settings.rules) else set()
         without |= {FRAGMENT} if not syntax.language else set()
     writer = Writer(spec.dir / BLOCK, settings.block)
     arms = MixtureState(writer.block, library.weights, without)
@@ -171,6 +171,7 @@ class _Settings:
         self.each_step = table.get("roll") == "step"
         self.language = str(table.get("language") or "")
         self.templates = list(table.get("templates") or ())
+        self.rules = bool(table.get("rules"))
         self.without = list(table.get("without") or ())
         self.library = str(table.get("library") or "")
         self.why = str(table.get("why") or "")
@@ -191,17 +192,16 @@ class _Publish:
 
 
 def _syntax(settings: _Settings, say: Callable[[str, str], None], kept: Path) -> Syntax | None:
-    templates = settings.templates
-    if not settings.language and not templates:
+    templates, rules = settings.templates, settings.rules
+    if not (settings.language or templates or rules):
         return None
     try:
-        syntax = Syntax(settings.language, templates, kept)
+        syntax = Syntax(settings.language, templates, kept, rules=rules)
     except SyntaxUnavailable as e:
         say("warning", f'text.language = "{settings.language}": {e}')
         return None
-    block = settings.block
-    if message := idle(settings.language, block.splice, block.adaptive, settings.templates):
-        say("info", message)
+    if syntax.missing:
+        say("warning", f'text.language = "{settings.language}": {syntax.missing}')
     for template, problem in syntax.problems.items():
         say("warning", _left_out(template, problem))
     return syntax

@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 
 from fuzztui.engines.text.block import BLOCK
+from fuzztui.engines.text.rules import UNPARSED
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.kernel.base.files import read_json, read_regular
 from fuzztui.kernel.model.state import Instance
@@ -332,14 +333,15 @@ def _textual(
     flags = split_options(options).args
     tokens = (arg[1] if len(arg) > 1 else arg[0][2:] for arg in flags if arg[0].startswith("-x"))
     without = [*text["without"]]
-    without += [] if text["templates"] else [TEMPLATE]
-    without += [] if text["language"] else [FRAGMENT]
+    edits = text["templates"] or text["rules"]
+    without += [] if edits else [TEMPLATE]
+    without += [] if text["language"] not in ("", *UNPARSED) else [FRAGMENT]
     return {
         "AFL_CUSTOM_MUTATOR_ONLY": "1",
         "FUZZTUI_TEXT": ",".join([*parts, str(int(text["adaptive"]))]),
         "FUZZTUI_TEXT_ROLL": text["roll"],
         "FUZZTUI_TEXT_BLOCK": str(directory / BLOCK),
-        "FUZZTUI_TEXT_POOL": str(run_dir.pool) if text["language"] or text["templates"] else "",
+        "FUZZTUI_TEXT_POOL": str(run_dir.pool) if text["language"] or edits else "",
         "FUZZTUI_TEXT_WITHOUT": ",".join(without),
         "FUZZTUI_TEXT_TOKENS": "\n".join(str(Path(campaign.target["cwd"]) / t) for t in tokens),
     }
