@@ -33,7 +33,7 @@ from fuzztui.engines.text.syntax import Syntax, SyntaxUnavailable
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.engines.zest import engine as zest
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.wire.commands import Command, SetMixture
+from fuzztui.kernel.wire.commands import Command, SetMixture, WeighMutator
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 from fuzztui.kernel.wire.mixture import Mixture
 
@@ -132,15 +132,22 @@ def build(context: Context) -> Parts:
         publish()  # at once: this is rare, and the next trial may kill the worker
 
     def execute(command: Command) -> str:
-        """Execute the command ``mixture``; the statistics block keeps it over restarts."""
-        if not isinstance(command, SetMixture):
-            raise SteerError(f"this engine does not support the command {command.name}")
+        """Execute a command about mutators; the statistics block keeps it over restarts."""
         try:
-            arms.set_mixture(command.mixture, adaptive=command.adaptive)
+            match command:
+                case SetMixture():
+                    arms.set_mixture(command.mixture, adaptive=command.adaptive)
+                    answer = f"{command.mixture}{', adaptive' if command.adaptive else ''}"
+                case WeighMutator() if not command.problem:
+                    arms.weigh(command.mutator, command.weight)
+                    answer = f"{command.mutator} has weight {command.weight:g}"
+                case _:
+                    problem = f"this engine does not support the command {command.name}"
+                    raise SteerError(command.problem or problem)
         except ValueError as e:
             raise SteerError(str(e)) from None
         publish()
-        return f"{command.mixture}{', adaptive' if command.adaptive else ''}"
+        return answer
 
     unmatched = [UnmatchedTemplates(syntax.matches, base.corpus, say)] if syntax else []
     stages: list[Stage] = []

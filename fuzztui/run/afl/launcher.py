@@ -22,7 +22,7 @@ from fuzztui.engines.text.rules import UNPARSED
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.kernel.base.files import read_json, read_regular
 from fuzztui.kernel.model.state import Instance
-from fuzztui.kernel.wire.commands import TypeCommand, names_of
+from fuzztui.kernel.wire.commands import SetMixture, TypeCommand, WeighMutator, names_of
 from fuzztui.kernel.wire.events import InstanceHello, Message
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 from fuzztui.run.afl.build import build_target
@@ -64,7 +64,7 @@ _ALWAYS = {"AFL_NO_UI": "1", "AFL_AUTORESUME": "1"}
 
 _MUTATORS = "AFL_CUSTOM_MUTATOR_LIBRARY"
 _STEERED = ("skip", "promote", "reset")
-_MIXTURE = "mixture"
+_MUTATORS_STEERED = (SetMixture.name, WeighMutator.name)
 _UNABLE = {
     "demote": "afl-fuzz can skip or promote an entry, nothing between",
     **dict.fromkeys(names_of(TypeCommand), "afl-fuzz knows no types: spoton does"),
@@ -170,9 +170,9 @@ class AflFuzz(Launcher):
         unable |= dict.fromkeys(_STEERED, plan.unsteered) if plan.unsteered else {}
         able += () if plan.unsteered else _STEERED
         if plan.textual:
-            able.append(_MIXTURE)
+            able += _MUTATORS_STEERED
         elif campaign.table("text"):
-            unable[_MIXTURE] = plan.unsteered
+            unable |= dict.fromkeys(_MUTATORS_STEERED, plan.unsteered)
         return InstanceHello(
             instance=instance_names(campaign)[index],
             engine="afl-fuzz",
