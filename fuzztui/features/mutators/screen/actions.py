@@ -83,11 +83,11 @@ ACTIONS: Final[tuple[Action, ...]] = (
                 check=why_not_about(MixtureContext, "mutators", against))
         for name, key, label, text, against, command, footer in (
             ("raise", "plus", "Raise", "Draw this mutator twice as often",
-             methodcaller("weighing", 2.0), methodcaller("weighed", 2.0), 14),
+             methodcaller("weighing", 2.0), methodcaller("weighed", 2.0), 24),
             ("lower", "minus", "Lower", "Draw this mutator half as often",
-             methodcaller("weighing", 0.5), methodcaller("weighed", 0.5), 15),
+             methodcaller("weighing", 0.5), methodcaller("weighed", 0.5), 25),
             ("off", "b", "Off", "Never draw this mutator, or draw it again",
-             MixtureContext.weighing, MixtureContext.switched, 16),
+             MixtureContext.weighing, MixtureContext.switched, 26),
         )
     ),
     _action("mutator.find", ("backspace",), "Find",
