@@ -19,6 +19,7 @@ from fuzztui.kernel.wire.commands import (
     MutantCommand,
     SetMixture,
     TypeCommand,
+    WeighMutator,
     WeighProperty,
     names_of,
 )
@@ -99,7 +100,7 @@ _ROWS: Final = (
     EngineKind(
         "text",
         "fuzztui.engines.text.engine",
-        (SetMixture.name,),
+        (SetMixture.name, WeighMutator.name),
         without=("generator",),  # text mutators change inputs, not choices
         text=True,
         mutants_first=True,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
+from math import ceil
 from typing import Final
 
 from fuzztui.engines.text.block import MAX_RECENT, StatsBlock
@@ -109,21 +110,37 @@ class MixtureState:
         self._texts = int((text + splice) / whole * _ONE) if havoc > 0 else _ONE
         self.changes += 1
         if not adaptive or not any(arm.weight for arm in block.arms[_TEXT]):
-            there = self._without[_TEXT].count(False)
-            self._weigh(_TEXT, _WHOLE // there if there else 0)
-            self._weigh(_SPLICE, _WHOLE // 2)
-            self._weigh(_HAVOC, _WHOLE)
+            wished = self._wished(_TEXT)
+            for arm, wish in zip(block.arms[_TEXT], wished, strict=True):
+                arm.weight = _WHOLE * wish // (sum(wished) or 1)
+            for arm in block.arms[_SPLICE]:
+                arm.weight = _WHOLE // 2
+            block.arms[AT[HAVOC]].weight = _WHOLE
             if not adaptive and not self._without[AT[FRAGMENT]]:
                 # Splice with a fragment if possible; "balanced" is only the fallback.
                 block.arms[AT[FRAGMENT]].weight, block.arms[AT[BALANCED]].weight = _WHOLE, 0
-        for arm, without in zip(block.arms, self._without, strict=True):
-            if without:
+        for arm, wish in zip(block.arms, self._wished(), strict=True):
+            if not wish:
                 arm.weight = 0
         self._sums = list(accumulate(arm.weight for arm in block.arms[_TEXT]))
 
-    def _weigh(self, part: slice, weight: int) -> None:
-        for arm in self.block.arms[part]:
-            arm.weight = weight
+    def _wished(self, part: slice = slice(None)) -> list[int]:
+        """The user's weights of mutators, in thousandths; 0 of those that are left out."""
+        arms = zip(self.block.arms[part], self._without[part], strict=True)
+        return [0 if without else arm.wished for arm, without in arms]
+
+    def weigh(self, name: str, weight: float) -> None:
+        """Set the user's weight of a text mutator. Raises ValueError if that is impossible."""
+        if name not in ARMS[_TEXT] or self._without[AT[name]]:
+            raise ValueError("this campaign has no text mutator of this name")
+        arm = self.block.arms[AT[name]]
+        before, arm.wish = arm.wish, 1 + ceil(1000 * weight)
+        if not any(self._wished(_TEXT)):
+            arm.wish = before
+            raise ValueError(f"{name} is the last text mutator whose weight is not 0")
+        if self.block.adaptive:
+            self._weigh_by_finds()
+        self._set(self.mixture, adaptive=self.block.adaptive)
 
     def count_trial(self) -> None:
         """Count a trial; adapt the weights every :data:`PERIOD` trials."""
@@ -133,9 +150,9 @@ class MixtureState:
 
     def _adapt(self) -> None:
         """Raise the weights of mutators and classes that find more."""
-        arms = self.block.arms
-        applied, found = [a.window_applied for a in arms], [a.window_found for a in arms]
-        for arm in arms:
+        if self.block.adaptive:
+            self._weigh_by_finds()
+        for arm in self.block.arms:
             arm.window_applied //= 2
             arm.window_found //= 2
         made, kept = [*self.block.made], [*self.block.kept]
@@ -143,14 +160,6 @@ class MixtureState:
             self.block.made, self.block.kept = [n // 2 for n in made], [n // 2 for n in kept]
         if not self.block.adaptive:
             return
-        for part in _CLASSES:
-            worth = [
-                int(not without and (a.applied > 0 or a.tried < MAX_FRUITLESS_DRAWS))
-                for a, without in zip(arms[part], self._without[part], strict=True)
-            ]
-            weights = self._bandit(applied[part], found[part], worth, PRIOR)
-            for arm, weight in zip(arms[part], weights, strict=True):
-                arm.weight = weight
         prior = PRIOR_KEPT * sum(made) // max(sum(kept), 1) + 1
         havoc, text, splice = self.block.wish or self.mixture
         wish = [int(max(part, MIN_CLASS_SHARE) * _WHOLE) for part in (text, splice, havoc)]
@@ -159,6 +168,18 @@ class MixtureState:
         text = (1 - havoc) * parts[0] / (parts[0] + parts[1])
         text = min(max(text, MIN_CLASS_SHARE), 1 - havoc - MIN_CLASS_SHARE)
         self._set(Mixture(havoc, text, 1 - havoc - text), adaptive=True)
+
+    def _weigh_by_finds(self) -> None:
+        """Set the weights of mutators within their class, from the recent counters."""
+        for part in _CLASSES:
+            arms = self.block.arms[part]
+            worth = [
+                wish * (a.applied > 0 or a.tried < MAX_FRUITLESS_DRAWS)
+                for a, wish in zip(arms, self._wished(part), strict=True)
+            ]
+            recent = [a.window_applied for a in arms], [a.window_found for a in arms]
+            for arm, weight in zip(arms, self._bandit(*recent, worth, PRIOR), strict=True):
+                arm.weight = weight
 
     # -------------------------------------------------------------------- drawing
 

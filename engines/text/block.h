@@ -25,7 +25,7 @@ typedef struct {
   uint64_t crashes; /* trials with it that were saved as crash or hang */
   uint64_t weight;  /* of 1,000,000 within its class */
   uint64_t window_applied, window_found;
-  uint64_t zero;
+  uint64_t wish; /* 1 more than the weight that a user has set, in thousandths; 0: none */
 } ft_arm;
 
 typedef struct {

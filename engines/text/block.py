@@ -30,7 +30,7 @@ _SEQUENCE: Final = slice(16, 24)
 _ADAPTIVE: Final = 1
 _USED: Final = _HEAD.size + len(ARMS) * _ARM.size
 _MOST: Final = 1 << 53
-_BOUNDS: Final = (_MOST, _MOST, _MOST, _MOST, 1_000_000, 1 << 30, 1 << 20)
+_BOUNDS: Final = (_MOST, _MOST, _MOST, _MOST, 1_000_000, 1 << 30, 1 << 20, 1 << 30)
 _TRIES: Final = 3
 
 MAX_RECENT: Final = 1 << 30
@@ -44,7 +44,8 @@ class MutatorCounters:
     """The counters of one mutator; ``weight``: millionths within its class.
 
     ``tried``: draws; ``applied``: inputs that it changed; ``found``, ``crashes``: changed inputs
-    that became a queue entry, or a crash or hang.
+    that became a queue entry, or a crash or hang. ``wish``: 1 more than the weight that a user has
+    set, in thousandths; 0: none.
     """
 
     tried: int = 0
@@ -54,6 +55,12 @@ class MutatorCounters:
     weight: int = 0
     window_applied: int = 0
     window_found: int = 0
+    wish: int = 0
+
+    @property
+    def wished(self) -> int:
+        """The user's weight in thousandths; 1000 if no user has set one."""
+        return self.wish - 1 if self.wish else 1000
 
 
 @dataclass(slots=True)
@@ -184,7 +191,7 @@ class Writer:
         head = _HEAD.pack(MAGIC, self._sequence, flags, *parts, b.trials, len(b.arms), *recent)
         arms = (
             _ARM.pack(a.tried, a.applied, a.found, a.crashes, a.weight, a.window_applied,
-                      a.window_found, 0)
+                      a.window_found, a.wish)
             for a in b.arms
         )  # fmt: skip
         return head + b"".join(arms)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
 
 MAX_SPAN: Final = 4096
@@ -35,6 +35,16 @@ def spread(all_: Sequence[_Item], most: int) -> tuple[_Item, ...]:
     if len(all_) <= most:
         return tuple(all_)
     return tuple(all_[i * len(all_) // most] for i in range(most))
+
+
+def sampled(kinds: Mapping[str, Sequence[_Item]], most: int) -> dict[str, tuple[_Item, ...]]:
+    """At most ``most`` items: all of rare kinds, of the others as many as fit, evenly spread."""
+    room, left = most, len(kinds)
+    mosts: dict[str, int] = {}
+    for kind in sorted(kinds, key=lambda k: len(kinds[k])):
+        mosts[kind] = min(len(kinds[kind]), room // left)
+        room, left = room - mosts[kind], left - 1
+    return {kind: spread(items, mosts[kind]) for kind, items in kinds.items() if mosts[kind]}
 
 
 def common_head(a: bytes, at: int, b: bytes, bt: int, most: int) -> int:

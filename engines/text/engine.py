@@ -29,11 +29,11 @@ from fuzztui.engines.text.careful import GuardedParser
 from fuzztui.engines.text.fragments import Fragments
 from fuzztui.engines.text.mixture import TextMixture, arms_of
 from fuzztui.engines.text.native import load
-from fuzztui.engines.text.syntax import Syntax, SyntaxUnavailable, idle
+from fuzztui.engines.text.syntax import Syntax, SyntaxUnavailable
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.engines.zest import engine as zest
 from fuzztui.kernel.base.text import several
-from fuzztui.kernel.wire.commands import Command, SetMixture
+from fuzztui.kernel.wire.commands import Command, SetMixture, WeighMutator
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 from fuzztui.kernel.wire.mixture import Mixture
 
@@ -110,7 +110,7 @@ def build(context: Context) -> Parts:
     if syntax is None:
         without |= {TEMPLATE, FRAGMENT}
     else:
-        without |= {TEMPLATE} if not syntax.matches else set()
+        without |= {TEMPLATE} if not (syntax.matches or settings.rules) else set()
         without |= {FRAGMENT} if not syntax.language else set()
     writer = Writer(spec.dir / BLOCK, settings.block)
     arms = MixtureState(writer.block, library.weights, without)
@@ -132,15 +132,22 @@ def build(context: Context) -> Parts:
         publish()  # at once: this is rare, and the next trial may kill the worker
 
     def execute(command: Command) -> str:
-        """Execute the command ``mixture``; the statistics block keeps it over restarts."""
-        if not isinstance(command, SetMixture):
-            raise SteerError(f"this engine does not support the command {command.name}")
+        """Execute a command about mutators; the statistics block keeps it over restarts."""
         try:
-            arms.set_mixture(command.mixture, adaptive=command.adaptive)
+            match command:
+                case SetMixture():
+                    arms.set_mixture(command.mixture, adaptive=command.adaptive)
+                    answer = f"{command.mixture}{', adaptive' if command.adaptive else ''}"
+                case WeighMutator() if not command.problem:
+                    arms.weigh(command.mutator, command.weight)
+                    answer = f"{command.mutator} has weight {command.weight:g}"
+                case _:
+                    problem = f"this engine does not support the command {command.name}"
+                    raise SteerError(command.problem or problem)
         except ValueError as e:
             raise SteerError(str(e)) from None
         publish()
-        return f"{command.mixture}{', adaptive' if command.adaptive else ''}"
+        return answer
 
     unmatched = [UnmatchedTemplates(syntax.matches, base.corpus, say)] if syntax else []
     stages: list[Stage] = []
@@ -171,6 +178,7 @@ class _Settings:
         self.each_step = table.get("roll") == "step"
         self.language = str(table.get("language") or "")
         self.templates = list(table.get("templates") or ())
+        self.rules = bool(table.get("rules"))
         self.without = list(table.get("without") or ())
         self.library = str(table.get("library") or "")
         self.why = str(table.get("why") or "")
@@ -191,17 +199,16 @@ class _Publish:
 
 
 def _syntax(settings: _Settings, say: Callable[[str, str], None], kept: Path) -> Syntax | None:
-    templates = settings.templates
-    if not settings.language and not templates:
+    templates, rules = settings.templates, settings.rules
+    if not (settings.language or templates or rules):
         return None
     try:
-        syntax = Syntax(settings.language, templates, kept)
+        syntax = Syntax(settings.language, templates, kept, rules=rules)
     except SyntaxUnavailable as e:
         say("warning", f'text.language = "{settings.language}": {e}')
         return None
-    block = settings.block
-    if message := idle(settings.language, block.splice, block.adaptive, settings.templates):
-        say("info", message)
+    if syntax.missing:
+        say("warning", f'text.language = "{settings.language}": {syntax.missing}')
     for template, problem in syntax.problems.items():
         say("warning", _left_out(template, problem))
     return syntax

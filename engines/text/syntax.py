@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.engines.text.comby import Comby, is_comby, sides_of
-from fuzztui.engines.text.edits import MAX_EDITS, MAX_SPAN, Edit, spread, trimmed
+from fuzztui.engines.text.edits import MAX_EDITS, MAX_SPAN, Edit, sampled, spread, trimmed
+from fuzztui.engines.text.rules import UNPARSED, rule_edits
 
 LANGUAGES: Final = (
     "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "hcl", "html", "java",
@@ -42,6 +43,7 @@ MAX_INPUT: Final = 256 << 10
 
 MIN_SPAN: Final = 2
 MAX_SPANS: Final = 512
+"""Spans of an input: all of rare kinds, others evenly spread over it."""
 MAX_NAME: Final = 64
 MAX_NODES: Final = 200_000
 MAX_SECONDS: Final = 5.0
@@ -52,13 +54,6 @@ Span = tuple[int, int]
 """Begin and length in bytes."""
 Name = tuple[int, int, str]
 """Begin, length and kind of an identifier."""
-
-
-def idle(language: str, *uses: object) -> str:
-    """A message if a language is set but not used; an empty string if it is not set or used."""
-    if not language or any(uses):
-        return ""
-    return "text.language has no effect: text.splice is 0 and there are no templates"
 
 
 class SyntaxUnavailable(Exception):
@@ -132,7 +127,7 @@ def template_problem(language: str, text: str) -> str:
     """
     if is_comby(text):
         return Comby(language, [text]).problems.get(text, "")
-    if not language:
+    if language in ("", *UNPARSED):
         return NO_GRAMMAR
     try:
         template = Template.parse(text, language)
@@ -144,23 +139,37 @@ def template_problem(language: str, text: str) -> str:
 
 
 class Syntax:
-    """A parser of one language, and the templates.
+    """A parser of one language, the templates, and the built-in rules of the language.
 
-    Templates in comby's syntax need no parser: ``language`` may be "" if there are templates.
+    Templates in comby's syntax and rules need no parser: ``language`` may be "" if there are any.
     """
 
     def __init__(
-        self, language: str, templates: Sequence[str] = (), cache: Path | None = None
+        self,
+        language: str,
+        templates: Sequence[str] = (),
+        cache: Path | None = None,
+        *,
+        rules: bool = False,
     ) -> None:
         """``cache``: a file for comby's matches. Malformed templates are put into :attr:`problems`.
 
-        Raises :class:`SyntaxUnavailable` if the package is missing or the language is unknown.
+        Raises :class:`SyntaxUnavailable` if the language is unknown, or the package is missing;
+        with ``rules``, which do not need the package, :attr:`missing` is the reason then.
         """
-        if language not in LANGUAGES and (language or not templates):
+        if language not in (*LANGUAGES, *UNPARSED) and (language or not (templates or rules)):
             known = ", ".join(LANGUAGES)
             raise SyntaxUnavailable(f"no grammar for {language!r}; choose one of {known}")
-        self.language = language
-        empty = _parsed("", language) if language else None
+        self._rules = language if rules else None
+        self.language = language = "" if language in UNPARSED else language
+        """The language that is parsed; "": none."""
+        self.missing, empty = "", None
+        try:
+            empty = _parsed("", language) if language else None
+        except SyntaxUnavailable as e:
+            if not rules:
+                raise
+            self.missing, self.language = str(e), ""
         self._comby = Comby(language, [text for text in templates if is_comby(text)], cache)
         self.problems = self._comby.problems
         """Templates that are left out, and the reasons; comby's may be added at any time."""
@@ -171,8 +180,8 @@ class Syntax:
             if is_comby(text):
                 continue
             try:
-                if not language:
-                    raise ValueError(NO_GRAMMAR)
+                if not self.language:
+                    raise ValueError(self.missing or NO_GRAMMAR)
                 template = Template.parse(text, language)
                 self._matches(empty, template)
             except ValueError as e:
@@ -189,8 +198,10 @@ class Syntax:
         found = self._comby.found(data)
         for text, made in found.items():
             self.matches[text] += len(made)
-        edits = {*spans.edits}.union(*found.values())
-        return replace(spans, edits=spread(sorted(edits), MAX_EDITS))
+        edits = spread(sorted({*spans.edits}.union(*found.values())), MAX_EDITS)
+        if self._rules is not None:  # they leave templates their room
+            edits = (*edits, *rule_edits(self._rules, data, MAX_EDITS - len(edits)))
+        return replace(spans, edits=edits)
 
     def _parse(self, data: bytes) -> Spans:
         try:
@@ -325,7 +336,8 @@ def _walk(root: Any, data: bytes, offsets: _Offsets) -> tuple[dict[str, tuple[Sp
         for kind, spans in found.items()
         if kind.isascii() and len(kind) <= MAX_NAME
     }
-    return _sampled({k: whole[k] for k in sorted(whole) if whole[k]}), tuple(sorted(names))
+    kept = sampled({k: whole[k] for k in sorted(whole) if whole[k]}, MAX_SPANS)
+    return kept, tuple(sorted(names))
 
 
 def _is_name(kind: str, text: bytes) -> bool:
@@ -335,16 +347,6 @@ def _is_name(kind: str, text: bytes) -> bool:
 def _spoilt(span: Span, errors: Sequence[int]) -> bool:
     at = bisect_left(errors, span[0])
     return at < len(errors) and errors[at] < span[0] + span[1]
-
-
-def _sampled(kinds: Mapping[str, Sequence[Span]]) -> dict[str, tuple[Span, ...]]:
-    """At most MAX_SPANS spans: all of rare kinds, others evenly spread over the input."""
-    room, left = MAX_SPANS, len(kinds)
-    most: dict[str, int] = {}
-    for kind in sorted(kinds, key=lambda k: len(kinds[k])):
-        most[kind] = min(len(kinds[kind]), room // left)
-        room, left = room - most[kind], left - 1
-    return {kind: spread(spans, most[kind]) for kind, spans in kinds.items() if most[kind]}
 
 
 # --------------------------------------------------------------------------- templates

@@ -20,6 +20,7 @@ from fuzztui.cli import ctl_targeting
 from fuzztui.cli.ctl_action import CtlAction, helped
 from fuzztui.cli.host_lines import waits_for
 from fuzztui.cli.mutants import no_mutants, selection
+from fuzztui.cli.mutators import weigh_mutator
 from fuzztui.cli.output import (
     DONE,
     FAILED,
@@ -60,6 +61,7 @@ from fuzztui.kernel.wire.commands import (
     SkipFrames,
     Stop,
     TypeCommand,
+    WeighMutator,
     WeighProperty,
     names_of,
 )
@@ -302,6 +304,7 @@ ACTIONS: dict[str, CtlAction] = {
     CountFrames.name: CtlAction(_words(CountFrames), *_RULES),
     SetMixture.name: CtlAction(_mixture, "probabilities, havoc=0.2 text=0.8", "more probabilities"),
     **ctl_targeting.ACTIONS,
+    WeighMutator.name: CtlAction(weigh_mutator, "a mutator", "3, x2 or x0.5"),
     WeighProperty.name: CtlAction(weigh_property, "a property", "3, x2 or x0.5"),
     "undo": CtlAction(_no_commands, "nothing (your last command), or a command, c17"),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fuzztui.cli.output import UsageError, weight_or_factor
 from fuzztui.kernel.base.suggest import meant, near_last
@@ -47,6 +48,20 @@ def one_of(given: str, known: Iterable[str], nothing: str, *before: str) -> str:
         return ends[0]
     hint = meant(ends[:_NEAR] or near_last(given, names, before[0], _NEAR))
     raise UsageError(f"{nothing} {given!r}{hint}")
+
+
+def weighed(
+    options: argparse.Namespace, make: type[Any], name: str, present: Mapping[str, float]
+) -> list[Any]:
+    """Return the commands ``make`` that give ``name`` the weight in the words of ``options``.
+
+    ``present``: its weights by instance. Raises :class:`CliError`.
+    """
+    each = weights_of(options.more[0], options.instance, present)
+    commands = [make(name, weight, instance) for instance, weight in each.items()]
+    if problem := next((c.problem for c in commands if c.problem), ""):
+        raise UsageError(problem)
+    return commands
 
 
 def weights_of(text: str, instance: str, present: Mapping[str, float]) -> dict[str, float]:

@@ -139,6 +139,7 @@ GROUPS: dict[str, tuple[CommandHelp, ...]] = {
                 ("RUN COMMAND BRANCH", "spoton: pin, unpin, ignore, unignore a branch"),
                 ("RUN targeted 70%", "spoton: set the share of targeted mutations"),
                 ("RUN mixture PART...", "text: set the mixture of havoc, text and splice"),
+                ("RUN weigh-mutator NAME 3", "or x2, 0: change how often it is drawn"),
                 ("RUN weigh-property NAME 3", "or x2, 0: change the share of a suite's test"),
                 ("RUN undo [ID]", "undo your last command; again: the one before it"),
             ),

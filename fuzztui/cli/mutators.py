@@ -1,4 +1,4 @@
-"""``fuzztui mutators``: tables of mutators."""
+"""``fuzztui mutators``: tables of mutators; and ``ctl weigh-mutator``."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from fuzztui.cli.ctl_action import one_of, weighed
 from fuzztui.cli.mutant_lines import percent
-from fuzztui.cli.output import DONE, CliError
+from fuzztui.cli.output import DONE, CliError, UsageError
 from fuzztui.cli.runs import find_run, none_left, standing
+from fuzztui.features.mutators import fold
 from fuzztui.features.mutators.fold import FEW, FEW_USES, MutatorRow, arms, mutators_dict
 from fuzztui.features.mutators.status import mixture_rows
 from fuzztui.kernel.base.text import brief, several
 from fuzztui.kernel.model.yields import KINDS, Yields, campaign_yields, rate_number, yields_dict
+from fuzztui.kernel.wire.commands import WeighMutator
 
 _ORDER: dict[str, Callable[[MutatorRow], Any]] = {
     "pays": lambda a: a.order,
@@ -110,7 +113,20 @@ def table(rows: list[MutatorRow]) -> Iterator[str]:
         yield (
             f"{brief(a.name):<{wide}}  {a.cls:<6} {a.tried:>13,}  {a.applied:>13,}  {hits:>6}  "
             f"{a.found:>7,}  {a.crashes:>7,}  {pays:>11}  {percent(a.share):>6}"
+            + (f"  set to {a.wish:g}" if a.wish != 1 else "")
         )
+
+
+def weigh_mutator(options: argparse.Namespace) -> list[WeighMutator]:
+    """``weigh-mutator NAME 3``; ``x2`` and ``x0.5`` multiply each instance's present weight."""
+    if not options.id or len(options.more) != 1:
+        raise UsageError("weigh-mutator needs a mutator and a weight: swap-args 3, or x2, or 0")
+    run = options.run = find_run(options.run)  # once: find_run may print the choice
+    state = standing(run).state
+    if not (rows := arms(state)):
+        raise UsageError("weigh-mutator is for text mutators; no engine has reported any")
+    name = one_of(str(options.id), rows, "there is no mutator", "-")
+    return weighed(options, WeighMutator, name, fold.mutator_wishes(state, name, options.instance))
 
 
 def _uncertain(mutator: MutatorRow) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fuzztui.cli.ctl_action import one_of, weights_of
+from fuzztui.cli.ctl_action import one_of, weighed
 from fuzztui.cli.output import CliError, UsageError
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.features.properties.fold import PropertyRow, property_rows, property_weights
@@ -51,12 +51,7 @@ def weigh_property(options: argparse.Namespace) -> list[WeighProperty]:
     run = options.run = find_run(options.run)  # once: find_run may print the choice
     state = standing(run).state
     name = _name(str(options.id), property_rows(state))
-    present = property_weights(state, name, options.instance)
-    each = weights_of(options.more[0], options.instance, present)
-    commands = [WeighProperty(name, weight, instance) for instance, weight in each.items()]
-    if problem := next((c.problem for c in commands if c.problem), ""):
-        raise UsageError(problem)
-    return commands
+    return weighed(options, WeighProperty, name, property_weights(state, name, options.instance))
 
 
 def _name(given: str, rows: dict[str, PropertyRow]) -> str:

@@ -16,7 +16,7 @@ from fuzztui.kernel.model.fold import apply
 from fuzztui.kernel.remote.protocol import APPLIED, TIMEOUT, CommandAnswer
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
-from fuzztui.kernel.wire.commands import SetMixture
+from fuzztui.kernel.wire.commands import SetMixture, WeighMutator
 
 HOSTILE = "[/x]\x1b[31m\u202e"
 
@@ -208,12 +208,55 @@ def test_sorted_by_any_column(stands, capsys, column):
         assert values == sorted(values, reverse=column not in ("name", "class"))
 
 
+@pytest.mark.parametrize(
+    ("words", "weight"),
+    [(("swap-args", "3"), 3.0), (("args", "0"), 0.0), (("swap-args", "x4"), 2.0)],
+)
+def test_weights_of_one_mutator(stands, words, weight):
+    stands(campaign(replace(FIGURES, wishes=[0.5, 1, 1, 1, 1])))
+    assert command("weigh-mutator", *words) == WeighMutator("swap-args", weight)
+    one = command("weigh-mutator", *words, "--instance", "main")
+    assert one == WeighMutator("swap-args", weight, "main")
+
+
+def test_a_factor_is_for_each_instances_weight(stands):
+    stands(campaign(FIGURES, replace(FIGURES, instance="s1", wishes=[4, 1, 1, 1, 1])))
+    assert commands("weigh-mutator", "swap-args", "x0.5") == [
+        WeighMutator("swap-args", 0.5, "main"), WeighMutator("swap-args", 2.0, "s1"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("swap-argh", "3"), "there is no mutator 'swap-argh'; did you mean swap-args"),
+        (("swap-args",), "needs a mutator and a weight"),
+        (("swap-args", "often"), "'often' is not a weight"),
+        (("swap-args", "2e6"), "a weight is from 0 to 1,000,000, not 2000000"),
+        (("fragment", "2"), "not a text mutator: change the share of splice by mixture"),
+        (("havoc", "2"), "not a text mutator: change the share of havoc by mixture"),
+    ],
+)
+def test_what_is_no_weight_of_a_mutator(stands, words, why):
+    with pytest.raises(CliError) as caught:
+        command("weigh-mutator", *words)
+    assert why in str(caught.value)
+
+
+def test_weights_that_users_have_set_are_listed(stands, capsys):
+    stands(campaign(replace(FIGURES, wishes=[0.5, 1, 1, 1, 1])))
+    (line,) = [line for line in listed(capsys).splitlines() if line.startswith("swap-args")]
+    assert line.endswith("set to 0.5")
+    rows = {row["name"]: row["wish"] for row in json.loads(listed(capsys, "--json"))}
+    assert (rows["swap-args"], rows["eq-to-ne"]) == (0.5, 1.0)
+
+
 def test_as_json(stands, capsys):
     rows = {row["name"]: row for row in json.loads(listed(capsys, "--json"))}
     assert rows["eq-to-ne"].pop("yield")["whole"]["cpu_s"] is None
     assert rows["eq-to-ne"] == {
         "name": "eq-to-ne", "class": "text", "tried": 1000, "applied": 900, "found": 1,
-        "crashes": 2, "found_per_million": 1111.111, "weight": 0.3,
+        "crashes": 2, "found_per_million": 1111.111, "weight": 0.3, "wish": 1.0,
     }  # fmt: skip
     assert rows["fragment"]["found_per_million"] is None
     stands(campaign())

@@ -24,19 +24,23 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def sources() -> Path:
-    """A cache with MuJS's sources in it: the user's, where they are from one day to the next."""
+def downloaded(script: Path, tarball: str) -> Path:
+    """The sources of a sample in the user's cache, where they are from one day to the next."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    kept = base / "fuzztui/sources" / TARBALL
+    kept = base / "fuzztui/sources" / tarball
     if not kept.exists():
-        script = SAMPLES / "mujs/build.sh"
         words = script.read_text().split('fetch.py" ')[1].split()
         fetch = [sys.executable, "-I", SAMPLES / "debian/fetch.py", words[0], words[2]]
         done = subprocess.run([*fetch, os.devnull], check=False, capture_output=True, text=True)
         if not kept.exists():
-            pytest.skip(f"{TARBALL} cannot be downloaded here: {done.stderr}")
+            pytest.skip(f"{tarball} cannot be downloaded here: {done.stderr}")
     return kept
+
+
+@pytest.fixture(scope="module")
+def sources() -> Path:
+    """MuJS's sources."""
+    return downloaded(SAMPLES / "mujs/build.sh", TARBALL)
 
 
 @pytest.fixture
@@ -80,6 +84,25 @@ def test_it_is_built_offline_and_fuzzed(user):
     assert done.stdout.splitlines() == [f"+ {path}" for path in seeds]
     rejected = subprocess.run([user.run / "build/mujs"], input=b"var = ", check=False)
     assert rejected.returncode == 1
+
+
+def test_two_shells_differ_and_a_difference_is_made_smaller(home):
+    downloaded(SAMPLES / "dash/build.sh", "dash_0.5.12.orig.tar.gz")
+    home.env.pop("XDG_CACHE_HOME", None)
+    file, output = SAMPLES / "dash-oracle.toml", f"campaign.output={home.run}"
+    budget = "campaign.budget=30000 trials"
+    home(file, "--headless", "--set", output, "--set", budget, code=10, timeout=400)
+    differs = sorted((home.run / "out/oracle/crashes").glob("id:*"))
+    assert differs
+    smaller = home.path / "smaller.sh"
+    home("minimise", home.run, differs[0], "-o", smaller, timeout=300)
+    assert smaller.stat().st_size < differs[0].stat().st_size
+    shells = ([home.run / "build/dash"], ["bash", "--posix"])
+    accepted = {
+        subprocess.run([*shell, "-n", smaller], check=False, capture_output=True).returncode == 0
+        for shell in shells
+    }
+    assert accepted == {False, True}
 
 
 def test_without_network_it_is_said_what_to_do(user):

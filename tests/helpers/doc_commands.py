@@ -42,6 +42,7 @@ ELSEWHERE = {
     "fuzztui stb-image-afl.toml": "AFL++ (tests/samples)",
     "fuzztui nested-fuzzfirst.toml": "AFL++ (tests/samples)",
     "fuzztui sample_campaigns/mujs-text.toml": "AFL++ (tests/e2e/test_text_samples.py)",
+    "fuzztui sample_campaigns/dash-oracle.toml": "AFL++ (tests/e2e/test_text_samples.py)",
     "fuzztui sample_campaigns/pycparser-text.toml": "tests/e2e/test_text_samples.py",
     "fuzztui init": "a project (tests/e2e/test_init_run.py)",
     "fuzztui init --function mylib:parse": "a project",

@@ -69,7 +69,8 @@ def mixed(
         log.add(
             ev.InstanceState(id, "running", 5001),
             ev.InstanceHello(
-                id, "text", "0.1", "3.11.2", 5001, CAPABILITIES + (["mixture"] if able else []),
+                id, "text", "0.1", "3.11.2", 5001,
+                CAPABILITIES + (["mixture", "weigh-mutator"] if able else []),
                 {} if able else {"mixture": "its library was built without a control file"},
             ),
         )  # fmt: skip

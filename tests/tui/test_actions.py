@@ -54,7 +54,7 @@ READY = ActionContext(
     has_run=True, engine="mu2",
 )  # fmt: skip
 ABOUT = {
-    "mutators": MixtureContext(Mixture(0.25, 0.5, 0.25)),
+    "mutators": MixtureContext(Mixture(0.25, 0.5, 0.25), mutator="swap-args"),
     "properties": PropertyContext("tests/test_a.py::test_b"),
     "types": TargetingContext(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 }

@@ -18,7 +18,7 @@ from fuzztui.features.mutators.screen.strip import MixtureLine, MixtureStrip
 from fuzztui.kernel.model.state import Changes
 from fuzztui.kernel.wire import events as ev
 from fuzztui.kernel.wire.codec import encode_command
-from fuzztui.kernel.wire.commands import SetMixture
+from fuzztui.kernel.wire.commands import SetMixture, WeighMutator
 from fuzztui.kernel.wire.mixture import Mixture, named_by
 from fuzztui.tui.base.canvas import width_of
 from fuzztui.tui.labels.events import STATS, command_text, describe
@@ -270,6 +270,32 @@ async def test_names_of_hostile_files_are_harmless(drive):
 async def test_keys_move_probability(drive, key, mixture):
     async with drive(mixed(), press=["6", key]) as d:
         await d.until_sent(SetMixture(*mixture))
+
+
+@pytest.mark.parametrize(("key", "weight"), [("plus", 2.0), ("minus", 0.5), ("b", 0.0)])
+async def test_keys_change_the_weight_of_one_mutator(drive, key, weight):
+    async with drive(mixed(), press=["6", "j", key]) as d:
+        await d.until_sent(WeighMutator("swap-args", weight))
+        d.log.add(ev.CommandApplied("c1", "main", 9))
+        await d.until_shows({2.0: "×2 ", 0.5: "÷2 ", 0.0: "⊘ banned"}[weight])
+        assert "swap-args" in d.row_keys()
+
+
+async def test_a_mutator_that_is_off_is_switched_on_again(drive, never_settles):
+    async with drive(mixed(), press=["6", "j", "b", "plus"]) as d:
+        assert d.notices() == ["Raise: the mutator is never drawn; press b to draw it again"]
+        assert d.screen.describe_row().about.labels() == {"mutator.off": "On"}
+        assert "→" not in strip(d)[2], "the mixture stays"
+        await d.press("b", "plus", "plus")
+        d.screen.leave()
+        await d.until_sent(WeighMutator("swap-args", 4.0))
+
+
+async def test_only_text_mutators_have_a_weight(drive):
+    async with drive(mixed(), press=["6", "plus"]) as d:  # on fragment
+        assert d.notices() == [
+            "Raise: fragment is not a text mutator: change the share of splice by mixture"
+        ]
 
 
 @pytest.mark.slow

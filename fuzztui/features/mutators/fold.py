@@ -20,7 +20,7 @@ from fuzztui.kernel.model.selectors import ENDED
 from fuzztui.kernel.model.stall import Advice
 from fuzztui.kernel.model.state import MixtureChange, State
 from fuzztui.kernel.model.stats import count, finite
-from fuzztui.kernel.wire.commands import SetMixture
+from fuzztui.kernel.wire.commands import SetMixture, WeighMutator
 from fuzztui.kernel.wire.events import CommandApplied, MutantProgress, MutatorStats
 from fuzztui.kernel.wire.mixture import CLASSES, MAX_ARMS, MAX_NAME, STACK, Mixture, class_of
 
@@ -53,6 +53,8 @@ def operator_figures(state: State, e: MutatorStats, touched: ChangesBuilder) -> 
     for name in _LISTS:
         values = getattr(e, name)
         figures[name] = [_figure(values[i]) if i < len(values) else 0 for i, _ in names]
+    wishes = [max(finite(wish), 0.0) for wish in e.wishes]
+    figures["wishes"] = [wishes[i] if i < len(wishes) else 1.0 for i, _ in names] if wishes else []
     state.mutators[e.instance] = now = MutatorStats(
         e.instance,
         adaptive=e.adaptive,
@@ -125,6 +127,25 @@ def mixture_set(
         state.finished_turns = replace(state.finished_turns, **settings)
 
 
+def mutator_weighed(state: State, command: WeighMutator, name: str) -> None:
+    """Fold that instance ``name`` applied the weight of a mutator that a user has set."""
+    figures = state.mutators.get(name)
+    if figures is None or command.mutator not in figures.names:
+        return
+    wishes = [*(figures.wishes or [1.0] * len(figures.names))]
+    wishes[figures.names.index(command.mutator)] = command.weight
+    state.mutators[name] = replace(figures, wishes=wishes)
+
+
+def mutator_wishes(state: State, mutator: str, instance: str = "") -> dict[str, float]:
+    """The weight that users have given to a mutator in each instance that mutates, or in one."""
+    return {
+        f.instance: f.wishes[f.names.index(mutator)] if f.wishes else 1.0
+        for f in _living(state, instance)
+        if mutator in f.names
+    }
+
+
 def finish_turn(state: State, mutant: str) -> None:
     """Add the figures of a mutant's finished turn to one sum: a campaign has thousands of turns."""
     over = [i.id for i in state.instances.values() if i.mutant == mutant and i.id in state.mutators]
@@ -142,6 +163,7 @@ def finish_turn(state: State, mutant: str) -> None:
             trials=sum(f.trials for f in both),
             names=list(sums),
             weights=[weights.get(arm, 0) for arm in sums],
+            wishes=[],
             **counts,
         )
 
@@ -174,6 +196,8 @@ class MutatorRow:
     """Probability of the arm within its class, 0 to 1; the mean over instances."""
     bar: float = 0.0
     """``share`` divided by the largest share in its class, 0 to 1."""
+    wish: float = 1.0
+    """The weight that users have set; of different ones that of the last instance."""
 
     @property
     def cls(self) -> str:
@@ -238,14 +262,17 @@ def arms(state: State) -> dict[str, MutatorRow]:
 
     Mutators that are never drawn (excluded, or templates without any template) are left out.
     """
-    sums, weights = _sums(_every(state)), shares(_living(state))
+    sums, living = _sums(_every(state)), _living(state)
+    weights = shares(living)
+    wished = {n: w for f in living for n, w in zip(f.names, f.wishes, strict=False) if w != 1}
     most = {cls: max((s for n, s in weights.items() if class_of(n) == cls), default=0.0)
             for cls in CLASSES}  # fmt: skip
     rows: dict[str, MutatorRow] = {}
     for name, four in sums.items():
         share, top = weights.get(name, 0.0), most[class_of(name)]
-        if any(four) or share or not top or class_of(name) != "text":
-            rows[name] = MutatorRow(name, *four, share, share / top if top else 0.0)
+        wish = wished.get(name, 1.0)
+        if any(four) or share or not top or class_of(name) != "text" or not wish:
+            rows[name] = MutatorRow(name, *four, share, share / top if top else 0.0, wish)
     return rows
 
 
@@ -453,6 +480,7 @@ def mutators_dict(state: State) -> list[dict[str, Any]]:
             "crashes": arm.crashes,
             "found_per_million": round(arm.pays, 3) if arm.applied else None,
             "weight": round(arm.share, 6),
+            "wish": arm.wish,
         }
         for arm in arms(state).values()
     ]
@@ -499,6 +527,9 @@ def _turn_over(state: State, e: MutantProgress, touched: ChangesBuilder) -> None
 def _mixture_applied(state: State, e: CommandApplied, touched: ChangesBuilder) -> None:
     if isinstance(command := applied(state, e), SetMixture):
         mixture_set(state, command, state.commands[e.id].by, e.instance, touched)
+    elif isinstance(command, WeighMutator):
+        mutator_weighed(state, command, e.instance)
+        touched.campaign = True
 
 
 FOLDS = (

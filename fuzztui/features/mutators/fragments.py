@@ -1,9 +1,10 @@
 """Parse new entries in a helper process and keep the fragment pool up to date.
 
-``python -P -m fuzztui.features.mutators.fragments RUN LANGUAGE [TEMPLATE...]`` reads the queues
-once a second: of the target (``RUN/out/*/queue``) and of the mutants' turns in progress. It parses
-each new content once, and writes the pool file (:mod:`fuzztui.engines.text.poolfile`) when there
-are new fragments. LANGUAGE is empty if there are only comby templates. The process runs at low
+``python -P -m fuzztui.features.mutators.fragments RUN LANGUAGE RULES [TEMPLATE...]`` reads the
+queues once a second: of the target (``RUN/out/*/queue``) and of the mutants' turns in progress. It
+parses each new content once, and writes the pool file (:mod:`fuzztui.engines.text.poolfile`) when
+there are new fragments. LANGUAGE is empty if nothing is parsed; RULES is 1 if there are built-in
+rules, else 0. The process runs at low
 priority, prints JSON lines (``{"figures"}``, ``{"problem"}``) and exits with its parent.
 
 All turns share one pool: a turn starts with entries of earlier turns, which are mostly parsed.
@@ -76,6 +77,8 @@ class FragmentCollector:
         self._write_at = monotonic() + CATCH_UP_S
         """Until then the old pool is better than the beginning of the new one."""
         self._problems = 0
+        if syntax.missing:
+            say("problem", f"text.language: {syntax.missing}")
         self._report_templates()
         if n := len(self._rejected):
             say("problem", f"entries that crashed the parser are skipped: {n}")
@@ -167,7 +170,8 @@ def main(arguments: Sequence[str]) -> int:
         print(json.dumps({key: value}), flush=True)
 
     try:
-        collector = FragmentCollector(run_dir, Syntax(arguments[1], arguments[2:]), say)
+        syntax = Syntax(arguments[1], arguments[3:], rules=arguments[2] == "1")
+        collector = FragmentCollector(run_dir, syntax, say)
     except SyntaxUnavailable as e:
         say("problem", f"text.language: {e}")
         return CANNOT

@@ -9,6 +9,7 @@ from typing import Any
 
 from fuzztui.engines.keys import Key, ValueType
 from fuzztui.engines.kinds import EngineKind
+from fuzztui.engines.text.rules import UNPARSED
 from fuzztui.kernel.wire.mixture import BEST, CLASSES, Mixture, completed
 from fuzztui.run.campaign import Campaign
 from fuzztui.run.campaign.table import CampaignLoad, CampaignTable
@@ -24,9 +25,11 @@ GRAMMARS = (
 
 ALIASES = {
     "c#": "csharp", "c++": "cpp", "cc": "cpp", "cs": "csharp", "cxx": "cpp", "golang": "go",
-    "ex": "elixir", "exs": "elixir", "h": "c", "hpp": "cpp", "hs": "haskell", "htm": "html",
+    "clj": "lisp", "el": "lisp", "ex": "elixir", "exs": "elixir", "h": "c", "hpp": "cpp",
+    "hs": "haskell", "htm": "html",
     "js": "javascript", "kt": "kotlin", "md": "markdown", "mjs": "javascript", "py": "python",
-    "python3": "python", "rb": "ruby", "rs": "rust", "sh": "bash", "sol": "solidity",
+    "python3": "python", "rb": "ruby", "rkt": "lisp", "rs": "rust", "scheme": "lisp", "scm": "lisp",
+    "sh": "bash", "sol": "solidity", "ss": "lisp",
     "terraform": "hcl", "tf": "hcl", "ts": "typescript", "yml": "yaml",
 }  # fmt: skip
 """Other names of :data:`GRAMMARS`, for suggestions in error messages; suffixes of files."""
@@ -50,7 +53,7 @@ def guessed_language(seeds: Sequence[str]) -> str:
     suffixes = [file.suffix[1:].lower() for file in files]
     languages = Counter(ALIASES.get(suffix, suffix) for suffix in suffixes)
     language, count = max(languages.items(), key=lambda item: item[1], default=("", 0))
-    return language if language in GRAMMARS and 2 * count > len(files) else ""
+    return language if language in (*GRAMMARS, *UNPARSED) and 2 * count > len(files) else ""
 
 
 def _mutator_names() -> dict[str, Any]:
@@ -106,11 +109,12 @@ KEYS = (
     Key(
         "language",
         "choice",
-        "The grammar that splits inputs into fragments. With `none` only lines and what is "
-        "between brackets and quotes are fragments. Default: none; without any of the three "
+        "The language of the built-in rules, and the grammar that splits inputs into fragments. "
+        "With `awk`, `lisp` and `none` only lines and what is between brackets and quotes are "
+        "fragments. Default: none; without any of the three "
         "probabilities the language of more than half of the seeds, by their suffixes.",
         default="",
-        choices=(*GRAMMARS, NO_LANGUAGE),
+        choices=(*GRAMMARS, *UNPARSED, NO_LANGUAGE),
         aliases=ALIASES,
         without="for another language leave the key out: brackets and quotes are spliced then",
     ),
@@ -121,6 +125,12 @@ KEYS = (
         "needs `language`; or in comby's, such as `if (:[a]) ==> while (:[a])`, which needs comby "
         "on PATH. A rule with `:[` in it is in comby's syntax.",
         default=[],
+    ),
+    Key(
+        "rules",
+        "boolean",
+        "Use the built-in edit rules of the language, which swap branches, repeat statements, nest "
+        "calls. They are the mutator `template`, as your own `templates` are. Default: true.",
     ),
     Key(
         "without",
@@ -146,7 +156,7 @@ class TextTable(CampaignTable):
         """Fill in the mixture and the language, which depend on what is given.
 
         Without a probability: the best mixture known. A run from before it keeps its own, as one
-        from before ``roll`` keeps rolling for each step.
+        from before ``roll`` keeps rolling for each step, and one from before ``rules`` has none.
         """
         text = campaign.table(self.name)
         given = {name: text[name] for name in CLASSES if text[name] is not None}
@@ -159,6 +169,7 @@ class TextTable(CampaignTable):
             terms = " + ".join(f"{name} {part:g}" for name, part in given.items())
             total = f" = {sum(given.values()):g}" if len(given) > 1 else ""
             load.problem("text", f"{terms}{total}: havoc, text and splice must add to 1")
+        filled["rules"] = load.run is None if text["rules"] is None else text["rules"]
         filled["roll"] = text["roll"] or ("step" if load.run else "input")
         filled["adaptive"] = best if text["adaptive"] is None else text["adaptive"]
         if (

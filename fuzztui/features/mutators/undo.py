@@ -1,11 +1,11 @@
-"""What sets the mixture of mutators back. Pure."""
+"""What sets the mixture of mutators, and the weights of single ones, back. Pure."""
 
 from __future__ import annotations
 
-from fuzztui.features.mutators.fold import settings
+from fuzztui.features.mutators.fold import mutator_wishes, settings
 from fuzztui.kernel.model.inverses import Inverse, Undos, each
 from fuzztui.kernel.model.state import State
-from fuzztui.kernel.wire.commands import SetMixture
+from fuzztui.kernel.wire.commands import SetMixture, WeighMutator
 
 
 def _mixture(command: SetMixture, before: State, now: State) -> Inverse:
@@ -18,4 +18,13 @@ def _mixture(command: SetMixture, before: State, now: State) -> Inverse:
     )
 
 
-UNDO: Undos = {SetMixture: _mixture}
+def _weight(command: WeighMutator, before: State, now: State) -> Inverse:
+    return each(
+        mutator_wishes(before, command.mutator, command.instance),
+        mutator_wishes(now, command.mutator, command.instance),
+        lambda weight, name: WeighMutator(command.mutator, weight, name),
+        command.instance,
+    )
+
+
+UNDO: Undos = {SetMixture: _mixture, WeighMutator: _weight}

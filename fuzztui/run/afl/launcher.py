@@ -18,10 +18,11 @@ from pathlib import Path
 import psutil
 
 from fuzztui.engines.text.block import BLOCK
+from fuzztui.engines.text.rules import UNPARSED
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.kernel.base.files import read_json, read_regular
 from fuzztui.kernel.model.state import Instance
-from fuzztui.kernel.wire.commands import TypeCommand, names_of
+from fuzztui.kernel.wire.commands import SetMixture, TypeCommand, WeighMutator, names_of
 from fuzztui.kernel.wire.events import InstanceHello, Message
 from fuzztui.kernel.wire.finding_kinds import FOLDERS
 from fuzztui.run.afl.build import build_target
@@ -63,7 +64,7 @@ _ALWAYS = {"AFL_NO_UI": "1", "AFL_AUTORESUME": "1"}
 
 _MUTATORS = "AFL_CUSTOM_MUTATOR_LIBRARY"
 _STEERED = ("skip", "promote", "reset")
-_MIXTURE = "mixture"
+_MUTATORS_STEERED = (SetMixture.name, WeighMutator.name)
 _UNABLE = {
     "demote": "afl-fuzz can skip or promote an entry, nothing between",
     **dict.fromkeys(names_of(TypeCommand), "afl-fuzz knows no types: spoton does"),
@@ -169,9 +170,9 @@ class AflFuzz(Launcher):
         unable |= dict.fromkeys(_STEERED, plan.unsteered) if plan.unsteered else {}
         able += () if plan.unsteered else _STEERED
         if plan.textual:
-            able.append(_MIXTURE)
+            able += _MUTATORS_STEERED
         elif campaign.table("text"):
-            unable[_MIXTURE] = plan.unsteered
+            unable |= dict.fromkeys(_MUTATORS_STEERED, plan.unsteered)
         return InstanceHello(
             instance=instance_names(campaign)[index],
             engine="afl-fuzz",
@@ -332,14 +333,15 @@ def _textual(
     flags = split_options(options).args
     tokens = (arg[1] if len(arg) > 1 else arg[0][2:] for arg in flags if arg[0].startswith("-x"))
     without = [*text["without"]]
-    without += [] if text["templates"] else [TEMPLATE]
-    without += [] if text["language"] else [FRAGMENT]
+    edits = text["templates"] or text["rules"]
+    without += [] if edits else [TEMPLATE]
+    without += [] if text["language"] not in ("", *UNPARSED) else [FRAGMENT]
     return {
         "AFL_CUSTOM_MUTATOR_ONLY": "1",
         "FUZZTUI_TEXT": ",".join([*parts, str(int(text["adaptive"]))]),
         "FUZZTUI_TEXT_ROLL": text["roll"],
         "FUZZTUI_TEXT_BLOCK": str(directory / BLOCK),
-        "FUZZTUI_TEXT_POOL": str(run_dir.pool) if text["language"] or text["templates"] else "",
+        "FUZZTUI_TEXT_POOL": str(run_dir.pool) if text["language"] or edits else "",
         "FUZZTUI_TEXT_WITHOUT": ",".join(without),
         "FUZZTUI_TEXT_TOKENS": "\n".join(str(Path(campaign.target["cwd"]) / t) for t in tokens),
     }

@@ -7,9 +7,9 @@
    they decide this for each step. An impossible step becomes havoc.
 
    Commands and answers are lines of control.jsonl (FUZZTUI_CONTROL) and events.jsonl
-   (FUZZTUI_EVENTS), as for steer.c; this mutator executes the command "mixture". The counters of
-   each mutator and the present probabilities are in the statistics block (FUZZTUI_TEXT_BLOCK, see
-   engines/text/block.h), from which the next process continues.
+   (FUZZTUI_EVENTS), as for steer.c; this mutator executes "mixture" and "weigh-mutator". The
+   counters of each mutator and the present probabilities are in the statistics block
+   (FUZZTUI_TEXT_BLOCK, see engines/text/block.h), from which the next process continues.
 
    All of these files and variables are optional, so that a plain afl-fuzz can use this mutator.
 
@@ -83,6 +83,11 @@ typedef struct {
 
 /* ----------------------------------------------------------------- settings */
 
+static const char *name_of(int arm) {
+  static const char *const others[] = {"template", "fragment", "balanced", "havoc"};
+  return arm < FT_MUTATORS ? ft_names[arm] : others[arm - FT_TEMPLATE];
+}
+
 enum { TEXT, SPLICE, HAVOC }; /* the classes of steps */
 
 typedef struct { /* the probability of each class */
@@ -92,21 +97,28 @@ typedef struct { /* the probability of each class */
 
 static const mixture usual = {0.25, 0.5, 0.25, 1}; /* BEST of kernel/wire/mixture.py */
 
-/* Set the weights by which mutators are drawn: equal ones in fixed mode (`alike`), and while all
-   are 0. For an input to which few mutators apply, dozens are drawn: `slots` makes that cheap. */
+/* The user's weight of a mutator, in thousandths; 0 if it is left out. */
+static uint64_t wished_of(const mutator *m, int i) {
+  uint64_t wish = m->block.arm[i].wish;
+  return m->without[i] ? 0 : wish ? wish - 1 : 1000;
+}
+
+/* Set the weights by which mutators are drawn: those of the user in fixed mode (`alike`), and while
+   all are 0. For an input to which few mutators apply, dozens are drawn: `slots` makes that cheap. */
 static void set_weights(mutator *m, int alike) {
   ft_arm *arm = m->block.arm;
   uint64_t there = 0, sum = 0;
-  for (int i = 0; i <= FT_TEMPLATE; i++) sum += arm[i].weight, there += !m->without[i];
+  for (int i = 0; i <= FT_TEMPLATE; i++) sum += arm[i].weight, there += wished_of(m, i);
   if (alike || !sum) {
-    for (int i = 0; i <= FT_TEMPLATE; i++) arm[i].weight = there ? WHOLE / there : 0;
+    for (int i = 0; i <= FT_TEMPLATE; i++)
+      arm[i].weight = there ? WHOLE * wished_of(m, i) / there : 0;
     arm[FT_FRAGMENT].weight = arm[FT_BALANCED].weight = WHOLE / 2;
     arm[FT_HAVOC].weight = WHOLE;
     /* Splice a fragment wherever one fits; between delimiters elsewhere. */
     if (alike && !m->without[FT_FRAGMENT]) arm[FT_FRAGMENT].weight = WHOLE, arm[FT_BALANCED].weight = 0;
   }
   for (int i = 0; i < FT_ARMS; i++)
-    if (m->without[i]) arm[i].weight = 0;
+    if (!wished_of(m, i)) arm[i].weight = 0;
   sum = 0;
   for (int i = 0; i <= FT_TEMPLATE; i++) sum += arm[i].weight;
   m->operators = sum > 0;
@@ -163,16 +175,29 @@ static double earned(const uint64_t *made, const uint64_t *kept, uint64_t prior)
   return between(share > cube ? share : cube, LEAST_HAVOC, 1 - 2 * LEAST);
 }
 
-/* Adapt the weights of mutators within their class, and the mixture, to their rates of finds. */
-static void adapt(mutator *m) {
-  ft_block *b = &m->block;
+/* Adapt the weights of mutators within their class to their rates of finds. */
+static void weigh_by_finds(mutator *m) {
+  ft_arm *arm = m->block.arm;
   static const int begin[] = {0, FT_FRAGMENT, FT_HAVOC, FT_ARMS}; /* the first of each class */
   uint64_t applied[FT_ARMS], found[FT_ARMS], worth[FT_ARMS], weights[FT_ARMS];
-  uint64_t made[3], kept[3], parts[3];
   for (int i = 0; i < FT_ARMS; i++) {
-    applied[i] = b->arm[i].window_applied;
-    found[i] = b->arm[i].window_found;
-    worth[i] = !m->without[i] && (b->arm[i].tried < VAIN || b->arm[i].applied);
+    applied[i] = arm[i].window_applied;
+    found[i] = arm[i].window_found;
+    worth[i] = arm[i].tried < VAIN || arm[i].applied ? wished_of(m, i) : 0;
+  }
+  for (int c = 0; c < 3; c++) {
+    int from = begin[c], n = begin[c + 1] - from;
+    ft_weights(applied + from, found + from, worth + from, PRIOR, n, weights + from);
+    for (int i = from; i < from + n; i++) arm[i].weight = weights[i];
+  }
+}
+
+/* Adapt these weights and the mixture, and begin another window. */
+static void adapt(mutator *m) {
+  ft_block *b = &m->block;
+  uint64_t made[3], kept[3], parts[3];
+  if (b->flags & FT_BLOCK_ADAPTIVE) weigh_by_finds(m);
+  for (int i = 0; i < FT_ARMS; i++) {
     b->arm[i].window_applied /= 2;
     b->arm[i].window_found /= 2;
   }
@@ -184,11 +209,6 @@ static void adapt(mutator *m) {
     if (full) b->made[c] /= 2, b->kept[c] /= 2;
   }
   if (!(b->flags & FT_BLOCK_ADAPTIVE)) return;
-  for (int c = 0; c < 3; c++) {
-    int from = begin[c], n = begin[c + 1] - from;
-    ft_weights(applied + from, found + from, worth + from, PRIOR, n, weights + from);
-    for (int i = from; i < from + n; i++) b->arm[i].weight = weights[i];
-  }
   uint64_t all = made[0] + made[1] + made[2], found_by_all = kept[0] + kept[1] + kept[2];
   uint64_t prior = PRIOR_KEPT * all / (found_by_all ? found_by_all : 1) + 1;
   uint64_t wish[] = {wished(b->wish[1]), wished(b->wish[2]), wished(b->wish[0])};
@@ -244,7 +264,8 @@ static int take_over(mutator *m) {
                          .crashes = ft_at_most(a->crashes, MAX_COUNTED),
                          .weight = ft_at_most(a->weight, WHOLE),
                          .window_applied = ft_at_most(a->window_applied, 1 << 30),
-                         .window_found = ft_at_most(a->window_found, 1 << 20)};
+                         .window_found = ft_at_most(a->window_found, 1 << 20),
+                         .wish = ft_at_most(a->wish, MAX_RECENT)};
   }
   for (int i = 0; i < 3; i++) {
     b->made[i] = (uint32_t)ft_at_most(old.made[i], MAX_RECENT);
@@ -278,29 +299,68 @@ static void percents(const mutator *m, char *to, size_t room) {
            100 * b->splice, b->flags & FT_BLOCK_ADAPTIVE ? ", adaptive" : "");
 }
 
+/* Set the mixture of a command. Returns whether it did, and the answer in `words`. */
+static int mix(mutator *m, text what, char *words, size_t room) {
+  mixture x = {real(member(what, "havoc")), real(member(what, "text")),
+               real(member(what, "splice")), is(member(what, "adaptive"), "true")};
+  if (wish_mixture(m, x)) {
+    percents(m, words, room);
+    return 1;
+  }
+  if (isfinite(x.havoc) && isfinite(x.text) && isfinite(x.splice))
+    snprintf(words, room, "%.6g + %.6g + %.6g: they must add to 1, none below 0", x.havoc, x.text,
+             x.splice);
+  else
+    snprintf(words, room, "havoc, text and splice must be numbers");
+  return 0;
+}
+
+/* Set the user's weight of a text mutator, as mix() does. */
+static int weigh(mutator *m, text what, char *words, size_t room) {
+  text named = member(what, "mutator");
+  double weight = real(member(what, "weight"));
+  int i = 0;
+  while (i <= FT_TEMPLATE && !(named.n == strlen(name_of(i)) + 2 &&
+                               !memcmp(named.at + 1, name_of(i), named.n - 2)))
+    i++;
+  uint64_t before = m->block.arm[i].wish, all = 0;
+  if (i > FT_TEMPLATE || m->without[i])
+    snprintf(words, room, "this campaign has no text mutator of this name");
+  else if (!(weight >= 0 && weight <= 1000000))
+    snprintf(words, room, "a weight is from 0 to 1,000,000");
+  else {
+    m->block.arm[i].wish = 1 + (uint64_t)ceil(1000 * weight);
+    for (int j = 0; j <= FT_TEMPLATE; j++) all += wished_of(m, j);
+    if (all) {
+      int adaptive = (int)(m->block.flags & FT_BLOCK_ADAPTIVE);
+      if (adaptive) weigh_by_finds(m);
+      set_weights(m, !adaptive);
+      snprintf(words, room, "%s has weight %g", name_of(i), weight);
+      return 1;
+    }
+    m->block.arm[i].wish = before;
+    snprintf(words, room, "%s is the last text mutator whose weight is not 0", name_of(i));
+  }
+  return 0;
+}
+
 /* Execute a line of control.jsonl. A command from before the start is executed if it was never
    answered. */
 static void obey(void *whom, text line) {
   mutator *m = whom;
   text message = whole(line), id = id_of(message), what = member(message, "command");
-  if (!id.n || !is(member(what, "c"), "\"mixture\"") || has(&m->answered, hash(id))) return;
+  text name = member(what, "c");
+  int mixes = is(name, "\"mixture\"");
+  if (!id.n || !(mixes || is(name, "\"weigh-mutator\"")) || has(&m->answered, hash(id))) return;
   add(&m->answered, hash(id));
-  mixture x = {real(member(what, "havoc")), real(member(what, "text")),
-               real(member(what, "splice")), is(member(what, "adaptive"), "true")};
   char words[120];
-  if (wish_mixture(m, x)) {
+  if (mixes ? mix(m, what, words, sizeof words) : weigh(m, what, words, sizeof words)) {
     publish(m, 1);
-    percents(m, words, sizeof words);
     say(&m->events,
         "{\"k\":\"command_applied\",\"id\":\"%.*s\",\"trial\":%" PRIu64 ",\"detail\":\"%s\"}",
         (int)id.n, id.at, m->block.trials, words);
     return;
   }
-  if (isfinite(x.havoc) && isfinite(x.text) && isfinite(x.splice))
-    snprintf(words, sizeof words, "%.6g + %.6g + %.6g: they must add to 1, none below 0", x.havoc,
-             x.text, x.splice);
-  else
-    snprintf(words, sizeof words, "havoc, text and splice must be numbers");
   say(&m->events, "{\"k\":\"command_rejected\",\"id\":\"%.*s\",\"reason\":\"%s\"}", (int)id.n,
       id.at, words);
 }
@@ -429,11 +489,6 @@ static void settle(mutator *m) {
 /* --------------------------------------------------------- the custom mutator */
 
 _Static_assert(FT_ARMS < 256, "a slot is a byte");
-
-static const char *name_of(int arm) {
-  static const char *const others[] = {"template", "fragment", "balanced", "havoc"};
-  return arm < FT_MUTATORS ? ft_names[arm] : others[arm - FT_TEMPLATE];
-}
 
 static char *path_of(const char *name) {
   const char *path = getenv(name);

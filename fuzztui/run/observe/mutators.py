@@ -40,6 +40,7 @@ def stats_of(name: str, block: StatsBlock) -> MutatorStats:
         [a.found for a in arms],
         [a.crashes for a in arms],
         [a.weight for a in arms],
+        [a.wished / 1000 for a in arms] if any(a.wish for a in arms) else [],
     )
 
 
@@ -76,6 +77,8 @@ class MutatorBlock:
         """Minimum seconds between the last event and this one."""
         logged = self._logged
         if logged is None or logged.adaptive != now.adaptive or logged.names != now.names:
+            return 0.0
+        if logged.wishes != now.wishes:
             return 0.0
         # An adaptive mixture changes all the time.
         before, after = (Mixture(s.havoc, s.text, s.splice) for s in (logged, now))

@@ -16,7 +16,15 @@ from fuzztui.kernel.model.selectors import ENDED, running_time
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.remote.address import link_to_run, socket_path
 from fuzztui.kernel.remote.server import ControlServer
-from fuzztui.kernel.wire.commands import AddSeed, Command, Pause, Resume, SetMixture, Stop
+from fuzztui.kernel.wire.commands import (
+    AddSeed,
+    Command,
+    Pause,
+    Resume,
+    SetMixture,
+    Stop,
+    WeighMutator,
+)
 from fuzztui.kernel.wire.events import (
     CampaignEnded,
     CampaignState,
@@ -248,7 +256,7 @@ class Supervisor:
             case Resume():
                 self.record(CampaignState("running"))
                 return "resumed"
-            case SetMixture() if self._campaign.table("text"):
+            case SetMixture() | WeighMutator() if self._campaign.table("text"):
                 return "applies to the instances that start next"
             case _:
                 return ""

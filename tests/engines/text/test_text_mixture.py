@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,11 +14,11 @@ from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 from fuzztui.engines.loop.mutate import Havoc
 from fuzztui.engines.text import reference
 from fuzztui.engines.text.arms import AT, ENOUGH, PERIOD, MixtureState, earned
-from fuzztui.engines.text.block import StatsBlock, Writer
+from fuzztui.engines.text.block import StatsBlock, Writer, read_block
 from fuzztui.engines.text.fragments import Fragments, Pool
 from fuzztui.engines.text.mixture import TextMixture, arms_of
 from fuzztui.engines.text.syntax import Spans
-from fuzztui.engines.text.table import ARMS
+from fuzztui.engines.text.table import ARMS, NAMES
 from fuzztui.kernel.wire.mixture import BEST, Mixture, class_of
 
 PROGRAMS = (b"if (a) { f(1, x); }", b"while (b + 2) { g(y); }", b"(c); [d] {e};")
@@ -147,6 +148,56 @@ def test_drawing_is_by_weight() -> None:
     assert not drawn.keys() & {"swap-args", "template"}
     assert 1600 < drawn["drop-not"] < 2200, "20 of 82"
     assert 50 < drawn["add-to-mul"] < 150
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_users_weigh_single_mutators(tmp_path, adaptive: bool) -> None:
+    arms = MixtureState(StatsBlock(adaptive=adaptive), reference.weights, ("template",))
+
+    def drawn() -> Counter[str]:
+        rng = reference.Rng(5)
+        return Counter(ARMS[arms.draw_text(rng)] for _ in range(8000))
+
+    even = drawn()["drop-not"]
+    arms.weigh("drop-not", 20)
+    arms.weigh("swap-args", 0)
+    seen = drawn()
+    assert seen["drop-not"] > 10 * even
+    assert not seen["swap-args"]
+    for _ in range(PERIOD):  # an adaptation keeps them
+        arms.count_trial()
+    assert drawn() == seen
+    block = read_block_of(tmp_path, arms.block)
+    arms = MixtureState(block, reference.weights, ("template",))
+    assert drawn() == seen, "so does a restart"
+    arms.set_mixture(arms.mixture, adaptive=False)
+    assert drawn()["drop-not"] > 10 * even, "and a mixture"
+    arms.weigh("drop-not", 1)
+    arms.weigh("swap-args", 1)
+    assert abs(drawn()["drop-not"] - even) < even
+
+
+def read_block_of(home: Path, block: StatsBlock) -> StatsBlock:
+    """The block as a later process reads it."""
+    Writer(home / "block", block)
+    found = read_block(home / "block")
+    assert found is not None
+    return found
+
+
+def test_weights_that_are_none() -> None:
+    arms = MixtureState(StatsBlock(), reference.weights, ("template", *NAMES[2:]))
+    for name, why in (
+        ("swap-arks", "no text mutator of this name"),
+        ("fragment", "no text mutator of this name"),
+        ("template", "no text mutator of this name"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            arms.weigh(name, 2)
+    arms.weigh(NAMES[0], 0)
+    with pytest.raises(ValueError, match=f"{NAMES[1]} is the last"):
+        arms.weigh(NAMES[1], 0)
+    assert {ARMS[arms.draw_text(reference.Rng(n))] for n in range(50)} == {NAMES[1]}
 
 
 def test_a_mixture_that_is_none() -> None:

@@ -301,7 +301,8 @@ def test_a_journal_that_somebody_wrote_to(home, text):
 
 def campaign(language: str, *templates: str) -> Campaign:
     made = Campaign.__new__(Campaign)
-    text = {"language": language, "splice": 0.25, "adaptive": False, "templates": [*templates]}
+    text = {"language": language, "splice": 0.25, "adaptive": False, "templates": [*templates],
+            "rules": False}  # fmt: skip
     for name in Campaign.__slots__:
         object.__setattr__(made, name, None)
     object.__setattr__(made, "kind", "afl")
@@ -317,6 +318,9 @@ def test_it_is_for_afl_with_a_grammar(tmp_path):
     assert wanted(campaign("c"))
     assert not wanted(campaign("c"), is_hub=True), "hosts collect"
     assert not wanted(campaign(""))
+    ruled = campaign("")
+    ruled.table("text")["rules"] = True
+    assert wanted(ruled)
     assert not wanted(replace(campaign("c"), tables={"text": None}))
     assert not wanted(replace(campaign("c"), kind="text")), "it parses in process"
 
@@ -346,13 +350,6 @@ async def test_it_runs_beside_the_supervisor_is_started_again_and_goes_with_it(h
         await until(lambda: made.stats.get("entries") == 2)
     assert [(e.level, "is left out" in e.text) for e in events] == [("warning", True)], "once"
     assert not processes(home)
-
-
-async def test_a_language_that_nothing_uses_is_told_of(home):
-    idle, events = campaign("klingon"), []
-    idle.table("text")["splice"] = 0.0
-    await asyncio.wait_for(CollectorProcess(idle, home, events.append).run(), PATIENCE)
-    assert "text.language has no effect" in events[0].text
 
 
 async def test_it_says_why_it_cannot_and_is_not_tried_again(home):

@@ -51,7 +51,7 @@ class Campaign:
                     picks=[0, 0], matches=[0, 0], misses=[0, 0], new_arms=[0, 0],
                 ),
                 ev.GoalsUncovered(name, 1, {goal: {"types": [[TYPES[0], 1]]} for goal in GOALS}),
-                ev.MutatorStats(name, 0.5, 0.3, 0.2),
+                ev.MutatorStats(name, 0.5, 0.3, 0.2, names=["swap-args", "havoc"]),
             )  # fmt: skip
         rows = [
             {"id": id_, "line": n, "function": id_.split(":")[1], "operator": "math"}
@@ -157,7 +157,7 @@ class Campaign:
                 for f in s.types.values()
             },
             {
-                f.instance: (f.havoc, f.text, f.splice, f.adaptive)
+                f.instance: (f.havoc, f.text, f.splice, f.adaptive, f.wishes or [1.0, 1.0])
                 for f in s.mutators.values()
             },
         )  # fmt: skip
@@ -186,6 +186,7 @@ type_commands = [
     st.builds(cmd.PinGoal, st.sampled_from(("", *GOALS)), names),
     st.builds(cmd.IgnoreGoal, st.sampled_from(GOALS), st.booleans(), names),
     st.builds(cmd.SetTargetedShare, st.sampled_from((0.0, 0.25, 1.0)), names, st.booleans()),
+    st.builds(cmd.WeighMutator, st.just("swap-args"), st.sampled_from((0.0, 1.0, 2.0)), names),
     st.builds(
         lambda havoc, adaptive, name: cmd.SetMixture(havoc, 1 - havoc, 0.0, adaptive, name),
         st.sampled_from((0.0, 0.5, 0.75)), st.booleans(), names,

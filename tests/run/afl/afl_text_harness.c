@@ -62,6 +62,10 @@ static const char *const lines[] = {
     "000000000000000000000000000000000000000000000000000,\"text\":0,\"splice\":0}}\n",
     "{\"id\":\"%u\",\"command\":{\"c\":\"mixture\",\"havoc\":-1,\"text\":1,\"splice\":1}}\n",
     "{\"id\":\"%u\",\"command\":{\"c\":\"mixture\"}}\n", "{\"id\":\"%u\",\"command\":{\"c\":\"skip\"",
+    "{\"id\":\"%u\",\"command\":{\"c\":\"weigh-mutator\",\"mutator\":\"swap-args\",\"weight\":7.5}}\n",
+    "{\"id\":\"%u\",\"command\":{\"c\":\"weigh-mutator\",\"mutator\":7,\"weight\":1e999}}\n",
+    "{\"id\":\"%u\",\"command\":{\"c\":\"weigh-mutator\",\"mutator\":\"template\",\"weight\":0}}\n",
+    "{\"id\":\"%u\",\"command\":{\"c\":\"weigh-mutator\"}}\n",
     "kw@1 = \"a\\x4f\\\\b\"\n", "\"\\x\"\n", "\"\\x4\"\n", "\"\\\"\n",
     "\n", "{", "]]]}}}\n", "{\"k\":\"command_applied\",\"id\":\"%u\"}\n", "\\\"\n", "%u\n",
 };

@@ -20,7 +20,7 @@ STEER, TEXT = Path("/cache/steer.so"), Path("/dev/null")
 
 TABLE = {
     "havoc": 0.1, "text": 0.6, "splice": 0.3, "adaptive": True, "language": "", "templates": [],
-    "without": [], "roll": "input",
+    "without": [], "roll": "input", "rules": False,
 }  # fmt: skip
 
 
@@ -79,8 +79,12 @@ def test_a_grammar_has_a_pool_that_all_instances_share(afl, home):
         env = env_of(afl, home, index, text, instances=2)
         assert env["FUZZTUI_TEXT_POOL"] == f"{home.out}/.pool"
         assert env["FUZZTUI_TEXT_WITHOUT"] == "swap-args,drop-not,template"
-    env = env_of(afl, home, 0, {**text, "templates": ["a ==> b"]})
-    assert env["FUZZTUI_TEXT_WITHOUT"] == "swap-args,drop-not"
+    for edits in ({"templates": ["a ==> b"]}, {"rules": True}):
+        env = env_of(afl, home, 0, {**text, **edits})
+        assert env["FUZZTUI_TEXT_WITHOUT"] == "swap-args,drop-not"
+    env = env_of(afl, home, 0, {"language": "lisp", "rules": True})
+    assert env["FUZZTUI_TEXT_POOL"] == f"{home.out}/.pool", "of edits: there is no grammar"
+    assert env["FUZZTUI_TEXT_WITHOUT"] == "fragment"
 
 
 def test_a_mutants_turn_mutates_as_text_too(afl, home):
@@ -216,7 +220,9 @@ def test_the_engine_text_takes_the_defaults(tmp_path):
     text = loaded(tmp_path, PYTHON).campaign.table("text")
     assert (text["havoc"], text["text"], text["splice"]) == (0.25, 0.5, 0.25)
     assert (text["adaptive"], text["language"], text["templates"]) == (True, "", [])
-    assert text["roll"] == "input"
+    assert (text["roll"], text["rules"]) == ("input", True)
+    own = loaded(tmp_path, f"{PYTHON}[text]\nrules = false\n").campaign.table("text")
+    assert not own["rules"]
 
 
 @pytest.mark.parametrize(
@@ -243,7 +249,7 @@ def test_a_run_of_an_earlier_version_keeps_its_mixture(tmp_path):
     assert run_of(file)
     text = load(file).campaign.table("text")
     assert (text["havoc"], text["text"], text["splice"]) == (0.25, 0.75, 0.0)
-    assert (text["adaptive"], text["roll"]) == (False, "step")
+    assert (text["adaptive"], text["roll"], text["rules"]) == (False, "step", False)
     new = loaded(tmp_path, f"{AFL}[text]\n")
     file.write_text(new.toml())
     assert load(file).campaign.table("text") == new.campaign.table("text")
@@ -262,7 +268,9 @@ def with_seeds(tmp_path: Path, *names: str) -> str:
         (("a.js", "more/b.MJS", "README"), "javascript"),
         (("a.c", "b.h", "c.py"), "c"),
         (("a.c", "b.py"), ""),
-        (("a.scm", "b.scm"), ""),
+        (("a.scm", "b.el"), "lisp"),
+        (("a.awk", "b.awk"), "awk"),
+        (("a.xyz", "b.xyz"), ""),
         (("id:000000", "id:000001.lua"), ""),
         ((), ""),
     ],

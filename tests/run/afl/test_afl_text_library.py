@@ -23,7 +23,7 @@ from fuzztui.engines.text.poolfile import write
 from fuzztui.engines.text.syntax import Spans
 from fuzztui.engines.text.table import ARMS, HAVOC, NAMES
 from fuzztui.kernel.wire.codec import decode_event
-from fuzztui.kernel.wire.commands import SetMixture, SkipEntry
+from fuzztui.kernel.wire.commands import SetMixture, SkipEntry, WeighMutator
 from fuzztui.kernel.wire.events import CommandApplied, CommandRejected
 from fuzztui.kernel.wire.mixture import class_of
 from fuzztui.run.process import library
@@ -419,6 +419,58 @@ def test_what_is_no_mixture_changes_nothing(mutator, havoc, text, splice, why):
     answer = m.answers()["a"]
     assert isinstance(answer, CommandRejected) and why in answer.reason
     assert (m.block().havoc, m.block().text, m.block().splice) == (0.25, 0.5, 0.25)
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_weights_of_single_mutators_are_those_of_python(mutator, adaptive):
+    m = mutator(settings=f"0.25,0.5,0.25,{int(adaptive)}", without="drop-not,template,fragment")
+    arms = MixtureState(StatsBlock(0.25, 0.5, 0.25, adaptive), reference.weights,
+                        ("drop-not", "template", "fragment"))  # fmt: skip
+    weights = {"swap-args": 20.0, "eq-to-ne": 0.0003, "if-to-while": 0}
+    for number, (name, weight) in enumerate(weights.items()):
+        append(m.control, f"w{number}", WeighMutator(name, weight))
+        arms.weigh(name, weight)
+    m.make()
+    answers = [m.answers()[f"w{n}"] for n in range(3)]
+    assert [a.detail for a in answers] == [
+        "swap-args has weight 20", "eq-to-ne has weight 0.0003", "if-to-while has weight 0",
+    ]  # fmt: skip
+    assert [a.weight for a in m.block().arms] == [a.weight for a in arms.block.arms]
+    assert [a.wished for a in m.block().arms] == [a.wished for a in arms.block.arms]
+    assert m.arm("swap-args").wished == 20_000
+    m.start()  # a later process goes on with them
+    m.make()
+    assert [a.weight for a in m.block().arms] == [a.weight for a in arms.block.arms]
+    for _ in range(200):
+        m.make()
+    assert m.arm("if-to-while").tried == 0 < m.arm("swap-args").tried
+
+
+@pytest.mark.parametrize(
+    ("mutator_", "weight", "why"),
+    [
+        ('"swap-arks"', "1", "no text mutator of this name"),
+        ('"havoc"', "1", "no text mutator of this name"),
+        ("7", "1", "no text mutator of this name"),
+        ('"drop-not"', "1", "no text mutator of this name"),
+        ('"swap-args"', "-1", "a weight is from 0 to 1,000,000"),
+        ('"swap-args"', "1e9", "a weight is from 0 to 1,000,000"),
+        ('"swap-args"', '"2"', "a weight is from 0 to 1,000,000"),
+        ('"swap-args"', "0", "the last text mutator"),
+    ],
+)
+def test_what_is_no_weight_changes_nothing(mutator, mutator_, weight, why):
+    others = ",".join(name for name in ARMS if name not in ("swap-args", HAVOC))
+    m = mutator(without=others)
+    before = m.block().arms
+    m.control.write_text(
+        f'{{"id":"a","command":{{"c":"weigh-mutator","mutator":{mutator_},"weight":{weight}}}}}\n'
+    )
+    m.make()
+    answer = m.answers()["a"]
+    assert isinstance(answer, CommandRejected)
+    assert why in answer.reason
+    assert [a.wish for a in m.block().arms] == [a.wish for a in before]
 
 
 def test_other_commands_are_left_to_others(mutator):

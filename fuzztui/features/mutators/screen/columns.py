@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from fuzztui.features.mutators.fold import MutatorRow
 from fuzztui.features.mutators.screen.labels import SIGNS, effect_of
 from fuzztui.kernel.model.yields import Yields
+from fuzztui.kernel.wire.commands import weight_text
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.columns import Cell, Column, count_column
@@ -29,6 +30,8 @@ def columns(
     """
 
     def weight(arm: MutatorRow) -> Cell:
+        if arm.wish != 1:
+            return weight_text(arm.wish), "bold"
         return ("", "") if alike(arm.cls) else _weight(arm)
 
     return (
@@ -98,7 +101,8 @@ LEGEND = Legend({
         "hits": "Applied of tried", "found": "New entries made by it",
         "crashes": "Crashes found by it",
         "pays": "New entries per million uses; in brackets: too few "
-        "uses or entries to compare, sorted below", "weight": "Its weight among all, as a bar",
+        "uses or entries to compare, sorted below", "weight": "Its weight among all, as a bar; ×2: "
+        "as a user has set it",
         "share": "Its part of all attempts", "does": "What it does",
     },
 }, {

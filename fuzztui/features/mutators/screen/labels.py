@@ -83,7 +83,7 @@ _OTHERS = {
     "duplicate-to-brace": Effect(
         "writes all from a line's end to a closing brace twice", "{⏎ a; }", "{⏎ a; }⏎ a; }"
     ),
-    "template": Effect("rewrites code that matches a template of the campaign file"),
+    "template": Effect("rewrites code that matches a built-in rule, or one of your templates"),
     "fragment": Effect("replaces syntax by a fragment of the same kind of another input"),
     "balanced": Effect("replaces a bracketed group by a group of another input"),
     "havoc": Effect("edits bytes without parsing: flips, inserts, deletes, copies"),

@@ -25,11 +25,13 @@ from fuzztui.features.mutators.screen.strip import MixtureStrip
 from fuzztui.kernel.model.commands import unanswered
 from fuzztui.kernel.model.state import State
 from fuzztui.kernel.model.yields import Yields
-from fuzztui.kernel.wire.commands import Command, SetMixture
+from fuzztui.kernel.wire.commands import Command, SetMixture, WeighMutator, weight_text
 from fuzztui.kernel.wire.events import MutatorStats
 from fuzztui.kernel.wire.mixture import Mixture, moved, named_by
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.action import Action
 from fuzztui.tui.frame.action_context import ActionContext, RowContext, shared_context
 from fuzztui.tui.frame.steered import SETTLE_S, SteeredScreen
 from fuzztui.tui.frame.table import BigTable
@@ -136,7 +138,7 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
         return replace(
             shared_context(self.campaign.instances.values()),
             row=self.table.current is not None,
-            about=MixtureContext(mean_of(wanted.values()), _adaptive(wanted))
+            about=MixtureContext(mean_of(wanted.values()), _adaptive(wanted), *self._weighed())
             if wanted
             else RowContext(),
         )
@@ -146,12 +148,21 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
         waiting = [command for _, command in unanswered(self.campaign, SetMixture)]
         return settings(self.campaign, wanted=[*waiting, *self._asked_here()])
 
+    def _weighed(self) -> tuple[str, float]:
+        """The mutator under the cursor, and its weight after all pending commands."""
+        if (row := self.table.current) is None:
+            return "", 1.0
+        asked = [c for _, c in unanswered(self.campaign, WeighMutator)]
+        asked += [c for c in self._pending.commands if isinstance(c, WeighMutator)]
+        return row.name, [row.wish, *(c.weight for c in asked if c.mutator == row.name)][-1]
+
     def _asked_here(self) -> list[SetMixture]:
         return [wish for wish in self._pending.commands if isinstance(wish, SetMixture)]
 
     def _show_pending(self) -> None:
         waiting = unanswered(self.campaign, SetMixture)
-        who, wanted = self._pending.status_text(waiting), self._wanted()
+        mixes = waiting or self._asked_here()
+        who, wanted = self._pending.status_text(waiting) if mixes else "", self._wanted()
         asked = SetMixture(*mean_of(wanted.values()), _adaptive(wanted)) if who and wanted else None
         self.query_one(MixtureStrip).ask(asked, who)
 
@@ -166,6 +177,11 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
         """Move probability from one class to the other at a boundary."""
         self._ask(lambda now: moved(now, boundary, by))
 
+    def do_mutators_command(self, action: Action) -> None:
+        """Send the command of an action about the mutator under the cursor."""
+        if action.command is not None:
+            self._pending.add([action.command(self.describe_row().about)])
+
     def do_mixture_adaptive(self) -> None:
         """Switch between an adaptive mixture and one that stays as it is set."""
         adaptive = not _adaptive(self._wanted())
@@ -174,6 +190,8 @@ class MutatorsScreen(SteeredScreen[MutatorRow, None]):
 
 def _words(wish: Command) -> str:
     """A label of the command, for notifications."""
+    if isinstance(wish, WeighMutator):
+        return f"{plain(wish.mutator, 60)} {weight_text(wish.weight)}"
     if not isinstance(wish, SetMixture):
         return wish.name
     whose = f" of {wish.instance}" if wish.instance else ""

@@ -1,4 +1,4 @@
-"""The command that sets the mixture of a text engine's mutators."""
+"""The commands that set how often a text engine uses its mutators."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fuzztui.kernel.wire.commands.base import Command, on_text
-from fuzztui.kernel.wire.mixture import Mixture
+from fuzztui.kernel.wire.commands.weights import weight_problem
+from fuzztui.kernel.wire.mixture import Mixture, class_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +40,28 @@ class SetMixture(Command, name="mixture"):
         return f"{self.name} {'adaptive' if self.adaptive else self.mixture}" + on_text(
             self.instance
         )
+
+
+@dataclass(frozen=True, slots=True)
+class WeighMutator(Command, name="weigh-mutator"):
+    """Draw this text mutator ``weight`` times as often as the others imply; 0: never."""
+
+    for_all: ClassVar[bool] = True
+    lasting: ClassVar[bool] = True
+    mutator: str
+    weight: float
+    instance: str = ""
+
+    @property
+    def subject(self) -> str:
+        return self.mutator
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name} {self.mutator} {self.weight:g}" + on_text(self.instance)
+
+    @property
+    def problem(self) -> str:
+        if (of := class_of(self.mutator)) != "text":
+            return f"{self.mutator} is not a text mutator: change the share of {of} by mixture"
+        return weight_problem(self.weight)

@@ -1,9 +1,9 @@
-"""A user's weights of types and properties: their bounds, and how they are shown."""
+"""A user's weights of types, properties, mutators: their bounds, and how they are shown."""
 
 from __future__ import annotations
 
 MAX_WEIGHT = 1_000_000
-"""The largest weight of a type or property."""
+"""The largest weight of a type, a property or a mutator."""
 
 
 def weight_problem(weight: float) -> str:

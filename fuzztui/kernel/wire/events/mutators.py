@@ -17,7 +17,8 @@ class MutatorStats(Event, kind="operator_figures"):
     ``trials``: inputs made. ``names``: the mutators (:mod:`fuzztui.kernel.wire.mixture`). The lists
     after it have one number per name. ``tried``: draws. ``applied``: uses that changed the input.
     ``found``, ``crashes``: trials that used the mutator and became an entry, or a crash or hang.
-    ``weights``: the probability within its class, in millionths.
+    ``weights``: the probability within its class, in millionths. ``wishes``: the weights that users
+    have set, 1 by default; empty if all are 1.
     """
 
     instance: str
@@ -32,3 +33,4 @@ class MutatorStats(Event, kind="operator_figures"):
     found: list[Count] = field(default_factory=list)
     crashes: list[Count] = field(default_factory=list)
     weights: list[Count] = field(default_factory=list)
+    wishes: list[float] = field(default_factory=list)
